@@ -71,6 +71,12 @@ const PAGES: &[Page] = &[
         measured: false,
     },
     Page {
+        path: "docs/reference/control.schema.json",
+        block: None,
+        source: Source::Files(control_schema),
+        measured: false,
+    },
+    Page {
         path: "docs/reference/size.schema.json",
         block: None,
         source: Source::Files(size_schema),
@@ -361,6 +367,11 @@ fn record_schema(_: &Tree) -> String {
 /// The JSON Schema of a line of `--events`.
 fn event_schema(_: &Tree) -> String {
     format!("{}\n", report::event_schema().trim_end())
+}
+
+/// The JSON Schema of a line that `--control` reads.
+fn control_schema(_: &Tree) -> String {
+    format!("{}\n", report::control_schema().trim_end())
 }
 
 /// The JSON Schema of `highwater size --json`.

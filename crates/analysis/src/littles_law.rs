@@ -12,12 +12,12 @@ use highwater_model::numbers::to_f64;
 /// Largest deviation that passes, as a fraction: the ends of a phase cut ops in two.
 pub const TOLERANCE: f64 = 0.05;
 
-/// The deviation that passes for so many sessions and ops: [`TOLERANCE`], the ops in flight at the
-/// ends of the phase (one a session), and chance (two standard errors of the mean of latencies that
+/// The deviation that passes for so many ops in flight at an end of the phase (one a session), and ops:
+/// [`TOLERANCE`], those in flight, and chance (two standard errors of the mean of latencies that
 /// vary as much as they take).
-pub fn tolerance(sessions: u64, ops: u64) -> f64 {
+pub fn tolerance(in_flight: u64, ops: u64) -> f64 {
     let ops = to_f64(ops.max(1));
-    TOLERANCE + to_f64(sessions) / ops + 2.0 / ops.sqrt()
+    TOLERANCE + to_f64(in_flight) / ops + 2.0 / ops.sqrt()
 }
 
 /// Sessions as measured and as they follow from throughput and latency.

@@ -9,6 +9,7 @@ use highwater_driver::{Target, TargetError, TargetOptions};
 use highwater_model::plan::{Arrivals, AuditLevel, AuditPlan, RetryPlan, Share, StopRule};
 use highwater_model::record::{ResultRecord, RunRecord};
 use highwater_model::units::{Nanos, Seed};
+use highwater_runner::control::Controls;
 use highwater_runner::interrupts;
 use highwater_runner::observer::Observer;
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
@@ -68,6 +69,7 @@ impl Job<'_> {
             guard_disk: true,
             telemetry: TelemetryRequest::default(),
             ceilings: None,
+            controls: Controls::default(),
             start_in: Nanos::ZERO,
             labels: BTreeMap::new(),
             given: BTreeMap::new(),

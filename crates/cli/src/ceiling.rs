@@ -14,6 +14,7 @@ use highwater_model::record::RunRecord;
 use highwater_model::units::{Nanos, Seed};
 use highwater_runner::ceilings::{self, Ceiling};
 use highwater_runner::clock::wall_clock;
+use highwater_runner::control::Controls;
 use highwater_runner::interrupts;
 use highwater_runner::observer::Silent;
 use highwater_runner::planner::{self, PaceInput, PlanError, PlanInput, StreamInput};
@@ -82,6 +83,7 @@ pub fn measure(
         guard_disk: false,
         telemetry: TelemetryRequest::default(),
         ceilings: None,
+        controls: Controls::default(),
         start_in: Nanos::ZERO,
         labels: BTreeMap::new(),
         given: BTreeMap::new(),

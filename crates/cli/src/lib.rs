@@ -5,6 +5,7 @@
 
 pub mod ceiling;
 pub mod commands;
+pub mod control;
 pub mod event_log;
 pub mod exit;
 pub mod failure;

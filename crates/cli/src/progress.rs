@@ -72,6 +72,9 @@ impl Observer for Progress {
                 terminal::note(&format!("{filling}\n"));
                 *self.filling.borrow_mut() = Some(filling);
             }
+            Event::Intervention(done) => {
+                terminal::note(&format!("{}\n", report::intervention(done)));
+            }
             Event::Second(line) if self.screen.is_none() => self.line(line),
             Event::Warning { kind, message } => warn(*kind, message),
             _ => {}

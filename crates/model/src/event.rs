@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::control::InterventionRecord;
 use super::judgment::Judgments;
 use super::plan::{AuditLevel, Unit};
 use super::run_record::EstimateRecord;
@@ -63,6 +64,8 @@ pub enum Event {
     Load(LoadBounds),
     /// A second of load is over.
     Second(SecondProgress),
+    /// A command to the run took effect, or will at its time.
+    Intervention(InterventionRecord),
     /// The audit has come this far.
     Audit(AuditProgress),
     /// A run or an experiment is over, and its record is written; each trial of an experiment is a run.

@@ -5,6 +5,7 @@
 
 pub mod audit_record;
 pub mod checksum;
+pub mod control;
 pub mod display;
 pub mod event;
 pub mod experiment_record;

@@ -334,6 +334,12 @@ impl Plan {
         paces[position]
     }
 
+    /// The paces of all streams in a step.
+    pub fn paces(&self, step: u32) -> Vec<Pace> {
+        let streams = 0..self.streams.len();
+        streams.map(|stream| self.pace(stream, step)).collect()
+    }
+
     /// Whether any stream is closed in any step.
     pub fn is_closed(&self) -> bool {
         self.streams

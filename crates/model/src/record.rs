@@ -12,6 +12,7 @@ pub use super::audit_record::{
     AuditExample, AuditRecord, AuditStatus, Expectation, ExpectedBucket, Fault, FoundBucket,
     InvariantRecord, Resolved,
 };
+pub use super::control::{Change, InterventionRecord};
 pub use super::experiment_record::{ExperimentRecord, Question};
 pub use super::header::{Header, ProgramRecord, RECORD_SCHEMA};
 pub use super::import_record::{ImportRecord, ImportedRecord};

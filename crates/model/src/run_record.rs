@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::audit_record::AuditRecord;
+use super::control::InterventionRecord;
 use super::header::Header;
 use super::incident::Incident;
 use super::judgment::Judgments;
@@ -53,6 +54,9 @@ pub struct RunRecord {
     pub target_telemetry: Option<TargetTelemetry>,
     /// What cut the run short or left part of it incomplete; judgments read it.
     pub incidents: Vec<Incident>,
+    /// What its user changed or noted while it ran, in the order in which the run obeyed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interventions: Vec<InterventionRecord>,
     /// Sentences about the run, for people; nothing is decided by them.
     pub notes: Vec<RunNote>,
     /// One second of one op each.
@@ -191,7 +195,8 @@ pub struct PhaseRecord {
     pub name: String,
     /// What it was for.
     pub kind: PhaseKind,
-    /// Position in the streams' paces.
+    /// Position in the streams' paces; absent where the phase has a pace that its user gave, and where it has
+    /// none.
     pub step: Option<u32>,
     /// Begin, from the start of the run.
     pub start_ns: u64,

@@ -1,9 +1,10 @@
-//! Events as words, one line each, and the schema of events.
+//! Events and answers to commands as words, one line each, and the schemas of events and commands.
 
-use highwater_model::display::{bytes, count, duration, span};
+use highwater_model::control::{Change, Command, Refusal};
+use highwater_model::display::{bytes, count, duration, plain, span};
 use highwater_model::event::{AuditStage, Event, Part, TableStep, TimedEvent, Trial, WarningKind};
-use highwater_model::plan::AuditLevel;
-use highwater_model::record::EstimateRecord;
+use highwater_model::plan::{AuditLevel, Pace, Unit};
+use highwater_model::record::{EstimateRecord, InterventionRecord};
 use highwater_model::search::SearchAxis;
 use highwater_model::units::Nanos;
 
@@ -20,6 +21,78 @@ pub fn event_line(time: String, event: &Event) -> String {
         time,
         event: event.clone(),
     })
+}
+
+/// JSON Schema (draft 2020-12) of a line that `--control` reads, pretty, with a newline at the end.
+pub fn control_schema() -> String {
+    pretty(&schemars::schema_for!(Command))
+}
+
+/// What a command changed, and when.
+pub fn intervention(done: &InterventionRecord) -> String {
+    let at = duration(done.time_ns);
+    match &done.change {
+        Change::Stop => format!("at {at}: stopped by a command"),
+        Change::Note { text } => format!("at {at}: {text}"),
+        Change::Pace {
+            stream,
+            unit,
+            from,
+            to,
+        } => {
+            let (from, to) = (pace(*from, *unit), pace(*to, *unit));
+            format!(
+                "at {at}: {stream} from {from} to {to}, as phase {}",
+                done.phase
+            )
+        }
+    }
+}
+
+/// `1,000 rows/s`, `8 sessions`.
+fn pace(pace: Pace, unit: Unit) -> String {
+    match pace {
+        Pace::Open { rate } => format!("{} {}/s", plain(rate.as_f64()), unit.name()),
+        Pace::Closed { sessions: 1 } => "1 session".to_owned(),
+        Pace::Closed { sessions } => format!("{} sessions", count(u64::from(sessions))),
+    }
+}
+
+/// Why a run refused a command.
+pub fn refusal(why: &Refusal) -> String {
+    match why {
+        Refusal::QueueFull => "too many commands wait to be obeyed; send it again".to_owned(),
+        Refusal::RunOver => "the run is over".to_owned(),
+        Refusal::BeforePaces => {
+            "the tables are being filled; send it when the warm-up or the measurement runs".to_owned()
+        }
+        Refusal::PacesOver => "the load is over, or ends within 100 ms".to_owned(),
+        Refusal::EndsByRows => {
+            "the run ends by a number of rows (--rows), which are counted by phase; limit it by time (-d)"
+                .to_owned()
+        }
+        Refusal::TooManyChanges { most } => format!("paces changed {most} times; start another run"),
+        Refusal::UnknownStream { streams } => {
+            format!("the run has no such stream; its streams are {}", streams.join(", "))
+        }
+        Refusal::Unchanged => "that is the pace of the stream already".to_owned(),
+        Refusal::StaysClosed => {
+            "a stream that starts with closed sessions gets no rate; start the run with --rate".to_owned()
+        }
+        Refusal::NotARate => "a rate must be above 0".to_owned(),
+        Refusal::RateTooHigh { most_per_s } => {
+            format!("the load generators can pace {}/s at most", plain(*most_per_s))
+        }
+        Refusal::TooFewSessions { least } => {
+            format!("each load generator needs a session; use {least} or more")
+        }
+        Refusal::TooManySessions { most } => format!("use {} sessions at most", count((*most).into())),
+        Refusal::EmptyNote => "a note needs a text".to_owned(),
+        Refusal::NoteTooLong { most } => {
+            format!("a note has {} characters at most", count((*most).into()))
+        }
+        Refusal::TooManyNotes { most } => format!("a run keeps {} notes at most", count((*most).into())),
+    }
 }
 
 /// What runs against what.
@@ -157,6 +230,39 @@ pub fn warning(kind: WarningKind, message: &str) -> String {
 mod tests {
     use super::*;
     use highwater_model::record::DiskRecord;
+    use highwater_model::units::Rate;
+
+    #[test]
+    fn an_intervention_reads_as_one_line() {
+        let line = |change| {
+            intervention(&InterventionRecord {
+                time_ns: 12_350_000_000,
+                phase: "measure-2".to_owned(),
+                change,
+            })
+        };
+        assert_eq!(line(Change::Stop), "at 12.4 s: stopped by a command");
+        let text = "the replica is off".to_owned();
+        assert_eq!(line(Change::Note { text }), "at 12.4 s: the replica is off");
+        let change = |from, to| Change::Pace {
+            stream: "insert".to_owned(),
+            unit: Unit::Rows,
+            from,
+            to,
+        };
+        let open = |units| Pace::Open {
+            rate: Rate::per_second(units),
+        };
+        let closed = |sessions| Pace::Closed { sessions };
+        assert_eq!(
+            line(change(open(1_000), open(25_000))),
+            "at 12.4 s: insert from 1,000 rows/s to 25,000 rows/s, as phase measure-2"
+        );
+        assert_eq!(
+            line(change(closed(1), closed(64))),
+            "at 12.4 s: insert from 1 session to 64 sessions, as phase measure-2"
+        );
+    }
 
     #[test]
     fn an_estimate_reads_as_one_line() {

@@ -27,7 +27,8 @@ mod version1;
 pub use compare::{CompareReport, Group, compare_html, compare_markdown, compare_text};
 pub use csv::{csv, results_csv, telemetry_csv};
 pub use events::{
-    audit_stage, begun, estimate, event_line, event_schema, part_line, trial_about, warning,
+    audit_stage, begun, control_schema, estimate, event_line, event_schema, intervention,
+    part_line, refusal, trial_about, warning,
 };
 pub use figures::{
     FIGURES_SCHEMA, FiguresReport, figures_json, figures_schema, figures_text, warnings_text,

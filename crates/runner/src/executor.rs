@@ -9,18 +9,19 @@ use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
 use highwater_driver::{Target, Timeline};
 use highwater_model::op::BoundWorkload;
-use highwater_model::plan::{AuditLevel, Pace, PhaseKind, Plan, Unit};
+use highwater_model::plan::{AuditLevel, Plan};
 use highwater_model::record::SchedulingClass;
 use highwater_model::units::Nanos;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::feed::Feed;
 use crate::ledger::Ledger;
 use crate::ledger::spans::Span;
 use crate::planner::spawn_delay;
-use crate::recorder::{KeyPlan, Recorded, Recorder, RowWait};
-use crate::schedule::{PhaseTimes, Schedule};
+use crate::recorder::{PhaseKeys, Recorded, Recorder};
+use crate::schedule::{PhaseTimes, Schedule, ScheduledPhase};
 use crate::scheduling::Scheduling;
+use crate::sessions::Sessions;
 use crate::source::Source;
 use crate::store::RunDirectory;
 use crate::thread_record::{SessionsWorked, ThreadRecord};
@@ -31,8 +32,7 @@ use crate::worker::{ReconnectOrder, Worker};
 pub(crate) struct PassStream {
     pub(crate) source: Arc<Source>,
     pub(crate) feed: Arc<dyn Feed>,
-    /// Sessions of this share.
-    pub(crate) sessions: u32,
+    /// Closed in every phase of the plan: sessions make their next op ahead.
     pub(crate) closed: bool,
 }
 
@@ -43,7 +43,10 @@ pub(crate) struct Pass {
     pub(crate) streams: Vec<PassStream>,
     pub(crate) target: Arc<dyn Target>,
     pub(crate) bound: Arc<BoundWorkload>,
-    pub(crate) keys: Vec<KeyPlan>,
+    /// Sessions of this share.
+    pub(crate) sessions: Sessions,
+    /// Whether paces may change, and sessions be added.
+    pub(crate) may_grow: bool,
     /// Where sessions may begin; seconds of intervals count from here.
     pub(crate) start: Nanos,
     pub(crate) executors: u32,
@@ -76,16 +79,27 @@ impl Pass {
         (phase * self.streams.len() + stream) * self.bound.ops.len() + op
     }
 
-    /// The phases' times as they stand, from the start of the pass.
-    pub(crate) fn phases(&self) -> Vec<PhaseTimes> {
-        let relative = |at: Nanos| at.saturating_sub(self.start);
-        let times = self.schedule.all().into_iter();
-        times
-            .map(|times| PhaseTimes {
-                start: relative(times.start),
-                end: relative(times.end),
-            })
-            .collect()
+    /// The phases' times as they stand, by number, from the start of the pass.
+    pub(crate) fn times(&self) -> Vec<PhaseTimes> {
+        let times = self.schedule.all_times().into_iter();
+        times.map(|times| self.relative(times)).collect()
+    }
+
+    /// The phases that are run as they stand, in order; their times are from the start of the pass.
+    pub(crate) fn phases(&self) -> Vec<ScheduledPhase> {
+        let phases = self.schedule.in_order().into_iter();
+        let relative = phases.map(|phase| ScheduledPhase {
+            times: self.relative(phase.times),
+            ..phase
+        });
+        relative.collect()
+    }
+
+    fn relative(&self, times: PhaseTimes) -> PhaseTimes {
+        PhaseTimes {
+            start: times.start.saturating_sub(self.start),
+            end: times.end.saturating_sub(self.start),
+        }
     }
 
     /// Whether ops are due beside a database on the same host. One inside this process would be in the
@@ -98,7 +112,12 @@ impl Pass {
     }
 
     pub(crate) fn recorder(&self) -> Recorder {
-        Recorder::new(self.keys.clone(), &self.plan.objectives, self.start)
+        let keys = PhaseKeys {
+            plan: Arc::clone(&self.plan),
+            schedule: Arc::clone(&self.schedule),
+            ops: self.bound.ops.len(),
+        };
+        Recorder::of_pass(keys, &self.plan.objectives, self.start)
     }
 
     /// Empty ones, by table.
@@ -132,9 +151,17 @@ pub(crate) async fn execute(
     let watchdog = Rc::new(Watchdog::default());
     let scheduling = Scheduling::enter(pass.must_send_on_time(), timeline.now());
     record.borrow_mut().scheduling = scheduling.class();
-    let workers = workers_of(&pass, executor, &timeline, &record, &watchdog);
+    let crew = Crew {
+        pass: &pass,
+        executor,
+        timeline: &timeline,
+        record: &record,
+        watchdog: &watchdog,
+        reconnect_order: Rc::default(),
+        blocks: 0,
+    };
     {
-        let all = std::pin::pin!(work(workers));
+        let all = std::pin::pin!(crew.work());
         let patrol = watchdog.patrol(
             &timeline,
             &pass.schedule,
@@ -158,17 +185,113 @@ pub(crate) async fn execute(
     }
 }
 
-/// Lets all workers work until the last has ended.
-async fn work(workers: Vec<Worker>) {
-    let mut working: FuturesUnordered<_> = workers
-        .into_iter()
-        .map(|worker| Either::Left(worker.work()))
-        .collect();
-    // A set that has polled all its futures yields once more before it sleeps: with few sessions
-    // a system call per op. With one that never wakes it has never polled them all.
-    working.push(Either::Right(std::future::pending()));
-    while working.len() > 1 {
-        working.next().await;
+/// Why the workers' set of an executor stopped waiting.
+enum Step {
+    /// A session has ended.
+    Ended,
+    /// There may be sessions to open.
+    Changed,
+}
+
+/// The sessions of one executor.
+struct Crew<'a> {
+    pass: &'a Arc<Pass>,
+    executor: u32,
+    timeline: &'a Rc<dyn Timeline>,
+    record: &'a Rc<RefCell<ThreadRecord>>,
+    watchdog: &'a Watchdog,
+    reconnect_order: Rc<ReconnectOrder>,
+    /// Blocks of sessions whose workers are made.
+    blocks: usize,
+}
+
+impl Crew<'_> {
+    /// Lets all workers work until the last has ended, and no session can be added any more.
+    async fn work(mut self) {
+        let mut working = FuturesUnordered::new();
+        loop {
+            let changed = self.pass.schedule.subscribe();
+            let workers = self.new_workers().into_iter();
+            working.extend(workers.map(|worker| {
+                Either::Left(async {
+                    worker.work().await;
+                    Step::Ended
+                })
+            }));
+            // A set that has polled all its futures yields once more before it sleeps: with few sessions a
+            // system call per op. With one that hardly ever wakes it has never polled them all.
+            working.push(Either::Right(self.change(changed)));
+            loop {
+                if working.len() == 1 && !self.may_grow() {
+                    return;
+                }
+                if let Some(Step::Changed) = working.next().await {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Whether sessions may still be added.
+    fn may_grow(&self) -> bool {
+        self.pass.may_grow && self.timeline.now() < self.pass.schedule.end()
+    }
+
+    /// Waits for a change of the schedule, or its end; for ever where nothing can be added.
+    fn change(&self, mut changed: watch::Receiver<u64>) -> impl Future<Output = Step> + use<> {
+        let end = self.may_grow().then(|| {
+            let end = self.pass.schedule.end();
+            self.timeline.sleep_until(end)
+        });
+        async move {
+            match end {
+                None => std::future::pending::<()>().await,
+                Some(end) => drop(select(end, std::pin::pin!(changed.changed())).await),
+            }
+            Step::Changed
+        }
+    }
+
+    /// Workers for the sessions of this executor that have none.
+    fn new_workers(&mut self) -> Vec<Worker> {
+        let blocks = self.pass.sessions.blocks_from(self.blocks);
+        self.blocks += blocks.len();
+        let mut workers = Vec::new();
+        for block in blocks {
+            for (slot, number) in block.slots.zip(block.first_number..) {
+                if number % self.pass.executors == self.executor {
+                    let begin = block.begin;
+                    let begin = begin.unwrap_or_else(|| begin_of(self.pass, block.stream, slot));
+                    workers.push(self.worker(block.stream, slot, number, begin));
+                }
+            }
+        }
+        workers
+    }
+
+    fn worker(&self, stream: usize, slot: u32, number: u32, begin: Nanos) -> Worker {
+        let pass = self.pass;
+        let keys_of = Arc::clone(pass);
+        let of_stream = &pass.streams[stream];
+        Worker {
+            timeline: Rc::clone(self.timeline),
+            schedule: Arc::clone(&pass.schedule),
+            source: Arc::clone(&of_stream.source),
+            feed: Arc::clone(&of_stream.feed),
+            target: Arc::clone(&pass.target),
+            bound: Arc::clone(&pass.bound),
+            record: Rc::clone(self.record),
+            watch: self.watchdog.watch(),
+            retry: pass.plan.retry,
+            reconnect_order: Rc::clone(&self.reconnect_order),
+            timeout: pass.plan.timeout,
+            stream,
+            slot,
+            number,
+            begin,
+            ahead: of_stream.closed,
+            keys: Rc::new(move |phase, op| keys_of.key(phase, stream, op)),
+        }
     }
 }
 
@@ -205,48 +328,8 @@ async fn send_tick(record: &Rc<RefCell<ThreadRecord>>, ticks: &mpsc::Sender<Tick
     });
 }
 
-fn workers_of(
-    pass: &Arc<Pass>,
-    executor: u32,
-    timeline: &Rc<dyn Timeline>,
-    record: &Rc<RefCell<ThreadRecord>>,
-    watchdog: &Watchdog,
-) -> Vec<Worker> {
-    let mut workers = Vec::new();
-    let reconnect_order = Rc::new(ReconnectOrder::default());
-    let mut number = 0;
-    for (position, stream) in pass.streams.iter().enumerate() {
-        for slot in 0..stream.sessions {
-            if number % pass.executors == executor {
-                let keys_of = Arc::clone(pass);
-                workers.push(Worker {
-                    timeline: Rc::clone(timeline),
-                    schedule: Arc::clone(&pass.schedule),
-                    source: Arc::clone(&stream.source),
-                    feed: Arc::clone(&stream.feed),
-                    target: Arc::clone(&pass.target),
-                    bound: Arc::clone(&pass.bound),
-                    record: Rc::clone(record),
-                    watch: watchdog.watch(),
-                    retry: pass.plan.retry,
-                    reconnect_order: Rc::clone(&reconnect_order),
-                    timeout: pass.plan.timeout,
-                    stream: position,
-                    slot,
-                    number,
-                    begin: begin(pass, position, slot),
-                    ahead: stream.closed,
-                    keys: Rc::new(move |phase, op| keys_of.key(phase, position, op)),
-                });
-            }
-            number += 1;
-        }
-    }
-    workers
-}
-
 /// When a session of this share appears: sessions are dealt out to the shares one by one.
-fn begin(pass: &Pass, stream: usize, slot: u32) -> Nanos {
+fn begin_of(pass: &Pass, stream: usize, slot: u32) -> Nanos {
     let share = &pass.plan.share;
     let session = slot
         .saturating_mul(share.of)
@@ -254,36 +337,4 @@ fn begin(pass: &Pass, stream: usize, slot: u32) -> Nanos {
     let rate = pass.plan.streams[stream].spawn_rate;
     let delay = rate.map_or(Nanos::ZERO, |rate| spawn_delay(rate, session));
     pass.start.saturating_add(delay)
-}
-
-/// Keys in the order of [`Pass::key`].
-pub(crate) fn key_plans(plan: &Plan, streams: usize, ops: usize) -> Vec<KeyPlan> {
-    let mut keys = Vec::with_capacity(plan.phases.len() * streams * ops);
-    for (phase, planned) in plan.phases.iter().enumerate() {
-        for stream in 0..streams {
-            let row_wait = row_wait(plan, stream, planned.step);
-            for op in 0..ops {
-                let measured = planned.kind == PhaseKind::Measure;
-                keys.push(KeyPlan {
-                    phase,
-                    stream,
-                    op,
-                    measured,
-                    row_wait,
-                });
-            }
-        }
-    }
-    keys
-}
-
-fn row_wait(plan: &Plan, stream: usize, step: u32) -> Option<RowWait> {
-    let planned = &plan.streams[stream];
-    match plan.pace(stream, step) {
-        Pace::Open { rate } if planned.unit == Unit::Rows => Some(RowWait {
-            rows: planned.units_per_op,
-            rate,
-        }),
-        _ => None,
-    }
 }

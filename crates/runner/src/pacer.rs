@@ -24,7 +24,7 @@ pub struct PacerPlan<'a> {
     pub seed: Seed,
     /// Name of the stream.
     pub stream: &'a str,
-    /// Position of the phase; each phase has arrivals of its own.
+    /// Number of the phase; each phase has arrivals of its own.
     pub phase: usize,
     /// Ops of all lanes together in this phase, where it is limited.
     pub limit_ops: Option<u64>,

@@ -1,7 +1,7 @@
 //! A pass: phases of one plan against one target, from first claim to last answer.
 //!
 //! The controller beside the executors collects what they report once a second, shows it, keeps
-//! it, and asks the plan's stop rule. It never touches an op.
+//! it, asks the plan's stop rule, and obeys the user's commands. It never touches an op.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,13 +12,15 @@ use highwater_model::units::Nanos;
 use tokio::sync::mpsc;
 
 use crate::clock::{RealClock, RealTimeline};
+use crate::control::Controls;
 use crate::executor::{Pass, PassStream, Tick, execute};
 use crate::feed::inserts_into;
 use crate::interrupts::{Interrupts, StopRequest};
+use crate::intervention::obey;
 use crate::ledger::Ledger;
 use crate::record::collector::Collector;
 use crate::recorder::{KeyStats, Recorder, WindowDelta};
-use crate::schedule::{EarlyEnd, PhaseTimes};
+use crate::schedule::{EarlyEnd, ScheduledPhase};
 use crate::source::Claim;
 use crate::stalls::StallWatch;
 use crate::store::Spool;
@@ -48,9 +50,8 @@ pub(crate) struct PassRecord {
     pub(crate) hosts: Vec<(u64, u64)>,
     /// When the pass began, on the run's timeline; its other times count from here.
     pub(crate) origin: Nanos,
-    pub(crate) phases: Vec<PhaseTimes>,
-    /// Which of them the plan itself ended before their length was over.
-    pub(crate) early: Vec<Option<EarlyEnd>>,
+    /// In the order in which they were run.
+    pub(crate) phases: Vec<ScheduledPhase>,
     pub(crate) end: Nanos,
     pub(crate) fatal: Option<TargetError>,
     pub(crate) interrupted: bool,
@@ -101,14 +102,14 @@ pub(crate) async fn run(
     executors: Executors,
     timeline: &Rc<dyn Timeline>,
     collector: &mut Collector<'_>,
-    interrupts: &mut Interrupts,
+    inbound: (&mut Interrupts, &mut Controls),
 ) -> PassRecord {
     let (sender, receiver) = mpsc::channel(TICKS_QUEUED_MAX);
     let mut stalls = None;
     let (records, interrupted) = match executors {
         Executors::Inline => {
             let executor = execute(Arc::clone(pass), 0, Rc::clone(timeline), sender);
-            let control = control(pass, timeline, collector, interrupts, receiver);
+            let control = control(pass, timeline, collector, inbound, receiver);
             let (record, interrupted) = futures_util::join!(executor, control);
             (vec![Ok(record)], interrupted)
         }
@@ -118,7 +119,7 @@ pub(crate) async fn run(
                 .map(|number| spawn(Arc::clone(pass), number, clock, sender.clone()))
                 .collect();
             drop(sender);
-            let interrupted = control(pass, timeline, collector, interrupts, receiver).await;
+            let interrupted = control(pass, timeline, collector, inbound, receiver).await;
             (threads.into_iter().map(join).collect(), interrupted)
         }
     };
@@ -157,9 +158,10 @@ async fn control(
     pass: &Arc<Pass>,
     timeline: &Rc<dyn Timeline>,
     collector: &mut Collector<'_>,
-    interrupts: &mut Interrupts,
+    (interrupts, controls): (&mut Interrupts, &mut Controls),
     mut ticks: mpsc::Receiver<Tick>,
 ) -> bool {
+    controls.begin(pass.start);
     let mut interrupted = false;
     let mut second = 0;
     loop {
@@ -173,38 +175,44 @@ async fn control(
                     StopRequest::StopAtOnce => pass.schedule.abort(timeline.now()),
                 }
             }
+            received = controls.next() => {
+                let answer = obey(pass, &received.command, timeline.now(), controls);
+                if let Ok(done) = &answer {
+                    collector.intervene(done, pass);
+                }
+                controls.answer(received, answer);
+            }
             tick = ticks.recv() => match tick {
                 Some(tick) => collector.add(tick),
                 None => break,
             },
             () = timeline.sleep_until(look_at) => {
-                collector.second(second, &pass.phases());
+                collector.second(second, &pass.times());
                 second += 1;
                 obey_stop_rule(pass, collector, timeline.now(), second);
             }
         }
     }
-    collector.last_second(second, &pass.phases());
+    collector.last_second(second, &pass.times());
     interrupted
 }
 
 /// Ends the measured phase that is running if the plan's predicate holds.
 fn obey_stop_rule(pass: &Pass, collector: &Collector<'_>, now: Nanos, reported: u64) {
     let elapsed = now.saturating_sub(pass.start);
-    if let Some(phase) = collector.stop.ends(&pass.phases(), elapsed, reported) {
+    if let Some(phase) = collector.stop.ends(&pass.times(), elapsed, reported) {
         pass.schedule.end_phase(phase, now, EarlyEnd::Predicate);
     }
 }
 
 fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRecord {
     let mut whole = PassRecord {
-        stats: pass.keys.iter().map(|_| None).collect(),
+        stats: Vec::new(),
         windows: pass.directory.spool(),
         ledgers: pass.ledgers(),
         hosts: vec![(0, 0); pass.target.urls().len()],
         origin: pass.start,
         phases: pass.phases(),
-        early: pass.schedule.early(),
         end: Nanos::ZERO,
         fatal: None,
         interrupted: false,
@@ -237,16 +245,18 @@ fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRe
             Err(error) => whole.fatal = Some(error),
         }
     }
-    let sessions: u32 = pass.streams.iter().map(|stream| stream.sessions).sum();
-    if away == sessions {
+    if away == pass.sessions.all() {
         // The phases ended before the sessions had tried for long enough to give up by themselves.
         whole.fatal = whole.fatal.take().or(away_for);
     }
     whole
 }
 
-fn add_stats(whole: &mut [Option<Box<KeyStats>>], recorder: Recorder) {
-    for (mine, theirs) in whole.iter_mut().zip(recorder.finish()) {
+fn add_stats(whole: &mut Vec<Option<Box<KeyStats>>>, recorder: Recorder) {
+    let stats = recorder.finish();
+    // A thread does not know the phases that were added since it recorded its last op.
+    whole.resize_with(whole.len().max(stats.len()), || None);
+    for (mine, theirs) in whole.iter_mut().zip(stats) {
         match (mine.as_mut(), theirs) {
             (Some(mine), Some(theirs)) => mine.merge(&theirs),
             (None, theirs) => *mine = theirs,

@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 
 use highwater_model::display;
-use highwater_model::numbers::to_f64;
 use highwater_model::plan::{
     Arrivals, AuditLevel, AuditPlan, Objective, PLAN_SCHEMA, Pace, PhaseKind, PhasePlan, Plan,
     RetryPlan, Share, StopRule, StreamPlan, Unit, WorkloadPlan,
@@ -133,19 +132,23 @@ pub fn plan(workload: &Workload, input: &PlanInput) -> Result<Plan, PlanError> {
     })
 }
 
+/// The greatest rate, in units, that so many load generators can pace together.
+pub(crate) fn rate_max(units_per_op: u64, shares: u32) -> Rate {
+    let of_each = OPS_PER_SECOND_MAX.saturating_mul(units_per_op);
+    let of_each = of_each.min(UNITS_PER_SECOND_MAX);
+    Rate::per_second(of_each.saturating_mul(u64::from(shares)))
+}
+
 /// What no load generator offers is a slip of the keyboard, whatever the target's disk has room for.
 fn check_rates(streams: &[StreamPlan], share: &Share) -> Result<(), PlanError> {
     for stream in streams {
-        let most = OPS_PER_SECOND_MAX
-            .saturating_mul(stream.units_per_op)
-            .min(UNITS_PER_SECOND_MAX)
-            .saturating_mul(u64::from(share.of));
+        let most = rate_max(stream.units_per_op, share.of);
         let rates = stream.paces.iter().filter_map(|pace| match pace {
             Pace::Open { rate } => Some(*rate),
             Pace::Closed { .. } => None,
         });
         let unit = stream.unit.name();
-        if let Some(rate) = rates.max().filter(|rate| *rate > Rate::per_second(most)) {
+        if let Some(rate) = rates.max().filter(|rate| *rate > most) {
             return Err(PlanError {
                 message: format!(
                     "stream `{}` is planned at {} {unit}/s, and {} load generator{} can pace \
@@ -154,7 +157,7 @@ fn check_rates(streams: &[StreamPlan], share: &Share) -> Result<(), PlanError> {
                     display::rate(rate.as_f64()),
                     share.of,
                     if share.of == 1 { "" } else { "s" },
-                    display::rate(to_f64(most)),
+                    display::rate(most.as_f64()),
                 ),
                 hint:
                     "lower --rate, or leave it out: then sessions send as fast as they are answered"

@@ -13,6 +13,7 @@ use highwater_model::record::RunRecord;
 use highwater_model::units::Nanos;
 use highwater_workload::Workload;
 
+use crate::control::Controls;
 use crate::store::{RunDirectory, StoreError};
 
 /// What is run.
@@ -41,6 +42,8 @@ pub struct RunRequest {
     pub telemetry: TelemetryRequest,
     /// Where ceilings of this machine are kept, and the sink that stands for this target.
     pub ceilings: Option<(PathBuf, String)>,
+    /// Commands while it runs; none by default.
+    pub controls: Controls,
     /// Wait so long before the first phase with a pace begins.
     pub start_in: Nanos,
     /// Noted in the record.

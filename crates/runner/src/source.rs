@@ -13,9 +13,9 @@ use highwater_model::plan::{LANES, Pace, PhaseKind, Plan};
 use highwater_model::units::Nanos;
 
 use crate::pacer::{Arrival, Pacer, PacerPlan};
-use crate::schedule::{EarlyEnd, PhaseTimes, Schedule};
+use crate::schedule::{EarlyEnd, PhaseTimes, Schedule, ScheduledPhase};
 
-/// Which stream in which phases.
+/// Which stream of which plan.
 #[derive(Debug, Clone)]
 pub struct SourcePlan {
     /// The plan.
@@ -29,7 +29,7 @@ pub struct SourcePlan {
 /// An op that a session has claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticket {
-    /// Position of its phase in the plan.
+    /// Number of its phase in the schedule.
     pub phase: usize,
     /// Number of the op in its stream.
     pub index: u64,
@@ -68,7 +68,8 @@ pub struct Source {
 
 #[derive(Debug)]
 struct State {
-    phase: usize,
+    /// Its number in the schedule; `None` behind the last one.
+    phase: Option<usize>,
     times: PhaseTimes,
     version: u64,
     pacer: Pacer,
@@ -83,16 +84,18 @@ impl Source {
     /// The source of a stream for this plan's share.
     pub fn new(plan: SourcePlan, schedule: Arc<Schedule>) -> Self {
         let lanes = plan.plan.share.lanes();
-        let (pacer, pace) = pacer_of(&plan, 0, &lanes);
-        let times = schedule.times(0).unwrap_or(PhaseTimes {
+        let first = schedule.first().and_then(|first| schedule.phase(first));
+        let none = PhaseTimes {
             start: Nanos::MAX,
             end: Nanos::MAX,
-        });
+        };
+        let pace = first.as_ref().map(|phase| phase.paces[plan.stream]);
+        let pace = pace.unwrap_or_else(|| plan.plan.pace(plan.stream, 0));
         let state = State {
-            phase: 0,
-            times,
+            phase: first.as_ref().map(|phase| phase.number),
+            times: first.as_ref().map_or(none, |phase| phase.times),
             version: schedule.version(),
-            pacer,
+            pacer: pacer_of(&plan, first.as_ref(), pace, &lanes),
             pace,
             issued: vec![0; lanes.len()],
             returned: VecDeque::new(),
@@ -113,22 +116,23 @@ impl Source {
             return claim;
         }
         loop {
-            if state.phase >= self.plan.plan.phases.len() {
+            let Some(phase) = state.phase else {
                 return Claim::End;
-            }
-            self.refresh(&mut state);
+            };
+            self.refresh(&mut state, phase);
             if now < state.times.start {
                 return Claim::Idle(state.times.start);
             }
             let over = now >= state.times.end;
             let Some(arrival) = state.pacer.peek() else {
                 if over {
-                    self.next_phase(&mut state);
+                    self.next_phase(&mut state, phase);
                     continue;
                 }
                 if self.in_flight.load(Ordering::Acquire) == 0 {
                     drop(state);
-                    return self.end_used_up_phase(now);
+                    self.schedule.end_phase(phase, now, EarlyEnd::Rows);
+                    return Claim::Idle(now);
                 }
                 return Claim::Idle(state.times.end);
             };
@@ -137,11 +141,11 @@ impl Source {
                 .map(|offset| state.times.start.saturating_add(offset));
             let behind_end = intended.map_or(over, |at| at >= state.times.end);
             if behind_end && over {
-                self.next_phase(&mut state);
+                self.next_phase(&mut state, phase);
             } else if behind_end || (intended.is_none() && slot >= self.active_sessions(&state)) {
                 return Claim::Idle(state.times.end);
             } else {
-                let ticket = self.issue(&mut state, arrival, intended);
+                let ticket = self.issue(&mut state, phase, arrival, intended);
                 if over {
                     return Claim::Dropped(ticket);
                 }
@@ -233,16 +237,6 @@ impl Source {
         skipped(&self.lanes, &state.issued)
     }
 
-    fn end_used_up_phase(&self, now: Nanos) -> Claim {
-        let phase = self
-            .state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .phase;
-        self.schedule.end_phase(phase, now, EarlyEnd::Rows);
-        Claim::Idle(now)
-    }
-
     /// Closed sessions of this share in this phase.
     fn active_sessions(&self, state: &State) -> u32 {
         match state.pace {
@@ -251,30 +245,39 @@ impl Source {
         }
     }
 
-    fn refresh(&self, state: &mut State) {
+    fn refresh(&self, state: &mut State, phase: usize) {
         let version = self.schedule.version();
         if version != state.version {
             state.version = version;
-            if let Some(times) = self.schedule.times(state.phase) {
+            if let Some(times) = self.schedule.times(phase) {
                 state.times = times;
             }
         }
     }
 
-    fn next_phase(&self, state: &mut State) {
-        state.phase += 1;
-        if let Some(times) = self.schedule.times(state.phase) {
-            state.times = times;
-            (state.pacer, state.pace) = pacer_of(&self.plan, state.phase, &self.lanes);
+    fn next_phase(&self, state: &mut State, phase: usize) {
+        let next = self.schedule.after(phase);
+        let next = next.and_then(|next| self.schedule.phase(next));
+        state.phase = next.as_ref().map(|next| next.number);
+        if let Some(next) = next {
+            state.times = next.times;
+            state.pace = next.paces[self.plan.stream];
+            state.pacer = pacer_of(&self.plan, Some(&next), state.pace, &self.lanes);
         }
     }
 
-    fn issue(&self, state: &mut State, arrival: Arrival, intended: Option<Nanos>) -> Ticket {
+    fn issue(
+        &self,
+        state: &mut State,
+        phase: usize,
+        arrival: Arrival,
+        intended: Option<Nanos>,
+    ) -> Ticket {
         state.pacer.advance();
         let round = state.issued[arrival.lane];
         state.issued[arrival.lane] += 1;
         Ticket {
-            phase: state.phase,
+            phase,
             index: round * u64::from(LANES) + u64::from(self.lanes[arrival.lane]),
             intended,
             phase_start: state.times.start,
@@ -284,24 +287,27 @@ impl Source {
     }
 }
 
-fn pacer_of(source: &SourcePlan, phase: usize, lanes: &[u32]) -> (Pacer, Pace) {
+fn pacer_of(
+    source: &SourcePlan,
+    phase: Option<&ScheduledPhase>,
+    pace: Pace,
+    lanes: &[u32],
+) -> Pacer {
     let stream = &source.plan.streams[source.stream];
-    let planned = &source.plan.phases[phase];
-    let limited = matches!(planned.kind, PhaseKind::Measure | PhaseKind::Load);
-    let pace = source.plan.pace(source.stream, planned.step);
-    let pacer = Pacer::new(
+    let kind = phase.map(|phase| phase.kind);
+    let limited = matches!(kind, Some(PhaseKind::Measure | PhaseKind::Load));
+    Pacer::new(
         &PacerPlan {
             pace,
             arrivals: stream.arrivals,
             units_per_op: stream.units_per_op,
             seed: source.plan.seed,
             stream: &stream.name,
-            phase,
+            phase: phase.map_or(0, |phase| phase.number),
             limit_ops: source.limit_ops.filter(|_| limited),
         },
         lanes,
-    );
-    (pacer, pace)
+    )
 }
 
 fn skipped(lanes: &[u32], issued: &[u64]) -> Vec<u64> {

@@ -9,7 +9,7 @@ use highwater_model::record::WINDOW_NS;
 use highwater_model::units::Nanos;
 
 use crate::recorder::{IntervalDelta, WINDOWS_PER_SECOND};
-use crate::schedule::PhaseTimes;
+use crate::schedule::{PhaseTimes, ScheduledPhase};
 
 /// What has come in so far, as far as the rule asks for it.
 #[derive(Debug, Default)]
@@ -34,6 +34,15 @@ impl StopCounts {
         }
     }
 
+    /// Learns of the phases that were added since.
+    pub(crate) fn add_phases(&mut self, phases: &[ScheduledPhase]) {
+        self.measured = phases
+            .iter()
+            .map(|p| p.kind == PhaseKind::Measure)
+            .collect();
+        self.errors.resize(phases.len(), 0);
+    }
+
     /// Adds a report.
     pub(crate) fn add(&mut self, phase: usize, stream: usize, delta: &IntervalDelta) {
         match self.rule.until {
@@ -55,9 +64,7 @@ impl StopCounts {
     /// The measured phase that is running `now` and that the rule ends; `reported` seconds of the
     /// pass have come in whole. Times count from the begin of the pass.
     pub(crate) fn ends(&self, phases: &[PhaseTimes], now: Nanos, reported: u64) -> Option<usize> {
-        let running = phases
-            .iter()
-            .position(|times| times.start <= now && now < times.end)?;
+        let running = phases.iter().position(|times| times.contains(now))?;
         let start = phases[running].start;
         let old_enough = start.saturating_add(self.rule.minimum) <= now;
         let ends = self.measured[running]

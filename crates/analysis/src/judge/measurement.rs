@@ -73,13 +73,13 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
         client_stalled(record),
         sessions_missing(record, measured),
         rate_not_offered(measured),
-        contradiction(measured),
+        contradiction(record, measured),
         not_steady(measured),
         nothing_acknowledged(record, measured),
         latency_unknown(measured),
         outcome_unknown(measured),
         too_few_samples(record, measured),
-        phase_too_short(record),
+        phase_too_short(record, measured),
         not_tested(measured),
     ];
     // A run that fills a table is not there to measure: too little seen is no fault of it.
@@ -284,7 +284,15 @@ fn rate_not_offered(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>)
     (Effect::Invalid, reason(code, message, &places, hint))
 }
 
-fn contradiction(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+/// Sessions of the stream in the measured phase before; 0 if there is none.
+fn sessions_before(record: &RunRecord, measured: &MeasuredStream<'_>) -> u32 {
+    let streams = record.streams.iter();
+    let of_it = streams.filter(|stream| stream.stream == measured.stream.stream);
+    let before = of_it.take_while(|stream| stream.phase != measured.phase.name);
+    before.last().map_or(0, |stream| stream.sessions)
+}
+
+fn contradiction(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
     let mut places = Vec::new();
     for stream in measured {
         // Those that never worked are a reason of their own, and no time of the others is lost.
@@ -295,7 +303,9 @@ fn contradiction(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
         let Some(expected) = littles_law_sessions(stream).filter(|_| enough) else {
             continue;
         };
-        let tolerance = littles_law::tolerance(sessions, ops);
+        // Ops of the phase before are still in flight when this one begins, one a session.
+        let in_flight = sessions.max(sessions_before(record, stream).into());
+        let tolerance = littles_law::tolerance(in_flight, ops);
         if (expected / to_f64(sessions) - 1.0).abs() > tolerance {
             places.push(format!(
                 "{}: throughput × latency implies {expected:.2} sessions, but {sessions} were used (Little's law)",
@@ -430,7 +440,10 @@ fn too_few_samples(
     )
 }
 
-fn phase_too_short(record: &RunRecord) -> (Effect, Option<Reason>) {
+fn phase_too_short(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+) -> (Effect, Option<Reason>) {
     let places: Vec<String> = record
         .phases
         .iter()
@@ -444,10 +457,17 @@ fn phase_too_short(record: &RunRecord) -> (Effect, Option<Reason>) {
             )
         })
         .collect();
+    // Those that a changed pace cut short are not judged.
+    let is_short = |stream: &MeasuredStream<'_>| stream.phase.duration_ns < SHORTEST_PHASE_NS;
+    let effect = if measured.is_empty() || measured.iter().any(is_short) {
+        Effect::Unknown
+    } else {
+        Effect::Note
+    };
     let message = "a measured phase is too short to judge";
     let code = ReasonCode::TooShort;
     (
-        Effect::Unknown,
+        effect,
         reason(code, message, &places, "measure longer (-d)"),
     )
 }

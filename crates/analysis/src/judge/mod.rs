@@ -15,7 +15,7 @@ mod tests;
 pub mod unknown;
 
 use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue, ReasonCode};
-use highwater_model::record::RunRecord;
+use highwater_model::record::{InterventionRecord, RunRecord};
 
 pub use highwater_model::record::Ended;
 
@@ -24,13 +24,29 @@ pub use measured::{MeasuredStream, littles_law_sessions, measured_streams};
 
 /// Judges a run by the rules of its record's schema.
 pub fn judge(record: &RunRecord) -> Judgments {
-    let measured = measured_streams(record);
+    let measured = judged_streams(record);
     let measurement = measurement::judge(record, &measured);
     Judgments {
         measurement,
         data: data::judge(record),
         objective: objective::judge(record, &measured),
     }
+}
+
+/// The measured streams that judgments are about. Where a user changed a pace, phases may be too short to say
+/// anything: they are left out, if any other one is long enough.
+fn judged_streams(record: &RunRecord) -> Vec<MeasuredStream<'_>> {
+    let mut measured = measured_streams(record);
+    let is_long =
+        |stream: &MeasuredStream<'_>| stream.phase.duration_ns >= measurement::SHORTEST_PHASE_NS;
+    let is_changed = record
+        .interventions
+        .iter()
+        .any(InterventionRecord::begins_phase);
+    if is_changed && measured.iter().any(is_long) {
+        measured.retain(is_long);
+    }
+    measured
 }
 
 /// The exit code of a run.

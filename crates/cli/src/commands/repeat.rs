@@ -24,6 +24,12 @@ pub fn repeat(settings: &RepeatSettings) -> Result<u8, Failure> {
     if settings.is_plain() || settings.run.output.plan_only {
         return run::run(&settings.run);
     }
+    if settings.run.control.is_some() {
+        let message = "--control: commands are for one run, and several are to be made";
+        return Err(
+            Failure::usage(message).with_hint("leave out --repeat, --interleave, and --variant")
+        );
+    }
     let interrupts = run::signals()?;
     let log = EventLog::open(settings.run.output.events.as_ref())?;
     let group = settings.run.out.join(run::id("group", "", ""));

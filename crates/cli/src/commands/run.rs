@@ -12,7 +12,8 @@ use highwater_model::record::RunRecord;
 use highwater_model::units::{Nanos, Seed};
 use highwater_report as report;
 use highwater_runner::clock::wall_clock;
-use highwater_runner::interrupts::{self, Interrupts};
+use highwater_runner::control::Controls;
+use highwater_runner::interrupts::{self, Interrupter, Interrupts};
 use highwater_runner::planner::{self, PlanError, PlanInput};
 use highwater_runner::run::{self as runner, RunError, RunRequest, TableRequest, TelemetryRequest};
 use highwater_runner::store::RunDirectory;
@@ -25,7 +26,7 @@ use crate::exit;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::settings::{RunSettings, StartAt};
-use crate::{ceiling, prompt, terminal, workload_file};
+use crate::{ceiling, control, prompt, terminal, workload_file};
 
 /// Time limit of a connection.
 pub(super) const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(10);
@@ -41,7 +42,13 @@ pub fn run(settings: &RunSettings) -> Result<u8, Failure> {
     }
     check_share(settings, &prepared.urls)?;
     let log = EventLog::open(settings.output.events.as_ref())?;
-    let (record, directory) = execute(settings, prepared, signals()?, log.as_ref())?;
+    let (interrupter, interrupts) = stops()?;
+    let controls = control::open(settings.control.as_ref(), interrupter)?;
+    let request = RunRequest {
+        controls,
+        ..request(settings, prepared)?
+    };
+    let (record, directory) = execute(settings, request, interrupts, log.as_ref())?;
     let text = if settings.output.json {
         report::json(&record)
     } else {
@@ -57,7 +64,8 @@ pub(super) fn record(
     interrupts: Interrupts,
     log: Option<&Rc<EventLog>>,
 ) -> Result<RunRecord, Failure> {
-    Ok(execute(settings, prepared(settings)?, interrupts, log)?.0)
+    let request = request(settings, prepared(settings)?)?;
+    Ok(execute(settings, request, interrupts, log)?.0)
 }
 
 /// A run before it starts.
@@ -83,11 +91,10 @@ fn prepared(settings: &RunSettings) -> Result<Prepared, Failure> {
 /// Runs, and returns the record and its directory.
 fn execute(
     settings: &RunSettings,
-    prepared: Prepared,
+    request: RunRequest,
     interrupts: Interrupts,
     log: Option<&Rc<EventLog>>,
 ) -> Result<(RunRecord, String), Failure> {
-    let request = request(settings, prepared)?;
     let directory = request.directory.path().display().to_string();
     let observer = event_log::observer(&settings.output, log, || Rc::new(Progress::new()));
     let workload = Arc::clone(&request.workload);
@@ -254,6 +261,7 @@ pub(super) fn request_in(
             endpoints: settings.telemetry.endpoints()?,
         },
         ceilings: ceiling::directory().zip(sink.map(str::to_owned)),
+        controls: Controls::default(),
         start_in: match settings.start_at {
             None => Nanos::ZERO,
             Some(StartAt::Delay(delay)) => delay,
@@ -284,10 +292,16 @@ fn open(
 
 /// Interrupts (Ctrl-C) and requests to end (SIGTERM) as stop requests of the run.
 pub(super) fn signals() -> Result<Interrupts, Failure> {
+    Ok(stops()?.1)
+}
+
+/// The same, with the end by which others can send them, too.
+fn stops() -> Result<(Interrupter, Interrupts), Failure> {
     let (interrupter, interrupts) = interrupts::channel();
-    ctrlc::set_handler(move || interrupter.interrupt())
+    let of_signals = interrupter.clone();
+    ctrlc::set_handler(move || of_signals.interrupt())
         .map_err(|error| Failure::usage(format!("cannot listen for interrupts: {error}")))?;
-    Ok(interrupts)
+    Ok((interrupter, interrupts))
 }
 
 impl From<RunError> for Failure {

@@ -94,6 +94,8 @@ pub struct RunSettings {
     pub labels: BTreeMap<String, String>,
     /// Flags that a later command repeats to continue this run; without targets, load and length.
     pub repeated_flags: BTreeMap<String, Vec<String>>,
+    /// Where commands come from while it runs.
+    pub control: Option<CommandSource>,
     /// Output.
     pub output: RunOutput,
 }
@@ -214,6 +216,15 @@ pub enum EventSink {
     /// Standard output; the result is beside it.
     Stdout,
     /// This file, which is made anew.
+    File(PathBuf),
+}
+
+/// Where commands to a run come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommandSource {
+    /// Standard input.
+    Stdin,
+    /// This file or named pipe.
     File(PathBuf),
 }
 

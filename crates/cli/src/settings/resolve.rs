@@ -10,9 +10,9 @@ use highwater_model::units::Nanos;
 
 use super::repeated_flags::repeated_flags;
 use super::{
-    CheckSettings, CheckSubject, DemoSettings, EventSink, Length, Load, Objectives, Quantile,
-    RunOutput, RunSettings, Share, ShowSettings, Streams, TargetSchemes, Telemetry, WorkloadChoice,
-    WorkloadsAction, WorkloadsSettings, load, parsers,
+    CheckSettings, CheckSubject, CommandSource, DemoSettings, EventSink, Length, Load, Objectives,
+    Quantile, RunOutput, RunSettings, Share, ShowSettings, Streams, TargetSchemes, Telemetry,
+    WorkloadChoice, WorkloadsAction, WorkloadsSettings, load, parsers,
 };
 use crate::failure::{Failure, did_you_mean};
 use crate::layers::{Layers, Origin, SettingValue, Strength, has_scheme};
@@ -72,6 +72,7 @@ impl RunSettings {
             start_at: layers.parse("start-at", parsers::start_at)?,
             out: layers.require("out", parsers::word)?.into(),
             labels: pairs(layers, "label")?,
+            control: control(layers)?,
             output: RunOutput {
                 quiet: layers.switch("quiet")?,
                 json: layers.switch("json")?,
@@ -107,6 +108,18 @@ pub(super) fn events(layers: &Layers) -> Result<Option<EventSink>, Failure> {
         "-" => Ok(Some(EventSink::Stdout)),
         "" => Err(given.failure("no file is named".to_owned())),
         file => Ok(Some(EventSink::File(file.into()))),
+    }
+}
+
+/// Where commands to a run come from.
+fn control(layers: &Layers) -> Result<Option<CommandSource>, Failure> {
+    let Some(given) = layers.value("control") else {
+        return Ok(None);
+    };
+    match given.text.as_str() {
+        "-" => Ok(Some(CommandSource::Stdin)),
+        "" => Err(given.failure("no file is named".to_owned())),
+        file => Ok(Some(CommandSource::File(file.into()))),
     }
 }
 

@@ -7,6 +7,7 @@ mod called;
 mod checking;
 mod comparing;
 mod continuing;
+mod control;
 mod endings;
 mod events;
 mod exit_codes;

@@ -157,6 +157,7 @@ pub fn record(run: &ImportedRun, plan: Plan, stamp: &Stamp) -> ImportedRecord {
         telemetry: Vec::new(),
         target_telemetry: None,
         incidents: Vec::new(),
+        interventions: Vec::new(),
         notes: run.notes.iter().map(|text| note(text)).collect(),
         intervals: intervals(run),
     };

@@ -53,6 +53,14 @@ pub enum MergeError {
         /// Of how many.
         of: u32,
     },
+    /// Commands changed the paces of one share as they did not change those of another.
+    #[error("the user changed the load of records {first} and {other} differently while they ran")]
+    ChangesDiffer {
+        /// The first record.
+        first: String,
+        /// The one that differs.
+        other: String,
+    },
     /// A distribution cannot be read.
     #[error("record {record}: a distribution of op {op} cannot be read: {source}")]
     Histogram {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use highwater_model::record::{Incident, RunNote, RunRecord, TargetRecord, TelemetrySample};
+use highwater_model::record::{
+    Incident, InterventionRecord, RunNote, RunRecord, TargetRecord, TelemetrySample,
+};
 use highwater_model::target_telemetry::TargetTelemetry;
 
 /// URLs, hosts and settings of all shares; sizes as the first and the last state say.
@@ -75,6 +77,16 @@ fn greater(ours: Option<f64>, theirs: Option<f64>) -> Option<f64> {
         (Some(ours), Some(theirs)) => Some(ours.max(theirs)),
         (ours, theirs) => ours.or(theirs),
     }
+}
+
+/// Changed paces once, at the time of the first share, and what was noted of any.
+pub(super) fn interventions(shares: &[&RunRecord]) -> Vec<InterventionRecord> {
+    let of_first = shares[0].interventions.iter();
+    let others = shares[1..].iter().flat_map(|share| &share.interventions);
+    of_first
+        .chain(others.filter(|done| !done.begins_phase()))
+        .cloned()
+        .collect()
 }
 
 /// Every note once; it names its share unless all shares have it.

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use highwater_analysis::judge;
 use highwater_analysis::telemetry::disk_bytes_per_row;
 use highwater_model::plan::Share;
-use highwater_model::record::RunRecord;
+use highwater_model::record::{Change, RunRecord};
 
 pub use error::MergeError;
 
@@ -53,6 +53,7 @@ pub fn merge<R: Borrow<RunRecord>>(records: &[R]) -> Result<RunRecord, MergeErro
     merged.telemetry = machines::telemetry(&shares);
     merged.target_telemetry = machines::target_telemetry(&shares);
     merged.incidents = machines::incidents(&shares);
+    merged.interventions = machines::interventions(&shares);
     merged.notes = machines::notes(&shares);
     merged.header.environment = machines::environment(&shares);
     merged.header.labels = machines::labels(&shares);
@@ -81,6 +82,13 @@ fn checked(mut shares: Vec<&RunRecord>) -> Result<Vec<&RunRecord>, MergeError> {
                 other: named(record, &identity(record)),
             });
         }
+        // Phases that changed paces began have to be the same ones, whenever they began.
+        if !changes(record).eq(changes(first)) {
+            return Err(MergeError::ChangesDiffer {
+                first: first.header.id.clone(),
+                other: record.header.id.clone(),
+            });
+        }
         if share.of != of {
             return Err(MergeError::CountsDiffer {
                 record: record.header.id.clone(),
@@ -104,6 +112,13 @@ fn checked(mut shares: Vec<&RunRecord>) -> Result<Vec<&RunRecord>, MergeError> {
     }
     shares.sort_by_key(|record| record.plan.definition.share.index);
     Ok(shares)
+}
+
+/// Changed paces, with the phases that they began.
+fn changes(record: &RunRecord) -> impl Iterator<Item = (&str, &Change)> {
+    let done = record.interventions.iter();
+    let changes = done.filter(|done| done.begins_phase());
+    changes.map(|done| (done.phase.as_str(), &done.change))
 }
 
 fn named(record: &RunRecord, what: &str) -> String {

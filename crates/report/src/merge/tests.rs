@@ -6,9 +6,10 @@ use super::*;
 use highwater_analysis::fixture::{self, MS, OpSpec, S, incident};
 use highwater_model::judgment::ReasonCode;
 use highwater_model::judgment::{Data, Measurement};
-use highwater_model::plan::{PhaseKind, Unit};
+use highwater_model::plan::{Pace, PhaseKind, Unit};
 use highwater_model::record::{
-    AuditRecord, AuditStatus, Expectation, ExpectedBucket, FoundBucket, IncidentKind, PhaseRecord,
+    AuditRecord, AuditStatus, Change, Expectation, ExpectedBucket, FoundBucket, IncidentKind,
+    InterventionRecord, PhaseRecord,
 };
 
 const WINDOWS: usize = 100;
@@ -383,4 +384,38 @@ fn what_is_not_all_the_shares_of_one_plan_is_refused_with_a_reason() {
     assert!(message(&other).contains("a distribution of op insert cannot be read"));
     let reason = merge(&shares[..2]).unwrap_err().reason();
     assert_eq!(reason.code, ReasonCode::SharesDiffer);
+}
+
+/// Another load in one share is another plan's, whatever its hash says; a note is not.
+#[test]
+fn shares_whose_paces_were_changed_differently_do_not_merge() {
+    let windows = [vec![0; WINDOWS], vec![0; WINDOWS], vec![0; WINDOWS]];
+    let op = share_op(vec![(MS, 10)], 0, 0);
+    let mut shares = [1, 2].map(|index| share_record(&op, index, 2, &windows));
+    let change = |time_ns, sessions| InterventionRecord {
+        time_ns,
+        phase: "measure-2".to_owned(),
+        change: Change::Pace {
+            stream: "insert".to_owned(),
+            unit: Unit::Rows,
+            from: Pace::Closed { sessions: 2 },
+            to: Pace::Closed { sessions },
+        },
+    };
+    let note = InterventionRecord {
+        time_ns: S,
+        phase: "measure".to_owned(),
+        change: Change::Note {
+            text: "on one alone".to_owned(),
+        },
+    };
+    shares[0].interventions = vec![change(S, 4)];
+    let error = merge(&shares).unwrap_err();
+    assert!(matches!(error, MergeError::ChangesDiffer { .. }), "{error}");
+    shares[1].interventions = vec![change(S, 5)];
+    assert!(merge(&shares).is_err());
+    // Not at quite the same time.
+    shares[1].interventions = vec![note.clone(), change(S + MS, 4)];
+    let merged = merge(&shares).unwrap();
+    assert_eq!(merged.interventions, [change(S, 4), note]);
 }

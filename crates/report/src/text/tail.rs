@@ -14,6 +14,7 @@ use highwater_model::record::{
 };
 
 use super::target;
+use crate::events::intervention;
 use crate::layout::labeled;
 
 /// Findings that are printed; the record has them all.
@@ -31,6 +32,7 @@ pub(super) fn lines(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -
     }
     lines.extend(target::lines(record));
     lines.extend(labels(record));
+    lines.extend(changes(record).iter().map(|line| labeled("changed", line)));
     lines.extend(notes(record));
     lines
 }
@@ -150,6 +152,20 @@ fn labels(record: &RunRecord) -> Option<String> {
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
     (!named.is_empty()).then(|| labeled("labels", &foreign(&named.join(" · "), WORDS)))
+}
+
+/// What commands changed while it ran, the first ones.
+pub(crate) fn changes(record: &RunRecord) -> Vec<String> {
+    let all = &record.interventions;
+    let shown = all.iter().take(FINDINGS_SHOWN);
+    let mut lines: Vec<String> = shown
+        .map(|done| foreign(&intervention(done), WORDS))
+        .collect();
+    if all.len() > FINDINGS_SHOWN {
+        let more = all.len() - FINDINGS_SHOWN;
+        lines.push(format!("and {more} more in the record"));
+    }
+    lines
 }
 
 /// Notes, and the incidents that no judgment repeats.

@@ -7,7 +7,8 @@ use highwater_model::judgment::ReasonCode;
 use highwater_model::plan::Share;
 use highwater_model::plan::Unit;
 use highwater_model::record::{
-    AuditStatus, ExperimentRecord, IncidentKind, RecoveryRecord, RunRecord,
+    AuditStatus, Change, ExperimentRecord, IncidentKind, InterventionRecord, RecoveryRecord,
+    RunRecord,
 };
 use highwater_model::search::{
     Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis,
@@ -32,6 +33,33 @@ fn what_the_target_said_of_itself_is_a_line() {
 #[test]
 fn open_streams_side_by_side_in_steps() {
     insta::assert_snapshot!(text(&fixture::open_steps()));
+}
+
+#[test]
+fn what_was_changed_while_it_ran_is_a_line_each_and_the_rest_is_counted() {
+    let mut record = fixture::closed();
+    let note = |number: u64| InterventionRecord {
+        time_ns: number * fixture::S,
+        phase: "measure".to_owned(),
+        change: Change::Note {
+            text: format!("note {number} \u{1b}[2J"),
+        },
+    };
+    record.interventions = (1..=7).map(note).collect();
+    let text = text(&record);
+    let changed: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("changed"))
+        .collect();
+    assert_eq!(changed.len(), 6, "{text}");
+    assert_eq!(changed[0], "changed        at 1.00 s: note 1 [2J");
+    assert_eq!(changed[5], "changed        and 2 more in the record");
+    let page = crate::html(&record);
+    assert!(
+        page.contains("Changed at 5.00 s: note 5"),
+        "the head has what the summary has"
+    );
+    assert!(page.contains("<li>at 7.00 s: note 7"), "the notes have all");
 }
 
 #[test]

@@ -6,16 +6,16 @@
 use std::collections::BTreeMap;
 
 use highwater_model::event::{Event, SecondProgress, StreamProgress, WarningKind};
-use highwater_model::plan::{Pace, PhasePlan, Plan, Unit};
-use highwater_model::record::{IntervalRecord, TelemetrySample, Windows};
+use highwater_model::plan::{Pace, Plan, Unit};
+use highwater_model::record::{IntervalRecord, InterventionRecord, TelemetrySample, Windows};
 use highwater_model::units::Nanos;
 
 use super::interval_lines::{IntervalNames, interval_record, journal_line};
 use super::ledger_log::LedgerLog;
-use crate::executor::Tick;
+use crate::executor::{Pass, Tick};
 use crate::observer::Observer;
 use crate::recorder::{AcknowledgementMap, Gap, GapSearch, IntervalDelta, WindowDelta};
-use crate::schedule::PhaseTimes;
+use crate::schedule::{PhaseTimes, ScheduledPhase};
 use crate::stop::StopCounts;
 use crate::store::{Journal, JournalLine, RunDirectory, Spool, StoreError};
 use crate::telemetry::{self, Counters};
@@ -25,7 +25,7 @@ use crate::telemetry::{self, Counters};
 pub(crate) struct KeyNames {
     pub(crate) phases: Vec<String>,
     streams: Vec<StreamName>,
-    /// Units per second that each phase (outer) offers in each stream; absent in closed load.
+    /// Units per second that this share offers in each stream of each phase (outer); absent in closed load.
     offered: Vec<Vec<Option<f64>>>,
     pub(crate) ops: Vec<String>,
 }
@@ -46,25 +46,26 @@ struct KeyPosition {
 }
 
 impl KeyNames {
-    pub(crate) fn new(plan: &Plan, sessions: &[u32], ops: Vec<String>) -> Self {
+    /// Those of a pass as it stands: a changed pace adds phases.
+    pub(crate) fn of_pass(pass: &Pass) -> Self {
+        let phases = pass.schedule.all();
+        let streams = pass.plan.streams.iter().enumerate();
+        let shares = pass.plan.share.of;
+        let offered = |phase: &ScheduledPhase| {
+            let paces = phase.paces.iter();
+            paces.map(|pace| offered(*pace, shares)).collect()
+        };
         Self {
-            phases: plan.phases.iter().map(|phase| phase.name.clone()).collect(),
-            streams: plan
-                .streams
-                .iter()
-                .zip(sessions)
-                .map(|(stream, sessions)| StreamName {
+            offered: phases.iter().map(offered).collect(),
+            phases: phases.into_iter().map(|phase| phase.name).collect(),
+            streams: streams
+                .map(|(position, stream)| StreamName {
                     name: stream.name.clone(),
                     unit: stream.unit,
-                    sessions: *sessions,
+                    sessions: pass.sessions.of(position),
                 })
                 .collect(),
-            offered: plan
-                .phases
-                .iter()
-                .map(|phase| offered(plan, phase))
-                .collect(),
-            ops,
+            ops: pass.bound.ops.iter().map(|op| op.name.clone()).collect(),
         }
     }
 
@@ -89,16 +90,12 @@ impl KeyNames {
     }
 }
 
-/// This share's part of what a phase offers in each stream.
-fn offered(plan: &Plan, phase: &PhasePlan) -> Vec<Option<f64>> {
-    let step = usize::try_from(phase.step).unwrap_or(usize::MAX);
-    let streams = plan.streams.iter();
-    let pace = streams.map(|stream| stream.paces.get(step).or(stream.paces.first()));
-    pace.map(|pace| match pace {
-        Some(Pace::Open { rate }) => Some(rate.as_f64() / f64::from(plan.share.of.max(1))),
-        _ => None,
-    })
-    .collect()
+/// A share's part of what a pace offers.
+fn offered(pace: Pace, shares: u32) -> Option<f64> {
+    match pace {
+        Pace::Open { rate } => Some(rate.as_f64() / f64::from(shares.max(1))),
+        Pace::Closed { .. } => None,
+    }
 }
 
 /// Reads the embedded target's CPU.
@@ -171,14 +168,26 @@ impl<'a> Collector<'a> {
     }
 
     /// Keys mean something else from here on.
-    pub(crate) fn begin_pass(&mut self, plan: &Plan, names: KeyNames) {
+    pub(crate) fn begin_pass(&mut self, pass: &Pass) {
         self.close_before(u64::MAX);
         self.closed_maps.clear();
         self.counters.clear();
         self.last_counters = None;
         self.telemetry.clear();
-        self.stop = StopCounts::new(plan);
-        self.names = names;
+        self.stop = StopCounts::new(&pass.plan);
+        self.names = KeyNames::of_pass(pass);
+    }
+
+    /// A command to the pass was obeyed.
+    pub(crate) fn intervene(&mut self, done: &InterventionRecord, pass: &Pass) {
+        self.names = KeyNames::of_pass(pass);
+        self.stop.add_phases(&pass.schedule.all());
+        self.observer.event(&Event::Intervention(done.clone()));
+        if let Some(journal) = &mut self.journal
+            && let Err(error) = journal.append_intervention(done)
+        {
+            self.end_journal(&error.to_string());
+        }
     }
 
     /// No op of the pass comes any more: its counts per 100 ms.
@@ -336,9 +345,7 @@ impl<'a> Collector<'a> {
     #[expect(clippy::cast_precision_loss, reason = "display")]
     fn line(&self, second: u64, phases: &[PhaseTimes]) -> SecondProgress {
         let middle = Nanos(second * Nanos::SECOND.0 + Nanos::SECOND.0 / 2);
-        let phase = phases
-            .iter()
-            .position(|times| times.start <= middle && middle < times.end);
+        let phase = phases.iter().position(|times| times.contains(middle));
         let name = phase.map_or("drain", |phase| self.names.phases[phase].as_str());
         let mut line = SecondProgress {
             second: second + 1,

@@ -22,13 +22,14 @@ use highwater_model::plan::{Pace, PhaseKind, Plan};
 use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::record::{
     AuditRecord, AvailabilityRecord, ClientRecord, EstimateRecord, Header, HostRecord, Incident,
-    IncidentKind, PhaseRecord, PlanRecord, ProgramRecord, RECORD_SCHEMA, Record, ResultRecord,
-    RunNote, RunRecord, SchedulingClass, StreamRecord, TargetRecord, WorkloadRecord,
+    IncidentKind, InterventionRecord, PhaseRecord, PlanRecord, ProgramRecord, RECORD_SCHEMA,
+    Record, ResultRecord, RunNote, RunRecord, SchedulingClass, StreamRecord, TargetRecord,
+    WorkloadRecord,
 };
 use highwater_model::units::Nanos;
 
 use self::results::{
-    Figures, LOAD, MachineUse, availability_record, client_record, measured, phase_records,
+    Figures, LOAD, MachineUse, availability_record, client_record, measured, phase_record,
     result_record, stream_record,
 };
 use crate::ceilings::{self, CeilingKey};
@@ -60,6 +61,8 @@ pub(crate) struct Parts {
     pub(crate) bytes_before: Option<u64>,
     pub(crate) bytes_after: Option<u64>,
     pub(crate) incidents: Vec<Incident>,
+    /// What commands changed.
+    pub(crate) interventions: Vec<InterventionRecord>,
     pub(crate) notes: Vec<RunNote>,
     /// What this machine reaches against a sink, units per second.
     ceiling: Option<f64>,
@@ -88,6 +91,7 @@ impl Parts {
             bytes_before: None,
             bytes_after: None,
             incidents: Vec::new(),
+            interventions: Vec::new(),
             notes: Vec::new(),
             ceiling,
             audit_phase,
@@ -159,6 +163,7 @@ pub(crate) fn record(
     record.target.disk_bytes_per_row = analysis::telemetry::disk_bytes_per_row(&record);
     record.phases.push(parts.audit_phase);
     record.incidents = parts.incidents;
+    record.interventions = parts.interventions;
     // What could not be read back is missing above.
     let unread = collector.journal_error.take();
     let incident = |why| Incident::new(IncidentKind::RecordIncomplete, why);
@@ -176,12 +181,12 @@ fn add_seconds(
     collector: &mut Collector<'_>,
 ) {
     let plan = &request.plan;
-    let (mut times, mut stalls) = (Vec::new(), Vec::new());
+    let (mut phases, mut stalls) = (Vec::new(), Vec::new());
     let mut scheduling = SchedulingClass::default();
     if let Some(main) = passes.main {
-        (times, stalls, scheduling) = (main.phases, main.stalls, main.scheduling);
+        (phases, stalls, scheduling) = (main.phases, main.stalls, main.scheduling);
     }
-    let measured = measured(plan, &times);
+    let measured = measured(&phases);
     let gaps = collector.gaps(&measured, GAPS_KEPT);
     let mut used = MachineUse::within(&measured);
     collector.counters(|counters| used.add(counters));
@@ -204,14 +209,14 @@ pub(crate) fn early_ends(plan: &Plan, passes: &Passes) -> Vec<RunNote> {
     let Some(main) = &passes.main else {
         return Vec::new();
     };
-    let phases = plan.phases.iter().zip(&main.phases).zip(&main.early);
-    let ended = phases.filter_map(|((planned, times), early)| {
-        let why = match (*early)? {
+    let ended = main.phases.iter().filter_map(|phase| {
+        let why = match phase.early? {
             EarlyEnd::Rows => format!("its {} rows were sent", count(plan.stop.rows?)),
             EarlyEnd::Predicate => format!("{} held", plan.stop.until?.flag()),
         };
+        let times = phase.times;
         let lasted = duration(times.end.saturating_sub(times.start).0);
-        let (name, length) = (&planned.name, span(planned.duration.0));
+        let (name, length) = (&phase.name, span(phase.length.0));
         Some(RunNote {
             code: "stopped_early".to_owned(),
             message: format!("{name} ended after {lasted} of {length}: {why}"),
@@ -241,7 +246,7 @@ fn add_load(
     load: &mut PassRecord,
     collector: &mut Collector<'_>,
 ) {
-    let times = load.phases.first().copied();
+    let times = load.phases.first().map(|phase| phase.times);
     let (start, end) = times.map_or((Nanos::ZERO, Nanos::ZERO), |times| {
         (times.start, times.end.min(load.end))
     });
@@ -276,10 +281,10 @@ fn add_main(
     collector: &mut Collector<'_>,
 ) {
     let mut counted = collector.windows_of(&mut main.windows, main.stats.len());
-    let phases = phase_records(plan, &main.phases);
-    for (position, phase) in phases.iter().enumerate() {
+    for phase in &main.phases {
+        let recorded = phase_record(phase);
         for (stream, planned) in plan.streams.iter().enumerate() {
-            let first = (position * plan.streams.len() + stream) * ops.len();
+            let first = (phase.number * plan.streams.len() + stream) * ops.len();
             let results: Vec<ResultRecord> = ops
                 .iter()
                 .enumerate()
@@ -289,16 +294,13 @@ fn add_main(
                     let counted = counted.map(|keys| std::mem::take(&mut keys[first + op]));
                     let figures = Figures {
                         names: [phase.name.clone(), planned.name.clone(), name.clone()],
-                        open: matches!(
-                            plan.pace(stream, phase.step.unwrap_or(0)),
-                            Pace::Open { .. }
-                        ),
-                        duration: Nanos(phase.duration_ns),
+                        open: matches!(phase.paces[stream], Pace::Open { .. }),
+                        duration: Nanos(recorded.duration_ns),
                     };
                     Some(result_record(&figures, stats, counted))
                 })
                 .collect();
-            if phase.kind == PhaseKind::Measure && phase.duration_ns > 0 {
+            if phase.kind == PhaseKind::Measure && recorded.duration_ns > 0 {
                 let borrowed: Vec<&ResultRecord> = results.iter().collect();
                 record.streams.push(stream_record(
                     plan,
@@ -310,11 +312,9 @@ fn add_main(
             }
             record.results.extend(results);
         }
+        record.phases.push(recorded);
     }
-    let end = phases
-        .last()
-        .map_or(0, |phase| phase.start_ns + phase.duration_ns);
-    record.phases.extend(phases);
+    let end = main.phases.last().map_or(0, |phase| phase.times.end.0);
     record.phases.push(PhaseRecord {
         name: "drain".to_owned(),
         kind: PhaseKind::Drain,
@@ -400,6 +400,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
         telemetry: Vec::new(),
         target_telemetry: None,
         incidents: Vec::new(),
+        interventions: Vec::new(),
         notes: Vec::new(),
         intervals: Vec::new(),
     }

@@ -104,11 +104,16 @@ fn phases_of(
     let mut phases: Vec<PhaseRecord> = spans
         .into_iter()
         .map(|(name, (first, last))| {
-            let planned = plan.phases.iter().find(|phase| phase.name == name);
+            let planned = |name| plan.phases.iter().find(|phase| phase.name == name);
+            // One that a changed pace began is named after the one in whose place it is.
+            let changed = name
+                .rsplit_once('-')
+                .and_then(|(before, _)| planned(before));
+            let like = planned(name).or(changed);
             PhaseRecord {
                 name: name.to_owned(),
-                kind: planned.map_or(PhaseKind::Load, |phase| phase.kind),
-                step: planned.map(|phase| phase.step),
+                kind: like.map_or(PhaseKind::Load, |phase| phase.kind),
+                step: planned(name).map(|phase| phase.step),
                 start_ns: first * Nanos::SECOND.0,
                 duration_ns: (last + 1 - first) * Nanos::SECOND.0,
             }

@@ -16,7 +16,7 @@ use highwater_model::units::Nanos;
 
 use crate::planner::sessions_of;
 use crate::recorder::{Gap, KeyStats};
-use crate::schedule::PhaseTimes;
+use crate::schedule::{PhaseTimes, ScheduledPhase};
 use crate::telemetry::{self, Counters};
 use crate::thread_record::SessionsWorked;
 
@@ -127,12 +127,12 @@ fn of_phase(figures: &Figures, mut counted: Windows) -> Windows {
 pub(crate) fn stream_record(
     plan: &Plan,
     position: usize,
-    phase: &PhaseRecord,
+    phase: &ScheduledPhase,
     results: &[&ResultRecord],
     worked: Option<&SessionsWorked>,
 ) -> StreamRecord {
     let stream = &plan.streams[position];
-    let pace = plan.pace(position, phase.step.unwrap_or(0));
+    let pace = phase.paces[position];
     let counts = acknowledged(results);
     let statistics = analysis::throughput::throughput(&counts, Nanos(WINDOW_NS));
     let ops_per_s: f64 = results.iter().map(|r| r.throughput.ops_per_s).sum();
@@ -143,6 +143,10 @@ pub(crate) fn stream_record(
     };
     // Of open load as many work as the arrivals need.
     let is_closed = matches!(pace, Pace::Closed { .. });
+    let sessions = match pace {
+        Pace::Open { .. } => sessions_of(plan, position),
+        Pace::Closed { sessions } => plan.share.part_of(sessions),
+    };
     let share = to_f64(plan.share.lanes().len() as u64) / f64::from(LANES);
     StreamRecord {
         phase: phase.name.clone(),
@@ -152,11 +156,11 @@ pub(crate) fn stream_record(
             Pace::Open { rate } => Some(rate.as_f64() * share),
             Pace::Closed { .. } => None,
         },
-        sessions: match pace {
-            Pace::Open { .. } => sessions_of(plan, position),
-            Pace::Closed { sessions } => plan.share.part_of(sessions),
-        },
-        working: worked.filter(|_| is_closed).map(|worked| worked.working),
+        sessions,
+        // Of a stream that has more sessions in another phase those are among them.
+        working: worked
+            .filter(|_| is_closed)
+            .map(|worked| worked.working.min(sessions)),
         missing_because: worked
             .and_then(|worked| Some(worked.missing_because.as_ref()?.message.clone())),
         throughput: ThroughputRecord {
@@ -294,29 +298,24 @@ impl MachineUse {
     }
 }
 
-/// The phases of a pass as they happened.
-pub(crate) fn phase_records(plan: &Plan, times: &[PhaseTimes]) -> Vec<PhaseRecord> {
-    plan.phases
-        .iter()
-        .zip(times)
-        .map(|(phase, times)| PhaseRecord {
-            name: phase.name.clone(),
-            kind: phase.kind,
-            step: Some(phase.step),
-            start_ns: times.start.0,
-            duration_ns: times.end.saturating_sub(times.start).0,
-        })
-        .collect()
+/// A phase of a pass as it happened.
+pub(crate) fn phase_record(phase: &ScheduledPhase) -> PhaseRecord {
+    PhaseRecord {
+        name: phase.name.clone(),
+        kind: phase.kind,
+        step: phase.step,
+        start_ns: phase.times.start.0,
+        duration_ns: phase.times.end.saturating_sub(phase.times.start).0,
+    }
 }
 
 /// The times of the measured phases that took any time.
-pub(crate) fn measured(plan: &Plan, times: &[PhaseTimes]) -> Vec<PhaseTimes> {
-    plan.phases
+pub(crate) fn measured(phases: &[ScheduledPhase]) -> Vec<PhaseTimes> {
+    let measured = phases
         .iter()
-        .zip(times)
-        .filter(|(phase, times)| phase.kind == PhaseKind::Measure && times.end > times.start)
-        .map(|(_, times)| *times)
-        .collect()
+        .filter(|phase| phase.kind == PhaseKind::Measure);
+    let times = measured.map(|phase| phase.times);
+    times.filter(|times| times.end > times.start).collect()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 mod acknowledgements;
 mod intervals;
 mod key_stats;
+mod phase_keys;
 mod windows;
 
 use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
@@ -16,6 +17,7 @@ use highwater_model::units::Nanos;
 pub use acknowledgements::{AcknowledgementMap, Gap, GapSearch, MILLIS_PER_MAP};
 pub use intervals::{IntervalDelta, Intervals, WINDOWS_PER_SECOND};
 pub use key_stats::{KeyStats, RowWait};
+pub(crate) use phase_keys::PhaseKeys;
 pub use windows::{WindowCounts, WindowDelta};
 
 use windows::WindowDeltas;
@@ -78,6 +80,8 @@ pub struct Recorded {
 pub struct Recorder {
     stats: Vec<Option<Box<KeyStats>>>,
     keys: Vec<KeyPlan>,
+    /// Where keys come from that were added since.
+    later: Option<PhaseKeys>,
     bounds: Vec<Objective>,
     intervals: Intervals,
     windows: WindowDeltas,
@@ -98,6 +102,7 @@ impl Recorder {
             stats: keys.iter().map(|_| None).collect(),
             windows: WindowDeltas::new(keys.len(), bounds.len()),
             keys,
+            later: None,
             bounds,
             intervals: Intervals::default(),
             acknowledgements: Vec::new(),
@@ -105,8 +110,30 @@ impl Recorder {
         }
     }
 
+    /// A recorder for the keys of a pass, those included that are added while it goes on.
+    pub(crate) fn of_pass(keys: PhaseKeys, objectives: &[Objective], origin: Nanos) -> Self {
+        let recorder = Self::new(keys.all(), objectives, origin);
+        Self {
+            later: Some(keys),
+            ..recorder
+        }
+    }
+
+    /// Learns of a key that was added since.
+    fn know(&mut self, key: usize) {
+        if key < self.keys.len() {
+            return;
+        }
+        if let Some(later) = &self.later {
+            self.keys = later.all();
+            self.stats.resize_with(self.keys.len(), || None);
+            self.windows.grow(self.keys.len());
+        }
+    }
+
     /// Records an op that was sent.
     pub fn record(&mut self, op: &Ended<'_>) {
+        self.know(op.key);
         let latency = op.finished.saturating_sub(op.intended);
         let acknowledged = op.outcome.is_success();
         let timed_out = op
@@ -167,6 +194,7 @@ impl Recorder {
         let Some((key, phase_start)) = op.finished_in else {
             return;
         };
+        self.know(key);
         let answered = &mut stats_of(&mut self.stats, key).answered;
         let offset = op.finished.saturating_sub(phase_start);
         if acknowledged {
@@ -217,6 +245,7 @@ impl Recorder {
 
     /// Records an op that was due and never sent.
     pub fn record_dropped(&mut self, key: usize, intended: Nanos, phase_start: Nanos) {
+        self.know(key);
         let row_wait = self.keys[key].row_wait;
         let stats = stats_of(&mut self.stats, key);
         stats.offered += 1;

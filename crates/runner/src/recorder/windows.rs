@@ -147,6 +147,11 @@ impl WindowDeltas {
         }
     }
 
+    /// Room for so many keys.
+    pub(super) fn grow(&mut self, keys: usize) {
+        self.by_key.resize_with(keys, || None);
+    }
+
     /// Those of a key.
     pub(super) fn at(&mut self, key: usize) -> &mut WindowDelta {
         let bounds = self.bounds;

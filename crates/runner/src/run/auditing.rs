@@ -3,17 +3,21 @@
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
-use highwater_driver::Admin;
-use highwater_model::event::Part;
+use highwater_driver::{Admin, Timeline};
+use highwater_model::event::{Event, Part};
 use highwater_model::op::BoundWorkload;
 use highwater_model::plan::{AuditLevel, Share};
 use highwater_model::record::AuditStatus;
+use highwater_model::units::Nanos;
 use highwater_workload::Invariant;
 
 use super::state::Run;
 use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, PatientAdmin};
+use crate::control::{Controls, Received};
 use crate::interrupts::{Interrupts, StopRequest};
+use crate::intervention::obey_after_load;
 use crate::ledger::Ledger;
+use crate::observer::Observer;
 use crate::request::RunRequest;
 
 /// Why rows that replace each other cannot be compared on a model.
@@ -117,7 +121,9 @@ impl Run {
             let mut admin =
                 PatientAdmin::new(admin, target.as_ref(), &self.timeline, &input.progress);
             let audit = audit::audit(&input, ledgers, &mut admin, &self.timeline);
-            let stopped = std::pin::pin!(stop_at_once(&mut self.interrupts));
+            let inbound = (&mut self.interrupts, &mut self.controls);
+            let stopped = stop_at_once(inbound, self.timeline.as_ref(), self.observer.as_ref());
+            let stopped = std::pin::pin!(stopped);
             match select(stopped, std::pin::pin!(audit)).await {
                 Either::Right((audited, _)) => Some(audited),
                 Either::Left(_) => None,
@@ -130,6 +136,35 @@ impl Run {
     }
 }
 
-pub(super) async fn stop_at_once(interrupts: &mut Interrupts) {
-    while interrupts.next().await != StopRequest::StopAtOnce {}
+/// Waits for the request to end at once; beside, commands are answered.
+pub(super) async fn stop_at_once(
+    (interrupts, controls): (&mut Interrupts, &mut Controls),
+    timeline: &dyn Timeline,
+    observer: &dyn Observer,
+) {
+    loop {
+        tokio::select! {
+            biased;
+            stop = interrupts.next() => if stop == StopRequest::StopAtOnce {
+                return;
+            },
+            received = controls.next() => {
+                answer_after_load(controls, received, timeline.now(), observer);
+            }
+        }
+    }
+}
+
+/// Answers a command that comes when no load runs any more.
+pub(super) fn answer_after_load(
+    controls: &mut Controls,
+    received: Received,
+    now: Nanos,
+    observer: &dyn Observer,
+) {
+    let answer = obey_after_load(&received, now, controls);
+    if let Ok(done) = &answer {
+        observer.event(&Event::Intervention(done.clone()));
+    }
+    controls.answer(received, answer);
 }

@@ -142,7 +142,9 @@ impl Run {
         let audited = {
             let mut admin = PatientAdmin::new(admin, target, &self.timeline, &input.progress);
             let audit = audit::audit(&input, &mut ledgers, &mut admin, &self.timeline);
-            let stopped = std::pin::pin!(stop_at_once(&mut self.interrupts));
+            let inbound = (&mut self.interrupts, &mut self.controls);
+            let stopped = stop_at_once(inbound, self.timeline.as_ref(), self.observer.as_ref());
+            let stopped = std::pin::pin!(stopped);
             match select(stopped, std::pin::pin!(audit)).await {
                 Either::Right((audited, _)) => Some(audited),
                 Either::Left(_) => None,

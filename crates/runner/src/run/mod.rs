@@ -260,6 +260,12 @@ impl Run {
         parts.incidents.extend(ending.incidents());
         let ended = Ended::of(&parts.incidents);
         parts.notes = self.notes(noted.err(), parts.facts.tables, audit.earlier.as_ref());
+        while let Some(received) = self.controls.waiting() {
+            let now = self.timeline.now();
+            let observer = self.observer.as_ref();
+            auditing::answer_after_load(&mut self.controls, received, now, observer);
+        }
+        parts.interventions = self.controls.obeyed();
         let early = record::early_ends(&self.request.plan, &passes);
         parts.notes.extend(early);
         parts.notes.extend(remarks);

@@ -7,7 +7,7 @@ use futures_util::future::{Either, select};
 use highwater_driver::{Admin, TargetError};
 use highwater_model::event::{Event, LoadBounds, Part};
 use highwater_model::op::BoundWorkload;
-use highwater_model::plan::{Pace, Plan, Unit};
+use highwater_model::plan::{Pace, PhaseKind, Plan, Unit};
 use highwater_model::record::EstimateRecord;
 use highwater_model::units::Nanos;
 use highwater_workload::OpContext;
@@ -15,14 +15,15 @@ use highwater_workload::OpContext;
 use super::state::{Run, executors_of};
 use crate::disk_guard::Watch;
 use crate::estimate::{self, EstimateInput};
-use crate::executor::{Pass, PassStream, key_plans};
+use crate::executor::{Pass, PassStream};
 use crate::feed::{Feed, LoadFeed, StreamFeed};
 use crate::pass::{self, PassRecord};
-use crate::planner::{load_plan, sessions_of};
+use crate::planner::load_plan;
 use crate::record::Parts;
-use crate::record::collector::{Collector, KeyNames};
+use crate::record::collector::Collector;
 use crate::request::rows_per_op;
 use crate::schedule::Schedule;
+use crate::sessions::Sessions;
 use crate::source::{Source, SourcePlan};
 use crate::table_setup::SetupRequest;
 
@@ -171,9 +172,8 @@ impl Run {
         feeds: Vec<(Arc<dyn Feed>, Option<u64>)>,
     ) -> Arc<Pass> {
         self.poller.begin().await;
-        let durations: Vec<Nanos> = plan.phases.iter().map(|phase| phase.duration).collect();
         let start = self.timeline.now();
-        let schedule = Arc::new(Schedule::new(start, &durations));
+        let schedule = Arc::new(Schedule::new(start, plan));
         let streams: Vec<PassStream> = feeds
             .into_iter()
             .enumerate()
@@ -187,22 +187,27 @@ impl Run {
                     Arc::clone(&schedule),
                 )),
                 feed,
-                sessions: sessions_of(plan, stream),
                 closed: plan.streams[stream]
                     .paces
                     .iter()
                     .all(|p| matches!(p, Pace::Closed { .. })),
             })
             .collect();
-        let sessions: Vec<u32> = streams.iter().map(|stream| stream.sessions).collect();
+        let sessions = Sessions::new(plan);
+        let is_paced = plan
+            .phases
+            .iter()
+            .all(|phase| phase.kind != PhaseKind::Load);
+        let may_grow = is_paced && self.controls.is_open();
         Arc::new(Pass {
-            keys: key_plans(plan, streams.len(), bound.ops.len()),
+            executors: executors_of(self.executors, sessions.all(), may_grow),
+            sessions,
+            may_grow,
             plan: Arc::clone(plan),
             streams,
             target: Arc::clone(&self.request.target),
             bound: Arc::clone(bound),
             start,
-            executors: executors_of(self.executors, &sessions),
             directory: self.request.directory.clone(),
             schedule,
         })
@@ -215,15 +220,13 @@ impl Run {
         admin: &mut Box<dyn Admin>,
         collector: &mut Collector<'_>,
     ) -> PassRecord {
-        let sessions: Vec<u32> = pass.streams.iter().map(|stream| stream.sessions).collect();
-        let ops: Vec<String> = pass.bound.ops.iter().map(|op| op.name.clone()).collect();
-        collector.begin_pass(&pass.plan, KeyNames::new(&pass.plan, &sessions, ops));
+        collector.begin_pass(pass);
         collector.sample(Nanos::ZERO);
         let (timeline, space) = (Rc::clone(&self.timeline), self.space.clone());
         let watch = Watch::default();
         let (record, in_step) = {
-            let interrupts = &mut self.interrupts;
-            let running = pass::run(pass, self.executors, &timeline, collector, interrupts);
+            let inbound = (&mut self.interrupts, &mut self.controls);
+            let running = pass::run(pass, self.executors, &timeline, collector, inbound);
             let running = self.poller.beside(running);
             let full = watch.full(admin.as_mut(), space, &timeline);
             match select(std::pin::pin!(running), std::pin::pin!(full)).await {

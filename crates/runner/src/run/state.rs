@@ -5,6 +5,7 @@ use std::rc::Rc;
 use highwater_driver::{DiskSpace, Timeline};
 use highwater_model::event::{Event, Part};
 
+use crate::control::Controls;
 use crate::interrupts::Interrupts;
 use crate::leases::KeptLeases;
 use crate::observer::Observer;
@@ -18,6 +19,7 @@ pub(super) struct Run {
     pub(super) request: RunRequest,
     pub(super) observer: Rc<dyn Observer>,
     pub(super) interrupts: Interrupts,
+    pub(super) controls: Controls,
     pub(super) timeline: Rc<dyn Timeline>,
     pub(super) executors: Executors,
     /// The tables as this run found them.
@@ -34,7 +36,7 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn new(
-        request: RunRequest,
+        mut request: RunRequest,
         observer: Rc<dyn Observer>,
         interrupts: Interrupts,
         timeline: Rc<dyn Timeline>,
@@ -55,6 +57,7 @@ impl Run {
             );
         }
         Self {
+            controls: std::mem::take(&mut request.controls),
             request,
             observer,
             interrupts,
@@ -74,12 +77,11 @@ impl Run {
     }
 }
 
-/// Executor threads for a pass with these sessions.
-pub(super) fn executors_of(executors: Executors, sessions: &[u32]) -> u32 {
+/// Executor threads for a pass with so many sessions, or with more of them later.
+pub(super) fn executors_of(executors: Executors, sessions: u32, may_grow: bool) -> u32 {
+    let sessions = if may_grow { u32::MAX } else { sessions };
     match executors {
         Executors::Inline => 1,
-        Executors::Threads(_) => crate::telemetry::cores()
-            .min(sessions.iter().sum::<u32>())
-            .max(1),
+        Executors::Threads(_) => crate::telemetry::cores().min(sessions).max(1),
     }
 }

@@ -1,10 +1,12 @@
-//! The journal: the counts of each second, one JSON object a line. What must not be here: how they
+//! The journal: the counts of each second and what commands changed, one JSON object a line. What must not be here: how they
 //! are counted.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use highwater_model::record::InterventionRecord;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
@@ -43,8 +45,18 @@ pub struct JournalLine {
     pub beyond: u64,
 }
 
-/// The lines of a journal; a last one that was cut off in the middle is left out.
+/// The counts in a journal; a last line that was cut off in the middle is left out.
 pub(super) fn read(path: &Path) -> Vec<JournalLine> {
+    lines(path)
+}
+
+/// The interventions in a journal.
+pub(super) fn interventions(path: &Path) -> Vec<InterventionRecord> {
+    lines(path)
+}
+
+/// The lines of one kind: none of them has all fields of another.
+fn lines<T: DeserializeOwned>(path: &Path) -> Vec<T> {
     let text = fs::read_to_string(path).unwrap_or_default();
     text.lines()
         .filter_map(|line| serde_json::from_str(line).ok())
@@ -70,6 +82,15 @@ impl Journal {
 
     /// Adds a line; it reaches the disk with the next [`Journal::flush`].
     pub fn append(&mut self, line: &JournalLine) -> Result<(), StoreError> {
+        self.write(line)
+    }
+
+    /// Adds what a command changed; it reaches the disk with the next [`Journal::flush`].
+    pub fn append_intervention(&mut self, done: &InterventionRecord) -> Result<(), StoreError> {
+        self.write(done)
+    }
+
+    fn write(&mut self, line: &impl Serialize) -> Result<(), StoreError> {
         serde_json::to_writer(&mut self.file, line)
             .map_err(std::io::Error::from)
             .and_then(|()| self.file.write_all(b"\n"))

@@ -323,9 +323,10 @@ fn read_killed(directory: &Path) -> Result<StoredRun, StoreError> {
             .hinting("plan.json in it shows what was intended")
     })?;
     let record = report::parse(&text).map_err(|error| StoreError::new(&draft, error))?;
-    let Record::Run(record) = record else {
+    let Record::Run(mut record) = record else {
         return Err(StoreError::new(&draft, "it is not the draft of a run"));
     };
+    record.interventions = journal::interventions(&directory.join(JOURNAL));
     Ok(StoredRun::Killed {
         draft: record,
         lines: journal::read(&directory.join(JOURNAL)),

@@ -273,7 +273,7 @@ impl Worker {
 
     /// The key and the begin of the phase in which an op finished: mostly its own.
     fn finished_in(&self, ticket: &Ticket, op: usize, finished: Nanos) -> Option<(usize, Nanos)> {
-        let (phase, start) = if finished < ticket.phase_end {
+        let (phase, start) = if finished < self.source.phase_end(ticket) {
             (ticket.phase, ticket.phase_start)
         } else {
             self.schedule.phase_at(finished)?

@@ -8,6 +8,7 @@ mod support;
 mod combined;
 mod endings;
 mod faults;
+mod interventions;
 mod outages;
 mod percentiles;
 mod queues;

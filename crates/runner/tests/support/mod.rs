@@ -8,6 +8,7 @@
 
 pub(crate) mod faulty;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
@@ -15,13 +16,15 @@ use std::sync::Arc;
 
 use highwater_analysis as analysis;
 use highwater_driver::{Target, TargetOptions};
+use highwater_model::control::{Command, Refusal};
 use highwater_model::event::{Event, Part};
 use highwater_model::judgment::ReasonCode;
 use highwater_model::plan::{
     Arrivals, AuditLevel, AuditPlan, Objective, Plan, RetryPlan, Share, StopRule,
 };
-use highwater_model::record::{ResultRecord, RunRecord};
+use highwater_model::record::{InterventionRecord, ResultRecord, RunRecord};
 use highwater_model::units::{Nanos, Rate, Seed};
+use highwater_runner::control::{self, Controller, Controls, Reply};
 use highwater_runner::interrupts::{self, Interrupter};
 use highwater_runner::observer::{Observer, Silent};
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
@@ -137,6 +140,7 @@ impl Job {
             guard_disk: true,
             telemetry: self.telemetry.clone(),
             ceilings: None,
+            controls: Controls::default(),
             start_in: self.start_in,
             labels: BTreeMap::new(),
             given: BTreeMap::new(),
@@ -216,6 +220,76 @@ impl Job {
     }
 }
 
+impl Job {
+    /// Runs it; its user sends each command at that point of the run.
+    pub(crate) fn run_commanded(&self, commands: &[(At, Command)]) -> Commanded {
+        let root = tempfile::tempdir().unwrap();
+        self.run_commanded_on(self.open_target(root.path()), root.path(), commands)
+    }
+
+    /// The same against a target that others may have used before.
+    pub(crate) fn run_commanded_on(
+        &self,
+        target: Arc<dyn Target>,
+        root: &Path,
+        commands: &[(At, Command)],
+    ) -> Commanded {
+        let (interrupter, interrupts) = interrupts::channel();
+        let (controller, controls) = control::channel(interrupter);
+        let user = Rc::new(Commander {
+            commands: commands.to_vec(),
+            controller: controller.clone(),
+            replies: RefCell::default(),
+            events: RefCell::default(),
+        });
+        let observer = Rc::clone(&user) as Rc<dyn Observer>;
+        let request = RunRequest {
+            controls,
+            ..self.request(target, root)
+        };
+        let end = run(request, observer, interrupts).unwrap();
+        let replies = user.replies.take().into_iter();
+        Commanded {
+            end,
+            answers: replies.map(|reply| reply.and_then(Reply::wait)).collect(),
+            events: user.events.take(),
+            controller,
+        }
+    }
+}
+
+/// What a run that was sent commands came to.
+pub(crate) struct Commanded {
+    pub(crate) end: RunEnd,
+    /// In the order of the commands.
+    pub(crate) answers: Vec<Result<InterventionRecord, Refusal>>,
+    /// Those that tell of interventions.
+    pub(crate) events: Vec<InterventionRecord>,
+    pub(crate) controller: Controller,
+}
+
+/// A user who sends commands.
+struct Commander {
+    commands: Vec<(At, Command)>,
+    controller: Controller,
+    replies: RefCell<Vec<Result<Reply, Refusal>>>,
+    events: RefCell<Vec<InterventionRecord>>,
+}
+
+impl Observer for Commander {
+    fn event(&self, event: &Event) {
+        if let Event::Intervention(done) = event {
+            self.events.borrow_mut().push(done.clone());
+        }
+        for (at, command) in &self.commands {
+            if at.is(event) {
+                let sent = self.controller.send(command.clone());
+                self.replies.borrow_mut().push(sent);
+            }
+        }
+    }
+}
+
 /// Runs a job against a target, which may refuse it.
 pub(crate) fn try_run_on(
     job: &Job,
@@ -231,6 +305,8 @@ pub(crate) fn try_run_on(
 pub(crate) enum At {
     /// This second is over.
     Second(u64),
+    /// Tables begin to be filled.
+    Load,
     /// All shares wait for their start.
     Start,
     /// The audit begins.
@@ -241,7 +317,8 @@ impl At {
     fn is(self, event: &Event) -> bool {
         match (self, event) {
             (Self::Second(second), Event::Second(line)) => line.second == second,
-            (Self::Start, Event::Part(Part::Start { .. }))
+            (Self::Load, Event::Part(Part::Load { .. }))
+            | (Self::Start, Event::Part(Part::Start { .. }))
             | (Self::Audit, Event::Part(Part::Audit { .. })) => true,
             _ => false,
         }

@@ -54,6 +54,13 @@ pub const RUN: &[Flag] = &[
          at once]",
     )
     .under(LOAD),
+    value(
+        "control",
+        "FILE",
+        "Obey commands while the load runs (change a rate or the sessions, note, stop): one JSON \
+         object per line, from FILE, such as a named pipe, or from standard input (-)",
+    )
+    .under(LOAD),
     value("timeout", "DURATION", "Time out an op after DURATION")
         .default("30s")
         .under(LOAD),

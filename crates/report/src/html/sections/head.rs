@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::text::{counts as counted, head as head_text, tune};
+use crate::text::{counts as counted, head as head_text, tail, tune};
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::foreign;
 use highwater_model::record::{ExperimentRecord, MeasuredRun, RecordRef};
@@ -45,6 +45,9 @@ pub(in crate::html) fn head(record: RecordRef<'_>, measured: &[MeasuredStream<'_
             @for (name, value) in &header.labels {
                 " · " (foreign(name, WORDS)) "=" (foreign(value, WORDS))
             }
+        }
+        @for change in tail::changes(run) {
+            p class="plan" { "Changed " (change) }
         }
         @if let Some(origin) = run.origin {
             p class="banner" {

@@ -2,6 +2,7 @@
 
 use maud::html;
 
+use crate::events::intervention;
 use crate::findings::findings as rules;
 use crate::text::{next_command, repeat as again};
 use highwater_analysis::judge::MeasuredStream;
@@ -18,7 +19,8 @@ pub(in crate::html) fn findings(record: RecordRef<'_>) -> Part {
     let run = record.measured_run();
     let incidents = record.incidents().iter().map(|incident| &incident.message);
     let notes = run.notes.iter().map(|note| &note.message);
-    let notes: Vec<&String> = incidents.chain(notes).collect();
+    let changes: Vec<String> = run.interventions.iter().map(intervention).collect();
+    let notes: Vec<&String> = incidents.chain(notes).chain(&changes).collect();
     Part {
         id: "findings",
         title: "Findings",

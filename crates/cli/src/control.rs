@@ -1,0 +1,109 @@
+//! `--control FILE|-`: commands to a run while it goes on, as JSON, one a line.
+//!
+//! A thread of its own reads and waits for the answers, so that the run never waits for what is sent to it. Must
+//! not know what a command does.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::thread;
+
+use highwater_model::control::Command;
+use highwater_report as report;
+use highwater_runner::control::{self, Controller, Controls};
+use highwater_runner::interrupts::Interrupter;
+
+use crate::failure::Failure;
+use crate::settings::CommandSource;
+use crate::terminal;
+
+/// Bytes of a line.
+const LINE_MAX: u64 = 16 * 1_024;
+
+/// Begins to read commands, if they come from anywhere.
+///
+/// # Errors
+/// The source cannot be read.
+pub fn open(source: Option<&CommandSource>, interrupter: Interrupter) -> Result<Controls, Failure> {
+    let file = match source {
+        None => return Ok(Controls::default()),
+        Some(CommandSource::Stdin) => None,
+        Some(CommandSource::File(path)) => Some(file(path).map_err(|error| {
+            let message = format!("--control: cannot read {}: {error}", path.display());
+            Failure::usage(message).with_hint("make a named pipe (mkfifo FILE), or name a file")
+        })?),
+    };
+    let (controller, controls) = control::channel(interrupter);
+    let reader = thread::Builder::new().name("control".to_owned());
+    let reader = reader.spawn(move || match file {
+        Some(file) => obey_all(BufReader::new(file), &controller),
+        None => obey_all(io::stdin().lock(), &controller),
+    });
+    reader.map_err(|error| Failure::usage(format!("--control: {error}")))?;
+    Ok(controls)
+}
+
+/// A pipe is opened for both ways: so opening does not wait for a writer, and the last one of several that come
+/// and go does not end it.
+fn file(path: &Path) -> io::Result<File> {
+    let is_pipe = path.metadata()?.file_type().is_fifo();
+    OpenOptions::new().read(true).write(is_pipe).open(path)
+}
+
+/// Sends one command after the other, until the source ends or the run does.
+fn obey_all(mut source: impl BufRead, controller: &Controller) {
+    for number in 1_u64.. {
+        let warn = |message: &str| terminal::warn(&format!("--control, line {number}: {message}"));
+        match line(&mut source) {
+            Err(error) => return warn(&error.to_string()),
+            Ok(None) => return,
+            Ok(Some(line)) if line.trim_ascii().is_empty() => {}
+            Ok(Some(line)) => match serde_json::from_slice::<Command>(&line) {
+                Err(error) => warn(&error.to_string()),
+                Ok(command) => {
+                    let answer = controller.send(command).and_then(control::Reply::wait);
+                    if let Err(why) = answer {
+                        warn(&report::refusal(&why));
+                    }
+                }
+            },
+        }
+    }
+}
+
+/// The next line; of one that is too long an error, and nothing behind it is read.
+fn line(source: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    let read = source.take(LINE_MAX + 1).read_until(b'\n', &mut line)?;
+    if line.len() as u64 > LINE_MAX {
+        let message = format!("longer than {LINE_MAX} bytes; no more commands are read");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    }
+    Ok((read > 0).then_some(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &[u8], expected: &[Option<&str>]) {
+        let mut source = text;
+        for expected in expected {
+            let found = line(&mut source).unwrap();
+            let found = found.map(|line| String::from_utf8(line).unwrap());
+            assert_eq!(found.as_deref(), *expected);
+        }
+    }
+
+    #[test]
+    fn lines_come_one_by_one_and_a_long_one_is_refused() {
+        check(b"a\nb", &[Some("a\n"), Some("b"), None]);
+        check(b"", &[None]);
+        let longest = vec![b'x'; usize::try_from(LINE_MAX).unwrap()];
+        assert_eq!(line(&mut longest.as_slice()).unwrap().unwrap(), longest);
+        let longer = [longest, vec![b'x']].concat();
+        assert!(line(&mut longer.as_slice()).is_err());
+    }
+}

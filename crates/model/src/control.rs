@@ -1,0 +1,247 @@
+//! What may be sent into a run that goes on, why it can be refused, and what the record keeps of it.
+//!
+//! Only data. What a command does to a run must not be here, nor any word for people but their own.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::numbers::round_to_u64;
+use super::plan::{Pace, Unit};
+use super::units::Rate;
+
+/// A command to a run, as `--control` reads it, one JSON object a line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Command {
+    /// Ends the load as Ctrl-C does: once to finish the run with its audit, twice to end it at once.
+    Stop,
+    /// Runs a stream at another rate, in a new phase.
+    Rate {
+        /// Its name in the plan.
+        stream: String,
+        /// Units per second, of all load generators together; above 0.
+        per_s: f64,
+    },
+    /// Runs a stream with this number of closed sessions, in a new phase.
+    Sessions {
+        /// Its name in the plan.
+        stream: String,
+        /// Sessions of all load generators together; at least one for each of them.
+        sessions: u32,
+    },
+    /// Keeps a sentence in the record, with its time.
+    Note {
+        /// The sentence, at most 1,000 characters.
+        text: String,
+    },
+}
+
+impl Command {
+    /// The stream that changes, and its pace; nothing where none does.
+    pub fn pace(&self) -> Option<(&str, Pace)> {
+        match self {
+            Self::Rate { stream, per_s } => {
+                let micro_per_s = round_to_u64(per_s * 1e6);
+                let rate = Rate { micro_per_s };
+                Some((stream, Pace::Open { rate }))
+            }
+            Self::Sessions { stream, sessions } => {
+                let sessions = *sessions;
+                Some((stream, Pace::Closed { sessions }))
+            }
+            Self::Stop | Self::Note { .. } => None,
+        }
+    }
+}
+
+/// What a command changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum Change {
+    /// The load ended.
+    Stop,
+    /// A stream got another pace, and a new phase began.
+    Pace {
+        /// Its name.
+        stream: String,
+        /// What its rate counts.
+        unit: Unit,
+        /// Its pace until then, of all load generators together.
+        from: Pace,
+        /// Its pace from then on, of all load generators together.
+        to: Pace,
+    },
+    /// Nothing: a sentence was noted.
+    Note {
+        /// The sentence.
+        text: String,
+    },
+}
+
+/// A command that a run obeyed. Its plan, and that one's hash, stay as they were.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InterventionRecord {
+    /// When it took effect, as the times of the phases count.
+    pub time_ns: u64,
+    /// The phase that began with it; where none did, the one in which it came.
+    pub phase: String,
+    /// What it changed.
+    #[serde(flatten)]
+    pub change: Change,
+}
+
+impl InterventionRecord {
+    /// Whether a phase began with it.
+    pub fn begins_phase(&self) -> bool {
+        matches!(self.change, Change::Pace { .. })
+    }
+}
+
+/// Why a run refused a command.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "refusal", rename_all = "snake_case")]
+pub enum Refusal {
+    /// Too many commands wait.
+    QueueFull,
+    /// The run is over.
+    RunOver,
+    /// Its tables are being filled before the first phase with a pace.
+    BeforePaces,
+    /// The last phase with a pace is over, or is before a new one could begin.
+    PacesOver,
+    /// It ends by a number of rows, which are counted by phase.
+    EndsByRows,
+    /// As many phases were begun as a run may have.
+    TooManyChanges {
+        /// How many.
+        most: u32,
+    },
+    /// The plan has no such stream.
+    UnknownStream {
+        /// Those that it has.
+        streams: Vec<String>,
+    },
+    /// That is the stream's pace already.
+    Unchanged,
+    /// The stream is closed in every phase of the plan: its sessions make their next op ahead, which would
+    /// take arrivals of an open load from sessions that are free.
+    StaysClosed,
+    /// The rate is 0, or no number.
+    NotARate,
+    /// No load generator can pace the rate.
+    RateTooHigh {
+        /// Units per second, of all load generators together.
+        most_per_s: f64,
+    },
+    /// Not every load generator would have a session.
+    TooFewSessions {
+        /// The least.
+        least: u32,
+    },
+    /// More sessions than a run opens.
+    TooManySessions {
+        /// The most.
+        most: u32,
+    },
+    /// The note is empty.
+    EmptyNote,
+    /// The note is too long.
+    NoteTooLong {
+        /// Characters.
+        most: u32,
+    },
+    /// As many notes were kept as a record may hold.
+    TooManyNotes {
+        /// How many.
+        most: u32,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: &Command, pace: Option<(&str, Pace)>) {
+        let command: Command = serde_json::from_str(line).unwrap();
+        assert_eq!(&command, expected);
+        assert_eq!(command.pace(), pace);
+        let again = serde_json::to_string(&command).unwrap();
+        assert_eq!(again, line, "written as it is read");
+    }
+
+    #[test]
+    fn a_line_is_a_command() {
+        check(r#"{"command":"stop"}"#, &Command::Stop, None);
+        let stream = "insert".to_owned();
+        let rate = Rate {
+            micro_per_s: 1_500_000,
+        };
+        check(
+            r#"{"command":"rate","stream":"insert","per_s":1.5}"#,
+            &Command::Rate { stream, per_s: 1.5 },
+            Some(("insert", Pace::Open { rate })),
+        );
+        let stream = "insert".to_owned();
+        check(
+            r#"{"command":"sessions","stream":"insert","sessions":8}"#,
+            &Command::Sessions {
+                stream,
+                sessions: 8,
+            },
+            Some(("insert", Pace::Closed { sessions: 8 })),
+        );
+        let text = "compaction begins".to_owned();
+        check(
+            r#"{"command":"note","text":"compaction begins"}"#,
+            &Command::Note { text },
+            None,
+        );
+    }
+
+    #[test]
+    fn what_is_no_command_is_not_read() {
+        for line in [
+            r#"{"command":"pause"}"#,
+            r#"{"command":"rate","stream":"insert"}"#,
+            r#"{"command":"rate","stream":"insert","per_s":1,"unit":"rows"}"#,
+            r#"{"command":"sessions","stream":"insert","sessions":-1}"#,
+            "stop",
+        ] {
+            assert!(serde_json::from_str::<Command>(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_rate_that_is_no_number_is_no_rate() {
+        for per_s in [0.0, -1.0, f64::NAN, 1e-9] {
+            let stream = "insert".to_owned();
+            let command = Command::Rate { stream, per_s };
+            let rate = Rate { micro_per_s: 0 };
+            assert_eq!(command.pace(), Some(("insert", Pace::Open { rate })));
+        }
+    }
+
+    #[test]
+    fn an_intervention_comes_back_from_its_json() {
+        let record = InterventionRecord {
+            time_ns: 5,
+            phase: "measure-2".to_owned(),
+            change: Change::Pace {
+                stream: "insert".to_owned(),
+                unit: Unit::Rows,
+                from: Pace::Closed { sessions: 1 },
+                to: Pace::Closed { sessions: 2 },
+            },
+        };
+        let json = serde_json::to_string(&record).unwrap();
+        assert_eq!(
+            json,
+            r#"{"time_ns":5,"phase":"measure-2","change":"pace","stream":"insert","unit":"rows","from":{"closed":{"sessions":1}},"to":{"closed":{"sessions":2}}}"#
+        );
+        assert_eq!(
+            serde_json::from_str::<InterventionRecord>(&json).unwrap(),
+            record
+        );
+    }
+}

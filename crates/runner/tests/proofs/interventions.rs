@@ -1,0 +1,612 @@
+//! Commands to a run that goes on: a changed pace begins a phase of its own, with results of its own.
+//!
+//! A user who acts at the report of a second does so a quarter of a second after its end; a pace changes a tenth
+//! of a second after that.
+
+use std::sync::Arc;
+
+use highwater_model::control::{Change, Command, Refusal};
+use highwater_model::judgment::{Measurement, ReasonCode};
+use highwater_model::plan::{Arrivals, Pace, Share, Unit};
+use highwater_model::record::{
+    IncidentKind, InterventionRecord, ResultRecord, RunRecord, StreamRecord,
+};
+use highwater_model::units::{Nanos, Rate};
+use highwater_report as report;
+use highwater_runner::control::WAITING_MAX;
+use highwater_runner::planner::PaceInput;
+use highwater_runner::run::Ended;
+
+use crate::support::{At, Commanded, Job, closed, exit_code, one_node, open, seconds};
+
+/// From the end of a second to the change of a pace that its report gives rise to.
+const LEAD_MS: u64 = 350;
+
+fn rate(stream: &str, per_s: f64) -> Command {
+    let stream = stream.to_owned();
+    Command::Rate { stream, per_s }
+}
+
+fn sessions(stream: &str, sessions: u32) -> Command {
+    let stream = stream.to_owned();
+    Command::Sessions { stream, sessions }
+}
+
+fn note(text: &str) -> Command {
+    let text = text.to_owned();
+    Command::Note { text }
+}
+
+/// A hundred batches a second, each taking 5 ms, with as many cores as it takes.
+fn steady() -> Job {
+    let target = one_node("cores=inf&service=constant&request=5ms");
+    Job::new(&target, &[("insert", open(1_000))])
+}
+
+/// Name, begin and length of each phase with a pace, in milliseconds.
+fn phases(record: &RunRecord) -> Vec<(&str, u64, u64)> {
+    let phases = record.phases.iter().filter(|phase| phase.name != "drain");
+    let phases = phases.filter(|phase| phase.name != "audit");
+    phases
+        .map(|p| {
+            (
+                p.name.as_str(),
+                p.start_ns / 1_000_000,
+                p.duration_ns / 1_000_000,
+            )
+        })
+        .collect()
+}
+
+fn result<'a>(record: &'a RunRecord, phase: &str, stream: &str) -> &'a ResultRecord {
+    let mut results = record.results.iter();
+    let found = results.find(|r| r.phase == phase && r.stream == stream);
+    found.unwrap_or_else(|| panic!("{phase} {stream}: {:?}", record.phases))
+}
+
+fn stream<'a>(record: &'a RunRecord, phase: &str) -> &'a StreamRecord {
+    let mut streams = record.streams.iter();
+    streams.find(|stream| stream.phase == phase).unwrap()
+}
+
+/// All that was counted adds up: by phase, by second, and in the table.
+#[track_caller]
+fn check_totals(record: &RunRecord) {
+    let sum = |of: fn(&ResultRecord) -> u64| record.results.iter().map(of).sum::<u64>();
+    let by_second: u64 = record.intervals.iter().map(|i| i.offered).sum();
+    assert_eq!(sum(|r| r.offered), by_second);
+    let by_second: u64 = record.intervals.iter().map(|i| i.acknowledged).sum();
+    assert_eq!(sum(|r| r.acknowledged), by_second);
+    assert_eq!(sum(|r| r.offered), sum(|r| r.sent) + sum(|r| r.dropped));
+    let audit = &record.audit;
+    assert_eq!(sum(|r| r.rows.acknowledged), audit.acknowledged);
+    assert_eq!((audit.found, audit.missing), (audit.acknowledged, 0));
+}
+
+fn open_at(per_second: u64) -> Pace {
+    let rate = Rate::per_second(per_second);
+    Pace::Open { rate }
+}
+
+#[test]
+fn a_changed_rate_begins_a_phase_whose_results_are_its_own() {
+    let job = steady();
+    let Commanded {
+        end,
+        answers,
+        events,
+        ..
+    } = job.run_commanded(&[(At::Second(4), rate("insert", 2_000.0))]);
+    let record = &end.record;
+    assert_eq!(
+        phases(record),
+        [
+            ("measure", 0, 4_000 + LEAD_MS),
+            ("measure-2", 4_000 + LEAD_MS, 6_000 - LEAD_MS)
+        ]
+    );
+    // A batch is due when its tenth row has arrived: after 9 ms and every 10 ms, after 4.5 ms and every 5 ms.
+    let [first, second] = ["measure", "measure-2"].map(|phase| result(record, phase, "insert"));
+    assert_eq!((first.offered, first.acknowledged), (435, 435));
+    assert_eq!((second.offered, second.acknowledged), (1_130, 1_130));
+    // The last one of a phase is answered in what follows: in the other phase, in the drain.
+    assert_eq!((first.answered.ops, second.answered.ops), (434, 1 + 1_129));
+    check_totals(record);
+    let planned = ["measure", "measure-2"].map(|phase| stream(record, phase).planned_rate);
+    assert_eq!(planned, [Some(1_000.0), Some(2_000.0)]);
+    let steps: Vec<_> = record.phases.iter().map(|phase| phase.step).collect();
+    assert_eq!(
+        steps[..2],
+        [Some(0), None],
+        "a pace of the plan, and none of it"
+    );
+    let done = InterventionRecord {
+        time_ns: Nanos::from_millis(4_000 + LEAD_MS).0,
+        phase: "measure-2".to_owned(),
+        change: Change::Pace {
+            stream: "insert".to_owned(),
+            unit: Unit::Rows,
+            from: open_at(1_000),
+            to: open_at(2_000),
+        },
+    };
+    assert_eq!(record.interventions, [done.clone()]);
+    assert_eq!(events, [done.clone()]);
+    assert_eq!(answers, [Ok(done)]);
+    assert_eq!(
+        record.plan,
+        job.run().record.plan,
+        "the plan and its hash stay"
+    );
+    assert_eq!(end.ended, Ended::Complete);
+    assert_eq!(exit_code(&end), 0, "{:?}", record.judgments);
+}
+
+/// One core serves 100 ops a second; 50 a second wait for nothing, 200 wait ever longer.
+#[test]
+fn latencies_of_an_overload_stay_in_its_phase() {
+    let target = one_node("cores=1&service=constant&request=10ms");
+    let mut job = Job::new(&target, &[("insert", open(500))]);
+    job.step = Nanos::from_secs(20);
+    let commands = [
+        (At::Second(6), rate("insert", 2_000.0)),
+        (At::Second(12), rate("insert", 500.0)),
+    ];
+    let record = job.run_commanded(&commands).end.record;
+    let [before, overload, after] =
+        ["measure", "measure-2", "measure-3"].map(|phase| result(&record, phase, "insert"));
+    assert!(
+        seconds(before.latency_ns.max) < 0.0101,
+        "{:?}",
+        before.latency_ns
+    );
+    assert!(seconds(overload.latency_ns.p50) > 1.0);
+    assert!(overload.dropped > 0 && overload.backlog);
+    assert!(!before.backlog && !after.backlog);
+    // Sixteen ops were under way when the overload ended: what came next waits for those, and no longer.
+    assert!(
+        seconds(after.latency_ns.max) < 0.18,
+        "{:?}",
+        after.latency_ns
+    );
+    assert!(
+        seconds(after.latency_ns.p90) < 0.0101,
+        "{:?}",
+        after.latency_ns
+    );
+    check_totals(&record);
+}
+
+/// Each session does a hundred ops a second.
+#[test]
+fn closed_sessions_grow_beyond_those_of_the_plan_and_shrink() {
+    let target = one_node("cores=inf&service=constant&request=10ms");
+    let job = Job::new(&target, &[("insert", closed(2))]);
+    let commands = [
+        (At::Second(3), sessions("insert", 40)),
+        (At::Second(6), sessions("insert", 1)),
+    ];
+    let Commanded { end, .. } = job.run_commanded(&commands);
+    let record = &end.record;
+    assert_eq!(
+        phases(record),
+        [
+            ("measure", 0, 3_350),
+            ("measure-2", 3_350, 3_000),
+            ("measure-3", 6_350, 3_650)
+        ]
+    );
+    let expected = [
+        ("measure", 2, 2 * 335),
+        ("measure-2", 40, 40 * 300),
+        ("measure-3", 1, 365),
+    ];
+    for (phase, sessions, ops) in expected {
+        let (counted, stream) = (result(record, phase, "insert"), stream(record, phase));
+        assert_eq!(
+            (counted.offered, counted.acknowledged),
+            (ops, ops),
+            "{phase}"
+        );
+        assert_eq!(
+            (stream.sessions, stream.working),
+            (sessions, Some(sessions)),
+            "{phase}"
+        );
+    }
+    assert_eq!(record.target.hosts[0].sessions, 40, "opened once, and kept");
+    check_totals(record);
+    // Forty ops were in flight when only one session went on: Little's law is checked with those in mind.
+    let little = stream(record, "measure-3").littles_law_sessions.unwrap();
+    assert!((little - (365.0 + 39.0) / 365.0).abs() < 0.01, "{little}");
+    assert_eq!(exit_code(&end), 0, "{:?}", record.judgments);
+}
+
+#[test]
+fn a_change_in_the_warm_up_holds_for_what_is_measured() {
+    let mut job = steady();
+    job.warm_up = Nanos::from_secs(3);
+    let record = job
+        .run_commanded(&[(At::Second(1), rate("insert", 2_000.0))])
+        .end
+        .record;
+    assert_eq!(
+        phases(&record),
+        [
+            ("warm-up", 0, 1_350),
+            ("warm-up-2", 1_350, 1_650),
+            ("measure-2", 3_000, 10_000)
+        ]
+    );
+    assert_eq!(record.interventions[0].phase, "warm-up-2");
+    assert_eq!(result(&record, "measure-2", "insert").offered, 2_000);
+    let streams: Vec<&str> = record.streams.iter().map(|s| s.phase.as_str()).collect();
+    assert_eq!(streams, ["measure-2"], "warm-up is in no result");
+    check_totals(&record);
+}
+
+/// The stepped stream goes on with its plan at the next step; the other one has no other pace planned.
+#[test]
+fn a_change_holds_until_the_plan_changes_the_stream_itself() {
+    let target = one_node("cores=inf&service=constant&request=5ms&query=5ms");
+    let mut job = Job::new(
+        &target,
+        &[("insert", open(1_000)), ("dashboards", open(50))],
+    );
+    job.streams[0].1 = vec![open(1_000), open(2_000), open(3_000)];
+    let commands = [
+        (At::Second(4), rate("insert", 500.0)),
+        (At::Second(14), rate("dashboards", 80.0)),
+    ];
+    let record = job.run_commanded(&commands).end.record;
+    let planned: Vec<_> = record
+        .streams
+        .iter()
+        .map(|s| (s.phase.as_str(), s.stream.as_str(), s.planned_rate.unwrap()))
+        .collect();
+    let pairs: Vec<_> = planned
+        .chunks(2)
+        .map(|two| (two[0].0, two[0].2, two[1].2))
+        .collect();
+    assert_eq!(
+        pairs,
+        [
+            ("step 1", 1_000.0, 50.0),
+            ("step 1-2", 500.0, 50.0),
+            ("step 2", 2_000.0, 50.0),
+            ("step 2-3", 2_000.0, 80.0),
+            ("step 3-3", 3_000.0, 80.0),
+        ]
+    );
+    check_totals(&record);
+}
+
+/// Both come at the same moment, so there is one new phase.
+#[test]
+fn two_changes_at_once_begin_one_phase() {
+    let target = one_node("cores=inf&service=constant&request=5ms&query=5ms");
+    let mut job = Job::new(
+        &target,
+        &[("insert", open(1_000)), ("dashboards", open(50))],
+    );
+    job.arrivals = Some(Arrivals::Constant);
+    let commands = [
+        (At::Second(4), rate("insert", 2_000.0)),
+        (At::Second(4), rate("dashboards", 100.0)),
+    ];
+    let record = job.run_commanded(&commands).end.record;
+    assert_eq!(
+        phases(&record),
+        [("measure", 0, 4_350), ("measure-2", 4_350, 5_650)]
+    );
+    let done: Vec<_> = record
+        .interventions
+        .iter()
+        .map(|done| done.phase.as_str())
+        .collect();
+    assert_eq!(done, ["measure-2", "measure-2"]);
+    assert_eq!(result(&record, "measure-2", "insert").offered, 1_130);
+    let results = record.results.iter();
+    let queries =
+        results.filter(|r| (r.phase.as_str(), r.stream.as_str()) == ("measure-2", "dashboards"));
+    assert_eq!(queries.map(|result| result.offered).sum::<u64>(), 565);
+    check_totals(&record);
+}
+
+/// A second is too short to say anything of; what is long enough is judged.
+#[test]
+fn a_phase_that_changes_cut_short_does_not_spoil_the_others() {
+    let commands = [
+        (At::Second(4), rate("insert", 2_000.0)),
+        (At::Second(5), rate("insert", 3_000.0)),
+    ];
+    let record = steady().run_commanded(&commands).end.record;
+    assert_eq!(
+        phases(&record),
+        [
+            ("measure", 0, 4_350),
+            ("measure-2", 4_350, 1_000),
+            ("measure-3", 5_350, 4_650)
+        ]
+    );
+    let judged = &record.judgments.measurement;
+    assert_eq!(judged.value, Measurement::Valid, "{judged:?}");
+    let codes: Vec<_> = judged.reasons.iter().map(|reason| reason.code).collect();
+    assert_eq!(codes, [ReasonCode::TooShort], "it is said all the same");
+    // A phase that is short by the plan is no such phase.
+    let mut short = steady();
+    short.step = Nanos::from_secs(2);
+    let judged = short
+        .run_commanded(&[(At::Second(1), note("short"))])
+        .end
+        .record
+        .judgments;
+    assert_eq!(judged.measurement.value, Measurement::Inconclusive);
+    check_totals(&record);
+}
+
+#[test]
+fn a_stop_by_command_is_the_stop_of_the_user() {
+    let job = steady();
+    for times in [1, 2] {
+        let commands: Vec<_> = (0..times).map(|_| (At::Second(4), Command::Stop)).collect();
+        let mut commanded = job.run_commanded(&commands).end.record;
+        let interrupted = job.run_interrupted(At::Second(4), times).record;
+        let stops = std::mem::take(&mut commanded.interventions);
+        let stop = InterventionRecord {
+            time_ns: Nanos::from_millis(4_250).0,
+            phase: "measure".to_owned(),
+            change: Change::Stop,
+        };
+        assert_eq!(stops, vec![stop; times as usize]);
+        let kinds: Vec<_> = commanded
+            .incidents
+            .iter()
+            .map(|incident| incident.kind)
+            .collect();
+        assert_eq!(kinds, [IncidentKind::Interrupted]);
+        commanded.header.clone_from(&interrupted.header);
+        commanded.clients.clone_from(&interrupted.clients);
+        commanded.telemetry.clone_from(&interrupted.telemetry);
+        assert_eq!(commanded, interrupted);
+    }
+}
+
+#[test]
+fn a_note_is_kept_with_its_time_and_changes_nothing() {
+    let job = steady();
+    let commands = [
+        (At::Second(2), note("switched to RocksDB ")),
+        (At::Audit, note("no load any more")),
+    ];
+    let mut noted = job.run_commanded(&commands).end.record;
+    let notes = std::mem::take(&mut noted.interventions);
+    let times: Vec<_> = notes
+        .iter()
+        .map(|done| (done.time_ns / 1_000_000, done.phase.as_str(), &done.change))
+        .collect();
+    let text = |text: &str| Change::Note {
+        text: text.to_owned(),
+    };
+    assert_eq!(times[0], (2_250, "measure", &text("switched to RocksDB")));
+    assert_eq!(
+        (times[1].1, times[1].2),
+        ("audit", &text("no load any more"))
+    );
+    assert!(times[1].0 >= 10_000);
+    let plain = job.run().record;
+    noted.header.clone_from(&plain.header);
+    noted.clients.clone_from(&plain.clients);
+    noted.telemetry.clone_from(&plain.telemetry);
+    assert_eq!(noted, plain);
+}
+
+#[track_caller]
+fn refused(job: &Job, at: At, command: Command, expected: &Refusal) {
+    let Commanded { end, answers, .. } = job.run_commanded(&[(at, command)]);
+    assert_eq!(answers, [Err(expected.clone())]);
+    let record = &end.record;
+    assert!(record.interventions.is_empty());
+    assert!(record.phases.iter().all(|phase| !phase.name.contains("-2")));
+    assert_eq!(end.ended, Ended::Complete);
+}
+
+#[test]
+fn what_cannot_be_obeyed_is_refused_for_a_stated_reason() {
+    let at = At::Second(1);
+    let target = one_node("cores=inf&service=constant&request=5ms&query=5ms");
+    let streams = [("insert", open(1_000)), ("dashboards", closed(2))];
+    let job = Job::new(&target, &streams);
+    let streams = vec!["insert".to_owned(), "dashboards".to_owned()];
+    refused(
+        &job,
+        at,
+        rate("upsert", 1.0),
+        &Refusal::UnknownStream { streams },
+    );
+    refused(&job, at, rate("insert", 1_000.0), &Refusal::Unchanged);
+    refused(&job, at, sessions("dashboards", 2), &Refusal::Unchanged);
+    refused(&job, at, rate("insert", 0.0), &Refusal::NotARate);
+    // A load generator accounts for a billion rows a second, and a hundred million of these: batches of ten.
+    let most_per_s = 1e8;
+    refused(
+        &job,
+        at,
+        rate("insert", 1.1e8),
+        &Refusal::RateTooHigh { most_per_s },
+    );
+    refused(&job, at, rate("dashboards", 5.0), &Refusal::StaysClosed);
+    refused(
+        &job,
+        at,
+        sessions("dashboards", 0),
+        &Refusal::TooFewSessions { least: 1 },
+    );
+    let most = 65_536;
+    refused(
+        &job,
+        at,
+        sessions("dashboards", most + 1),
+        &Refusal::TooManySessions { most },
+    );
+    refused(&job, at, note(" "), &Refusal::EmptyNote);
+    refused(
+        &job,
+        at,
+        note(&"x".repeat(1_001)),
+        &Refusal::NoteTooLong { most: 1_000 },
+    );
+    refused(&job, At::Audit, rate("insert", 5.0), &Refusal::PacesOver);
+}
+
+#[test]
+fn a_pace_changes_only_where_phases_with_a_pace_are_counted_by_time() {
+    let mut by_rows = steady();
+    by_rows.stop.rows = Some(5_000);
+    refused(
+        &by_rows,
+        At::Second(1),
+        rate("insert", 5.0),
+        &Refusal::EndsByRows,
+    );
+    let mut filled = steady();
+    filled.settings.push(("rows", "5000".to_owned()));
+    refused(
+        &filled,
+        At::Load,
+        rate("insert", 5.0),
+        &Refusal::BeforePaces,
+    );
+    // The last op is answered two seconds after the last phase.
+    let target = one_node("cores=inf&service=constant&request=2s");
+    let draining = Job::new(&target, &[("insert", open(100))]);
+    refused(
+        &draining,
+        At::Second(10),
+        rate("insert", 5.0),
+        &Refusal::PacesOver,
+    );
+}
+
+/// Whatever waits, nobody does.
+#[test]
+fn a_full_queue_refuses_and_a_stop_still_comes_through() {
+    let mut commands = vec![(At::Second(4), note("again")); WAITING_MAX + 3];
+    commands.push((At::Second(4), Command::Stop));
+    let Commanded {
+        end,
+        answers,
+        controller,
+        ..
+    } = steady().run_commanded(&commands);
+    let full = answers
+        .iter()
+        .filter(|answer| **answer == Err(Refusal::QueueFull));
+    assert_eq!(full.count(), 3);
+    assert_eq!(end.record.interventions.len(), WAITING_MAX + 1);
+    assert_eq!(phases(&end.record), [("measure", 0, 4_250)]);
+    assert_eq!(end.ended, Ended::Interrupted);
+    let late = controller.send(note("late")).unwrap_err();
+    assert_eq!(late, Refusal::RunOver);
+}
+
+/// Poisson arrivals of a changed rate: 5.65 s at 200 ops/s are 1,130, with a standard deviation of √1,130 = 34.
+#[test]
+fn random_arrivals_have_the_changed_rate() {
+    let mut job = steady();
+    job.arrivals = Some(Arrivals::Poisson);
+    let record = job
+        .run_commanded(&[(At::Second(4), rate("insert", 2_000.0))])
+        .end
+        .record;
+    let offered = result(&record, "measure-2", "insert").offered;
+    assert!(offered.abs_diff(1_130) < 4 * 34, "{offered}");
+    check_totals(&record);
+}
+
+/// An open stream of the plan becomes a closed one of more sessions than it had, and goes on as it was.
+#[test]
+fn an_open_stream_can_be_closed_for_a_time() {
+    let mut job = steady();
+    job.sessions = 4;
+    let commands = [
+        (At::Second(3), sessions("insert", 8)),
+        (At::Second(6), rate("insert", 1_000.0)),
+    ];
+    let record = job.run_commanded(&commands).end.record;
+    let open: Vec<_> = record
+        .results
+        .iter()
+        .map(|r| (r.phase.as_str(), r.open))
+        .collect();
+    assert_eq!(
+        open,
+        [("measure", true), ("measure-2", false), ("measure-3", true)]
+    );
+    // Each session does 200 ops a second; of those under way at an end, the next phase has the answers.
+    let closed = result(&record, "measure-2", "insert");
+    assert!(closed.offered.abs_diff(8 * 600) <= 8, "{}", closed.offered);
+    assert_eq!(stream(&record, "measure-3").planned_rate, Some(1_000.0));
+    check_totals(&record);
+}
+
+/// The shares of a plan that all get the same command.
+fn shares(of: u32, paces: PaceInput, commands: &[(At, Command)]) -> Vec<RunRecord> {
+    let root = tempfile::tempdir().unwrap();
+    let target = one_node("cores=inf&service=constant&request=5ms");
+    let mut job = Job::new(&target, &[("insert", paces)]);
+    job.sessions = 64;
+    let target = job.open_target(root.path());
+    let share = |index| {
+        let mut part = job.clone();
+        let minute = index - 1;
+        part.started_at = format!("2026-01-01T00:0{minute}:00Z");
+        part.start_in = Nanos::from_secs(60 * u64::from(minute));
+        part.share = Share {
+            index,
+            of,
+            start_at: None,
+        };
+        part.run_commanded_on(Arc::clone(&target), root.path(), commands)
+            .end
+            .record
+    };
+    (1..=of).map(share).collect()
+}
+
+#[test]
+fn shares_take_their_parts_of_a_changed_pace() {
+    let faster = [(At::Second(4), rate("insert", 2_000.0))];
+    let [whole] = &shares(1, open(1_000), &faster)[..] else {
+        panic!("one share");
+    };
+    let mut parts = shares(3, open(1_000), &faster);
+    let merged = report::merge(&parts).unwrap();
+    for phase in ["measure", "measure-2"] {
+        let [merged, whole] = [&merged, whole].map(|record| result(record, phase, "insert"));
+        assert_eq!(merged.offered, whole.offered, "{phase}");
+        assert_eq!(merged.latency_ns, whole.latency_ns, "{phase}");
+    }
+    let planned = |record: &RunRecord| -> Vec<_> {
+        let streams = record.streams.iter();
+        streams
+            .map(|s| (s.phase.clone(), s.planned_rate, s.sessions))
+            .collect()
+    };
+    assert_eq!(planned(&merged), planned(whole));
+    assert_eq!(merged.interventions, whole.interventions);
+    assert_eq!(merged.judgments, whole.judgments);
+    // What is another load in one share is no part of the same plan.
+    parts[1] = shares(3, open(1_000), &[]).swap_remove(1);
+    assert!(report::merge(&parts).is_err());
+    let more = [(At::Second(4), sessions("insert", 10))];
+    let records = shares(3, closed(3), &more);
+    let opened: Vec<u32> = records
+        .iter()
+        .map(|r| stream(r, "measure-2").sessions)
+        .collect();
+    assert_eq!(opened, [4, 3, 3]);
+    let few = [(At::Second(4), sessions("insert", 2))];
+    let refused = shares(3, closed(3), &few);
+    assert!(refused.iter().all(|record| record.interventions.is_empty()));
+}
