@@ -1,7 +1,8 @@
 //! `--events FILE|-`: what a command reports while it goes on, as JSON, one event a line.
 //!
-//! A thread of its own writes, so that neither a slow disk nor a slow reader holds anything up: what it cannot
-//! take in time is counted, and the last line says how many. Must not change what a run does.
+//! A thread of its own writes, so that neither a slow disk nor a slow reader holds anything up:
+//! what it cannot take in time is counted, and the last line says how many. Must not change what a
+//! run does.
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};

@@ -53,7 +53,8 @@ fn run(path: &Path) -> Result<SeriesSet, Failure> {
     })
 }
 
-/// The runs of a directory, in the order of their names, which is that of their times; one more than `most` at most.
+/// The runs of a directory, in the order of their names, which is that of their times; one more
+/// than `most` at most.
 pub fn runs(directory: &Path, most: usize) -> Result<Vec<PathBuf>, Failure> {
     let entries = fs::read_dir(directory)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", directory.display())))?;

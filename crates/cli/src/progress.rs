@@ -10,7 +10,8 @@ use highwater_runner::observer::Observer;
 use crate::screen::Screen;
 use crate::terminal;
 
-/// Shows the progress of a run, or of an experiment: two lines per trial, and on a terminal the current one.
+/// Shows the progress of a run, or of an experiment: two lines per trial, and on a terminal the
+/// current one.
 #[derive(Debug)]
 pub struct Progress {
     screen: Option<Screen>,

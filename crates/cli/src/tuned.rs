@@ -1,5 +1,5 @@
-//! How a value of a tuning's axis becomes a setting of a run: in each trial, and with `--tuned RUN`, where the
-//! best values have precedence over all but the command line. Must not judge them.
+//! How a value of a tuning's axis becomes a setting of a run: in each trial, and with `--tuned
+//! RUN`, where the best values have precedence over all but the command line. Must not judge them.
 
 use std::path::PathBuf;
 

@@ -1,10 +1,12 @@
-//! What a command is: how it is called, and what it does. Must not hold any command, or parse anything.
+//! What a command is: how it is called, and what it does. Must not hold any command, or parse
+//! anything.
 
 use super::flag::Flag;
 use crate::failure::Failure;
 use crate::layers::Layers;
 
-/// All that is particular to one command; help, completions, environment, file and parser are made of it.
+/// All that is particular to one command; help, completions, environment, file and parser are made
+/// of it.
 #[derive(Debug)]
 pub struct CommandSpec {
     /// Name on the command line and of its table in `highwater.toml`.
@@ -36,8 +38,8 @@ pub struct Positional {
     pub repeats: bool,
 }
 
-/// The positional arguments of commands that run a workload. The first word without a scheme is the workload; all
-/// others are targets.
+/// The positional arguments of commands that run a workload. The first word without a scheme is the
+/// workload; all others are targets.
 pub const WORKLOAD_AND_TARGETS: &[Positional] = &[
     Positional {
         name: "WORKLOAD",

@@ -20,8 +20,8 @@ pub struct Flag {
     pub help: &'static str,
 }
 
-/// A flag as the help spells it, such as `-c, --sessions <N>`: a switch without a value, and with `...` at the end
-/// it may be given several times.
+/// A flag as the help spells it, such as `-c, --sessions <N>`: a switch without a value, and with
+/// `...` at the end it may be given several times.
 pub(crate) const fn flag(spelled: &'static str, help: &'static str) -> Flag {
     let (short, long) = match spelled.as_bytes() {
         [b'-', short, b',', ..] => (Some(*short as char), spelled.split_at(4).1),

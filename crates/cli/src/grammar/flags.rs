@@ -1,4 +1,5 @@
-//! Headings of the help, and flags that several commands have. Must not hold what one command alone has.
+//! Headings of the help, and flags that several commands have. Must not hold what one command alone
+//! has.
 
 use super::flag::{Flag, flag};
 

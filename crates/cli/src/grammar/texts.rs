@@ -1,4 +1,5 @@
-//! The end of the help texts that no command has for itself alone: where settings come from, and notes.
+//! The end of the help texts that no command has for itself alone: where settings come from, and
+//! notes.
 
 /// Below the list of commands.
 pub(super) const TOP: &str = "\

@@ -1,7 +1,7 @@
 //! What a run is to do: typed and checked, whatever words it came from.
 //!
-//! The rest of the program sees only these values. What one command alone means by its words stands beside that
-//! command. Must not expose flags, environment or file.
+//! The rest of the program sees only these values. What one command alone means by its words stands
+//! beside that command. Must not expose flags, environment or file.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! From layers of texts to the intent of a run: every rule that concerns more than one setting. Must not read
-//! files or connect to targets.
+//! From layers of texts to the intent of a run: every rule that concerns more than one setting.
+//! Must not read files or connect to targets.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -44,7 +44,8 @@ impl RunIntent {
         Self::of(layers, streams, step, stop)
     }
 
-    /// The intent of any command that runs a workload, with these streams, so long a measured step, and this end.
+    /// The intent of any command that runs a workload, with these streams, so long a measured step,
+    /// and this end.
     pub(crate) fn of(
         layers: &Layers,
         streams: Vec<StreamInput>,

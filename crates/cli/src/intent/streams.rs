@@ -15,8 +15,9 @@ const MOST_STEPS: usize = 1_000;
 const STREAM_HINT: &str = "a stream is written `NAME` or `NAME@PACE,PACE…`; a pace is a rate (1k, \
                            50/s), `8c` for 8 closed sessions, or `max`";
 
-/// The streams of a run, side by side: named ones, or the workload's first at a rate in its own unit or closed. All
-/// that have several paces have the same number of them; those of one stream are all open or all closed.
+/// The streams of a run, side by side: named ones, or the workload's first at a rate in its own
+/// unit or closed. All that have several paces have the same number of them; those of one stream
+/// are all open or all closed.
 pub(crate) fn streams(layers: &Layers) -> Result<Vec<StreamInput>, Failure> {
     let by_name = layers.strength("stream").is_some()
         && (layers.strength("rate").is_none() || layers.second_wins("rate", "stream")?);

@@ -1,4 +1,5 @@
-//! The values given for one command, by layer: command line over environment over file over default.
+//! The values given for one command, by layer: command line over environment over file over
+//! default.
 //!
 //! Values are still text here, each with its origin. Must not interpret a value; that is the job of
 //! [`crate::intent`].

@@ -1,5 +1,5 @@
-//! From what the user wants to a run that can start: opens targets and makes plans, once for all commands.
-//! Must not run anything.
+//! From what the user wants to a run that can start: opens targets and makes plans, once for all
+//! commands. Must not run anything.
 
 pub mod target;
 pub mod trials;

@@ -1,4 +1,5 @@
-//! Opens targets, asks for a password that is missing, and inspects what a target is. Must not load one.
+//! Opens targets, asks for a password that is missing, and inspects what a target is. Must not load
+//! one.
 
 use std::path::Path;
 use std::rc::Rc;

@@ -1,4 +1,5 @@
-//! What experiments share: what they resume, how their trials are observed, and what ends them. Must not run a trial.
+//! What experiments share: what they resume, how their trials are observed, and what ends them.
+//! Must not run a trial.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -30,7 +31,8 @@ pub enum ProbeFailure {
 }
 
 impl ProbeFailure {
-    /// The failure; where the target refused a statement of the workload's file, with its place there.
+    /// The failure; where the target refused a statement of the workload's file, with its place
+    /// there.
     pub fn located(self, choice: &WorkloadChoice, workload: &Workload) -> Failure {
         match self {
             Self::Run(error) => workload_file::located(error, choice, workload),

@@ -8,8 +8,8 @@ use crate::layers::{Layers, Origin, Strength, has_scheme};
 use super::file::ConfigFile;
 use super::names::{Name, is_list, names, variable};
 
-/// Puts the layers of one of the `commands` together. `environment` may hold variables of other programs; they are
-/// ignored.
+/// Puts the layers of one of the `commands` together. `environment` may hold variables of other
+/// programs; they are ignored.
 pub fn gather(
     command: &CommandSpec,
     commands: &[&CommandSpec],

@@ -1,4 +1,5 @@
-//! Where the values of a command come from: the command line, the environment, and `highwater.toml`.
+//! Where the values of a command come from: the command line, the environment, and
+//! `highwater.toml`.
 //!
 //! Must not interpret a value.
 

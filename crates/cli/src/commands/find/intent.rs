@@ -1,4 +1,5 @@
-//! What `highwater find` is to search: the run of each probe, and the limits of the search. Must not search.
+//! What `highwater find` is to search: the run of each probe, and the limits of the search. Must
+//! not search.
 
 use highwater_model::plan::{Objective, StopRule};
 use highwater_model::quantity::{Ppm, QuantityError, parse_duration, parse_rate};

@@ -240,8 +240,8 @@ impl ProbeRuns<'_> {
         run
     }
 
-    /// Whether a probe starts with recreated tables: the first one with `--drop`; later ones if they
-    /// write and the rows are the search's own, or with `--drop`.
+    /// Whether a probe starts with recreated tables: the first one with `--drop`; later ones if
+    /// they write and the rows are the search's own, or with `--drop`.
     fn makes_tables(&self, request: &ProbeRequest, plan: &Plan) -> bool {
         let drop = self.settings.run.drop;
         if request.is_first {

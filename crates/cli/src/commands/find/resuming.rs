@@ -1,4 +1,5 @@
-//! `highwater find --resume`: the probes of another search become those of this one. Must not probe.
+//! `highwater find --resume`: the probes of another search become those of this one. Must not
+//! probe.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! What `highwater size` is to plan: the rates, the figures and the conditions. Must not compute a plan.
+//! What `highwater size` is to plan: the rates, the figures and the conditions. Must not compute a
+//! plan.
 
 use std::path::PathBuf;
 

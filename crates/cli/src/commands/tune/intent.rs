@@ -1,4 +1,5 @@
-//! What `highwater tune` is to do: the run of each trial, the axes and the limits. Must not choose configurations.
+//! What `highwater tune` is to do: the run of each trial, the axes and the limits. Must not choose
+//! configurations.
 
 use std::collections::BTreeMap;
 
