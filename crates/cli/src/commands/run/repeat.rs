@@ -10,7 +10,8 @@ use highwater_drivers::drivers;
 use highwater_model::record::Record;
 use highwater_report as report;
 
-use super::{RepeatIntent, Variant};
+use super::intent::{RepeatIntent, Variant};
+use super::single;
 use crate::commands::compare::{Loaded, against_first};
 use crate::event_log::{self, EventLog};
 use crate::exit;
@@ -22,7 +23,7 @@ use crate::{prepare, terminal};
 /// Does what the settings ask for: one run, or a group of runs and their comparison.
 pub(super) fn repeat(settings: &RepeatIntent) -> Result<u8, Failure> {
     if settings.is_plain() || settings.run.output.plan_only {
-        return super::run(&settings.run);
+        return single::run(&settings.run);
     }
     let interrupts = prepare::signals()?;
     let log = EventLog::open(settings.run.output.events.as_ref())?;
@@ -49,7 +50,7 @@ pub(super) fn repeat(settings: &RepeatIntent) -> Result<u8, Failure> {
             ));
             prepare(variant)?;
             let of_variant = of_variant(settings, variant, round, group.join(&variant.name));
-            let record = super::record(&of_variant, interrupts.clone(), log.as_ref())?;
+            let record = single::record(&of_variant, interrupts.clone(), log.as_ref())?;
             code = exit::of_both(code, exit::of(&record));
             groups[position].records.push(Record::Run(Box::new(record)));
         }
