@@ -55,7 +55,7 @@ impl Job<'_> {
         let root = tempfile::tempdir()?;
         let workload = workload(self.workload, self.settings)?;
         let target = target_inserting(self.target, self.insert)?;
-        let plan = planner::plan(&workload, &self.input())?;
+        let plan = planner::plan(&workload, &self.input(), self.sessions)?;
         let request = RunRequest {
             directory: RunDirectory::create(root.path(), "bench", &plan)?,
             plan,
@@ -92,7 +92,6 @@ impl Job<'_> {
                 paces: vec![self.pace],
             }],
             sessions: Some(self.sessions),
-            default_sessions: self.sessions,
             arrivals: Some(Arrivals::Constant),
             spawn_rate: None,
             warm_up: self.warm_up,

@@ -15,7 +15,7 @@ use highwater_runner::control::{self, Controller, Controls};
 use highwater_runner::interrupts::Interrupter;
 
 use crate::failure::Failure;
-use crate::settings::CommandSource;
+use crate::intent::CommandSource;
 use crate::terminal;
 
 /// Bytes of a line.

@@ -1,7 +1,8 @@
 //! `--events FILE|-`: what a command reports while it goes on, as JSON, one event a line.
 //!
-//! A thread of its own writes, so that neither a slow disk nor a slow reader holds anything up: what it cannot
-//! take in time is counted, and the last line says how many. Must not change what a run does.
+//! A thread of its own writes, so that neither a slow disk nor a slow reader holds anything up:
+//! what it cannot take in time is counted, and the last line says how many. Must not change what a
+//! run does.
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -14,14 +15,16 @@ use std::time::Duration;
 
 use highwater_model::event::{EVENT_SCHEMA, Event};
 use highwater_model::quantity::print_instant;
+use highwater_model::record::RecordRef;
 use highwater_model::units::Nanos;
 use highwater_report as report;
 use highwater_runner::clock::wall_clock;
 use highwater_runner::observer::{Observer, Observers};
 
+use crate::exit;
 use crate::failure::Failure;
+use crate::intent::{EventSink, RunOutput};
 use crate::progress::WarningsOnly;
-use crate::settings::{EventSink, RunOutput};
 use crate::terminal;
 
 /// Events that wait to be written.
@@ -134,6 +137,16 @@ fn write_lines(
         out.flush()?;
     }
     Ok(())
+}
+
+/// Prints a record that is stored in this directory; returns its exit code.
+pub fn record(output: &RunOutput, record: RecordRef<'_>, directory: &str) -> Result<u8, Failure> {
+    let text = if output.json {
+        report::json(record)
+    } else {
+        report::text_at(record, directory)
+    };
+    result(output, &text).map(|()| exit::of(record))
 }
 
 /// Prints a result on stdout, or beside it where events are there.

@@ -53,16 +53,24 @@ fn run(path: &Path) -> Result<SeriesSet, Failure> {
     })
 }
 
-/// All runs of a directory, in the order of their names, which is that of their times.
-fn directory(path: &Path) -> Result<SeriesSet, Failure> {
-    let shown = path.display();
-    let entries = fs::read_dir(path)
-        .map_err(|error| Failure::usage(format!("cannot read {shown}: {error}")))?;
+/// The runs of a directory, in the order of their names, which is that of their times; one more
+/// than `most` at most.
+pub fn runs(directory: &Path, most: usize) -> Result<Vec<PathBuf>, Failure> {
+    let entries = fs::read_dir(directory)
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", directory.display())))?;
     let mut runs: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|run| run.join("plan.json").exists())
-        .take(MOST_RUNS + 1)
+        .take(most + 1)
         .collect();
+    runs.sort();
+    Ok(runs)
+}
+
+/// All runs of a directory.
+fn directory(path: &Path) -> Result<SeriesSet, Failure> {
+    let shown = path.display();
+    let runs = runs(path, MOST_RUNS)?;
     if runs.len() > MOST_RUNS {
         return Err(Failure::usage(format!(
             "{shown} holds more than {MOST_RUNS} runs"
@@ -72,7 +80,6 @@ fn directory(path: &Path) -> Result<SeriesSet, Failure> {
         return Err(Failure::usage(format!("{shown} holds no runs"))
             .with_hint("name a CSV file, a run, or a directory of runs"));
     }
-    runs.sort();
     let mut set = SeriesSet::default();
     for path in &runs {
         set.append(run(path)?);

@@ -1,4 +1,4 @@
-//! The command line of Highwater: arguments, settings, commands, exit codes.
+//! The command line of Highwater: arguments, intents, commands, exit codes.
 //!
 //! The only crate that prints, exits, or knows colors. It never measures. `main.rs` is the
 //! architecture; everything it calls is here, so that tests can call it too.
@@ -11,13 +11,15 @@ pub mod exit;
 pub mod failure;
 pub mod figures;
 pub mod grammar;
+pub mod intent;
 pub mod invocation;
 pub mod layers;
+pub mod prepare;
 pub mod process_title;
 pub mod progress;
 pub mod prompt;
 pub mod screen;
-pub mod settings;
+pub mod sources;
 pub mod terminal;
 pub mod tuned;
 pub mod workload_file;

@@ -1,11 +1,11 @@
 //! Keeps passwords out of what other users of the machine can see of this process.
 //!
 //! Anyone may read the words of a running command (`ps`), and its user the environment. If a URL
-//! among them holds a password or a token, the process starts itself again (`exec`, so the process id
-//! stays) with the password cut out of words and environment. The originals travel in a sealed
+//! among them holds a password or a token, the process starts itself again (`exec`, so the process
+//! id stays) with the password cut out of words and environment. The originals travel in a sealed
 //! file in memory, which takes the place of standard input; the new image reads it and puts the
-//! real standard input back, which closes it: without unsafe code a descriptor that is known by
-//! its number alone could not be closed.
+//! real standard input back, which closes it: without unsafe code a descriptor that is known by its
+//! number alone could not be closed.
 //!
 //! Linux only; elsewhere the user is warned. The moment before the restart cannot be hidden.
 

@@ -3,17 +3,20 @@
 
 use std::cell::{Cell, RefCell};
 
-use highwater_model::event::{Event, SecondProgress, WarningKind};
+use highwater_model::event::{Event, SecondProgress};
 use highwater_report::{self as report, Filling};
 use highwater_runner::observer::Observer;
 
 use crate::screen::Screen;
 use crate::terminal;
 
-/// Shows the progress of a run.
+/// Shows the progress of a run, or of an experiment: two lines per trial, and on a terminal the
+/// current one.
 #[derive(Debug)]
 pub struct Progress {
     screen: Option<Screen>,
+    /// Whether it is that of an experiment, of whose runs no more is shown.
+    of_trials: bool,
     header_shown: Cell<bool>,
     /// Progress of filling a table, for a run that fills one.
     filling: RefCell<Option<Filling>>,
@@ -21,11 +24,20 @@ pub struct Progress {
 
 impl Progress {
     /// Of a run that begins.
-    pub fn new() -> Self {
+    pub fn of_run() -> Self {
         Self {
             screen: Screen::on_terminal(),
+            of_trials: false,
             header_shown: Cell::default(),
             filling: RefCell::default(),
+        }
+    }
+
+    /// Of an experiment that begins.
+    pub fn of_trials() -> Self {
+        Self {
+            of_trials: true,
+            ..Self::of_run()
         }
     }
 
@@ -40,19 +52,9 @@ impl Progress {
         }
         terminal::note(&format!("{text}\n"));
     }
-}
 
-impl Default for Progress {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Observer for Progress {
-    fn event(&self, event: &Event) {
-        if let Some(screen) = &self.screen {
-            draw(screen, event);
-        }
+    /// What a run reports, in lines.
+    fn run(&self, event: &Event) {
         match event {
             Event::Begun {
                 directory,
@@ -76,57 +78,40 @@ impl Observer for Progress {
                 terminal::note(&format!("{}\n", report::intervention(done)));
             }
             Event::Second(line) if self.screen.is_none() => self.line(line),
-            Event::Warning { kind, message } => warn(*kind, message),
             _ => {}
         }
     }
 }
 
-/// Shows the progress of a search: two lines per probe, and on a terminal the current probe.
-#[derive(Debug)]
-pub struct SearchProgress {
-    screen: Option<Screen>,
-}
-
-impl SearchProgress {
-    /// Of a search that begins.
-    pub fn new() -> Self {
-        Self {
-            screen: Screen::on_terminal(),
+/// What an experiment reports, in lines.
+fn trials(event: &Event) {
+    match event {
+        Event::Trial { number, trial, .. } => {
+            let about = report::trial_about(trial);
+            terminal::note(&format!("probe {number}: {about}\n"));
         }
+        Event::Probed(probe) => {
+            terminal::note(&format!("  {}\n", report::probe_line(probe)));
+        }
+        Event::Measured { trial, unit } => {
+            terminal::note(&format!("  {}\n", report::trial_line(trial, unit.name())));
+        }
+        _ => {}
     }
 }
 
-impl Default for SearchProgress {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Observer for SearchProgress {
+impl Observer for Progress {
     fn event(&self, event: &Event) {
         if let Some(screen) = &self.screen {
             draw(screen, event);
         }
-        match event {
-            Event::Trial { number, trial, .. } => {
-                let about = report::trial_about(trial);
-                terminal::note(&format!("probe {number}: {about}\n"));
-            }
-            Event::Probed(probe) => {
-                terminal::note(&format!("  {}\n", report::probe_line(probe)));
-            }
-            Event::Measured { trial, unit } => {
-                terminal::note(&format!("  {}\n", report::trial_line(trial, unit.name())));
-            }
-            Event::Warning { kind, message } => warn(*kind, message),
-            _ => {}
+        if self.of_trials {
+            trials(event);
+        } else {
+            self.run(event);
         }
+        WarningsOnly.event(event);
     }
-}
-
-fn warn(kind: WarningKind, message: &str) {
-    terminal::warn(&report::warning(kind, message));
 }
 
 /// Updates the block.
@@ -149,7 +134,7 @@ pub struct WarningsOnly;
 impl Observer for WarningsOnly {
     fn event(&self, event: &Event) {
         if let Event::Warning { kind, message } = event {
-            warn(*kind, message);
+            terminal::warn(&report::warning(*kind, message));
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Draws the progress a few times a second on a separate thread, so that a slow terminal delays only
-//! itself.
+//! Draws the progress a few times a second on a separate thread, so that a slow terminal delays
+//! only itself.
 //!
 //! Must not make the lines (the report does) or write to the terminal (`terminal` does).
 

@@ -1,5 +1,5 @@
-//! `--tuned RUN`: applies the best configuration of a tuning to another command. Its values have
-//! precedence over all but the command line. Must not judge them.
+//! How a value of a tuning's axis becomes a setting of a run: in each trial, and with `--tuned
+//! RUN`, where the best values have precedence over all but the command line. Must not judge them.
 
 use std::path::PathBuf;
 
@@ -8,8 +8,16 @@ use highwater_model::tune::TuneOutcome;
 use highwater_runner::{record, store};
 
 use crate::failure::Failure;
-use crate::layers::{Layers, Strength};
-use crate::settings::set_axis;
+use crate::layers::{Layers, Origin, Strength};
+
+/// Axes that are flags of the same name.
+pub(crate) const FLAGS: [&str; 4] = ["batch", "sessions", "shards", "replicas"];
+/// Begin of axes that are settings of new tables.
+pub(crate) const WITH: &str = "with.";
+/// Begin of axes that are parameters of a simulated cluster.
+pub(crate) const SIM: &str = "sim.";
+/// A setting without a flag: parameters of the simulated cluster.
+pub(crate) const SIM_PARAMETERS: &str = "sim";
 
 /// Adds the values of the tuning that `--tuned` names, if any.
 pub fn apply(layers: &mut Layers) -> Result<(), Failure> {
@@ -37,4 +45,18 @@ pub fn apply(layers: &mut Layers) -> Result<(), Failure> {
             .failure(format!("{id} is not a finished tuning"))
             .with_hint("name the directory or ID of a `highwater tune` run")),
     }
+}
+
+/// Sets a value of an axis like the flag of that axis.
+pub(crate) fn set_axis(layers: &mut Layers, strength: Strength, axis: &str, value: &str) {
+    let (name, text) = if let Some(name) = FLAGS.into_iter().find(|name| *name == axis) {
+        (name, value.to_owned())
+    } else if let Some(name) = axis.strip_prefix(WITH) {
+        ("with", format!("{name}={value}"))
+    } else if let Some(name) = axis.strip_prefix(SIM) {
+        (SIM_PARAMETERS, format!("{name}={value}"))
+    } else {
+        ("set", format!("{axis}={value}"))
+    };
+    layers.add(strength, name, text, Origin::CommandLine);
 }

@@ -14,7 +14,7 @@ use highwater_workload::{
 };
 
 use crate::failure::{Failure, Place, did_you_mean};
-use crate::settings::WorkloadChoice;
+use crate::intent::WorkloadChoice;
 use crate::terminal;
 
 /// A workload file beyond this many bytes is not one.

@@ -39,8 +39,6 @@ pub struct PlanInput {
     pub literals: bool,
     /// `--sessions`, if given.
     pub sessions: Option<u32>,
-    /// What the target would have.
-    pub default_sessions: u32,
     /// `--arrivals`, if given.
     pub arrivals: Option<Arrivals>,
     /// Closed sessions per second.
@@ -83,12 +81,17 @@ const UNITS_PER_SECOND_MAX: u64 = 1_000_000_000;
 /// that take a quarter of a second each.
 const OPEN_SESSIONS_MIN: u32 = 64;
 
-/// Makes the plan.
-pub fn plan(workload: &Workload, input: &PlanInput) -> Result<Plan, PlanError> {
+/// Makes the plan; the target would have `default_sessions`.
+pub fn plan(
+    workload: &Workload,
+    input: &PlanInput,
+    default_sessions: u32,
+) -> Result<Plan, PlanError> {
+    let sessions = input.sessions.unwrap_or(default_sessions);
     let streams: Vec<StreamPlan> = input
         .streams
         .iter()
-        .map(|stream| stream_plan(workload, stream, input))
+        .map(|stream| stream_plan(workload, stream, input, sessions))
         .collect::<Result<_, _>>()?;
     check_writers(workload, &streams)?;
     check_spawn_rate(&streams, input)?;
@@ -237,9 +240,9 @@ fn stream_plan(
     workload: &Workload,
     stream: &StreamInput,
     input: &PlanInput,
+    sessions: u32,
 ) -> Result<StreamPlan, PlanError> {
     let spec = find_stream(workload, stream.name.as_deref())?;
-    let sessions = input.sessions.unwrap_or(input.default_sessions);
     let paces: Vec<Pace> = stream
         .paces
         .iter()

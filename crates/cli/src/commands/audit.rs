@@ -1,63 +1,137 @@
 //! `highwater audit`: compares what a stored run had acknowledged with its database. Must not
 //! compare itself.
 
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_driver::{TargetOptions, TargetUrl};
-use highwater_model::quantity::print_instant;
+use highwater_model::plan::AuditLevel;
 use highwater_model::record::{RecordRef, RunRecord};
 use highwater_model::units::Nanos;
-use highwater_report as report;
-use highwater_runner::clock::wall_clock;
 use highwater_runner::stored_audit::{StoredAuditRequest, audit_stored};
 use highwater_runner::{record, store};
 use highwater_workload::Workload;
 
-use super::check;
-use super::run::{CONNECT_TIMEOUT, signals};
 use crate::event_log::{self, EventLog};
 use crate::failure::Failure;
+use crate::grammar::flags::{AUDIT, AUDIT_TIMEOUT, EVENTS, JSON, NO_COLOR, OUT, OUTPUT, QUIET};
+use crate::grammar::{CommandSpec, Flag, Positional, flag, words};
+use crate::intent::resolve::{as_targets, as_values, duration_above_zero, files, output, targets};
+use crate::intent::{RunOutput, WorkloadChoice, parsers};
+use crate::layers::{Layers, has_scheme};
+use crate::prepare::{self, signals, target};
 use crate::progress::Progress;
-use crate::settings::{AuditSettings, WorkloadChoice};
-use crate::{exit, prompt, workload_file};
+use crate::{prompt, workload_file};
+
+/// `highwater audit`.
+pub(crate) static COMMAND: CommandSpec = CommandSpec {
+    name: "audit",
+    summary: "Compare what a finished or killed run had acknowledged with its database",
+    usage: "[RUN] [TARGET]...",
+    positionals: POSITIONALS,
+    flags: &[
+        (AUDIT, AUDIT_FLAGS),
+        (OUTPUT, &[OUT, QUIET, JSON, EVENTS, NO_COLOR]),
+    ],
+    examples: "  highwater audit
+      the latest run again, from the ledger in its directory: after a power failure, a failover, or
+      a restored backup
+  highwater audit 2026-11-20T18 $URL
+      a run whose process was killed, on the database's new address",
+    run: |layers| audit(&AuditIntent::resolve(layers)?),
+};
+
+const POSITIONALS: &[Positional] = &[words(
+    "RUN|TARGET",
+    "Directory, record.json, ID, or unique prefix of an ID [default: the latest run], and \
+     database URLs [default: those of the run]",
+)];
+
+const AUDIT_FLAGS: &[Flag] = &[
+    flag(
+        "--audit <LEVEL>",
+        "Compare no more than count, sums, or full [default: the level of the run]",
+    ),
+    AUDIT_TIMEOUT,
+];
+
+/// What is audited.
+struct AuditIntent {
+    /// Directory, `record.json`, id or its beginning; the newest run where absent.
+    run: Option<String>,
+    /// Where the database is now; empty: where the run found it.
+    targets: Vec<TargetUrl>,
+    /// At most; the run's own level where absent.
+    level: Option<AuditLevel>,
+    /// Bound of the audit's duration.
+    limit: Nanos,
+    /// The run store's directory, where ids are looked up.
+    out: PathBuf,
+    /// What it shows.
+    output: RunOutput,
+}
+
+impl AuditIntent {
+    fn resolve(layers: &Layers) -> Result<Self, Failure> {
+        let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
+        let is_run = words.first().is_some_and(|word| !has_scheme(word));
+        let (run, rest) = words.split_at(usize::from(is_run));
+        let given = as_targets(rest);
+        if let Some(other) = given.iter().find(|given| !has_scheme(&given.text)) {
+            let message = format!("`{}` is no database URL", other.text);
+            let hint = "one run at a time is audited; the words behind it are URLs of its database";
+            return Err(Failure::usage(message).with_hint(hint));
+        }
+        Ok(Self {
+            run: run.first().map(|run| (*run).to_owned()),
+            targets: if given.is_empty() {
+                Vec::new()
+            } else {
+                targets(layers, &given)?
+            },
+            level: layers.parse("audit", parsers::audit)?,
+            limit: duration_above_zero(layers, "audit-timeout")?.unwrap_or(Nanos::MAX),
+            out: layers.require("out", parsers::word)?.into(),
+            output: output(layers)?,
+        })
+    }
+}
 
 /// Audits a stored run; the exit code is that of the run with what was found.
-pub fn audit(settings: &AuditSettings) -> Result<u8, Failure> {
+fn audit(settings: &AuditIntent) -> Result<u8, Failure> {
     let run = store::find(&settings.out, settings.run.as_deref())?;
     let stored = record::read(&run)?;
     let measured = RecordRef::from(&stored).measured_run().run;
     let output = &settings.output;
     let log = EventLog::open(output.events.as_ref())?;
-    let observer = event_log::observer(output, log.as_ref(), || Rc::new(Progress::new()));
-    let now = wall_clock();
+    let observer = event_log::observer(output, log.as_ref(), || Rc::new(Progress::of_run()));
     let request = StoredAuditRequest {
         workload: workload_of(measured)?,
         target: target_of(settings, measured)?,
         run: run.clone(),
         level: settings.level,
         limit: settings.limit,
-        now: print_instant(Nanos(now.0 - now.0 % Nanos::SECOND.0)),
+        now: prepare::now(Nanos::SECOND),
     };
     let audited = audit_stored(request, observer, signals()?)?;
-    let text = if output.json {
-        report::json(&audited)
-    } else {
-        report::text_at(&audited, &run.display().to_string())
-    };
-    event_log::result(output, &text)?;
-    Ok(exit::of(&audited))
+    event_log::record(output, (&audited).into(), &run.display().to_string())
 }
 
 /// The workload of a stored run, from its name or its files.
 fn workload_of(record: &RunRecord) -> Result<Arc<Workload>, Failure> {
     let plan = &record.plan.definition;
-    let files = record
+    let given = record
         .header
         .given
         .get("file")
         .map_or(&[][..], Vec::as_slice);
-    let choice = WorkloadChoice::stored(&plan.workload.name, files)?;
+    let choice = if given.is_empty() {
+        WorkloadChoice::Named(plan.workload.name.clone())
+    } else {
+        let words: Vec<&str> = given.iter().map(String::as_str).collect();
+        files(&as_values("file", &words))?
+    };
     let parameters = &plan.workload.parameters;
     let spec = workload_file::choose(&choice, parameters)?;
     Ok(Arc::new(spec.instantiate(parameters, plan.seed)?))
@@ -65,7 +139,7 @@ fn workload_of(record: &RunRecord) -> Result<Arc<Workload>, Failure> {
 
 /// The database of a stored run: where it was, or where the user says that it is now.
 fn target_of(
-    settings: &AuditSettings,
+    settings: &AuditIntent,
     record: &RunRecord,
 ) -> Result<Arc<dyn highwater_driver::Target>, Failure> {
     let urls = record.target.urls.iter().map(|url| TargetUrl::parse(url));
@@ -77,21 +151,18 @@ fn target_of(
     let insert = record.header.given.get("insert");
     let options = TargetOptions {
         insert: insert.and_then(|given| given.first().cloned()),
-        data_directory: Some(settings.out.clone()),
-        application_name: "highwater".to_owned(),
-        seed: record.plan.seed,
-        connect_timeout: CONNECT_TIMEOUT,
+        ..target::options("highwater", Some(&settings.out), record.plan.seed)
     };
-    let target = highwater_drivers::open_urls(&urls, &options)?;
-    let capabilities = target.capabilities();
+    let opened = highwater_drivers::open_urls(&urls, &options)?;
+    let capabilities = opened.capabilities();
     if capabilities.embedded || capabilities.simulated {
-        return Ok(target);
+        return Ok(opened);
     }
-    match check::inspect(&target) {
+    match target::inspect(&opened, None) {
         Err(error) if prompt::for_password(&error, &mut urls) => {
             Ok(highwater_drivers::open_urls(&urls, &options)?)
         }
         // The audit itself says what else is wrong.
-        _ => Ok(target),
+        _ => Ok(opened),
     }
 }

@@ -2,18 +2,126 @@
 //!
 //! It finds and reads the runs. Must not compare them; that is the core's job.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use highwater_analysis::comparison::{Verdict, compare as judged};
+use highwater_analysis::comparison::{PRACTICAL, Verdict, compare as judged};
+use highwater_model::quantity::{Ppm, QuantityError, parse_percent};
 use highwater_model::record::Record;
 use highwater_report::{self as report, CompareReport, Group};
 use highwater_runner::{record, store};
 
-use crate::exit;
 use crate::failure::Failure;
-use crate::settings::{CompareFormat, CompareSettings};
-use crate::terminal;
+use crate::grammar::flags::{FIGURES, NO_COLOR, OUT, OUTPUT};
+use crate::grammar::{CommandSpec, Flag, Positional, flag, words};
+use crate::intent::parsers::{self, one_of};
+use crate::layers::Layers;
+use crate::{exit, figures, terminal};
+
+/// `highwater compare`.
+pub(crate) static COMMAND: CommandSpec = CommandSpec {
+    name: "compare",
+    summary: "Compare groups of runs: better, worse, equal, or inconclusive",
+    usage: "A B...",
+    positionals: POSITIONALS,
+    flags: &[(FIGURES, FIGURES_FLAGS), (OUTPUT, OUTPUT_FLAGS)],
+    examples: "  highwater run cpu $OLD --interleave $NEW --repeat 5 -d 60s
+      five runs on each of two targets, alternating, and their comparison
+  highwater run cpu $URL --repeat 5 --variant a='./restart.sh a' --variant b='./restart.sh b'
+      one target in two configurations
+  highwater compare highwater-runs/before highwater-runs/after --fail-if-worse 5%
+      a gate: exit code 1 if anything is worse by 5% or more, 3 if no verdict is possible
+  highwater compare r1,r2,r3 r4,r5,r6 --format markdown
+      a comment for a pull request",
+    run: |layers| compare(&CompareIntent::resolve(layers)?),
+};
+
+const POSITIONALS: &[Positional] = &[words(
+    "RUN|GROUP",
+    "A run, a directory of runs, or several of these separated by commas. The first is the \
+     baseline",
+)];
+
+const FIGURES_FLAGS: &[Flag] = &[
+    flag(
+        "--threshold <PERCENT>",
+        "Report differences smaller than PERCENT as equal",
+    )
+    .old_name("practical")
+    .default("5%"),
+    flag(
+        "--fail-if-worse <PERCENT>",
+        "Use PERCENT as the threshold, and exit with code 1 if anything is worse, or 3 if no \
+         verdict is possible [default: verdicts do not change the exit code]",
+    ),
+];
+
+const OUTPUT_FLAGS: &[Flag] = &[
+    flag("--format <FORMAT>", "Print text, markdown, or html").default("text"),
+    OUT,
+    NO_COLOR,
+];
+
+/// What is compared.
+#[derive(Debug, PartialEq)]
+pub(crate) struct CompareIntent {
+    /// At least two: runs, directories of runs, or several of these separated by commas.
+    pub(crate) groups: Vec<String>,
+    /// Smallest relative difference that is not reported as equal.
+    pub(crate) threshold: f64,
+    /// Whether the exit code reports a worse figure.
+    pub(crate) gate: bool,
+    /// What is printed.
+    pub(crate) format: Format,
+    /// The run store's directory, where ids are looked up.
+    out: PathBuf,
+}
+
+impl CompareIntent {
+    pub(crate) fn resolve(layers: &Layers) -> Result<Self, Failure> {
+        if layers.positionals.len() < 2 {
+            let message = "compare needs at least two runs, or groups of runs";
+            return Err(Failure::usage(message).with_hint("name them, the baseline first"));
+        }
+        let gate: Option<Ppm> = layers.parse("fail-if-worse", parse_percent)?;
+        let threshold = match gate {
+            Some(gate) => Some(gate),
+            None => layers.parse("threshold", parse_percent)?,
+        };
+        let threshold = threshold.map_or(PRACTICAL, |ppm| f64::from(ppm.0) / 1e6);
+        if threshold <= 0.0 {
+            let message = "the threshold is not above 0%";
+            return Err(Failure::usage(message).with_hint("set it to, for example, 5%"));
+        }
+        Ok(Self {
+            groups: layers.positionals.clone(),
+            threshold,
+            gate: gate.is_some(),
+            format: layers.require("format", format)?,
+            out: layers.require("out", parsers::word)?.into(),
+        })
+    }
+}
+
+/// A form of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// For people.
+    Text,
+    /// For a comment on a change.
+    Markdown,
+    /// A page.
+    Html,
+}
+
+fn format(text: &str) -> Result<Format, QuantityError> {
+    let all = [
+        ("text", Format::Text),
+        ("markdown", Format::Markdown),
+        ("html", Format::Html),
+    ];
+    let hint = "there are `text`, `markdown` and `html`";
+    one_of(&all, text, "is not a format", hint)
+}
 
 /// Most runs of a group.
 const MOST_RUNS: usize = 1_000;
@@ -25,16 +133,16 @@ pub(super) struct Loaded {
 }
 
 /// Prints the comparison; the exit code is that of the gate, if one is requested.
-pub fn compare(settings: &CompareSettings) -> Result<u8, Failure> {
+fn compare(settings: &CompareIntent) -> Result<u8, Failure> {
     let groups = settings.groups.iter();
     let groups = groups
         .map(|name| load(name, &settings.out))
         .collect::<Result<Vec<_>, _>>()?;
     let report = against_first(&groups, settings.threshold);
     terminal::data(&match settings.format {
-        CompareFormat::Text => report::compare_text(&report),
-        CompareFormat::Markdown => report::compare_markdown(&report),
-        CompareFormat::Html => report::compare_html(&report),
+        Format::Text => report::compare_text(&report),
+        Format::Markdown => report::compare_markdown(&report),
+        Format::Html => report::compare_html(&report),
     })?;
     Ok(if settings.gate {
         gate(&report)
@@ -101,19 +209,12 @@ fn runs(name: &str, out: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !path.is_dir() || path.join("plan.json").exists() {
         return Ok(vec![store::find(out, Some(name))?]);
     }
-    let entries = fs::read_dir(path)
-        .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
-    let mut runs: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|run| run.join("plan.json").exists())
-        .take(MOST_RUNS + 1)
-        .collect();
+    let runs = figures::runs(path, MOST_RUNS)?;
     if runs.is_empty() || runs.len() > MOST_RUNS {
         let message = format!("{name} holds {} runs", runs.len());
         return Err(
             Failure::usage(message).with_hint(format!("a group has from 1 to {MOST_RUNS} of them"))
         );
     }
-    runs.sort();
     Ok(runs)
 }

@@ -8,36 +8,43 @@ use std::path::Path;
 use highwater_report as report;
 use highwater_runner::interrupts::Interrupts;
 
-use super::{find, run, size, table};
-use crate::exit;
+use super::find::{self, FindIntent};
+use super::{size, table};
 use crate::failure::Failure;
-use crate::grammar::{self, Request};
+use crate::grammar::CommandSpec;
+use crate::grammar::flags::{NO_COLOR, OUT, OUTPUT};
+use crate::intent::parsers;
 use crate::layers::Layers;
-use crate::settings::{DemoSettings, FindSettings, SizeSettings, TableSettings, TargetSchemes};
-use crate::terminal;
+use crate::sources::of_words;
+use crate::{exit, prepare, terminal};
+
+/// `highwater demo`.
+pub(crate) static COMMAND: CommandSpec = CommandSpec {
+    name: "demo",
+    summary: "Search, growth, and sizing on a simulated cluster, in seconds",
+    usage: "",
+    positionals: &[],
+    flags: &[(OUTPUT, &[OUT, NO_COLOR])],
+    examples: "  highwater demo
+      find the mark of a simulated cluster, measure its growth with nodes, and size one; each step \
+      prints its command",
+    run: demo,
+};
 
 /// Sizes of the cluster: the first is shown as a search, all of them as a table.
 const NODES: [u32; 5] = [3, 1, 2, 4, 6];
 /// Few but expensive rows, so that the demo spends its time on ops.
 const CLUSTER: &str = "shards=12&replicas=0&row=4ms&queue=inf";
-const SEARCH: &[&str] = &[
-    "--batch",
-    "10",
-    "-c",
-    "512",
-    "--probe",
-    "10s",
-    "--confirm",
-    "15s",
-];
+const SEARCH: &str = "--batch 10 -c 512 --probe 10s --confirm 15s";
 /// Rate of the last step, rows per second.
 const TARGET_RATE: &str = "5k";
 
 /// Searches on clusters of several sizes, shows how the mark grows, and sizes a cluster.
-pub fn demo(settings: &DemoSettings) -> Result<u8, Failure> {
-    let id = run::id("", "demo", "");
-    let store = settings.out.join(id);
-    let interrupts = run::signals()?;
+fn demo(layers: &Layers) -> Result<u8, Failure> {
+    let out = layers.require("out", parsers::word)?;
+    let id = prepare::id("", "demo", "");
+    let store = Path::new(&out).join(id);
+    let interrupts = prepare::signals()?;
     for nodes in NODES {
         let first = nodes == NODES[0];
         let code = search(&store, nodes, first, &interrupts)?;
@@ -46,10 +53,13 @@ pub fn demo(settings: &DemoSettings) -> Result<u8, Failure> {
         }
     }
     let store = store.display().to_string();
-    let layers = layers_of(&["table", &store, "--over", "nodes"])?;
-    table::table(&TableSettings::resolve(&layers)?)?;
-    let layers = layers_of(&["size", TARGET_RATE, "--from", &store])?;
-    size::size(&SizeSettings::resolve(&layers)?)
+    for (command, words) in [
+        (&table::COMMAND, ["table", &store, "--over", "nodes"]),
+        (&size::COMMAND, ["size", TARGET_RATE, "--from", &store]),
+    ] {
+        (command.run)(&layers_of(command, &words)?)?;
+    }
+    Ok(exit::SUCCESS)
 }
 
 /// One search; if not `shown`, it prints only its command and mark.
@@ -59,10 +69,10 @@ fn search(store: &Path, nodes: u32, shown: bool, interrupts: &Interrupts) -> Res
     // The workload has hosts and shards of its own, which are not the cluster's.
     let label = format!("nodes={nodes}");
     let labels = ["--label", &label, "--label", "shards=12"];
-    let begin = ["find", "cpu", &url, "-o", &store, "-q"];
-    let layers = layers_of(&[&begin[..], &labels, SEARCH].concat())?;
-    let settings = FindSettings::resolve(&layers, &TargetSchemes::built_in())?;
-    let (record, directory) = find::record(&settings, interrupts)?;
+    let mut words = vec!["find", "cpu", &url, "-o", &store, "-q"];
+    words.extend(labels.into_iter().chain(SEARCH.split(' ')));
+    let layers = layers_of(&find::COMMAND, &words)?;
+    let (record, directory) = find::record(&FindIntent::resolve(&layers)?, interrupts)?;
     let text = report::text_at(&record, &directory);
     let code = exit::of(&record);
     if shown || code != exit::SUCCESS {
@@ -74,15 +84,10 @@ fn search(store: &Path, nodes: u32, shown: bool, interrupts: &Interrupts) -> Res
     Ok(code)
 }
 
-/// The layers of a command with these arguments, without environment and file.
-fn layers_of(words: &[&str]) -> Result<Layers, Failure> {
+/// The layers of a command with these words, which are shown; without environment and file.
+fn layers_of(command: &'static CommandSpec, words: &[&str]) -> Result<Layers, Failure> {
     let quoted = words.iter().map(|word| report::quoted(word));
     let line: Vec<String> = quoted.collect();
     terminal::data(&format!("\n$ highwater {}\n\n", line.join(" ")))?;
-    let mut arguments = vec!["highwater".to_owned()];
-    arguments.extend(words.iter().map(|word| (*word).to_owned()));
-    match grammar::parse(&arguments)? {
-        Request::Command(command, words) => Layers::gather(command, words, &[], None),
-        _ => Err(Failure::usage("the demo step is not a command")),
-    }
+    of_words(command, words)
 }

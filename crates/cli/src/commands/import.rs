@@ -2,23 +2,114 @@
 //!
 //! It reads files line by line. Must not interpret a line; that is the core's job.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use highwater_model::quantity::QuantityError;
 use highwater_report as report;
-use highwater_report::import::{self, Format, HEAD, Import, ImportError, LONGEST_LINE, Stamp};
+use highwater_report::import::{
+    self, Format, HEAD, Import, ImportError, LONGEST_LINE, Stamp, TimeUnit, tools,
+};
 use highwater_runner::store::RunDirectory;
 
-use crate::exit;
 use crate::failure::{Failure, Place};
-use crate::settings::ImportSettings;
-use crate::terminal;
+use crate::grammar::flags::{FIGURES, LABEL, NO_COLOR, OUT, OUTPUT};
+use crate::grammar::{CommandSpec, Flag, Positional, flag, words};
+use crate::intent::parsers;
+use crate::intent::resolve::pairs;
+use crate::layers::Layers;
+use crate::{exit, prepare, terminal};
 
-use super::run;
+/// `highwater import`.
+pub(crate) static COMMAND: CommandSpec = CommandSpec {
+    name: "import",
+    summary: "Import another tool's output as a record, to show or compare it",
+    usage: "FILE...",
+    positionals: POSITIONALS,
+    flags: &[(FIGURES, FIGURES_FLAGS), (OUTPUT, &[LABEL, OUT, NO_COLOR])],
+    examples:
+        "  pgbench -c 4 -T 60 -l -P 1 > pgbench.out 2>&1; highwater import pgbench_log.* pgbench.out
+      one run: the logs of all threads, and the printed output
+  sysbench oltp_read_only --report-interval=1 --histogram=on run | tee s.out; highwater import s.out
+      sysbench's printed output
+  k6 run --summary-export=k6.json load.js; highwater import k6.json
+      a k6 summary
+  highwater import latencies.hlog --unit us -o before
+      a histogram log, stored in a directory that `highwater compare` can use as a group",
+    run: |layers| import(&ImportIntent::resolve(layers)?),
+};
+
+const POSITIONALS: &[Positional] = &[words(
+    "FILE",
+    "Files that a tool wrote or printed in one run; for pgbench, its logs and output",
+)];
+
+const FIGURES_FLAGS: &[Flag] = &[
+    flag(
+        "--tool <NAME>",
+        "Read the files as output of this tool: pgbench, sysbench, k6, hdrhistogram, or \
+         nodeingestbench [default: detected from their content]",
+    ),
+    flag(
+        "--unit <UNIT>",
+        "Read values without a unit, such as HdrHistogram's, as ns, us, ms, or s [default: as \
+         stated in the file]",
+    ),
+];
+
+/// Files of one run, at most: a log for each thread.
+const FILES_MAX: usize = 1_024;
+
+/// What is imported.
+struct ImportIntent {
+    /// The files of one run; never empty.
+    files: Vec<String>,
+    /// The tool that wrote them; detected from their content when absent.
+    tool: Option<String>,
+    /// The unit of values that have none in their file.
+    unit: Option<TimeUnit>,
+    /// Notes for the record.
+    labels: BTreeMap<String, String>,
+    /// The run store's directory.
+    out: PathBuf,
+}
+
+impl ImportIntent {
+    fn resolve(layers: &Layers) -> Result<Self, Failure> {
+        let files = layers.positionals.clone();
+        if files.is_empty() || files.len() > FILES_MAX {
+            let message = format!("import takes from 1 to {FILES_MAX} files");
+            return Err(Failure::usage(message)
+                .with_hint("name the files of one run, such as pgbench_log.4711 and its output"));
+        }
+        Ok(Self {
+            files,
+            tool: layers.parse("tool", tool)?,
+            unit: layers.parse("unit", unit)?,
+            labels: pairs(layers, "label")?,
+            out: layers.require("out", parsers::word)?.into(),
+        })
+    }
+}
+
+fn tool(text: &str) -> Result<String, QuantityError> {
+    if tools().contains(&text) {
+        return Ok(text.to_owned());
+    }
+    let cause = format!("is not a supported tool ({})", tools().join(", "));
+    let hint = "remove --tool to detect it from the files";
+    Err(parsers::wrong(text, &cause, hint))
+}
+
+fn unit(text: &str) -> Result<TimeUnit, QuantityError> {
+    let cause = "is not a unit of time";
+    TimeUnit::parse(text).ok_or_else(|| parsers::wrong(text, cause, "use ns, us, ms, or s"))
+}
 
 /// Makes a record of the files of one run. Highwater does not judge it, so the exit code is 0.
-pub fn import(settings: &ImportSettings) -> Result<u8, Failure> {
+fn import(settings: &ImportIntent) -> Result<u8, Failure> {
     let mut import: Option<Import> = None;
     let mut files = Vec::new();
     for name in &settings.files {
@@ -38,7 +129,7 @@ pub fn import(settings: &ImportSettings) -> Result<u8, Failure> {
     };
     let imported = import.end().map_err(|wrong| failure(&wrong, None))?;
     let plan = import::plan(&imported);
-    let id = run::id("", &plan.workload.name, &plan.hash());
+    let id = prepare::id("", &plan.workload.name, &plan.hash());
     let directory = RunDirectory::create(&settings.out, &id, &plan)?;
     let stamp = Stamp {
         id: directory.id(),

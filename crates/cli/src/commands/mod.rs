@@ -1,20 +1,35 @@
-//! Each command: carries out its settings and returns the exit code. Must not parse arguments.
+//! The commands, a module each: how it is called, and what it does.
 
-pub mod audit;
-pub mod check;
-mod check_figures;
-pub mod compare;
-pub mod demo;
-mod facts;
-pub mod find;
-pub mod import;
+mod audit;
+pub(crate) mod check;
+pub(crate) mod compare;
+mod demo;
+pub(crate) mod find;
+mod import;
+mod load;
 pub mod manual;
-mod plan_input;
-mod probes;
-pub mod repeat;
-pub mod run;
-pub mod show;
-pub mod size;
-pub mod table;
-pub mod tune;
-pub mod workloads;
+pub(crate) mod run;
+pub(crate) mod show;
+mod size;
+mod table;
+pub(crate) mod tune;
+mod workloads;
+
+use crate::grammar::CommandSpec;
+
+/// All of them, in the order of the help.
+pub static ALL: [&CommandSpec; 13] = [
+    &demo::COMMAND,
+    &run::COMMAND,
+    &load::COMMAND,
+    &find::COMMAND,
+    &tune::COMMAND,
+    &show::COMMAND,
+    &audit::COMMAND,
+    &compare::COMMAND,
+    &import::COMMAND,
+    &size::COMMAND,
+    &table::COMMAND,
+    &check::COMMAND,
+    &workloads::COMMAND,
+];

@@ -2,18 +2,111 @@
 
 use std::path::PathBuf;
 
+use highwater_model::quantity::QuantityError;
 use highwater_model::record::{Record, RecordRef, RunRecord};
 use highwater_report as report;
 use highwater_runner::record;
 use highwater_runner::store::{self, StoreError};
 
-use crate::exit;
 use crate::failure::Failure;
-use crate::settings::{Format, ShowSettings};
-use crate::terminal;
+use crate::grammar::flags::{NO_COLOR, OUT, OUTPUT};
+use crate::grammar::{CommandSpec, Flag, Positional, flag, words};
+use crate::intent::parsers::{self, one_of};
+use crate::layers::Layers;
+use crate::{exit, terminal};
+
+/// `highwater show`.
+pub(crate) static COMMAND: CommandSpec = CommandSpec {
+    name: "show",
+    summary: "Show a finished run, or merge the shares of one run",
+    usage: "[RUN]...",
+    positionals: POSITIONALS,
+    flags: &[(OUTPUT, OUTPUT_FLAGS)],
+    examples: "  highwater show
+      the latest run
+  highwater show 2026-11-20T18 --format csv
+      the intervals of one run, named by a prefix of its ID
+  highwater show m1/highwater-runs/a m2/highwater-runs/b
+      two load generators' shares merged into one run",
+    run: |layers| show(&ShowIntent::resolve(layers)?),
+};
+
+const POSITIONALS: &[Positional] = &[words(
+    "RUN",
+    "Directory, record.json, ID, or unique prefix of an ID. Several are merged as shares of one \
+     run [default: the latest]",
+)];
+
+const OUTPUT_FLAGS: &[Flag] = &[
+    flag(
+        "--format <FORMAT>",
+        "Print text, json, csv, telemetry-csv, html, or markdown",
+    )
+    .default("text"),
+    flag(
+        "--open",
+        "Write report.html in the run's directory again, and open it in the browser",
+    ),
+    OUT,
+    NO_COLOR,
+];
+
+/// What is shown.
+#[derive(Debug, PartialEq)]
+pub(crate) struct ShowIntent {
+    /// Directories, `record.json` paths, IDs or beginnings of IDs; empty: the newest run. Several
+    /// are shares of one run.
+    pub(crate) runs: Vec<String>,
+    pub(crate) format: Format,
+    /// Show the page in the user's browser instead of printing anything.
+    open: bool,
+    /// The run store's directory, where IDs are looked up.
+    pub(crate) out: PathBuf,
+}
+
+/// A form of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// The summary for people.
+    Text,
+    /// The record.
+    Json,
+    /// The intervals.
+    Csv,
+    /// The target's metrics.
+    TelemetryCsv,
+    /// The page.
+    Html,
+    /// The summary for a page of a pipeline.
+    Markdown,
+}
+
+impl ShowIntent {
+    pub(crate) fn resolve(layers: &Layers) -> Result<Self, Failure> {
+        Ok(Self {
+            runs: layers.positionals.clone(),
+            format: layers.require("format", format)?,
+            open: layers.switch("open")?,
+            out: layers.require("out", parsers::word)?.into(),
+        })
+    }
+}
+
+fn format(text: &str) -> Result<Format, QuantityError> {
+    let all = [
+        ("text", Format::Text),
+        ("json", Format::Json),
+        ("csv", Format::Csv),
+        ("telemetry-csv", Format::TelemetryCsv),
+        ("html", Format::Html),
+        ("markdown", Format::Markdown),
+    ];
+    let hint = "there are `text`, `json`, `csv`, `telemetry-csv`, `html` and `markdown`";
+    one_of(&all, text, "is not a format", hint)
+}
 
 /// Prints the run in the requested form; the exit code is that of the run.
-pub fn show(settings: &ShowSettings) -> Result<u8, Failure> {
+fn show(settings: &ShowIntent) -> Result<u8, Failure> {
     let paths: Vec<PathBuf> = if settings.runs.is_empty() {
         vec![store::find(&settings.out, None)?]
     } else {

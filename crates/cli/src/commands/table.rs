@@ -3,20 +3,102 @@
 //! It reads and prints. Must not compute tables or warnings; that is the core's job.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use highwater_report::{FIGURES_SCHEMA, FiguresReport, figures_json, figures_text};
 use highwater_sizing::plausibility::audit;
 use highwater_sizing::series::SeriesSet;
 use highwater_sizing::tables::{AxisError, tables};
 
-use crate::exit;
 use crate::failure::{Failure, did_you_mean};
-use crate::figures;
-use crate::settings::TableSettings;
-use crate::terminal;
+use crate::grammar::flags::{FIGURES, NO_COLOR, OUT, OUTPUT};
+use crate::grammar::{CommandSpec, Flag, Positional, flag, words};
+use crate::intent::parsers;
+use crate::layers::Layers;
+use crate::{exit, figures, terminal};
+
+/// `highwater table`.
+pub(crate) static COMMAND: CommandSpec = CommandSpec {
+    name: "table",
+    summary: "Tabulate throughput over one setting, from a file or from runs",
+    usage: "[FILE | RUN]...",
+    positionals: POSITIONALS,
+    flags: &[(FIGURES, FIGURES_FLAGS), (OUTPUT, OUTPUT_FLAGS)],
+    examples: // The text names databases, so it is a file and not code.
+include_str!("table_examples.txt").trim_ascii_end(),
+    run: |layers| table(&TableIntent::resolve(layers)?),
+};
+
+const POSITIONALS: &[Positional] = &[words(
+    "FILE|RUN",
+    "CSV files with figures, runs, or directories of runs [default: the run store]",
+)];
+
+const FIGURES_FLAGS: &[Flag] = &[
+    flag(
+        "--over <NAME>...",
+        "Make one row per value of setting NAME [default: nodes if they vary, else the setting \
+         with the most values]",
+    ),
+    flag(
+        "--series <NAME>...",
+        "Use only this series of the files, by name or unique prefix [default: all]",
+    ),
+];
+
+const OUTPUT_FLAGS: &[Flag] = &[
+    flag("--json", "Print tables and warnings as JSON"),
+    OUT,
+    NO_COLOR,
+];
+
+/// What is tabulated.
+struct TableIntent {
+    /// CSV files, runs, directories of runs; never empty.
+    from: Vec<String>,
+    /// The setting that a table runs over; what varies when absent.
+    over: Option<String>,
+    /// Names of series or their beginnings; empty: all.
+    series: Vec<String>,
+    /// JSON in place of text.
+    json: bool,
+    /// The run store's directory, where ids are looked up.
+    out: PathBuf,
+}
+
+impl TableIntent {
+    fn resolve(layers: &Layers) -> Result<Self, Failure> {
+        let out: String = layers.require("out", parsers::word)?;
+        let mut from = layers.positionals.clone();
+        if from.is_empty() {
+            from.push(out.clone());
+        }
+        let series = layers.list("series").iter();
+        Ok(Self {
+            from,
+            over: over(layers)?,
+            series: series
+                .map(|given| given.parse(parsers::word))
+                .collect::<Result<_, _>>()?,
+            json: layers.switch("json")?,
+            out: out.into(),
+        })
+    }
+}
+
+/// The one setting that is named: other commands vary several at once.
+fn over(layers: &Layers) -> Result<Option<String>, Failure> {
+    match layers.list("over") {
+        [] => Ok(None),
+        [one] => one.parse(parsers::word).map(Some),
+        [_, second, ..] => Err(second
+            .failure("a table runs over one setting".to_owned())
+            .with_hint("print a table for each")),
+    }
+}
 
 /// Prints the tables of everything that the settings name.
-pub fn table(settings: &TableSettings) -> Result<u8, Failure> {
+fn table(settings: &TableIntent) -> Result<u8, Failure> {
     let set = chosen(figures::read(&settings.from, &settings.out)?, settings)?;
     let report = FiguresReport {
         schema: FIGURES_SCHEMA,
@@ -34,7 +116,7 @@ pub fn table(settings: &TableSettings) -> Result<u8, Failure> {
 }
 
 /// The requested series, by name or unique prefix.
-fn chosen(mut set: SeriesSet, settings: &TableSettings) -> Result<SeriesSet, Failure> {
+fn chosen(mut set: SeriesSet, settings: &TableIntent) -> Result<SeriesSet, Failure> {
     if settings.series.is_empty() {
         return Ok(set);
     }

@@ -3,30 +3,112 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use highwater_driver::{TargetOptions, TargetUrl};
-use highwater_model::units::{Nanos, Seed};
+use highwater_driver::TargetUrl;
+use highwater_model::units::Seed;
 use highwater_runner::clock::{RealClock, RealTimeline};
 use highwater_workload::{EXAMPLE, WorkloadSpec, catalog, file_schema, sketch};
 
-use crate::exit;
-use crate::failure::Failure;
-use crate::settings::{WorkloadsAction, WorkloadsSettings};
-use crate::{prompt, terminal, workload_file};
+use crate::failure::{Failure, did_you_mean};
+use crate::grammar::flags::{DATA, NO_COLOR, OUTPUT};
+use crate::grammar::{CommandSpec, Flag, Positional, flag, words};
+use crate::intent::parsers;
+use crate::intent::resolve::{as_targets, targets};
+use crate::layers::Layers;
+use crate::prepare::target;
+use crate::{exit, terminal, workload_file};
 
-/// Time limit of a connection.
-const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(10);
+/// `highwater workloads`.
+pub(crate) static COMMAND: CommandSpec = CommandSpec {
+    name: "workloads",
+    summary: "List workloads, show the file of one, or start your own file",
+    usage: "[show NAME | new [FILE] | schema | from TARGET]",
+    positionals: POSITIONALS,
+    flags: &[(DATA, DATA_FLAGS), (OUTPUT, &[NO_COLOR])],
+    examples: "  highwater workloads
+      list the built-in workloads
+  highwater workloads show cpu > my-cpu.toml
+      copy a workload's file to change it
+  highwater workloads new my.toml
+      write a commented file as a starting point",
+    run: |layers| workloads(&Action::resolve(layers)?),
+};
+
+const POSITIONALS: &[Positional] = &[words(
+    "ACTION",
+    "`show NAME` prints a workload's file; `new` prints a commented starting point, or writes it \
+     to a new FILE; `schema` prints the JSON Schema of workload files for editors; `from TARGET \
+     --table NAME` sketches a file from an existing table [default: list the workloads]",
+)];
+
+const DATA_FLAGS: &[Flag] = &[flag(
+    "--table <NAME>",
+    "Sketch a workload from table NAME (with `from`)",
+)];
+
+/// What `highwater workloads` does.
+enum Action {
+    /// The workloads that come with the program.
+    List,
+    /// The file of one of them.
+    Show(String),
+    /// A commented file to begin with: on stdout, or into a new file.
+    New(Option<PathBuf>),
+    /// The JSON Schema of workload files.
+    Schema,
+    /// A file sketched from a table of a target.
+    From {
+        /// The target, at one or more URLs.
+        urls: Vec<TargetUrl>,
+        /// The table.
+        table: String,
+    },
+}
+
+impl Action {
+    fn resolve(layers: &Layers) -> Result<Self, Failure> {
+        let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
+        Ok(match words[..] {
+            ["from", ref rest @ ..] => Self::From {
+                urls: targets(layers, &as_targets(rest))?,
+                table: layers.parse("table", parsers::word)?.ok_or_else(|| {
+                    Failure::usage("--table is missing").with_hint("add --table NAME")
+                })?,
+            },
+            [] => Self::List,
+            ["show", name] => Self::Show(name.to_owned()),
+            ["new"] => Self::New(None),
+            ["new", path] => Self::New(Some(PathBuf::from(path))),
+            ["schema"] => Self::Schema,
+            [first, ..] => {
+                return Err(Failure::usage(format!("cannot do `{}`", words.join(" ")))
+                    .with_hint(action_hint(first)));
+            }
+        })
+    }
+}
+
+fn action_hint(first: &str) -> String {
+    match did_you_mean(first, ["show", "new", "schema", "from"]) {
+        Some("show") => "write `highwater workloads show NAME`".to_owned(),
+        Some("new") => "write `highwater workloads new`, or `new FILE`".to_owned(),
+        Some("from") => "write `highwater workloads from TARGET --table NAME`".to_owned(),
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "there are `show NAME`, `new [FILE]`, `schema` and `from TARGET --table NAME`"
+            .to_owned(),
+    }
+}
 
 /// Prints or writes what the settings ask for.
-pub fn workloads(settings: &WorkloadsSettings) -> Result<u8, Failure> {
-    let text = match &settings.action {
-        WorkloadsAction::List => list(),
-        WorkloadsAction::Show(name) => workload_file::builtin_named(name)?.text.to_owned(),
-        WorkloadsAction::Schema => format!("{}\n", file_schema()),
-        WorkloadsAction::From { urls, table } => sketched(urls.clone(), table)?,
-        WorkloadsAction::New(None) => EXAMPLE.to_owned(),
-        WorkloadsAction::New(Some(path)) => {
+fn workloads(action: &Action) -> Result<u8, Failure> {
+    let text = match action {
+        Action::List => list(),
+        Action::Show(name) => workload_file::builtin_named(name)?.text.to_owned(),
+        Action::Schema => format!("{}\n", file_schema()),
+        Action::From { urls, table } => sketched(urls.clone(), table)?,
+        Action::New(None) => EXAMPLE.to_owned(),
+        Action::New(Some(path)) => {
             create(path)?;
             format!(
                 "{0} is written; run `highwater check {0}` to check it\n",
@@ -39,30 +121,18 @@ pub fn workloads(settings: &WorkloadsSettings) -> Result<u8, Failure> {
 }
 
 /// A workload file from a table of a target.
-fn sketched(mut urls: Vec<TargetUrl>, table: &str) -> Result<String, Failure> {
-    let options = TargetOptions {
-        insert: None,
-        data_directory: None,
-        application_name: "highwater workloads".to_owned(),
-        seed: Seed(0),
-        connect_timeout: CONNECT_TIMEOUT,
-    };
-    let mut prompted = false;
-    loop {
-        let target = highwater_drivers::open_urls(&urls, &options)?;
+fn sketched(urls: Vec<TargetUrl>, table: &str) -> Result<String, Failure> {
+    let options = target::options("highwater workloads", None, Seed(0));
+    let shape = target::opened(urls, &options, |target| {
         if target.capabilities().simulated_clock {
             return Err(Failure::usage("a simulated cluster has no tables"));
         }
-        let shape = RealTimeline::block_on(RealClock::start(), |timeline| async move {
+        RealTimeline::block_on(RealClock::start(), |timeline| async move {
             target.administer(timeline).await?.describe(table).await
-        });
-        let waiting = |error| Failure::usage(format!("cannot wait for the target: {error}"));
-        match shape.map_err(waiting)? {
-            Ok(shape) => return Ok(sketch(&shape)),
-            Err(error) if !prompted && prompt::for_password(&error, &mut urls) => prompted = true,
-            Err(error) => return Err(error.into()),
-        }
-    }
+        })
+        .map_err(|error| Failure::usage(format!("cannot wait for the target: {error}")))
+    });
+    Ok(sketch(&shape?))
 }
 
 /// Name, summary, streams and dialects of each workload.

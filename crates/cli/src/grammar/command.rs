@@ -1,236 +1,87 @@
-//! The commands: names, flags, positional arguments and one sentence each. Must not parse anything.
+//! What a command is: how it is called, and what it does. Must not hold any command, or parse
+//! anything.
 
-use clap::{Arg, ArgAction};
+use super::flag::Flag;
+use crate::failure::Failure;
+use crate::layers::Layers;
 
-use super::flags::{self, Flag};
-use super::shared_flags;
-
-/// A command that takes settings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Command {
-    /// `highwater demo`
-    Demo,
-    /// `highwater run`
-    Run,
-    /// `highwater load`
-    Load,
-    /// `highwater find`
-    Find,
-    /// `highwater tune`
-    Tune,
-    /// `highwater show`
-    Show,
-    /// `highwater audit`
-    Audit,
-    /// `highwater compare`
-    Compare,
-    /// `highwater import`
-    Import,
-    /// `highwater size`
-    Size,
-    /// `highwater table`
-    Table,
-    /// `highwater check`
-    Check,
-    /// `highwater workloads`
-    Workloads,
+/// All that is particular to one command; help, completions, environment, file and parser are made
+/// of it.
+#[derive(Debug)]
+pub struct CommandSpec {
+    /// Name on the command line and of its table in `highwater.toml`.
+    pub name: &'static str,
+    /// One sentence of the help.
+    pub summary: &'static str,
+    /// What follows the name and its options in the help.
+    pub usage: &'static str,
+    /// Positional arguments, in order; only the last one is taken several times.
+    pub positionals: &'static [Positional],
+    /// Its flags, below their headings of the help.
+    pub flags: &'static [(&'static str, &'static [Flag])],
+    /// The end of the long help: command lines and what they are for.
+    pub examples: &'static str,
+    /// Does what the words ask for; returns the exit code.
+    pub run: fn(&Layers) -> Result<u8, Failure>,
 }
 
-impl Command {
-    /// All of them, in the order of the help.
-    pub const ALL: [Self; 13] = [
-        Self::Demo,
-        Self::Run,
-        Self::Load,
-        Self::Find,
-        Self::Tune,
-        Self::Show,
-        Self::Audit,
-        Self::Compare,
-        Self::Import,
-        Self::Size,
-        Self::Table,
-        Self::Check,
-        Self::Workloads,
-    ];
+/// A positional argument.
+#[derive(Debug)]
+pub struct Positional {
+    /// Placeholder in the help.
+    pub name: &'static str,
+    /// One or two sentences, with the default.
+    pub help: &'static str,
+    /// The setting that it is, also of the environment and the file.
+    pub setting: Option<&'static str>,
+    /// Whether it is taken any number of times.
+    pub repeats: bool,
+}
 
-    /// Name on the command line and of its table in `highwater.toml`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Demo => "demo",
-            Self::Run => "run",
-            Self::Load => "load",
-            Self::Find => "find",
-            Self::Tune => "tune",
-            Self::Show => "show",
-            Self::Audit => "audit",
-            Self::Compare => "compare",
-            Self::Import => "import",
-            Self::Size => "size",
-            Self::Table => "table",
-            Self::Check => "check",
-            Self::Workloads => "workloads",
-        }
+/// The positional arguments of commands that run a workload. The first word without a scheme is the
+/// workload; all others are targets.
+pub const WORKLOAD_AND_TARGETS: &[Positional] = &[
+    Positional {
+        name: "WORKLOAD",
+        help: "Workload name; the first argument without a colon [default: cpu]",
+        setting: Some("workload"),
+        repeats: false,
+    },
+    Positional {
+        name: "TARGET",
+        help: "Database URLs, one per host [default: $HIGHWATER_TARGET, else a new embedded \
+               database]",
+        setting: Some("target"),
+        repeats: true,
+    },
+];
+
+/// Words that are settings of nothing else.
+pub(crate) const fn words(name: &'static str, help: &'static str) -> Positional {
+    Positional {
+        name,
+        help,
+        setting: None,
+        repeats: true,
     }
+}
 
-    /// Its flags.
-    pub fn flags(self) -> &'static [Flag] {
-        match self {
-            Self::Demo => flags::DEMO,
-            Self::Run => flags::RUN,
-            Self::Load => shared_flags::load_flags(),
-            Self::Find => shared_flags::find_flags(),
-            Self::Tune => shared_flags::tune_flags(),
-            Self::Show => flags::SHOW,
-            Self::Audit => flags::AUDIT_AGAIN,
-            Self::Compare => flags::COMPARE,
-            Self::Import => flags::IMPORT,
-            Self::Size => flags::SIZE,
-            Self::Table => flags::TABLE,
-            Self::Check => flags::CHECK,
-            Self::Workloads => shared_flags::workloads_flags(),
-        }
-    }
-
-    /// Settings that its positional arguments give.
-    pub const fn positionals(self) -> &'static [&'static str] {
-        match self {
-            Self::Run | Self::Load | Self::Find | Self::Tune => &["workload", "target"],
-            Self::Demo
-            | Self::Show
-            | Self::Audit
-            | Self::Compare
-            | Self::Import
-            | Self::Size
-            | Self::Table
-            | Self::Workloads => &[],
-            Self::Check => &["target"],
-        }
+impl CommandSpec {
+    /// Its flags, in the order of the help.
+    pub fn all_flags(&self) -> impl Iterator<Item = &'static Flag> {
+        self.flags.iter().flat_map(|(_, flags)| *flags)
     }
 
     /// Every setting that the file and the environment can give.
-    pub fn settings(self) -> impl Iterator<Item = &'static str> {
-        let flags = self.flags().iter().map(|flag| flag.name);
-        flags.chain(self.positionals().iter().copied())
+    pub fn settings(&self) -> impl Iterator<Item = &'static str> {
+        let positionals = self.positionals.iter();
+        let positionals = positionals.filter_map(|positional| positional.setting);
+        self.all_flags().map(|flag| flag.name).chain(positionals)
     }
 
-    pub(super) fn about(self) -> &'static str {
-        match self {
-            Self::Demo => "Search, growth, and sizing on a simulated cluster, in seconds",
-            Self::Run => "Load a database, verify what it stored, and judge the result",
-            Self::Load => {
-                "Fill a workload's tables to a size for later runs, and verify what they hold"
-            }
-            Self::Find => "Find the highest rate that a target sustains under an objective",
-            Self::Tune => {
-                "Find the best batch size, sessions, shards, or other settings with few trials"
-            }
-            Self::Show => "Show a finished run, or merge the shares of one run",
-            Self::Audit => {
-                "Compare what a finished or killed run had acknowledged with its database"
-            }
-            Self::Compare => "Compare groups of runs: better, worse, equal, or inconclusive",
-            Self::Import => "Import another tool's output as a record, to show or compare it",
-            Self::Size => {
-                "Estimate the cluster that a rate needs, from measured or published figures"
-            }
-            Self::Table => "Tabulate throughput over one setting, from a file or from runs",
-            Self::Check => {
-                "Check that a target is usable, a workload file is valid, or figures are plausible"
-            }
-            Self::Workloads => "List workloads, show the file of one, or start your own file",
-        }
-    }
-
-    pub(super) fn usage(self) -> &'static str {
-        match self {
-            Self::Demo => "highwater demo [OPTIONS]",
-            Self::Run => "highwater run [OPTIONS] [WORKLOAD] [TARGET]...",
-            Self::Load => "highwater load [OPTIONS] [WORKLOAD] [TARGET]...",
-            Self::Find => "highwater find [OPTIONS] [WORKLOAD] [TARGET]...",
-            Self::Tune => "highwater tune [OPTIONS] --over AXIS=VALUES [WORKLOAD] [TARGET]...",
-            Self::Show => "highwater show [OPTIONS] [RUN]...",
-            Self::Audit => "highwater audit [OPTIONS] [RUN] [TARGET]...",
-            Self::Compare => "highwater compare [OPTIONS] A B...",
-            Self::Import => "highwater import [OPTIONS] FILE...",
-            Self::Size => "highwater size [OPTIONS] RATE...",
-            Self::Table => "highwater table [OPTIONS] [FILE | RUN]...",
-            Self::Check => "highwater check [OPTIONS] [TARGET... | FILE.toml | FILE.csv | RUN]...",
-            Self::Workloads => {
-                "highwater workloads [OPTIONS] [show NAME | new [FILE] | schema | from TARGET]"
-            }
-        }
-    }
-
-    pub(super) fn positional_arguments(self) -> Vec<Arg> {
-        let all = |id: &'static str, name: &'static str, help: &'static str| {
-            Arg::new(id)
-                .value_name(name)
-                .num_args(0..)
-                .help(help)
-                .action(ArgAction::Append)
-        };
-        match self {
-            Self::Demo => Vec::new(),
-            Self::Run | Self::Load | Self::Find | Self::Tune => vec![
-                Arg::new("first")
-                    .value_name("WORKLOAD")
-                    .help("Workload name; the first argument without a colon [default: cpu]"),
-                all(
-                    "rest",
-                    "TARGET",
-                    "Database URLs, one per host [default: $HIGHWATER_TARGET, else a new embedded \
-                     database]",
-                ),
-            ],
-            Self::Show => vec![all(
-                "rest",
-                "RUN",
-                "Directory, record.json, ID, or unique prefix of an ID. Several are merged as \
-                 shares of one run [default: the latest]",
-            )],
-            Self::Audit => vec![all(
-                "rest",
-                "RUN|TARGET",
-                "Directory, record.json, ID, or unique prefix of an ID [default: the latest run], \
-                 and database URLs [default: those of the run]",
-            )],
-            Self::Compare => vec![all(
-                "rest",
-                "RUN|GROUP",
-                "A run, a directory of runs, or several of these separated by commas. The first is \
-                 the baseline",
-            )],
-            Self::Import => vec![all(
-                "rest",
-                "FILE",
-                "Files that a tool wrote or printed in one run; for pgbench, its logs and output",
-            )],
-            Self::Size => vec![all(
-                "rest",
-                "RATE",
-                "Rate that the cluster must sustain: `1M` rows per second, `200q/s` queries per \
-                 second, or one of each",
-            )],
-            Self::Table => vec![all(
-                "rest",
-                "FILE|RUN",
-                "CSV files with figures, runs, or directories of runs [default: the run store]",
-            )],
-            Self::Check => vec![all(
-                "rest",
-                "TARGET|FILE",
-                "Database URLs, one workload file, or figures: CSV files, record.json files, and \
-                 directories of runs [default: $HIGHWATER_TARGET, else a new embedded database]",
-            )],
-            Self::Workloads => vec![all(
-                "rest",
-                "ACTION",
-                "`show NAME` prints a workload's file; `new` prints a commented starting point, or \
-                 writes it to a new FILE; `schema` prints the JSON Schema of workload files for \
-                 editors; `from TARGET --table NAME` sketches a file from an existing table \
-                 [default: list the workloads]",
-            )],
-        }
+    /// Whether it runs a workload, whose parameters are flags, too.
+    pub fn takes_workload(&self) -> bool {
+        let mut positionals = self.positionals.iter();
+        positionals.any(|positional| positional.setting == Some("workload"))
     }
 }

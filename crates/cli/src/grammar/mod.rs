@@ -1,16 +1,19 @@
-//! The command line: commands, flags, help texts and the parser. No value is judged here.
+//! The command line: what a command is, help texts and the parser. No value is judged here.
 //!
-//! The parser, the help texts and the list of settings all come from the table in [`flags`].
+//! The parser, the help texts and the list of settings all come from the table of commands.
 
 mod command;
-mod examples;
-pub mod flags;
+mod flag;
+pub(crate) mod flags;
 mod parameters;
 mod parse;
-mod shared_flags;
+mod texts;
 
 #[cfg(test)]
 mod tests;
 
-pub use command::Command;
+pub(crate) use command::words;
+pub use command::{CommandSpec, Positional, WORKLOAD_AND_TARGETS};
+pub use flag::Flag;
+pub(crate) use flag::flag;
 pub use parse::{Arguments, Request, command_line, parse};

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 use highwater_workload::{WorkloadSpec, catalog};
 
-use super::command::Command;
+use super::command::CommandSpec;
 
 /// The arguments with every such flag written as `--set`; `None` without such a flag.
-pub(super) fn as_settings(arguments: &[String]) -> Option<Vec<String>> {
+pub(super) fn as_settings(commands: &[&CommandSpec], arguments: &[String]) -> Option<Vec<String>> {
     let (program, words) = arguments.split_first()?;
-    let command = [Command::Run, Command::Load, Command::Find, Command::Tune]
-        .into_iter()
-        .find(|command| words.first().is_some_and(|word| word == command.name()))?;
+    let mut commands = commands.iter().filter(|command| command.takes_workload());
+    let command =
+        commands.find(|command| words.first().is_some_and(|word| word == command.name))?;
     let names = names();
     let mut changed = false;
     let mut all = vec![program.clone()];
@@ -41,7 +41,7 @@ pub(super) fn as_settings(arguments: &[String]) -> Option<Vec<String>> {
 /// The parameter that a word names as a flag, and its value if the same word holds it.
 fn parameter(
     word: &str,
-    command: Command,
+    command: &CommandSpec,
     names: &BTreeSet<String>,
 ) -> Option<(String, Option<String>)> {
     let flag = word.strip_prefix("--")?;
@@ -51,8 +51,7 @@ fn parameter(
     };
     let name = flag.replace('-', "_");
     let taken = command
-        .flags()
-        .iter()
+        .all_flags()
         .any(|own| own.name == flag || own.old_name == Some(flag));
     (!taken && names.contains(&name)).then_some((name, value))
 }
@@ -75,7 +74,7 @@ mod tests {
     fn settings(words: &[&str]) -> Option<Vec<String>> {
         let arguments = ["highwater"].iter().chain(words);
         let all: Vec<String> = arguments.map(|word| (*word).to_owned()).collect();
-        as_settings(&all)
+        as_settings(&crate::commands::ALL, &all)
     }
 
     #[test]

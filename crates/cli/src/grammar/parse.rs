@@ -7,11 +7,15 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches};
 
-use super::command::Command;
-use super::flags::Flag;
-use super::{examples, parameters};
+use super::command::{CommandSpec, Positional};
+use super::flag::Flag;
+use super::{parameters, texts};
 use crate::exit;
 use crate::failure::{Failure, did_you_mean};
+
+/// Names of positional arguments for the parser: the one that is taken once, and all others.
+const FIRST: &str = "first";
+const REST: &str = "rest";
 
 /// The action that the command line requests.
 #[derive(Debug)]
@@ -23,7 +27,7 @@ pub enum Request {
     /// Print the manual page.
     Manual,
     /// Run a command with these arguments.
-    Command(Command, Arguments),
+    Command(&'static CommandSpec, Arguments),
 }
 
 /// The arguments of a command, as texts, by the names of settings.
@@ -36,24 +40,24 @@ pub struct Arguments {
 }
 
 /// Reads the command line; `arguments` begins with the program's name.
-pub fn parse(arguments: &[String]) -> Result<Request, Failure> {
-    let mut parsed = command_line().try_get_matches_from(arguments);
+pub fn parse(commands: &[&'static CommandSpec], arguments: &[String]) -> Result<Request, Failure> {
+    let mut parsed = command_line(commands).try_get_matches_from(arguments);
     if parsed
         .as_ref()
         .is_err_and(|error| error.kind() == ErrorKind::UnknownArgument)
-        && let Some(arguments) = parameters::as_settings(arguments)
+        && let Some(arguments) = parameters::as_settings(commands, arguments)
     {
-        parsed = command_line().try_get_matches_from(arguments);
+        parsed = command_line(commands).try_get_matches_from(arguments);
     }
     let matches = match parsed {
         Ok(matches) => matches,
-        Err(error) => return text_or_failure(&error, arguments),
+        Err(error) => return text_or_failure(&error, commands, arguments),
     };
     let Some((name, given)) = matches.subcommand() else {
-        return Ok(Request::Text(command_line().render_help()));
+        return Ok(Request::Text(command_line(commands).render_help()));
     };
-    if let Some(command) = Command::ALL.into_iter().find(|c| c.name() == name) {
-        return Ok(Request::Command(command, texts(command, given)));
+    if let Some(command) = commands.iter().find(|command| command.name == name) {
+        return Ok(Request::Command(command, words(command, given)));
     }
     match given.try_get_one::<String>("shell") {
         Ok(Some(shell)) => Ok(Request::Completions(shell.clone())),
@@ -62,19 +66,19 @@ pub fn parse(arguments: &[String]) -> Result<Request, Failure> {
 }
 
 /// The grammar as a clap command.
-pub fn command_line() -> clap::Command {
+pub fn command_line(commands: &[&CommandSpec]) -> clap::Command {
     let hidden =
         |name: &'static str, about: &'static str| clap::Command::new(name).hide(true).about(about);
     clap::Command::new("highwater")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Load-test a SQL database and get a number you can defend")
-        .after_help(examples::TOP)
+        .after_help(texts::TOP)
         .help_expected(true)
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
         .max_term_width(100)
-        .subcommands(Command::ALL.map(subcommand))
+        .subcommands(commands.iter().map(|command| subcommand(command)))
         .subcommand(
             hidden("completions", "Print a completion script").arg(
                 Arg::new("shell")
@@ -86,20 +90,34 @@ pub fn command_line() -> clap::Command {
         .subcommand(hidden("man", "Print the manual page"))
 }
 
-fn subcommand(command: Command) -> clap::Command {
-    let (short, long) = examples::of(command);
-    clap::Command::new(command.name())
-        .about(command.about())
-        .override_usage(command.usage())
-        .after_help(short)
-        .after_long_help(format!(
-            "{long}\n\n{}\n\n{}",
-            examples::SETTINGS,
-            exit::help()
-        ))
+fn subcommand(command: &CommandSpec) -> clap::Command {
+    let CommandSpec { name, examples, .. } = command;
+    let usage = format!("highwater {name} [OPTIONS] {}", command.usage);
+    let (settings, codes) = (texts::SETTINGS, exit::help());
+    let flags = command.flags.iter().flat_map(|(heading, flags)| {
+        let flags = flags.iter();
+        flags.map(|flag| argument(flag).help_heading(*heading))
+    });
+    clap::Command::new(*name)
+        .about(command.summary)
+        .override_usage(usage.trim_end().to_owned())
+        .after_help(texts::SHORT)
+        .after_long_help(format!("Examples:\n{examples}\n\n{settings}\n\n{codes}"))
         .help_expected(true)
-        .args(command.positional_arguments())
-        .args(command.flags().iter().map(argument))
+        .args(command.positionals.iter().map(positional))
+        .args(flags)
+}
+
+fn positional(positional: &Positional) -> Arg {
+    let argument = |id: &'static str| {
+        Arg::new(id)
+            .value_name(positional.name)
+            .help(positional.help)
+    };
+    if positional.repeats {
+        return argument(REST).num_args(0..).action(ArgAction::Append);
+    }
+    argument(FIRST)
 }
 
 fn argument(flag: &Flag) -> Arg {
@@ -110,7 +128,6 @@ fn argument(flag: &Flag) -> Arg {
     let argument = Arg::new(flag.name)
         .long(flag.name)
         .help(help)
-        .help_heading(flag.heading)
         .short(flag.short)
         .aliases(flag.old_name);
     match flag.value {
@@ -126,7 +143,7 @@ fn argument(flag: &Flag) -> Arg {
     }
 }
 
-fn texts(command: Command, matches: &ArgMatches) -> Arguments {
+fn words(command: &CommandSpec, matches: &ArgMatches) -> Arguments {
     let values_of = |id: &str| -> Vec<String> {
         match matches.try_get_many::<String>(id) {
             Ok(Some(values)) => values.cloned().collect(),
@@ -134,7 +151,7 @@ fn texts(command: Command, matches: &ArgMatches) -> Arguments {
         }
     };
     let mut arguments = Arguments::default();
-    for flag in command.flags() {
+    for flag in command.all_flags() {
         let values = match flag.value {
             None if matches.get_flag(flag.name) => vec!["true".to_owned()],
             None => Vec::new(),
@@ -144,24 +161,26 @@ fn texts(command: Command, matches: &ArgMatches) -> Arguments {
             arguments.flags.insert(flag.name, values);
         }
     }
-    arguments.positionals = values_of("first");
-    arguments.positionals.extend(values_of("rest"));
+    arguments.positionals = values_of(FIRST);
+    arguments.positionals.extend(values_of(REST));
     arguments
 }
 
 /// The text of help and version; every other clap error becomes a failure in our words.
-fn text_or_failure(error: &clap::Error, arguments: &[String]) -> Result<Request, Failure> {
+fn text_or_failure(
+    error: &clap::Error,
+    commands: &[&'static CommandSpec],
+    arguments: &[String],
+) -> Result<Request, Failure> {
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         Some(ContextValue::Strings(texts)) => texts.first().cloned(),
         _ => None,
     };
-    let command = arguments
-        .iter()
-        .skip(1)
-        .find_map(|word| Command::ALL.into_iter().find(|c| c.name() == word));
+    let mut given = arguments.iter().skip(1);
+    let command = given.find_map(|word| commands.iter().find(|command| command.name == word));
     let help = match command {
-        Some(command) => format!("`highwater {} --help` lists the flags", command.name()),
+        Some(command) => format!("`highwater {} --help` lists the flags", command.name),
         None => "`highwater --help` lists the commands".to_owned(),
     };
     let argument = context(ContextKind::InvalidArg).unwrap_or_default();
@@ -173,15 +192,15 @@ fn text_or_failure(error: &clap::Error, arguments: &[String]) -> Result<Request,
         }
         ErrorKind::InvalidSubcommand => {
             let word = context(ContextKind::InvalidSubcommand).unwrap_or_default();
-            let near = did_you_mean(&word, Command::ALL.map(Command::name));
+            let near = did_you_mean(&word, commands.iter().map(|command| command.name));
             Err(Failure::usage(format!("unknown command `{word}`"))
                 .with_hint(suggestion(near, help)))
         }
         ErrorKind::UnknownArgument => {
-            let flags = command.map_or(&[][..], Command::flags);
+            let flags = command.into_iter().flat_map(|command| command.all_flags());
             let near = flag
                 .strip_prefix("--")
-                .and_then(|name| did_you_mean(name, flags.iter().map(|flag| flag.name)))
+                .and_then(|name| did_you_mean(name, flags.map(|flag| flag.name)))
                 .map(|name| format!("--{name}"));
             Err(Failure::usage(format!("unknown flag `{flag}`"))
                 .with_hint(suggestion(near.as_deref(), help)))
@@ -212,11 +231,10 @@ fn text_or_failure(error: &clap::Error, arguments: &[String]) -> Result<Request,
 }
 
 /// The old name of a flag that was given under both of its names.
-fn both_names(command: Command, flag: &str, arguments: &[String]) -> Option<String> {
+fn both_names(command: &CommandSpec, flag: &str, arguments: &[String]) -> Option<String> {
     let names = |flag: &Flag| Some((format!("--{}", flag.name), format!("--{}", flag.old_name?)));
     let (name, old_name) = command
-        .flags()
-        .iter()
+        .all_flags()
         .filter_map(names)
         .find(|(name, _)| name == flag)?;
     let is_given = |name: &str| {

@@ -5,25 +5,26 @@ use std::collections::BTreeSet;
 use insta::assert_snapshot;
 
 use super::*;
+use crate::commands::ALL;
 
 fn failure(words: &[&str]) -> String {
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    parse(&words).unwrap_err().render()
+    parse(&ALL, &words).unwrap_err().render()
 }
 
 #[test]
 fn the_grammar_is_consistent() {
-    command_line().debug_assert();
+    command_line(&ALL).debug_assert();
 }
 
 #[test]
 fn every_flag_has_a_heading_a_help_and_at_most_one_default() {
-    for command in Command::ALL {
+    for command in ALL {
+        assert!(command.flags.iter().all(|(heading, _)| !heading.is_empty()));
         let mut names = BTreeSet::new();
-        for flag in command.flags() {
+        for flag in command.all_flags() {
             let name = flag.name;
             assert!(names.insert(name), "{name} is listed twice");
-            assert!(!flag.heading.is_empty(), "{name} has no heading");
             assert!(flag.help.len() > 8, "{name} has no help");
             let stated = flag.help.contains("[default: ") || flag.help.ends_with("[required]");
             assert!(!flag.help.contains("[default: none"), "default of {name}");
@@ -38,27 +39,28 @@ fn every_flag_has_a_heading_a_help_and_at_most_one_default() {
 
 #[test]
 fn an_old_name_is_no_other_setting_and_appears_in_no_help_or_completion() {
-    let retired: Vec<(Command, &str)> = Command::ALL
-        .into_iter()
-        .flat_map(|command| {
-            let flags = command.flags().iter();
-            flags.filter_map(move |flag| Some((command, flag.old_name?)))
-        })
-        .collect();
+    let retired = ALL.into_iter().flat_map(|command| {
+        let flags = command.all_flags();
+        flags.filter_map(move |flag| Some((command, flag.old_name?)))
+    });
+    let retired: Vec<(&CommandSpec, &str)> = retired.collect();
     assert!(retired.len() >= 10, "{retired:?}");
-    let current: BTreeSet<&str> = Command::ALL
-        .into_iter()
-        .flat_map(Command::settings)
-        .collect();
+    let settings = ALL.into_iter().flat_map(CommandSpec::settings);
+    let current: BTreeSet<&str> = settings.collect();
     let mut completions = Vec::new();
     for shell in [clap_complete::Shell::Bash, clap_complete::Shell::Zsh] {
-        clap_complete::generate(shell, &mut command_line(), "highwater", &mut completions);
+        clap_complete::generate(
+            shell,
+            &mut command_line(&ALL),
+            "highwater",
+            &mut completions,
+        );
     }
     let completions = String::from_utf8(completions).unwrap();
     for (command, old_name) in retired {
         assert!(!current.contains(old_name), "{old_name} is a setting");
-        let mut grammar = command_line();
-        let help = grammar.find_subcommand_mut(command.name()).unwrap();
+        let mut grammar = command_line(&ALL);
+        let help = grammar.find_subcommand_mut(command.name).unwrap();
         let help = help.render_long_help().to_string();
         for text in [&help, &completions] {
             let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
@@ -70,10 +72,10 @@ fn an_old_name_is_no_other_setting_and_appears_in_no_help_or_completion() {
 
 #[test]
 fn a_setting_of_two_commands_repeats_in_both_or_in_none() {
-    for name in Command::ALL.into_iter().flat_map(Command::settings) {
-        let repeats: BTreeSet<bool> = Command::ALL
+    for name in ALL.into_iter().flat_map(CommandSpec::settings) {
+        let repeats: BTreeSet<bool> = ALL
             .iter()
-            .flat_map(|command| command.flags())
+            .flat_map(|command| command.all_flags())
             .filter(|flag| flag.name == name)
             .map(|flag| flag.repeats)
             .collect();

@@ -1,14 +1,13 @@
-//! Where settings come from: command line over environment over file over default.
+//! The values given for one command, by layer: command line over environment over file over
+//! default.
 //!
 //! Values are still text here, each with its origin. Must not interpret a value; that is the job of
-//! [`crate::settings`].
+//! [`crate::intent`].
 
-pub mod file;
-mod gather;
-mod names;
+mod schemes;
 mod stack;
 mod value;
 
-pub use names::variable;
+pub use schemes::TargetSchemes;
 pub use stack::{Layers, Strength};
 pub use value::{Origin, SettingValue, has_scheme};

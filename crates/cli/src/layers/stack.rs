@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use highwater_model::quantity::QuantityError;
 
+use super::schemes::TargetSchemes;
 use super::value::{Origin, SettingValue};
 use crate::failure::Failure;
 
@@ -33,6 +34,8 @@ pub struct Layers {
     pub positionals: Vec<String>,
     /// Warnings for the user.
     pub warnings: Vec<String>,
+    /// What a target can be.
+    pub supported: TargetSchemes,
 }
 
 impl Layers {

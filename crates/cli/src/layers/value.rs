@@ -38,7 +38,7 @@ impl fmt::Debug for SettingValue {
 
 impl SettingValue {
     /// Its name as the user wrote it: flag, variable or key.
-    pub(super) fn label(&self) -> String {
+    pub(crate) fn label(&self) -> String {
         match (&self.origin, self.name) {
             (Origin::CommandLine | Origin::Default, "workload" | "target") => {
                 self.name.to_uppercase()

@@ -1,7 +1,8 @@
 //! Lines that are drawn again in place, below everything else that is written.
 //!
-//! The cursor stays visible, at the begin of the line below them, and every drawing is one write that
-//! ends with a line feed: whenever the program ends, however it ends, the terminal is as it should be.
+//! The cursor stays visible, at the begin of the line below them, and every drawing is one write
+//! that ends with a line feed: whenever the program ends, however it ends, the terminal is as it
+//! should be.
 
 use std::ffi::OsString;
 use std::io::{self, Write};

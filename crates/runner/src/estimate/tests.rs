@@ -31,7 +31,6 @@ fn plan(workload: &Workload, stream: &str, paces: &[PaceInput], rows: Option<u64
             paces: paces.to_vec(),
         }],
         sessions: None,
-        default_sessions: 8,
         arrivals: Some(Arrivals::Constant),
         spawn_rate: None,
         warm_up: Nanos::from_secs(1),
@@ -53,7 +52,7 @@ fn plan(workload: &Workload, stream: &str, paces: &[PaceInput], rows: Option<u64
         },
         share: Share::WHOLE,
     };
-    planner::plan(workload, &input).unwrap()
+    planner::plan(workload, &input, 8).unwrap()
 }
 
 fn open(rate: u64) -> PaceInput {

@@ -160,7 +160,6 @@ impl Job {
                 })
                 .collect(),
             sessions: Some(self.sessions),
-            default_sessions,
             arrivals: self.arrivals,
             spawn_rate: self.spawn_rate,
             warm_up: self.warm_up,
@@ -179,7 +178,7 @@ impl Job {
             },
             share: self.share.clone(),
         };
-        planner::plan(workload, &input).unwrap()
+        planner::plan(workload, &input, default_sessions).unwrap()
     }
 
     /// Runs it in a directory of its own, which is gone afterwards.

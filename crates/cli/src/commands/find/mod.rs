@@ -1,5 +1,6 @@
 //! `highwater find`: settings → probes, each a run → the mark → exit code. Must not choose rates.
 
+mod intent;
 mod preview;
 mod resuming;
 
@@ -14,34 +15,141 @@ use highwater_model::record::ExperimentRecord;
 use highwater_model::search::{ProbePurpose, SearchAxis};
 use highwater_model::units::Rate;
 use highwater_runner::interrupts::Interrupts;
+use highwater_runner::planner::PaceInput;
 use highwater_runner::run::RunRequest;
 use highwater_runner::store::RunDirectory;
 use highwater_workload::Workload;
 
 use self::preview::{Preview, searched};
-use super::probes::{self, ProbeFailure};
-use super::run;
-use crate::exit;
 use crate::failure::Failure;
-use crate::settings::{FindSettings, PaceSetting, RunSettings, Streams};
-use crate::{terminal, workload_file};
+use crate::grammar::flags::{
+    ARRIVALS, AUDIT, AUDITED, BOUNDS, BUDGET, DATA, DRY_RUN, LENGTH, LITERALS, LOAD, MAX_CPU,
+    MIN_RATE, NO_COLOR, OBJECTIVES, OUTPUT, RETRIES, RUNNING, SESSIONS, STORED, TABLES, TIMEOUT,
+    TUNED, WARM_UP,
+};
+use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
+use crate::intent::RunIntent;
+use crate::prepare::trials::{self, ProbeFailure};
+use crate::prepare::{self, StoredPlan, signals, target};
+use crate::{event_log, exit, terminal};
+
+pub(crate) use self::intent::FindIntent;
+
+/// `highwater find`.
+pub(crate) static COMMAND: CommandSpec = CommandSpec {
+    name: "find",
+    summary: "Find the highest rate that a target sustains under an objective",
+    usage: "[WORKLOAD] [TARGET]...",
+    positionals: WORKLOAD_AND_TARGETS,
+    flags: &[
+        ("Search", SEARCH_FLAGS),
+        (LOAD, LOAD_FLAGS),
+        (LENGTH, &[WARM_UP]),
+        (DATA, TABLES),
+        (DATA, &[TUNED]),
+        (DATA, RUNNING),
+        (OBJECTIVES, BOUNDS),
+        (OBJECTIVES, &[MIN_RATE, MAX_CPU]),
+        (AUDIT, AUDITED),
+        (OUTPUT, STORED),
+        (OUTPUT, &[NO_COLOR]),
+    ],
+    examples: "  highwater find cpu $URL --p99 50ms --budget 30m
+      the highest rate of rows at which 99% of the batches take at most 50 ms
+  highwater find cpu $URL --quick --dry-run
+      the planned probes and their duration
+  highwater find cpu $URL --stream insert@1k --stream dashboards@find --p99 2s
+      the highest rate of queries during 1,000 rows/s of ingest
+  highwater find cpu $URL --axis sessions --p99 100ms
+      the highest number of sessions within the objective
+  highwater find cpu $URL --min-rate 50k
+      a gate: exit code 1 if the mark is below 50,000 rows/s
+
+Default objective: at least 99% of the offered rate is acknowledged, no op is rejected, no op \
+fails, and no backlog grows. Objectives you set are added to it; --errors and --rejected replace \
+the default limits on failed and rejected ops.",
+    run: |layers| find(&FindIntent::resolve(layers)?),
+};
+
+const SEARCH_FLAGS: &[Flag] = &[
+    flag(
+        "--axis <AXIS>",
+        "Search over rate (open load) or sessions (closed load)",
+    )
+    .default("rate"),
+    flag(
+        "--start <VALUE>",
+        "Start at this rate or number of sessions [default: estimated with a closed-load probe; 1 \
+         with --axis sessions]",
+    )
+    .old_name("begin"),
+    flag(
+        "--max <VALUE>",
+        "Never probe above this rate or number of sessions [default: no limit; 65536 sessions]",
+    )
+    .old_name("highest"),
+    flag(
+        "--tolerance <PERCENT>",
+        "Stop narrowing when the highest confirmed and the lowest failed value differ by at most \
+         PERCENT, 0.5% to 50%",
+    )
+    .old_name("width")
+    .default("2%"),
+    flag(
+        "--probe <DURATION>",
+        "Measure each probe for DURATION [default: 60s; 15s with --quick]",
+    ),
+    flag(
+        "--confirm <DURATION>",
+        "Measure each of the three confirmations for DURATION. Choose a time that covers a \
+         checkpoint or merge [default: 5m; 30s with --quick]",
+    ),
+    flag(
+        "--settle <DURATION>",
+        "Leave the target idle for DURATION between probes [default: 5s; 1s with --quick]",
+    ),
+    BUDGET,
+    flag(
+        "--then <soak=DURATION>",
+        "After the search, run at the confirmed value for DURATION, outside the budget, and \
+         report whether it holds and any drift, changes, or stalls",
+    ),
+    flag(
+        "--resume <RUN>",
+        "Resume this search (directory or ID) without repeating its probes. All other flags must \
+         be the same, except --budget and --then [default: start a new one]",
+    ),
+    flag("--quick", "Use shorter probes for a rough mark"),
+    DRY_RUN,
+];
+
+const LOAD_FLAGS: &[Flag] = &[
+    flag(
+        "--stream <NAME[@PACE]>...",
+        "Run stream NAME. @find marks the stream to search; the others keep a fixed pace (1k, \
+         50/s, 8c, or max) [default: the first stream, @find]",
+    ),
+    SESSIONS,
+    ARRIVALS,
+    TIMEOUT,
+    RETRIES,
+    LITERALS,
+];
 
 /// Does what the settings ask for; returns the exit code.
-pub fn find(settings: &FindSettings) -> Result<u8, Failure> {
+fn find(settings: &FindIntent) -> Result<u8, Failure> {
     if settings.dry_run {
         let preview = prepared(settings)?.preview;
         return terminal::data(&preview.text(settings)).map(|()| exit::SUCCESS);
     }
-    let (record, directory) = record(settings, &run::signals()?)?;
-    probes::print(&settings.run.output, (&record).into(), &directory)
+    let (record, directory) = record(settings, &signals()?)?;
+    event_log::record(&settings.run.output, (&record).into(), &directory)
 }
 
 /// Prepares the search.
-fn prepared(settings: &FindSettings) -> Result<Prepared<'_>, Failure> {
-    let spec = workload_file::choose(&settings.run.workload, &settings.run.parameters)?;
-    let parameters = run::in_data_time(&settings.run, &spec)?;
-    let workload = Arc::new(spec.instantiate(&parameters, settings.run.seed)?);
-    let urls = run::with_password(&settings.run)?;
+fn prepared(settings: &FindIntent) -> Result<Prepared<'_>, Failure> {
+    let workload = prepare::workload(&settings.run)?;
+    let urls = target::with_password(&settings.run)?;
     let mut runs = ProbeRuns {
         settings,
         workload,
@@ -73,7 +181,7 @@ fn prepared(settings: &FindSettings) -> Result<Prepared<'_>, Failure> {
 
 /// Searches, and returns the record and its directory.
 pub(super) fn record(
-    settings: &FindSettings,
+    settings: &FindIntent,
     interrupts: &Interrupts,
 ) -> Result<(ExperimentRecord, String), Failure> {
     let Prepared {
@@ -81,9 +189,9 @@ pub(super) fn record(
         preview,
         first,
     } = prepared(settings)?;
-    let observer = probes::observer(&settings.run.output, &preview.text(settings))?;
+    let observer = trials::observer(&settings.run.output, &preview.text(settings))?;
     let search = preview.search;
-    let id = run::id("find", runs.workload.name(), &search.objective_hash);
+    let id = prepare::id("find", runs.workload.name(), &search.objective_hash);
     let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
     runs.directory = Some(directory.clone());
     let shown = directory.path().display().to_string();
@@ -107,7 +215,7 @@ struct Prepared<'a> {
 
 /// Makes the runs of probes from settings.
 struct ProbeRuns<'a> {
-    settings: &'a FindSettings,
+    settings: &'a FindIntent,
     workload: Arc<Workload>,
     urls: Vec<TargetUrl>,
     /// The search's own directory, for the file of an embedded target.
@@ -118,24 +226,22 @@ struct ProbeRuns<'a> {
 
 impl ProbeRuns<'_> {
     /// The settings of a probe's run.
-    fn run(&self, request: &ProbeRequest) -> RunSettings {
+    fn run(&self, request: &ProbeRequest) -> RunIntent {
         let settings = self.settings;
         let mut run = settings.run.clone();
         let pace = match (request.at, settings.axis) {
-            (None, _) if request.purpose == ProbePurpose::Estimate => PaceSetting::Closed(None),
-            (at, SearchAxis::Rate) => PaceSetting::Open(rate(at.unwrap_or(1.0))),
-            (at, SearchAxis::Sessions) => PaceSetting::Closed(Some(sessions(at.unwrap_or(1.0)))),
+            (None, _) if request.purpose == ProbePurpose::Estimate => PaceInput::Closed(None),
+            (at, SearchAxis::Rate) => PaceInput::Open(rate(at.unwrap_or(1.0))),
+            (at, SearchAxis::Sessions) => PaceInput::Closed(Some(sessions(at.unwrap_or(1.0)))),
         };
-        if let Streams::Named(streams) = &mut run.load.streams
-            && let Some(stream) = streams.get_mut(settings.searched)
-        {
+        if let Some(stream) = run.plan.streams.get_mut(settings.searched) {
             stream.paces = vec![pace];
         }
         run
     }
 
-    /// Whether a probe starts with recreated tables: the first one with `--drop`; later ones if they
-    /// write and the rows are the search's own, or with `--drop`.
+    /// Whether a probe starts with recreated tables: the first one with `--drop`; later ones if
+    /// they write and the rows are the search's own, or with `--drop`.
     fn makes_tables(&self, request: &ProbeRequest, plan: &Plan) -> bool {
         let drop = self.settings.run.drop;
         if request.is_first {
@@ -157,16 +263,15 @@ impl TrialMaker<ProbeRequest> for ProbeRuns<'_> {
 
     fn plan(&self, request: &ProbeRequest) -> Result<Plan, ProbeFailure> {
         let mut run = self.run(request);
-        let plan = run::plan(&run, &self.workload, &self.urls)?;
+        let plan = prepare::plan(&run, &self.workload, &self.urls)?;
         if request.purpose != ProbePurpose::Estimate || self.settings.axis != SearchAxis::Rate {
             return Ok(plan);
         }
         // Closed load with all the sessions that open load may use.
-        if let Streams::Named(streams) = &mut run.load.streams {
-            let all = searched(self.settings, &plan).sessions;
-            streams[self.settings.searched].paces = vec![PaceSetting::Closed(Some(all))];
-        }
-        Ok(run::plan(&run, &self.workload, &self.urls)?)
+        let all = searched(self.settings, &plan).sessions;
+        let stream = &mut run.plan.streams[self.settings.searched];
+        stream.paces = vec![PaceInput::Closed(Some(all))];
+        Ok(prepare::plan(&run, &self.workload, &self.urls)?)
     }
 
     fn request(
@@ -192,12 +297,12 @@ impl TrialMaker<ProbeRequest> for ProbeRuns<'_> {
         run.drop = self.makes_tables(request, &plan);
         // A simulated target gets another seed; rows and ops stay the same.
         run.seed.0 = run.seed.0.wrapping_add(request.number.into());
-        let stored = run::StoredPlan {
+        let stored = StoredPlan {
             plan,
             directory,
             data,
         };
-        Ok(run::request_in(&run, workload, stored, &self.urls)?)
+        Ok(prepare::request(&run, workload, stored, &self.urls)?)
     }
 }
 

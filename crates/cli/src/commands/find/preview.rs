@@ -8,9 +8,9 @@ use highwater_model::search::{SearchAxis, SearchObjective, SearchPolicy, SearchR
 use highwater_model::units::{Nanos, Rate};
 use highwater_workload::Workload;
 
-use super::super::probes::AROUND;
+use super::intent::FindIntent;
 use crate::failure::Failure;
-use crate::settings::FindSettings;
+use crate::prepare::trials::AROUND;
 
 /// Confirmations of a candidate.
 const CONFIRMATIONS: u32 = 3;
@@ -27,7 +27,7 @@ const TOO_FEW: &str = "allow more time with --budget, make ops smaller (--batch)
                        percentile";
 
 /// The stream whose pace is searched.
-pub(super) fn searched<'a>(settings: &FindSettings, plan: &'a Plan) -> &'a StreamPlan {
+pub(super) fn searched<'a>(settings: &FindIntent, plan: &'a Plan) -> &'a StreamPlan {
     &plan.streams[settings.searched.min(plan.streams.len().saturating_sub(1))]
 }
 
@@ -42,13 +42,13 @@ pub(super) struct Preview {
 impl Preview {
     /// Fails where the given rates are too low for the percentile, whatever the search does.
     pub(super) fn new(
-        settings: &FindSettings,
+        settings: &FindIntent,
         workload: &Workload,
         plan: &Plan,
     ) -> Result<Self, Failure> {
         let needed = ops_needed(&plan.objectives);
         let ops = needed.map_or(0.0, |needed| needed.ops);
-        let around = settings.run.length.warm_up + settings.settle + AROUND;
+        let around = settings.run.plan.warm_up + settings.settle + AROUND;
         let part = Nanos(settings.budget.0 / PARTS_OF_BUDGET);
         let longest = part.saturating_sub(around).max(settings.probe);
         let stream = searched(settings, plan);
@@ -153,7 +153,7 @@ impl Preview {
 
     /// The planned probes and their duration, without the time to fill the tables, which is unknown
     /// before the first probe.
-    pub(super) fn text(&self, settings: &FindSettings) -> String {
+    pub(super) fn text(&self, settings: &FindIntent) -> String {
         let search = &self.search;
         let policy = &search.policy;
         let time = |probes: u32| {
@@ -229,7 +229,7 @@ fn name_of(needed: Option<OpsNeeded>) -> String {
 /// How long a probe must be for the percentiles of the streams beside the searched one, and the
 /// slowest of these; absent where none is open.
 fn slowest_fixed<'a>(
-    settings: &FindSettings,
+    settings: &FindIntent,
     workload: &Workload,
     plan: &'a Plan,
     ops: f64,

@@ -1,16 +1,17 @@
-//! `highwater find --resume`: the probes of another search become those of this one. Must not probe.
+//! `highwater find --resume`: the probes of another search become those of this one. Must not
+//! probe.
 
 use std::path::Path;
 
 use highwater_model::record::ExperimentRecord;
 use highwater_model::search::{ProbeRecord, ProbeVerdict, SearchRecord};
 
-use super::super::probes;
 use crate::failure::Failure;
+use crate::prepare::trials;
 
 /// Takes over the probes of another search, which must have the same definition.
 pub(super) fn take_over(out: &Path, name: &str, search: &mut SearchRecord) -> Result<(), Failure> {
-    let (id, experiment) = probes::earlier(out, name)?;
+    let (id, experiment) = trials::earlier(out, name)?;
     let before = experiment.as_ref().and_then(ExperimentRecord::search);
     let Some(before) = before else {
         return Err(Failure::usage(format!("--resume: {id} is not a search"))
@@ -32,7 +33,7 @@ pub(super) fn take_over(out: &Path, name: &str, search: &mut SearchRecord) -> Re
         search.probes.pop();
     }
     for probe in &mut search.probes {
-        probes::seen_from_beside(&mut probe.run, &id);
+        trials::seen_from_beside(&mut probe.run, &id);
     }
     Ok(())
 }

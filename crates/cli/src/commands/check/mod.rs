@@ -1,0 +1,293 @@
+//! `highwater check`: checks that a target is usable, a workload file valid, or figures plausible.
+//! Must not load a target.
+
+mod ceiling;
+mod facts;
+mod figures;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use highwater_driver::{DiskSpace, Right, Target, TargetOptions, TargetUrl};
+use highwater_model::display::{bytes, duration, rate};
+use highwater_model::numbers::round_to_u64;
+use highwater_model::units::Seed;
+use highwater_sizing::scaling::ScalingModel;
+
+use self::facts::{Fact, fact, table};
+use crate::failure::Failure;
+use crate::grammar::flags::{DATA, FIGURES, INSERT, MODEL, NO_COLOR, OUT, OUTPUT};
+use crate::grammar::{CommandSpec, Positional};
+use crate::intent::parsers;
+use crate::intent::resolve::{as_targets, targets};
+use crate::layers::{Layers, has_scheme};
+use crate::prepare::target::{self, TargetInspection, inspect};
+use crate::{exit, terminal, workload_file};
+
+/// `highwater check`.
+pub(crate) static COMMAND: CommandSpec = CommandSpec {
+    name: "check",
+    summary: "Check that a target is usable, a workload file is valid, or figures are plausible",
+    usage: "[TARGET... | FILE.toml | FILE.csv | RUN]...",
+    positionals: POSITIONALS,
+    flags: &[
+        (DATA, &[INSERT]),
+        (FIGURES, &[MODEL]),
+        (OUTPUT, &[OUT, NO_COLOR]),
+    ],
+    examples: "  highwater check $URL
+      connect to each host; print version, privileges, session spread, disk space, and the load
+      generator's ceiling
+  highwater check my-workload.toml
+      read a workload file and describe it
+  highwater check sweep.csv
+      read figures, and report any that are implausible",
+    run: |layers| check(&CheckIntent::resolve(layers)?),
+};
+
+const POSITIONALS: &[Positional] = &[Positional {
+    name: "TARGET|FILE",
+    help: "Database URLs, one workload file, or figures: CSV files, record.json files, and \
+           directories of runs [default: $HIGHWATER_TARGET, else a new embedded database]",
+    setting: Some("target"),
+    repeats: true,
+}];
+
+/// What is checked.
+pub(crate) struct CheckIntent {
+    pub(crate) subject: CheckSubject,
+    /// The run store's directory, where IDs are looked up.
+    out: PathBuf,
+}
+
+/// What `highwater check` checks.
+#[derive(Debug, PartialEq)]
+pub(crate) enum CheckSubject {
+    /// A target.
+    Target {
+        /// At least one.
+        urls: Vec<TargetUrl>,
+        /// `--insert`.
+        insert: Option<String>,
+    },
+    /// A workload file, or figures: CSV files, records, directories of runs. Never empty.
+    Files {
+        /// Their names.
+        names: Vec<String>,
+        /// The scaling model that the figures are checked for.
+        model: Option<ScalingModel>,
+    },
+}
+
+impl CheckIntent {
+    pub(crate) fn resolve(layers: &Layers) -> Result<Self, Failure> {
+        let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
+        let given = as_targets(&words);
+        let subject = match &given[..] {
+            [_, ..] if given.iter().all(|given| !has_scheme(&given.text)) => CheckSubject::Files {
+                names: layers.positionals.clone(),
+                model: layers.parse("model", parsers::model)?,
+            },
+            words => CheckSubject::Target {
+                urls: match words {
+                    [] => targets(layers, layers.list("target"))?,
+                    urls => targets(layers, urls)?,
+                },
+                insert: layers.parse("insert", parsers::word)?,
+            },
+        };
+        Ok(Self {
+            subject,
+            out: layers.require("out", parsers::word)?.into(),
+        })
+    }
+}
+
+/// Fingerprints are shown for this seed, the default of `run`.
+const SEED: Seed = Seed(42);
+
+/// Checks what the settings name and prints what was found.
+fn check(settings: &CheckIntent) -> Result<u8, Failure> {
+    let text = match &settings.subject {
+        CheckSubject::Files { names, model } => match &names[..] {
+            [name] if !figures::is_figures(name) => describe_workload(Path::new(name))?,
+            names => return figures::check(names, *model, &settings.out),
+        },
+        CheckSubject::Target { urls, insert } => {
+            let (text, missing) = check_target(urls.clone(), insert.as_ref())?;
+            terminal::data(&text)?;
+            return missing.map_or(Ok(exit::SUCCESS), Err);
+        }
+    };
+    terminal::data(&text)?;
+    Ok(exit::SUCCESS)
+}
+
+fn describe_workload(path: &Path) -> Result<String, Failure> {
+    let spec = workload_file::read(path)?;
+    let workload = spec
+        .instantiate(&BTreeMap::new(), SEED)
+        .map_err(|error| Failure::usage(error.message))?;
+    let streams = spec.streams().iter().map(|stream| stream.name.as_str());
+    let mut facts = vec![
+        fact(
+            "workload",
+            format!("{} version {}", spec.name(), spec.version()),
+        ),
+        fact("about", spec.summary()),
+        fact(
+            "fingerprint",
+            format!("{} (seed {SEED})", workload.fingerprint()),
+        ),
+        fact("dialects", spec.dialects().join(", ")),
+        fact("streams", streams.collect::<Vec<_>>().join(", ")),
+    ];
+    facts.extend(
+        spec.ops()
+            .map(|(op, about)| fact(&format!("op {op}"), about)),
+    );
+    facts.extend(spec.parameters().iter().map(|parameter| {
+        let value = format!("{}  {}", parameter.default, parameter.summary);
+        fact(&format!("--set {}=", parameter.name), value)
+    }));
+    Ok(table(&facts))
+}
+
+/// The facts of a target, and the first missing privilege.
+fn check_target(
+    urls: Vec<TargetUrl>,
+    insert: Option<&String>,
+) -> Result<(String, Option<Failure>), Failure> {
+    let probe = format!("highwater_check_{}", std::process::id());
+    // For an embedded target whose URL names no file.
+    let scratch = tempfile::Builder::new()
+        .prefix("highwater-check-")
+        .tempdir();
+    let scratch =
+        scratch.map_err(|error| Failure::usage(format!("cannot create a directory: {error}")))?;
+    let options = TargetOptions {
+        insert: insert.cloned(),
+        ..target::options("highwater check", Some(scratch.path()), SEED)
+    };
+    let sink = highwater_drivers::driver_of(&urls)?.sink();
+    let inspected = target::opened(urls, &options, |target| {
+        Ok(inspect(target, Some(probe.clone())).map(|inspection| {
+            let lines = describe_target(target.as_ref(), &inspection);
+            (lines, missing(&inspection, &probe))
+        }))
+    });
+    let (mut lines, missing) = inspected?;
+    if let Some(sink) = sink {
+        lines.push(fact("ceiling", ceiling_of(sink, insert, scratch.path())?));
+    }
+    Ok((table(&lines), missing))
+}
+
+/// The first privilege that a run needs and this user lacks.
+fn missing(inspection: &TargetInspection, table: &str) -> Option<Failure> {
+    let rights = inspection.rights.as_ref()?;
+    let refused = rights.iter().find(|right| right.refusal.is_some())?;
+    let refusal = refused.refusal.clone()?;
+    let hint = refusal
+        .hint
+        .as_deref()
+        .unwrap_or("grant the user the right to");
+    let dropped = rights.last().is_some_and(|right| right.refusal.is_none());
+    let left = if rights.len() > 1 && !dropped {
+        format!("; table `{table}` is still there")
+    } else {
+        String::new()
+    };
+    Some(Failure {
+        exit: exit::TARGET,
+        message: format!("may not {}: {}", refused.name, refusal.message),
+        place: None,
+        hint: Some(format!("{hint}{left}")),
+    })
+}
+
+/// The rate that this machine can send to such a target, measured now.
+fn ceiling_of(sink: &str, insert: Option<&String>, scratch: &Path) -> Result<String, Failure> {
+    terminal::note("measuring the load generator's ceiling, a few seconds\n");
+    let Some(found) = ceiling::measure(sink, insert, scratch)? else {
+        return Ok(format!("not measurable against {sink}"));
+    };
+    Ok(format!(
+        "{} {}/s, {} of client CPU an op: `highwater run` against {sink}, insert={}, {} sessions; \
+         for other flags run them against {sink}",
+        rate(found.units_per_s),
+        found.unit,
+        duration(round_to_u64(found.cpu_ns_per_op)),
+        found.key.insert,
+        found.key.sessions
+    ))
+}
+
+fn describe_target(target: &dyn Target, inspection: &TargetInspection) -> Vec<Fact> {
+    let capabilities = target.capabilities();
+    let facts = &inspection.facts;
+    let mut lines: Vec<Fact> = target
+        .urls()
+        .into_iter()
+        .map(|url| fact("connected", url))
+        .collect();
+    lines.push(fact("version", &facts.version));
+    lines.push(fact("dialects", facts.dialects.join(", ")));
+    lines.push(fact("--insert", capabilities.insert_modes.join(", ")));
+    lines.push(fact(
+        "--sessions",
+        format!("{} by default", capabilities.default_sessions),
+    ));
+    lines.push(fact("spread", spread(target)));
+    lines.push(fact("rights", rights(inspection.rights.as_deref())));
+    lines.push(fact("disk", disk(inspection.disk.as_ref())));
+    if !facts.traits.is_empty() {
+        lines.push(fact("note", facts.traits.join(" · ")));
+    }
+    lines.extend(facts.settings.iter().map(|(name, value)| fact(name, value)));
+    lines
+}
+
+/// Distribution of the default sessions over the hosts.
+fn spread(target: &dyn Target) -> String {
+    let sessions = target.capabilities().default_sessions;
+    let mut of_host = vec![0_u32; target.urls().len()];
+    for number in 0..sessions {
+        if let Some(count) = of_host.get_mut(target.host_of(number, 0)) {
+            *count += 1;
+        }
+    }
+    match &of_host[..] {
+        [_] => format!("all {sessions} sessions to one URL"),
+        counts => {
+            let counts: Vec<String> = counts.iter().map(u32::to_string).collect();
+            format!("{sessions} sessions round robin: {}", counts.join(" + "))
+        }
+    }
+}
+
+fn rights(rights: Option<&[Right]>) -> String {
+    let Some(rights) = rights else {
+        return "not restricted".to_owned();
+    };
+    let names = rights.iter().map(|right| match right.refusal {
+        None => right.name.to_owned(),
+        Some(_) => format!("NOT {}", right.name),
+    });
+    format!(
+        "{} (tried on a separate table)",
+        names.collect::<Vec<_>>().join(", ")
+    )
+}
+
+fn disk(disk: Option<&DiskSpace>) -> String {
+    match disk {
+        None => "not reported by the target".to_owned(),
+        Some(disk) => format!(
+            "{} of {} free at {}",
+            bytes(disk.free_bytes),
+            bytes(disk.total_bytes),
+            disk.place
+        ),
+    }
+}

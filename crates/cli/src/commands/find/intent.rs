@@ -1,0 +1,176 @@
+//! What `highwater find` is to search: the run of each probe, and the limits of the search. Must
+//! not search.
+
+use highwater_model::plan::{Objective, StopRule};
+use highwater_model::quantity::{Ppm, QuantityError, parse_duration, parse_rate};
+use highwater_model::search::SearchAxis;
+use highwater_model::units::{Nanos, Rate};
+use highwater_runner::planner::{PaceInput, StreamInput};
+
+use crate::failure::Failure;
+use crate::intent::probes::{self, Seconds};
+use crate::intent::streams::{self, MOST_STREAMS};
+use crate::intent::{RunIntent, parsers};
+use crate::layers::{Layers, Origin, SettingValue, Strength};
+
+/// Marks the stream whose pace is searched.
+const SEARCHED: &str = "@find";
+const PROBE: Seconds = Seconds {
+    usual: 60,
+    with_quick: 15,
+};
+const CONFIRM: Seconds = Seconds {
+    usual: 300,
+    with_quick: 30,
+};
+/// Maximum of sessions without `--max`.
+const MOST_SESSIONS: f64 = 65_536.0;
+
+/// What is searched.
+#[derive(Debug)]
+pub(crate) struct FindIntent {
+    /// What all probes have in common. Its streams hold the fixed paces; that of the searched one
+    /// is each probe's own, as is the length.
+    pub(crate) run: RunIntent,
+    /// The axis of the search.
+    pub(crate) axis: SearchAxis,
+    /// Position of the searched stream in those of the run.
+    pub(crate) searched: usize,
+    /// First value of the search.
+    pub(crate) first: Option<f64>,
+    /// Greatest value that is probed.
+    pub(crate) max: Option<f64>,
+    /// Greatest relative difference between the ends of the mark.
+    pub(crate) tolerance: Ppm,
+    /// Measured time of each probe.
+    pub(crate) probe: Nanos,
+    /// Measured time of each confirmation.
+    pub(crate) confirm: Nanos,
+    /// Idle time of the target between probes.
+    pub(crate) settle: Nanos,
+    /// Time for the whole search.
+    pub(crate) budget: Nanos,
+    /// Measured time of the soak after the search.
+    pub(crate) soak: Option<Nanos>,
+    /// The mark must reach this.
+    pub(crate) floor: Option<Rate>,
+    /// `--errors` is absent, so no op may fail.
+    pub(crate) no_errors: bool,
+    /// The search to resume.
+    pub(crate) resume: Option<String>,
+    /// Only print the preview.
+    pub(crate) dry_run: bool,
+}
+
+impl FindIntent {
+    pub(crate) fn resolve(layers: &Layers) -> Result<Self, Failure> {
+        let axis = layers.require("axis", parsers::axis)?;
+        let (streams, searched) = streams(layers, axis)?;
+        let probe = probes::length(layers, "probe", PROBE)?;
+        let no_errors = layers.value("errors").is_none();
+        let floor = layers.parse("min-rate", parse_rate)?;
+        let mut for_runs = layers.clone();
+        for_runs.add(Strength::Default, "rejected", "0", Origin::Default);
+        let mut run = RunIntent::of(&for_runs, streams, probe, StopRule::default())?;
+        let objectives = &mut run.plan.objectives;
+        objectives.retain(|objective| !matches!(objective, Objective::Throughput { .. }));
+        let value = |name| value(layers, name, axis);
+        let of_sessions = |value| (axis == SearchAxis::Sessions).then_some(value);
+        let intent = Self {
+            run,
+            axis,
+            searched,
+            first: value("start")?.or(of_sessions(1.0)),
+            max: value("max")?.or(of_sessions(MOST_SESSIONS)),
+            tolerance: layers.require("tolerance", parsers::tolerance)?,
+            probe,
+            confirm: probes::length(layers, "confirm", CONFIRM)?,
+            settle: probes::settle(layers)?,
+            budget: layers.require("budget", parse_duration)?,
+            soak: layers.parse("then", parsers::soak)?,
+            floor,
+            no_errors,
+            resume: layers.parse("resume", parsers::word)?,
+            dry_run: layers.switch("dry-run")?,
+        };
+        if let (Some(first), Some(max), Some(given)) =
+            (intent.first, intent.max, layers.value("max"))
+            && first > max
+        {
+            return Err(given.failure(format!("{max} is below --start {first}")));
+        }
+        Ok(intent)
+    }
+}
+
+/// A value on the axis.
+fn value(layers: &Layers, name: &str, axis: SearchAxis) -> Result<Option<f64>, Failure> {
+    match axis {
+        SearchAxis::Rate => {
+            let rate = layers.parse(name, parse_rate)?;
+            Ok(rate.map(Rate::as_f64))
+        }
+        SearchAxis::Sessions => Ok(layers.parse(name, parsers::positive)?.map(f64::from)),
+    }
+}
+
+/// The streams with their fixed paces, and which of them is searched; a stream without a name is
+/// the workload's first.
+fn streams(layers: &Layers, axis: SearchAxis) -> Result<(Vec<StreamInput>, usize), Failure> {
+    let given = layers.list("stream");
+    let searched_pace = match axis {
+        SearchAxis::Rate => PaceInput::Open(Rate::per_second(1)),
+        SearchAxis::Sessions => PaceInput::Closed(Some(1)),
+    };
+    let mut streams: Vec<StreamInput> = Vec::new();
+    let mut searched = None;
+    for stream in given {
+        let parsed = match stream.text.strip_suffix(SEARCHED) {
+            Some(name) => {
+                if searched.replace(streams.len()).is_some() {
+                    return Err(stream
+                        .failure("a second stream is marked `@find`")
+                        .with_hint("one pace is searched while the others stay fixed"));
+                }
+                StreamInput {
+                    name: (!name.is_empty()).then(|| name.to_owned()),
+                    paces: vec![searched_pace],
+                }
+            }
+            None => fixed(stream)?,
+        };
+        if parsed.name.is_none() || streams.iter().any(|other| other.name == parsed.name) {
+            let cause = format!("`{}` has no name of its own", stream.text);
+            return Err(stream.failure(cause).with_hint("name each stream once"));
+        }
+        if streams.len() == MOST_STREAMS {
+            return Err(stream.failure(format!("more than {} streams", MOST_STREAMS)));
+        }
+        streams.push(parsed);
+    }
+    match (searched, given.last()) {
+        (Some(searched), _) => Ok((streams, searched)),
+        (None, Some(last)) => Err(last
+            .failure("no stream is marked `@find`")
+            .with_hint("write `--stream NAME@find` for the one whose pace is searched")),
+        (None, None) => Ok((
+            vec![StreamInput {
+                name: None,
+                paces: vec![searched_pace],
+            }],
+            0,
+        )),
+    }
+}
+
+fn fixed(given: &SettingValue) -> Result<StreamInput, Failure> {
+    let stream = given.parse(streams::stream)?;
+    if stream.paces.len() > 1 {
+        let error = QuantityError {
+            message: format!("`{}` has several paces", given.text),
+            hint: "a stream that is not searched has one pace",
+        };
+        return Err(given.failure(&error).with_hint(error.hint));
+    }
+    Ok(stream)
+}

@@ -1,0 +1,124 @@
+//! One run: plan → run → record → report → exit code. Must not measure.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_driver::TargetUrl;
+use highwater_model::plan::Plan;
+use highwater_model::record::RunRecord;
+use highwater_runner::interrupts::Interrupts;
+use highwater_runner::run::{self as runner, RunError, RunRequest};
+use highwater_runner::store::RunDirectory;
+use highwater_workload::Workload;
+
+use crate::event_log::{self, EventLog};
+use crate::failure::Failure;
+use crate::intent::RunIntent;
+use crate::prepare::{self, StoredPlan, target};
+use crate::progress::Progress;
+use crate::{ceiling, control, exit, terminal, workload_file};
+
+/// Does what the settings ask for; returns the exit code.
+pub(crate) fn run(settings: &RunIntent) -> Result<u8, Failure> {
+    let prepared = prepared(settings)?;
+    if settings.output.plan_only {
+        let json = serde_json::to_string_pretty(&prepared.plan).unwrap_or_default();
+        return terminal::data(&format!("{json}\n")).map(|()| exit::SUCCESS);
+    }
+    check_share(settings, &prepared.urls)?;
+    let log = EventLog::open(settings.output.events.as_ref())?;
+    let (interrupter, interrupts) = prepare::stops()?;
+    let controls = control::open(settings.control.as_ref(), interrupter)?;
+    let request = RunRequest {
+        controls,
+        ..request(settings, prepared)?
+    };
+    let (record, directory) = execute(settings, request, interrupts, log.as_ref())?;
+    event_log::record(&settings.output, (&record).into(), &directory)
+}
+
+/// The record of one of several runs.
+pub(super) fn record(
+    settings: &RunIntent,
+    interrupts: Interrupts,
+    log: Option<&Rc<EventLog>>,
+) -> Result<RunRecord, Failure> {
+    let request = request(settings, prepared(settings)?)?;
+    Ok(execute(settings, request, interrupts, log)?.0)
+}
+
+/// A run before it starts.
+struct Prepared {
+    workload: Arc<Workload>,
+    plan: Plan,
+    urls: Vec<TargetUrl>,
+}
+
+fn prepared(settings: &RunIntent) -> Result<Prepared, Failure> {
+    let workload = prepare::workload(settings)?;
+    let urls = target::with_password(settings)?;
+    Ok(Prepared {
+        plan: prepare::plan(settings, &workload, &urls)?,
+        workload,
+        urls,
+    })
+}
+
+/// Shares are parts of one load on one target. A target in this process, or in a new file, would be
+/// another one for each share, so their results could not be merged.
+fn check_share(settings: &RunIntent, urls: &[TargetUrl]) -> Result<(), Failure> {
+    let capabilities = target::open(settings, urls, &settings.out)?.capabilities();
+    let fresh = capabilities.embedded && urls.iter().all(|url| url.path.is_empty());
+    if settings.plan.share.of == 1 || !(capabilities.simulated || fresh) {
+        return Ok(());
+    }
+    let own = "--share: each process would load a target of its own";
+    Err(Failure::usage(own).with_hint("name a server, or a file that all shares open"))
+}
+
+fn request(settings: &RunIntent, prepared: Prepared) -> Result<RunRequest, Failure> {
+    let Prepared {
+        workload,
+        plan,
+        urls,
+    } = prepared;
+    let id = prepare::id("", workload.name(), &plan.hash());
+    let directory = RunDirectory::create(&settings.out, &id, &plan)?;
+    let stored = StoredPlan {
+        data: directory.path().to_owned(),
+        plan,
+        directory,
+    };
+    prepare::request(settings, workload, stored, &urls)
+}
+
+/// Runs, and returns the record and its directory.
+fn execute(
+    settings: &RunIntent,
+    request: RunRequest,
+    interrupts: Interrupts,
+    log: Option<&Rc<EventLog>>,
+) -> Result<(RunRecord, String), Failure> {
+    let directory = request.directory.path().display().to_string();
+    let observer = event_log::observer(&settings.output, log, || Rc::new(Progress::of_run()));
+    let workload = Arc::clone(&request.workload);
+    let end = runner::run(request, observer, interrupts)
+        .map_err(|error| workload_file::located(error, &settings.workload, &workload));
+    let record = end?.record;
+    ceiling::keep(&record);
+    Ok((record, directory))
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Target(error) => error.into(),
+            RunError::Store(error) => error.into(),
+            RunError::Budget { .. } => Self::usage(error.to_string())
+                .with_hint("raise --budget, or use shorter probes with --quick"),
+            RunError::Workload(_) | RunError::System(_) | RunError::Stuck => {
+                Self::usage(error.to_string())
+            }
+        }
+    }
+}

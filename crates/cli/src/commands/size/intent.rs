@@ -1,0 +1,389 @@
+//! What `highwater size` is to plan: the rates, the figures and the conditions. Must not compute a
+//! plan.
+
+use std::path::PathBuf;
+
+use highwater_model::numbers::to_f64;
+use highwater_model::quantity::{
+    Ppm, QuantityError, parse_bytes, parse_count, parse_duration, parse_percent, parse_rate,
+};
+use highwater_model::units::Nanos;
+use highwater_sizing::cluster::{Origin, Reading, Traced};
+use highwater_sizing::scaling::Weighting;
+
+use crate::failure::Failure;
+use crate::intent::parsers::{self, wrong};
+use crate::layers::{self, Layers, SettingValue};
+
+/// Maximum of nodes, replicas, vCPUs or months.
+const MOST: u32 = 100_000;
+/// Maximum of rates: one of rows and one of queries.
+const MOST_NEEDS: usize = 2;
+const TARGET_HINT: &str = "a target is a rate: `1M` or `1M rows/s` for rows, `200q/s` for queries";
+
+/// What is planned.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct SizeIntent {
+    /// Rates to sustain; at least one, each of another kind.
+    pub(super) rates: Vec<RequestedRate>,
+    /// Files, directories, runs.
+    pub(super) from: Vec<String>,
+    /// Names of the series to use, if there are several.
+    pub(super) series: Vec<String>,
+    /// Published series whose growth is assumed, at most one for rows and one for queries.
+    pub(super) assume: Vec<String>,
+    /// How points are read.
+    pub(super) reading: Reading,
+    /// The conditions.
+    pub(super) conditions: Conditions,
+    /// Squares that the fits shown minimize.
+    pub(super) squares: Weighting,
+    /// Whether sizes beyond twice the largest measured one may be named.
+    pub(super) extrapolate: bool,
+    /// The plan as JSON in place of the report.
+    pub(super) json: bool,
+    /// Where the plan is also written as a page.
+    pub(super) html: Option<PathBuf>,
+    /// The run store's directory, where ids are looked up.
+    pub(super) out: PathBuf,
+}
+
+/// A rate that the cluster must sustain.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct RequestedRate {
+    /// Per second.
+    pub(super) per_s: Traced<f64>,
+    /// Whether it counts rows; else queries.
+    pub(super) rows: bool,
+}
+
+/// Inputs of a plan other than its figures.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Conditions {
+    /// Part of 1.
+    pub(super) probability: Traced<f64>,
+    /// Part of 1.
+    pub(super) headroom: Traced<f64>,
+    /// Part of 1, per month.
+    pub(super) growth_per_month: Traced<f64>,
+    /// From now.
+    pub(super) months: Traced<u32>,
+    /// Nodes.
+    pub(super) tolerated_failures: Traced<u32>,
+    /// Replicas; as measured when absent.
+    pub(super) replicas: Option<Traced<u32>>,
+    /// Of each planned node; as measured when absent.
+    pub(super) vcpus_per_node: Option<Traced<f64>>,
+    /// Seconds.
+    pub(super) retention_s: Option<Traced<f64>>,
+    /// On disk.
+    pub(super) stored_bytes_per_row: Option<Traced<f64>>,
+    /// As sent.
+    pub(super) sent_bytes_per_row: Option<Traced<f64>>,
+    /// Of a query.
+    pub(super) bytes_per_answer: Option<Traced<f64>>,
+    /// In any currency.
+    pub(super) price_per_node_hour: Option<Traced<f64>>,
+    /// As the database's vendor advises when absent.
+    pub(super) shards_per_vcpu: Option<Traced<f64>>,
+    /// The greatest; as advised when absent.
+    pub(super) shard_bytes: Option<Traced<f64>>,
+    /// Part of 1; as advised when absent.
+    pub(super) disk_fill: Option<Traced<f64>>,
+}
+
+impl SizeIntent {
+    pub(super) fn resolve(layers: &Layers) -> Result<Self, Failure> {
+        let texts = |name: &str| layers.list(name).iter().map(|given| given.text.clone());
+        let mut from: Vec<String> = texts("from").collect();
+        let (sources, rates) = split(&layers.positionals, !from.is_empty());
+        from.extend(sources);
+        Ok(Self {
+            rates: requested_rates(&rates)?,
+            from,
+            series: texts("series").collect(),
+            assume: texts("assume").collect(),
+            reading: Reading {
+                nodes: layers.parse("nodes", above_zero)?.map(f64::from),
+                error: layers.parse("error", part)?,
+                p99_s: layers.parse("p99", seconds)?,
+                replica_cost: layers.parse("replica-cost", part)?,
+                model: layers.parse("model", parsers::model)?,
+                published: false,
+            },
+            conditions: Conditions::resolve(layers)?,
+            squares: layers.require("squares", squares)?,
+            extrapolate: layers.switch("extrapolate")?,
+            json: layers.switch("json")?,
+            html: layers.parse("html", parsers::word)?.map(PathBuf::from),
+            out: layers.require("out", parsers::word)?.into(),
+        })
+    }
+}
+
+impl Conditions {
+    fn resolve(layers: &Layers) -> Result<Self, Failure> {
+        Ok(Self {
+            probability: required(layers, "confidence", inner_part)?,
+            headroom: required(layers, "headroom", part_below_one)?,
+            growth_per_month: required(layers, "growth", part)?,
+            months: required(layers, "months", number)?,
+            tolerated_failures: required(layers, "tolerate-failures", number)?,
+            replicas: traced(layers, "replicas", number)?,
+            vcpus_per_node: traced(layers, "vcpus", above_zero)?.map(float),
+            retention_s: traced(layers, "retention", retention)?,
+            stored_bytes_per_row: traced(layers, "bytes-per-row", bytes)?,
+            sent_bytes_per_row: traced(layers, "sent-bytes-per-row", bytes)?,
+            bytes_per_answer: traced(layers, "bytes-per-answer", bytes)?,
+            price_per_node_hour: traced(layers, "price", amount)?,
+            shards_per_vcpu: traced(layers, "shards-per-vcpu", amount)?,
+            shard_bytes: traced(layers, "shard-size", bytes)?,
+            disk_fill: traced(layers, "disk-fill", inner_part)?,
+        })
+    }
+}
+
+fn traced<T>(
+    layers: &Layers,
+    name: &str,
+    parser: fn(&str) -> Result<T, QuantityError>,
+) -> Result<Option<Traced<T>>, Failure> {
+    layers
+        .value(name)
+        .map(|given| trace(given, parser))
+        .transpose()
+}
+
+fn required<T>(
+    layers: &Layers,
+    name: &str,
+    parser: fn(&str) -> Result<T, QuantityError>,
+) -> Result<Traced<T>, Failure> {
+    traced(layers, name, parser)?.ok_or_else(|| Failure::usage(format!("--{name} is missing")))
+}
+
+fn trace<T>(
+    given: &SettingValue,
+    parser: fn(&str) -> Result<T, QuantityError>,
+) -> Result<Traced<T>, Failure> {
+    let origin = match given.origin {
+        layers::Origin::Default => Origin::Assumed("default".to_owned()),
+        _ => Origin::Given(given.place()),
+    };
+    Ok(Traced {
+        value: given.parse(parser)?,
+        origin,
+    })
+}
+
+fn float(traced: Traced<u32>) -> Traced<f64> {
+    Traced {
+        value: f64::from(traced.value),
+        origin: traced.origin,
+    }
+}
+
+/// Further files behind `--from FILE`, as a shell makes them of `--from runs/*`, and the rates: a
+/// file or a run has a path, an ending or a date in its name, and a rate has none of them.
+fn split(positionals: &[String], after_from: bool) -> (Vec<String>, Vec<String>) {
+    let is_source = |text: &&String| {
+        let ending = std::path::Path::new(text).extension();
+        let named = ending.is_some_and(|ending| ending == "csv" || ending == "json");
+        let bare = text.trim_end_matches("/s");
+        let dated = text.contains('-');
+        after_from && (named || dated || bare.contains(std::path::MAIN_SEPARATOR))
+    };
+    positionals
+        .iter()
+        .cloned()
+        .partition(|text| is_source(&text))
+}
+
+/// The rates, each of another kind.
+fn requested_rates(positionals: &[String]) -> Result<Vec<RequestedRate>, Failure> {
+    let mut requested: Vec<RequestedRate> = Vec::new();
+    for text in positionals {
+        let fail =
+            |cause: &str| Failure::usage(format!("RATE: `{text}` {cause}")).with_hint(TARGET_HINT);
+        let (number, rows) = kind(text);
+        let rate = parse_rate(number).map_err(|_| fail("is not a rate"))?;
+        if requested.iter().any(|other| other.rows == rows) {
+            return Err(fail("is a second rate of the same kind"));
+        }
+        requested.push(RequestedRate {
+            per_s: Traced::given(rate.as_f64(), "the command line"),
+            rows,
+        });
+    }
+    match requested.len() {
+        1..=MOST_NEEDS => Ok(requested),
+        _ => Err(Failure::usage("no rate given").with_hint(TARGET_HINT)),
+    }
+}
+
+/// The number of a rate, and whether it counts rows.
+fn kind(text: &str) -> (&str, bool) {
+    const QUERIES: [&str; 4] = ["queries/s", "query/s", "q/s", "qps"];
+    const ROWS: [&str; 3] = ["rows/s", "row/s", "r/s"];
+    let strip = |endings: &[&str]| {
+        let mut endings = endings.iter();
+        endings.find_map(|ending| text.strip_suffix(ending))
+    };
+    match (strip(&QUERIES), strip(&ROWS)) {
+        (Some(number), _) => (number.trim_end(), false),
+        (None, Some(number)) => (number.trim_end(), true),
+        (None, None) => (text, true),
+    }
+}
+
+fn number(text: &str) -> Result<u32, QuantityError> {
+    let count = u32::try_from(parse_count(text)?).unwrap_or(u32::MAX);
+    if count > MOST {
+        return Err(wrong(text, "is too large", "give at most 100000"));
+    }
+    Ok(count)
+}
+
+fn above_zero(text: &str) -> Result<u32, QuantityError> {
+    match number(text)? {
+        0 => Err(wrong(text, "is not above zero", "give at least 1")),
+        number => Ok(number),
+    }
+}
+
+fn squares(text: &str) -> Result<Weighting, QuantityError> {
+    let all = [
+        ("relative", Weighting::Relative),
+        ("absolute", Weighting::Absolute),
+    ];
+    let hint = "there are `relative` and `absolute`";
+    parsers::one_of(&all, text, "is not a kind of squares", hint)
+}
+
+/// A percentage as a part of 1.
+fn part(text: &str) -> Result<f64, QuantityError> {
+    let Ppm(ppm) = if text == "0" {
+        Ppm(0)
+    } else {
+        parse_percent(text)?
+    };
+    Ok(f64::from(ppm) / 1e6)
+}
+
+fn part_below_one(text: &str) -> Result<f64, QuantityError> {
+    let part = part(text)?;
+    if part < 1.0 {
+        return Ok(part);
+    }
+    Err(wrong(text, "leaves no capacity", "give less than 100%"))
+}
+
+fn inner_part(text: &str) -> Result<f64, QuantityError> {
+    let part = part_below_one(text)?;
+    if part > 0.0 {
+        return Ok(part);
+    }
+    Err(wrong(text, "is not above zero", "give more than 0%"))
+}
+
+fn seconds(text: &str) -> Result<f64, QuantityError> {
+    match parse_duration(text)? {
+        Nanos::ZERO => Err(wrong(text, "is not above zero", "such as `50ms`")),
+        nanos => Ok(nanos.as_secs_f64()),
+    }
+}
+
+/// A duration of rows: days, weeks and years are said so, months are not, as they differ.
+fn retention(text: &str) -> Result<f64, QuantityError> {
+    const DAY_S: f64 = 86_400.0;
+    const UNITS: [(char, f64); 3] = [('d', DAY_S), ('w', 7.0 * DAY_S), ('y', 365.0 * DAY_S)];
+    const HINT: &str = "how long rows are kept is a number of days, weeks or years, such as `90d`, \
+                        `12w` or `2y`, or a duration, such as `12h`";
+    let long = UNITS.iter().find_map(|(unit, seconds)| {
+        let count = parse_count(text.strip_suffix(*unit)?).ok()?;
+        let count = u32::try_from(count).ok().filter(|count| *count <= MOST)?;
+        Some(f64::from(count) * seconds)
+    });
+    let seconds = match long {
+        Some(seconds) => seconds,
+        None => parse_duration(text)
+            .map_err(|_| wrong(text, "is not a duration", HINT))?
+            .as_secs_f64(),
+    };
+    if seconds > 0.0 {
+        return Ok(seconds);
+    }
+    Err(wrong(text, "is not above zero", HINT))
+}
+
+fn bytes(text: &str) -> Result<f64, QuantityError> {
+    match parse_bytes(text)? {
+        0 => Err(wrong(text, "is not above zero", "such as `120` or `1kB`")),
+        bytes => Ok(to_f64(bytes)),
+    }
+}
+
+/// An amount of money, or a number that need not be whole.
+fn amount(text: &str) -> Result<f64, QuantityError> {
+    let plain = text.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let amount: Option<f64> = text.parse().ok().filter(|amount| plain && *amount > 0.0);
+    amount
+        .filter(|amount| *amount <= 1e9)
+        .ok_or_else(|| wrong(text, "is not an amount", "such as `0.80` or `2`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_count_rows_or_queries() {
+        let words = |texts: &[&str]| {
+            let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+            let requested = requested_rates(&texts);
+            requested.map(|all| {
+                let one = |rate: &RequestedRate| (rate.per_s.value, rate.rows);
+                all.iter().map(one).collect::<Vec<_>>()
+            })
+        };
+        assert_eq!(words(&["1M"]).unwrap(), [(1e6, true)]);
+        assert_eq!(words(&["1.5M rows/s"]).unwrap(), [(1.5e6, true)]);
+        assert_eq!(words(&["50k/s"]).unwrap(), [(5e4, true)]);
+        for text in ["200q/s", "200 queries/s", "200qps"] {
+            assert_eq!(words(&[text]).unwrap(), [(200.0, false)]);
+        }
+        assert_eq!(words(&["1M", "200q/s"]).unwrap().len(), 2);
+        assert!(words(&[]).is_err());
+        assert!(words(&["1M", "2M"]).unwrap_err().message.contains("second"));
+        assert!(words(&["many"]).is_err());
+    }
+
+    #[test]
+    fn files_after_from_are_not_rates() {
+        let words = ["1M", "50 queries/s", "runs/b", "c.csv", "2026-11-20T18-cpu"];
+        let words = words.map(str::to_owned);
+        let (sources, rates) = split(&words, true);
+        assert_eq!(sources, ["runs/b", "c.csv", "2026-11-20T18-cpu"]);
+        assert_eq!(rates, ["1M", "50 queries/s"]);
+        assert!(split(&words, false).0.is_empty());
+    }
+
+    #[test]
+    fn retentions_have_days_weeks_and_years() {
+        assert_eq!(retention("90d"), Ok(90.0 * 86_400.0));
+        assert_eq!(retention("2w"), Ok(14.0 * 86_400.0));
+        assert_eq!(retention("1y"), Ok(365.0 * 86_400.0));
+        assert_eq!(retention("12h"), Ok(43_200.0));
+        for wrong in ["0d", "", "d", "-1d", "90", "3 moons", "99999999999d"] {
+            assert!(retention(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn amounts_are_plain_and_above_zero() {
+        assert_eq!(amount("0.80"), Ok(0.8));
+        for wrong in ["0", "-1", "1e400", "inf", "nan", "", "1,5"] {
+            assert!(amount(wrong).is_err(), "{wrong}");
+        }
+    }
+}

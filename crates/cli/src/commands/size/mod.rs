@@ -1,0 +1,447 @@
+//! `highwater size`: makes a plan from figures and conditions.
+//!
+//! It chooses series and fills in defaults. Must not compute; that is the core's job.
+
+mod flags;
+mod intent;
+
+use highwater_model::display;
+use highwater_report as report;
+use highwater_sizing::Guidance;
+use highwater_sizing::cluster::{
+    Basis, Need, Origin, Reading, Request, Traced, Unreached, size as plan,
+};
+use highwater_sizing::plausibility::{ModelRequest, audit};
+use highwater_sizing::scaling::{FARTHEST, ScalingModel};
+use highwater_sizing::series::{self, PUBLISHED, Point, SeriesSet};
+
+use self::flags::FLAGS;
+use self::intent::{Conditions, RequestedRate, SizeIntent};
+use crate::failure::{Failure, did_you_mean};
+use crate::grammar::{CommandSpec, Positional, words};
+use crate::{exit, figures, terminal};
+
+/// `highwater size`.
+pub(crate) static COMMAND: CommandSpec = CommandSpec {
+    name: "size",
+    summary: "Estimate the cluster that a rate needs, from measured or published figures",
+    usage: "RATE...",
+    positionals: POSITIONALS,
+    flags: FLAGS,
+    examples: // The text names databases, so it is a file and not code.
+include_str!("examples.txt").trim_ascii_end(),
+    run: |layers| size(&SizeIntent::resolve(layers)?),
+};
+
+const POSITIONALS: &[Positional] = &[words(
+    "RATE",
+    "Rate that the cluster must sustain: `1M` rows per second, `200q/s` queries per second, or \
+     one of each",
+)];
+
+/// A sweep of this many sizes shows its own growth.
+const SIZES_THAT_SHOW_GROWTH: usize = 2;
+
+/// Prints the plan, or fails with the reason why there is none.
+fn size(settings: &SizeIntent) -> Result<u8, Failure> {
+    let figures = figures::read(&settings.from, &settings.out)?;
+    warn_about(&figures, settings.reading.model);
+    let measured = figures.points;
+    let published = published();
+    let mut needs = Vec::new();
+    for requested in &settings.rates {
+        needs.push(Need {
+            per_s: requested.per_s.clone(),
+            basis: basis(settings, requested, &measured, &published)?,
+        });
+    }
+    let request = request(settings, needs);
+    let plan = plan(&request).map_err(|unreached| not_reached(&request, &unreached))?;
+    if let Some(path) = &settings.html {
+        std::fs::write(path, report::size_html(&plan)).map_err(|error| {
+            Failure::usage(format!("--html: cannot write {}: {error}", path.display()))
+        })?;
+    }
+    terminal::data(&if settings.json {
+        report::size_json(&plan)
+    } else {
+        report::size_text(&plan)
+    })?;
+    Ok(exit::SUCCESS)
+}
+
+/// Shows the warnings about the figures before they are used.
+fn warn_about(figures: &SeriesSet, model: Option<ScalingModel>) {
+    for note in &figures.notes {
+        terminal::warn(note);
+    }
+    let warnings = audit(figures, model.map(ModelRequest::of).as_ref());
+    for warning in &warnings {
+        terminal::warn(&format!(
+            "{} ({}): {}",
+            warning.rule.code(),
+            warning.places.join(", "),
+            warning.message
+        ));
+    }
+    if !warnings.is_empty() {
+        terminal::warn("run `highwater check` for details");
+    }
+}
+
+/// Points of all published files; those compiled in are read by the tests of the sizing.
+fn published() -> Vec<Point> {
+    let files = PUBLISHED
+        .iter()
+        .filter_map(|file| series::read(file.text).ok());
+    files.flat_map(|set| set.points).collect()
+}
+
+fn basis(
+    settings: &SizeIntent,
+    requested: &RequestedRate,
+    measured: &[Point],
+    published: &[Point],
+) -> Result<Basis, Failure> {
+    let assumed = assumed(settings, requested, published)?;
+    if settings.from.is_empty() {
+        return assumed.ok_or_else(|| nothing_to_size_with(settings, requested, published));
+    }
+    let points = chosen(settings, requested, measured)?;
+    let own = Basis::new(&points, &settings.reading).map_err(|error| {
+        Failure::usage(format!("--from: {error}")).with_hint(match error {
+            highwater_sizing::cluster::BasisError::NoNodes => {
+                "add --nodes N, or a column `nodes`; runs note it with --label nodes=N"
+            }
+            highwater_sizing::cluster::BasisError::TooSlow => {
+                "give a greater --p99, or measure at a lower rate"
+            }
+            highwater_sizing::cluster::BasisError::Sweep(_) => {
+                "nodes are from 1 and throughputs above 0"
+            }
+        })
+    })?;
+    match assumed {
+        Some(assumed) => Ok(own.growing_like(&assumed)),
+        None if own.sweep.sizes().len() >= SIZES_THAT_SHOW_GROWTH => Ok(own),
+        None => {
+            let names = growing(published, requested.rows);
+            Err(Failure::usage(format!(
+                "--from: one size does not show how {} grow with nodes",
+                unit(requested)
+            ))
+            .with_hint(format!(
+                "measure a second size, or assume a published growth: --assume {}",
+                names.join(" or --assume ")
+            )))
+        }
+    }
+}
+
+fn unit(requested: &RequestedRate) -> &'static str {
+    if requested.rows {
+        "rows/s"
+    } else {
+        "queries/s"
+    }
+}
+
+/// Whether a point counts the same as the requested rate: rows, or anything else per second.
+fn counts_same(requested: &RequestedRate, point: &Point) -> bool {
+    point.counts_rows() == requested.rows && point.unit.ends_with("/s")
+}
+
+/// The assumed growth; `None` if none is assumed for this kind of work.
+fn assumed(
+    settings: &SizeIntent,
+    requested: &RequestedRate,
+    published: &[Point],
+) -> Result<Option<Basis>, Failure> {
+    let mut of_kind: Vec<&str> = Vec::new();
+    for name in &settings.assume {
+        let series = published_series(name, published)?;
+        let points = published.iter().filter(|point| point.series == series);
+        if points.filter(|point| counts_same(requested, point)).count() > 0
+            && !of_kind.contains(&series)
+        {
+            of_kind.push(series);
+        }
+    }
+    let series = match of_kind[..] {
+        [] => return Ok(None),
+        [series] => series,
+        _ => {
+            return Err(Failure::usage(format!(
+                "--assume: {} are both of {}",
+                of_kind.join(" and "),
+                unit(requested)
+            ))
+            .with_hint("assume one growth of rows and one of queries"));
+        }
+    };
+    let points = published.iter().filter(|point| point.series == series);
+    let points: Vec<&Point> = points
+        .filter(|point| counts_same(requested, point))
+        .collect();
+    // The user's objectives and errors concern the user's own points only.
+    let reading = Reading {
+        replica_cost: settings.reading.replica_cost,
+        model: settings.reading.model,
+        published: true,
+        ..Reading::default()
+    };
+    let basis = Basis::new(&points, &reading);
+    basis
+        .map(Some)
+        .map_err(|error| Failure::usage(format!("--assume: {error}")))
+}
+
+/// A published series by its name, if it shows growth.
+fn published_series<'a>(name: &str, published: &'a [Point]) -> Result<&'a str, Failure> {
+    let names: Vec<&str> = [growing(published, true), growing(published, false)].concat();
+    if let Some(series) = names.iter().find(|series| **series == name) {
+        return Ok(series);
+    }
+    let hint = match did_you_mean(name, names.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there are {}", names.join(", ")),
+    };
+    let cause = format!("--assume: no published series `{name}` has several sizes");
+    Err(Failure::usage(cause).with_hint(hint))
+}
+
+/// Names of published series that were measured with several numbers of nodes.
+fn growing(published: &[Point], rows: bool) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for point in published.iter().filter(|point| point.counts_rows() == rows) {
+        let others = published
+            .iter()
+            .filter(|other| other.series == point.series);
+        let nodes = |point: &Point| point.nodes().map(f64::to_bits);
+        let mut sizes: Vec<Option<u64>> = others.map(nodes).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        if sizes.iter().flatten().count() > 1 && !names.contains(&point.series.as_str()) {
+            names.push(&point.series);
+        }
+    }
+    names
+}
+
+fn nothing_to_size_with(
+    settings: &SizeIntent,
+    requested: &RequestedRate,
+    published: &[Point],
+) -> Failure {
+    let names = growing(published, requested.rows);
+    let hint = format!(
+        "measure some sizes and give them with --from, or assume a published growth: --assume {}",
+        names.join(" or --assume ")
+    );
+    let cause = match &settings.assume[..] {
+        [] => format!("no figures for {}", unit(requested)),
+        names => format!(
+            "--assume: `{}` has no figures for {}",
+            names.join("`, `"),
+            unit(requested)
+        ),
+    };
+    Failure::usage(cause).with_hint(hint)
+}
+
+/// Refuses a name that no series has.
+fn check_series(settings: &SizeIntent, measured: &[Point]) -> Result<(), Failure> {
+    let is_known = |name: &&String| {
+        let mut points = measured.iter();
+        points.any(|point| point.series.starts_with(name.as_str()))
+    };
+    let Some(unknown) = settings.series.iter().find(|name| !is_known(name)) else {
+        return Ok(());
+    };
+    let mut names: Vec<&str> = measured.iter().map(|point| point.series.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let cause = format!("--series {unknown}: the figures have no series of this name");
+    Err(Failure::usage(cause).with_hint(format!("there are {}", names.join(", "))))
+}
+
+/// The points of the one chosen series.
+fn chosen<'a>(
+    settings: &SizeIntent,
+    requested: &RequestedRate,
+    measured: &'a [Point],
+) -> Result<Vec<&'a Point>, Failure> {
+    check_series(settings, measured)?;
+    let of_kind: Vec<&Point> = measured
+        .iter()
+        .filter(|point| counts_same(requested, point))
+        .collect();
+    if of_kind.is_empty() {
+        let mut units: Vec<&str> = measured.iter().map(|point| point.unit.as_str()).collect();
+        units.sort_unstable();
+        units.dedup();
+        return Err(
+            Failure::usage(format!("--from: no figures for {}", unit(requested)))
+                .with_hint(format!("the figures are in {}", units.join(", "))),
+        );
+    }
+    let named = |point: &&&Point| {
+        let mut names = settings.series.iter();
+        names.any(|name| point.series.starts_with(name.as_str()))
+    };
+    let by_name: Vec<&Point> = of_kind.iter().filter(named).copied().collect();
+    let candidates = if by_name.is_empty() { of_kind } else { by_name };
+    let mut names: Vec<&str> = candidates
+        .iter()
+        .map(|point| point.series.as_str())
+        .collect();
+    names.dedup();
+    names.sort_unstable();
+    names.dedup();
+    // An exact name wins over others that begin with it.
+    let exact = settings
+        .series
+        .iter()
+        .find(|name| names.contains(&name.as_str()));
+    if let (Some(exact), true) = (exact, names.len() > 1) {
+        let of_exact = candidates.iter().filter(|point| point.series == *exact);
+        return Ok(of_exact.copied().collect());
+    }
+    if names.len() > 1 {
+        return Err(Failure::usage(format!(
+            "--from: {} series of {}",
+            names.len(),
+            unit(requested)
+        ))
+        .with_hint(format!(
+            "choose one: --series {}",
+            names.join(" or --series ")
+        )));
+    }
+    Ok(candidates)
+}
+
+fn request(settings: &SizeIntent, needs: Vec<Need>) -> Request {
+    let given = settings.conditions.clone();
+    let first = |of: &dyn Fn(&Basis) -> Option<f64>| {
+        let mut measured = needs.iter().map(|need| &need.basis);
+        measured.find_map(|basis| {
+            Some(Traced {
+                value: of(basis)?,
+                origin: basis.origin.clone(),
+            })
+        })
+    };
+    let stored = first(&|basis| basis.stored_bytes_per_row.filter(|_| basis.counts_rows()));
+    let sent = first(&|basis| basis.sent_bytes_per_row.filter(|_| basis.counts_rows()));
+    Request {
+        replicas: replicas(&given, &needs),
+        guidance: guidance(&given, &needs),
+        probability: given.probability,
+        spare: given.headroom,
+        growth_per_month: given.growth_per_month,
+        months: given.months,
+        survive: given.tolerated_failures,
+        vcpus_per_node: given.vcpus_per_node,
+        retention_s: given.retention_s,
+        stored_bytes_per_row: given.stored_bytes_per_row.or(stored),
+        sent_bytes_per_row: given.sent_bytes_per_row.or(sent),
+        bytes_per_answer: given.bytes_per_answer,
+        price_per_node_hour: given.price_per_node_hour,
+        squares: settings.squares,
+        extrapolate: settings.extrapolate,
+        needs,
+    }
+}
+
+/// As given, else as measured; but enough to keep all data when nodes fail.
+fn replicas(given: &Conditions, needs: &[Need]) -> Traced<u32> {
+    if let Some(replicas) = &given.replicas {
+        return replicas.clone();
+    }
+    let survive = given.tolerated_failures.value;
+    let measured = needs
+        .iter()
+        .find(|need| need.basis.counts_rows())
+        .or(needs.first());
+    let Some(measured) = measured.map(|need| &need.basis.replicas) else {
+        return Traced::assumed(survive, "as many as tolerated node failures");
+    };
+    let value = highwater_model::numbers::round_to_u64(measured.value);
+    match u32::try_from(value) {
+        Ok(value) if value >= survive => Traced {
+            value,
+            origin: measured.origin.clone(),
+        },
+        _ => Traced::assumed(
+            survive,
+            "as many as tolerated node failures, so that no data is lost",
+        ),
+    }
+}
+
+/// The advice for the measured database, with the given values in its place.
+fn guidance(given: &Conditions, needs: &[Need]) -> Traced<Guidance> {
+    let engine = needs.iter().find_map(|need| need.basis.engine.as_deref());
+    let advised = Guidance::of(engine).map(|advice| Traced {
+        origin: Origin::Published(advice.source.clone()),
+        value: advice,
+    });
+    let general = || {
+        let general = Guidance::general();
+        Traced::assumed(general.clone(), &general.source)
+    };
+    let mut guidance = advised.unwrap_or_else(general);
+    let values = &mut guidance.value;
+    for (given, value) in [
+        (&given.shards_per_vcpu, &mut values.shards_per_vcpu),
+        (&given.shard_bytes, &mut values.greatest_shard_bytes),
+        (&given.disk_fill, &mut values.greatest_disk_fill),
+    ] {
+        if let Some(given) = given {
+            *value = given.value;
+        }
+    }
+    guidance
+}
+
+fn not_reached(request: &Request, unreached: &Unreached) -> Failure {
+    let farthest = unreached.farthest;
+    let used = display::percent(unreached.used.expected);
+    let within = match unreached.expected {
+        Some(expected) => format!(
+            "{expected} nodes are expected to be enough, but not with a probability of {} \
+             within {farthest} nodes",
+            display::percent(unreached.probability)
+        ),
+        None => format!(
+            "{farthest} nodes are not expected to be enough: the rates would use {used} of their \
+             capacity"
+        ),
+    };
+    if unreached.refused {
+        let bases = request.needs.iter().map(|need| &need.basis);
+        let least = bases.min_by(|one, other| {
+            let (one, other) = (&one.average, &other.average);
+            one.farthest().total_cmp(&other.farthest())
+        });
+        let limit = least.map(range).unwrap_or_default();
+        return Failure::usage(format!("{within}, and more than {limit} is not named")).with_hint(
+            "measure a larger cluster, lower --confidence or --tolerate-failures, or add --extrapolate",
+        );
+    }
+    Failure::usage(within).with_hint("choose a lower rate; the measured growth ends below this one")
+}
+
+/// How far a basis is used: what was measured at which sizes, the cluster or only the growth.
+fn range(basis: &Basis) -> String {
+    let (own, grown) = (basis.sweep.largest(), basis.average.largest());
+    let (shown, growth) = (display::plain(own), display::plain(grown));
+    if basis.growth == basis.origin {
+        format!("twice the largest measured size ({growth} nodes)")
+    } else if own > FARTHEST * grown {
+        format!("the largest measured size ({shown} nodes; the assumed growth ends at {growth})")
+    } else {
+        format!("twice the largest size of the assumed growth ({growth} nodes)")
+    }
+}

@@ -1,0 +1,208 @@
+//! What `highwater tune` is to do: the run of each trial, the axes and the limits. Must not choose
+//! configurations.
+
+use std::collections::BTreeMap;
+
+use highwater_model::plan::StopRule;
+use highwater_model::quantity::{QuantityError, parse_count, parse_duration};
+use highwater_model::tune::{TuneAxis, TuneFigure};
+use highwater_model::units::Nanos;
+
+use crate::failure::Failure;
+use crate::intent::probes::{self, Seconds};
+use crate::intent::{RunIntent, parsers, streams};
+use crate::layers::{Layers, Origin, SettingValue, Strength};
+use crate::tuned::{FLAGS, SIM, WITH, set_axis};
+
+/// Measured time of a trial.
+const PROBE: Seconds = Seconds {
+    usual: 20,
+    with_quick: 5,
+};
+/// Maximum of axes, values of one, and configurations.
+const MOST_AXES: usize = 6;
+const MOST_VALUES: usize = 64;
+const MOST_CONFIGURATIONS: usize = 10_000;
+
+const HINT: &str =
+    "write `--over batch=500..32k`, `--over shards=3,9,12` or `--over with.NAME=a,b`";
+
+/// What is tuned.
+#[derive(Debug)]
+pub(crate) struct TuneIntent {
+    /// What all trials have in common.
+    pub(crate) run: RunIntent,
+    /// The axes.
+    pub(crate) axes: Vec<TuneAxis>,
+    /// The figure that configurations are compared by.
+    pub(crate) by: TuneFigure,
+    /// Idle time of the target before each trial.
+    pub(crate) settle: Nanos,
+    /// Time for the whole tuning.
+    pub(crate) budget: Nanos,
+    /// The tuning to resume.
+    pub(crate) resume: Option<String>,
+    /// Only print the preview.
+    pub(crate) dry_run: bool,
+    layers: Layers,
+}
+
+impl TuneIntent {
+    pub(crate) fn resolve(layers: &Layers) -> Result<Self, Failure> {
+        Ok(Self {
+            run: run(layers)?,
+            axes: axes(layers)?,
+            by: layers.require("by", figure)?,
+            settle: probes::settle(layers)?,
+            budget: layers.require("budget", parse_duration)?,
+            resume: layers.parse("resume", parsers::word)?,
+            dry_run: layers.switch("dry-run")?,
+            layers: layers.clone(),
+        })
+    }
+
+    /// The run of a trial: its values, by axis, act like flags.
+    pub(crate) fn trial(&self, values: &BTreeMap<String, String>) -> Result<RunIntent, Failure> {
+        let mut layers = self.layers.clone();
+        for (axis, value) in values {
+            set_axis(&mut layers, Strength::CommandLine, axis, value);
+        }
+        run(&layers)
+    }
+}
+
+fn run(layers: &Layers) -> Result<RunIntent, Failure> {
+    let probe = probes::length(layers, "probe", PROBE)?;
+    let mut layers = layers.clone();
+    // Throughput with rejected or failed ops is not comparable.
+    layers.add(Strength::Default, "rejected", "0", Origin::Default);
+    layers.add(Strength::Default, "errors", "0%", Origin::Default);
+    let streams = streams::first(&layers)?;
+    RunIntent::of(&layers, streams, probe, StopRule::default())
+}
+
+fn figure(text: &str) -> Result<TuneFigure, QuantityError> {
+    let all = [
+        TuneFigure::Throughput,
+        TuneFigure::ServerCpuPerRow,
+        TuneFigure::DiskBytesPerRow,
+    ];
+    let hint = "there are `throughput`, `server_cpu_per_row` and `disk_bytes_per_row`";
+    let named = all.map(|figure| (figure.name(), figure));
+    parsers::one_of(&named, text, "is not a figure", hint)
+}
+
+fn axes(layers: &Layers) -> Result<Vec<TuneAxis>, Failure> {
+    let mut axes: Vec<TuneAxis> = Vec::new();
+    for given in layers.list("over") {
+        let axis = given.parse(axis)?;
+        check(layers, given, &axis, &axes)?;
+        axes.push(axis);
+    }
+    let configurations: usize = axes.iter().map(|axis| axis.values.len()).product();
+    match axes.len() {
+        0 => Err(Failure::usage("--over is missing").with_hint(HINT)),
+        _ if configurations < 2 => {
+            Err(Failure::usage("--over: there is only one configuration").with_hint(HINT))
+        }
+        _ if configurations > MOST_CONFIGURATIONS => Err(Failure::usage(format!(
+            "--over: {configurations} configurations, {MOST_CONFIGURATIONS} at most"
+        ))
+        .with_hint("name fewer values")),
+        1..=MOST_AXES => Ok(axes),
+        _ => Err(Failure::usage(format!(
+            "--over: more than {MOST_AXES} axes"
+        ))),
+    }
+}
+
+fn check(
+    layers: &Layers,
+    given: &SettingValue,
+    axis: &TuneAxis,
+    before: &[TuneAxis],
+) -> Result<(), Failure> {
+    if before.iter().any(|other| other.name == axis.name) {
+        let cause = format!("`{}` is given twice", axis.name);
+        return Err(given
+            .failure(cause)
+            .with_hint("list its values in one --over"));
+    }
+    if FLAGS.contains(&axis.name.as_str())
+        && layers.strength(&axis.name) == Some(Strength::CommandLine)
+    {
+        let cause = format!("--{} is given, too", axis.name);
+        return Err(given.failure(cause).with_hint("leave one of them out"));
+    }
+    Ok(())
+}
+
+/// `batch=500..32k`, `shards=3,9,12`, `with.codec=a,b`.
+fn axis(text: &str) -> Result<TuneAxis, QuantityError> {
+    let wrong = |message: String| QuantityError {
+        message,
+        hint: HINT,
+    };
+    let (name, values) = text
+        .split_once('=')
+        .ok_or_else(|| wrong(format!("`{text}` names no values")))?;
+    let is_setting = [WITH, SIM].iter().any(|begin| {
+        name.strip_prefix(begin)
+            .is_some_and(|rest| !rest.is_empty())
+    });
+    if !is_setting && name != "rows" && !FLAGS.contains(&name) {
+        return Err(wrong(format!("`{name}` is not an axis")));
+    }
+    let values = match values.split_once("..") {
+        Some((first, last)) => range(name, first, last)?,
+        None => values
+            .split(',')
+            .map(|value| plain(name, value))
+            .collect::<Result<_, _>>()?,
+    };
+    let mut different = values.clone();
+    different.sort();
+    different.dedup();
+    if values.iter().any(String::is_empty) || different.len() < values.len() {
+        return Err(wrong(format!("`{text}` has an empty value, or one twice")));
+    }
+    if values.len() > MOST_VALUES {
+        return Err(wrong(format!(
+            "`{text}` has more than {MOST_VALUES} values"
+        )));
+    }
+    Ok(TuneAxis {
+        name: name.to_owned(),
+        values,
+    })
+}
+
+/// A value as the flag takes it: numbers written out.
+fn plain(name: &str, value: &str) -> Result<String, QuantityError> {
+    if name.starts_with(WITH) || name.starts_with(SIM) || name == "replicas" {
+        return Ok(value.to_owned());
+    }
+    parse_count(value).map(|count| count.to_string())
+}
+
+/// All values of a range: doubled, or one after the other where the values are few by nature.
+fn range(name: &str, first: &str, last: &str) -> Result<Vec<String>, QuantityError> {
+    let (first, last) = (parse_count(first)?, parse_count(last)?);
+    let by_one = name == "replicas" || name == "sim.nodes";
+    if first > last || (first == 0 && !by_one) {
+        return Err(QuantityError {
+            message: format!("`{first}..{last}` is no range"),
+            hint: "a range goes up, from 1 on; that of replicas from 0",
+        });
+    }
+    let next = |value: &u64| {
+        let next = if by_one {
+            value + 1
+        } else {
+            value.saturating_mul(2)
+        };
+        (*value < last).then(|| next.min(last))
+    };
+    let values = std::iter::successors(Some(first), next).take(MOST_VALUES + 1);
+    Ok(values.map(|value| value.to_string()).collect())
+}

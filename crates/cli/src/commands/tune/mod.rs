@@ -1,0 +1,334 @@
+//! `highwater tune`: settings → trials, each a run → the best configuration → exit code. Must not
+//! choose configurations.
+
+mod intent;
+
+use std::sync::Arc;
+
+use highwater_analysis::tuning::{is_small, probes_most};
+use highwater_driver::TargetUrl;
+use highwater_experiment::trial_maker::TrialMaker;
+use highwater_experiment::tune::{self as tune_loop, TrialRequest, TuneRequest};
+use highwater_model::display::{duration, plain, ratio};
+use highwater_model::plan::Plan;
+use highwater_model::record::ExperimentRecord;
+use highwater_model::tune::{TrialVerdict, TuneAxis, TunePolicy, TuneRecord};
+use highwater_runner::run::RunRequest;
+use highwater_runner::store::RunDirectory;
+use highwater_workload::Workload;
+
+use crate::failure::Failure;
+use crate::grammar::flags::{
+    ARRIVALS, AUDIT, AUDITED, BOUNDS, BUDGET, DATA, DRY_RUN, LENGTH, LITERALS, LOAD, MAX_CPU,
+    NO_COLOR, OBJECTIVES, OUTPUT, RATE, RETRIES, RUNNING, SESSIONS, STORED, TABLES, TIMEOUT, TUNED,
+    WARM_UP,
+};
+use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
+use crate::intent::RunIntent;
+use crate::prepare::trials::{self, AROUND, ProbeFailure};
+use crate::prepare::{self, StoredPlan, signals, target};
+use crate::{event_log, exit, terminal};
+
+pub(crate) use self::intent::TuneIntent;
+
+/// `highwater tune`.
+pub(crate) static COMMAND: CommandSpec = CommandSpec {
+    name: "tune",
+    summary: "Find the best batch size, sessions, shards, or other settings with few trials",
+    usage: "--over AXIS=VALUES [WORKLOAD] [TARGET]...",
+    positionals: WORKLOAD_AND_TARGETS,
+    flags: &[
+        ("Tuning", TUNING_FLAGS),
+        (
+            LOAD,
+            &[SESSIONS, RATE, ARRIVALS, TIMEOUT, RETRIES, LITERALS],
+        ),
+        (LENGTH, &[WARM_UP]),
+        (DATA, TABLES),
+        (DATA, &[TUNED]),
+        (DATA, RUNNING),
+        (OBJECTIVES, BOUNDS),
+        (OBJECTIVES, &[MAX_CPU]),
+        (AUDIT, AUDITED),
+        (OUTPUT, STORED),
+        (OUTPUT, &[NO_COLOR]),
+    ],
+    examples: "  highwater tune cpu $URL --over batch=500..32k --over sessions=4..64
+      the best batch size and number of sessions, without measuring every configuration
+  highwater tune cpu $URL --over shards=3,9,12,18,36,54 --drop
+      a new table for each number of shards
+  highwater tune cpu $URL --over batch=1k..32k --rate 50k --by server_cpu_per_row
+      the lowest server CPU at an equal rate
+  highwater tune cpu $URL --over rows=0,10M,100M --budget 6h
+      throughput against data volume
+  highwater find cpu $URL --tuned RUN
+      use the best configuration in a search",
+    run: |layers| tune(&TuneIntent::resolve(layers)?),
+};
+
+const TUNING_FLAGS: &[Flag] = &[
+    flag(
+        "--over <AXIS=VALUES>...",
+        "Vary AXIS: batch, sessions, shards, replicas, rows (preloaded), with.NAME \
+         (a setting of new tables), or sim.NAME (a parameter of the simulated cluster). VALUES is \
+         a list (3,9,12) or a range, which doubles (500..32k), or steps by one for replicas and \
+         sim.nodes (1..5) [required]",
+    ),
+    flag(
+        "--by <FIGURE>",
+        "Choose the configuration with the highest throughput, or with the lowest \
+         server_cpu_per_row or disk_bytes_per_row",
+    )
+    .default("throughput"),
+    flag(
+        "--probe <DURATION>",
+        "Measure each trial for DURATION [default: 20s; 5s with --quick]",
+    ),
+    flag(
+        "--settle <DURATION>",
+        "Leave the target idle for DURATION before each trial [default: 5s; 1s with --quick]",
+    ),
+    BUDGET,
+    flag(
+        "--resume <RUN>",
+        "Resume this tuning (directory or ID) without repeating its trials. All other flags must \
+         be the same, except --budget [default: start a new one]",
+    ),
+    flag("--quick", "Use shorter trials for a rough result"),
+    DRY_RUN,
+];
+
+/// Confirmations of the winner and of the runner-up, each.
+const CONFIRMATIONS: u32 = 5;
+
+/// Does what the settings ask for; returns the exit code.
+fn tune(settings: &TuneIntent) -> Result<u8, Failure> {
+    let Prepared {
+        mut runs,
+        mut tune,
+        first,
+    } = prepared(settings)?;
+    if let Some(name) = &settings.resume {
+        resume(settings, name, &mut tune)?;
+    }
+    tune_loop::check(&tune)?;
+    if settings.dry_run {
+        return terminal::data(&preview(&tune)).map(|()| exit::SUCCESS);
+    }
+    let observer = trials::observer(&settings.run.output, &preview(&tune))?;
+    let id = prepare::id("tune", &first.workload.name, &tune.definition_hash);
+    let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
+    runs.directory = Some(directory.clone());
+    let shown = directory.path().display().to_string();
+    let request = TuneRequest {
+        tune,
+        directory,
+        settle: settings.settle,
+    };
+    let record = match tune_loop::tune(request, &runs, &observer, &signals()?) {
+        Ok(record) => record,
+        Err(failure) => {
+            // Axes change values, and never the statements of a file.
+            let (run, workload, _) = runs.trial(&vec![0; settings.axes.len()])?;
+            return Err(failure.located(&run.workload, &workload));
+        }
+    };
+    // Ends the drawing.
+    drop(observer);
+    event_log::record(&settings.run.output, (&record).into(), &shown)
+}
+
+/// Prepares the tuning. Every value of every axis is tried on the workload, so that a wrong one is
+/// reported before anything is measured.
+fn prepared(settings: &TuneIntent) -> Result<Prepared<'_>, Failure> {
+    let runs = TrialRuns {
+        settings,
+        urls: target::with_password(&settings.run)?,
+        directory: None,
+    };
+    let mut first = None;
+    for (axis, values) in settings.axes.iter().enumerate() {
+        for value in 0..values.values.len() {
+            let mut at = vec![0; settings.axes.len()];
+            at[axis] = value;
+            let (run, workload, urls) = runs.trial(&at)?;
+            let plan = prepare::plan(&run, &workload, &urls)?;
+            first.get_or_insert(plan);
+        }
+    }
+    let Some(first) = first else {
+        return Err(Failure::usage("--over is missing"));
+    };
+    let run = &settings.run.plan;
+    let cost = run.warm_up + run.step + settings.settle + AROUND;
+    let stream = &first.streams[0];
+    let mut tune = TuneRecord {
+        axes: settings.axes.clone(),
+        by: settings.by,
+        stream: stream.name.clone(),
+        unit: stream.unit,
+        policy: TunePolicy {
+            seed: settings.run.seed.0,
+            confirmations: CONFIRMATIONS,
+            probes_max: probes_most(&settings.axes, CONFIRMATIONS),
+            budget_ns: 0,
+            trial_cost_ns: cost.0,
+        },
+        definition_hash: String::new(),
+        trials: Vec::new(),
+        outcome: None,
+    };
+    tune.definition_hash = tune.hash(&first.hash());
+    tune.policy.budget_ns = settings.budget.0;
+    Ok(Prepared { runs, tune, first })
+}
+
+/// Takes over the trials of another tuning, which must have the same definition.
+fn resume(settings: &TuneIntent, name: &str, tune: &mut TuneRecord) -> Result<(), Failure> {
+    let (id, experiment) = trials::earlier(&settings.run.out, name)?;
+    let before = experiment.as_ref().and_then(ExperimentRecord::tune);
+    let Some(before) = before else {
+        return Err(Failure::usage(format!("--resume: {id} is not a tuning"))
+            .with_hint("name the directory or ID of a `highwater tune` run"));
+    };
+    if before.definition_hash != tune.definition_hash {
+        return Err(Failure::usage(format!(
+            "cannot resume {id}: its axes, workload, lengths, or seed differ"
+        ))
+        .with_hint("use the same flags; only --budget may change"));
+    }
+    tune.trials.clone_from(&before.trials);
+    while tune.trials.last().is_some_and(|trial| {
+        matches!(
+            trial.verdict,
+            TrialVerdict::Interrupted | TrialVerdict::TargetLost
+        )
+    }) {
+        tune.trials.pop();
+    }
+    for trial in &mut tune.trials {
+        trials::seen_from_beside(&mut trial.run, &id);
+    }
+    Ok(())
+}
+
+/// The planned trials and their duration, without the time to fill tables, which is unknown before
+/// the first trial.
+fn preview(tune: &TuneRecord) -> String {
+    let axes: Vec<String> = tune.axes.iter().map(in_words).collect();
+    let grid: usize = tune.axes.iter().map(|axis| axis.values.len()).product();
+    let policy = &tune.policy;
+    let most = u64::from(policy.probes_max).saturating_mul(policy.trial_cost_ns);
+    let most = match most {
+        most if most > policy.budget_ns => {
+            format!("{}, the budget", duration(policy.budget_ns))
+        }
+        most => duration(most),
+    };
+    let order = if is_small(&tune.axes) {
+        "each configuration is measured, and the better half of them repeatedly"
+    } else {
+        "a random part of the configurations is measured, then those along the axes through the best"
+    };
+    let resumed = match tune.trials.len() {
+        0 => String::new(),
+        trials => format!("{trials} trials are resumed\n"),
+    };
+    format!(
+        "tune {} by {} over {}\n{grid} configurations, at most {} probes of {} each, {CONFIRMATIONS} + \
+         {CONFIRMATIONS} of them to confirm: {most}; filling tables not counted\n\
+         {order}: at most {} probes per configuration\n{resumed}",
+        tune.stream,
+        tune.by.name(),
+        axes.join(" × "),
+        policy.probes_max,
+        duration(policy.trial_cost_ns),
+        plain(ratio(policy.probes_max.into(), grid as u64)),
+    )
+}
+
+fn in_words(axis: &TuneAxis) -> String {
+    format!("{} {}", axis.name, axis.values.join(", "))
+}
+
+/// A tuning before its first trial.
+struct Prepared<'a> {
+    runs: TrialRuns<'a>,
+    tune: TuneRecord,
+    /// The plan of the first trial.
+    first: Plan,
+}
+
+/// Makes the runs of trials from settings.
+struct TrialRuns<'a> {
+    settings: &'a TuneIntent,
+    urls: Vec<TargetUrl>,
+    /// The tuning's own, where an embedded target has its file.
+    directory: Option<RunDirectory>,
+}
+
+impl TrialRuns<'_> {
+    /// The settings of a trial, its workload, and its target.
+    fn trial(&self, at: &[usize]) -> Result<(RunIntent, Arc<Workload>, Vec<TargetUrl>), Failure> {
+        let axes = self.settings.axes.iter().zip(at);
+        let values = axes.map(|(axis, at)| (axis.name.clone(), axis.values[*at].clone()));
+        let run = self.settings.trial(&values.collect())?;
+        let workload = prepare::workload(&run)?;
+        // The URLs' passwords may come from a prompt; their parameters may be an axis.
+        let urls = self
+            .urls
+            .iter()
+            .zip(&run.targets)
+            .map(|(url, own)| TargetUrl {
+                parameters: own.parameters.clone(),
+                ..url.clone()
+            });
+        let urls = urls.collect();
+        Ok((run, workload, urls))
+    }
+
+    /// Whether an axis needs new tables for each value.
+    fn varies_tables(&self) -> bool {
+        let of_sessions = |axis: &TuneAxis| axis.name == "sessions";
+        !self.settings.axes.iter().all(of_sessions)
+    }
+}
+
+impl TrialMaker<TrialRequest> for TrialRuns<'_> {
+    type Error = ProbeFailure;
+
+    fn plan(&self, request: &TrialRequest) -> Result<Plan, ProbeFailure> {
+        let (run, workload, urls) = self.trial(&request.at)?;
+        Ok(prepare::plan(&run, &workload, &urls)?)
+    }
+
+    fn request(
+        &self,
+        request: &TrialRequest,
+        plan: Plan,
+        directory: RunDirectory,
+    ) -> Result<RunRequest, ProbeFailure> {
+        let own = self.directory.as_ref().unwrap_or(&directory);
+        let data = own.path().to_owned();
+        let (mut run, workload, urls) = self.trial(&request.at)?;
+        if request.tables_kept && !run.drop && self.varies_tables() {
+            let cause = "the tables held rows before, and each trial needs new tables";
+            return Err(Failure::usage(cause)
+                .with_hint("drop these rows with --drop, or tune in another schema")
+                .into());
+        }
+        run.drop = if request.is_first {
+            run.drop
+        } else {
+            run.drop || !request.tables_kept
+        };
+        // A simulated target gets another seed; rows and ops stay the same.
+        run.seed.0 = run.seed.0.wrapping_add(request.number.into());
+        let stored = StoredPlan {
+            plan,
+            directory,
+            data,
+        };
+        Ok(prepare::request(&run, workload, stored, &urls)?)
+    }
+}

@@ -1,0 +1,79 @@
+//! One flag: its names, its value and its help. Must not hold any command's list of flags.
+
+/// A flag, and at the same time a setting of `highwater.toml` and of the environment.
+#[derive(Debug, Clone, Copy)]
+pub struct Flag {
+    /// Long name without dashes.
+    pub name: &'static str,
+    /// Short name.
+    pub short: Option<char>,
+    /// A retired long name. It still works, also in the file and in the environment, but no help
+    /// text or completion shows it.
+    pub old_name: Option<&'static str>,
+    /// Placeholder of its value in the help; `None` for a switch.
+    pub value: Option<&'static str>,
+    /// Whether it may be given several times.
+    pub repeats: bool,
+    /// The default as text, parsed like any other value, so that the help cannot drift.
+    pub default: Option<&'static str>,
+    /// One or two sentences with the unit, and with the default where it is a rule, not a text.
+    pub help: &'static str,
+}
+
+/// A flag as the help spells it, such as `-c, --sessions <N>`: a switch without a value, and with
+/// `...` at the end it may be given several times.
+pub(crate) const fn flag(spelled: &'static str, help: &'static str) -> Flag {
+    let (short, long) = match spelled.as_bytes() {
+        [b'-', short, b',', ..] => (Some(*short as char), spelled.split_at(4).1),
+        _ => (None, spelled),
+    };
+    let (_dashes, long) = long.split_at(2);
+    let (long, repeats) = match long.as_bytes() {
+        [.., b'.', b'.', b'.'] => (long.split_at(long.len() - 3).0, true),
+        _ => (long, false),
+    };
+    let (name, value) = match blank(long) {
+        Some(at) => {
+            let (_bracket, value) = long.split_at(at + 2);
+            (long.split_at(at).0, Some(value.split_at(value.len() - 1).0))
+        }
+        None => (long, None),
+    };
+    Flag {
+        name,
+        short,
+        old_name: None,
+        value,
+        repeats,
+        default: None,
+        help,
+    }
+}
+
+/// Where the first blank is.
+const fn blank(text: &str) -> Option<usize> {
+    let mut at = 0;
+    while at < text.len() {
+        if text.as_bytes()[at] == b' ' {
+            return Some(at);
+        }
+        at += 1;
+    }
+    None
+}
+
+impl Flag {
+    pub(crate) const fn old_name(self, old_name: &'static str) -> Self {
+        Self {
+            old_name: Some(old_name),
+            ..self
+        }
+    }
+
+    pub(crate) const fn default(self, default: &'static str) -> Self {
+        Self {
+            default: Some(default),
+            ..self
+        }
+    }
+}

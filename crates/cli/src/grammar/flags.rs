@@ -1,0 +1,226 @@
+//! Headings of the help, and flags that several commands have. Must not hold what one command alone
+//! has.
+
+use super::flag::{Flag, flag};
+
+pub(crate) const LOAD: &str = "Load";
+pub(crate) const LENGTH: &str = "Length";
+pub(crate) const DATA: &str = "Workload";
+pub(crate) const OBJECTIVES: &str = "Objectives (exit code 1 if any is missed)";
+pub(crate) const AUDIT: &str = "Audit";
+pub(crate) const FIGURES: &str = "Figures";
+pub(crate) const OUTPUT: &str = "Output";
+
+/// Of all commands that store or find runs.
+pub(crate) const OUT: Flag = flag(
+    "-o, --out <DIR>",
+    "Store each run in its own directory under DIR",
+)
+.default("highwater-runs");
+pub(crate) const NO_COLOR: Flag = flag("--no-color", "Disable colors (same as setting NO_COLOR)");
+/// Of all commands that run something.
+pub(crate) const QUIET: Flag = flag("-q, --quiet", "Print only the result, no progress");
+pub(crate) const JSON: Flag = flag("--json", "Print the record as JSON instead of the summary");
+pub(crate) const EVENTS: Flag = flag(
+    "--events <FILE>",
+    "Write progress as JSON, one event per line, to FILE, or to standard output (-), with the \
+     summary on standard error",
+);
+pub(crate) const LABEL: Flag = flag("--label <KEY=VALUE>...", "Store a label in the record");
+/// Of all commands that run a workload.
+pub(crate) const STORED: &[Flag] = &[OUT, LABEL, QUIET, JSON, EVENTS];
+/// Of `run` and `load`.
+pub(crate) const PLAN: Flag = flag(
+    "--plan",
+    "Print the plan as JSON and exit without connecting",
+);
+/// Of `run` and `check`, too.
+pub(crate) const INSERT: Flag = flag(
+    "--insert <MODE>",
+    "Insert with MODE, one of the target's insert modes [default: the target's first]",
+);
+/// Of `size` and `check`.
+pub(crate) const MODEL: Flag = flag(
+    "--model <MODEL>",
+    "Predict with this scaling model alone, and warn if too few sizes were measured for it: \
+     linear, affine, amdahl, usl, or power [default: all five, averaged]",
+)
+.old_name("law");
+/// Of `find` and `tune`.
+pub(crate) const BUDGET: Flag = flag(
+    "--budget <DURATION>",
+    "Limit the time of all probes together. When it runs short, the best candidate is confirmed \
+     if time allows",
+)
+.default("1h");
+pub(crate) const DRY_RUN: Flag = flag(
+    "--dry-run",
+    "Print the planned probes and their duration, then exit",
+);
+/// Of commands that run a workload, each of these.
+pub(crate) const SESSIONS: Flag = flag(
+    "-c, --sessions <N>",
+    "Use N sessions. In closed load, each sends its next op when the previous one completes; \
+     with --rate, N limits the ops in flight [default: set by the target's driver]",
+);
+pub(crate) const RATE: Flag = flag(
+    "-R, --rate <RATE>",
+    "Offer RATE per second (open load), in the unit of the first stream (rows for inserts, \
+     queries for queries), such as 50k [default: as fast as the sessions go]",
+);
+pub(crate) const ARRIVALS: Flag = flag(
+    "--arrivals <KIND>",
+    "Space the ops of a rate evenly (constant) or randomly (poisson) [default: set by the \
+     workload]",
+);
+pub(crate) const TIMEOUT: Flag =
+    flag("--timeout <DURATION>", "Time out an op after DURATION").default("30s");
+pub(crate) const RETRIES: Flag = flag(
+    "--retries <N>",
+    "Retry a failed op up to N times, if it is certain that it was not applied",
+)
+.default("0");
+pub(crate) const LITERALS: Flag = flag(
+    "--literals",
+    "Send queries unprepared, with values in the SQL text, like clients without parameters. \
+     Inserted rows are still sent as parameters",
+);
+pub(crate) const WARM_UP: Flag =
+    flag("--warm-up <DURATION>", "Run for DURATION before measuring").default("2s");
+pub(crate) const ROWS: Flag = flag(
+    "--rows <N>",
+    "Stop after sending N rows [default: no limit]",
+);
+pub(crate) const TUNED: Flag = flag(
+    "--tuned <RUN>",
+    "Use the settings found by this `highwater tune` run (directory or ID). Flags override them",
+);
+pub(crate) const MIN_RATE: Flag = flag(
+    "--min-rate <RATE>",
+    "Require at least RATE acknowledged per second, in the stream's unit, such as 50k",
+)
+.old_name("floor");
+pub(crate) const MAX_CPU: Flag = flag(
+    "--max-cpu <PERCENT>",
+    "Require every target node's CPU use over the measured time to be at most PERCENT, such \
+     as 80%",
+)
+.old_name("cpu");
+pub(crate) const AUDIT_TIMEOUT: Flag = flag(
+    "--audit-timeout <DURATION>",
+    "Stop the audit after DURATION",
+)
+.default("10m");
+/// The workload and its tables.
+pub(crate) const TABLES: &[Flag] = &[
+    flag(
+        "-f, --file <FILE[@WEIGHT]>...",
+        "Run your own workload file (.toml), or SQL files (.sql) with one statement or one \
+         BEGIN…END transaction each, on your own tables. Repeat with weights for a mix",
+    ),
+    flag(
+        "--set <NAME=VALUE>...",
+        "Set a workload parameter. Parameters of built-in workloads are also flags, such as \
+         --read-percent 0",
+    ),
+    flag(
+        "--batch <N>",
+        "Insert N rows per batch (same as --set batch=N) [default: set by the workload]",
+    ),
+    INSERT,
+    flag(
+        "--shards <N>",
+        "Create each table with N shards, if the target has shards (same as --set shards=N) \
+         [default: set by the workload]",
+    ),
+    flag(
+        "--replicas <N>",
+        "Create N replicas of each shard, such as 1 or 0-1, if the target has shards (same as \
+         --set replicas=N) [default: set by the workload]",
+    ),
+    flag(
+        "--with <NAME=VALUE>...",
+        "Create tables WITH (NAME = 'VALUE')",
+    ),
+    flag(
+        "--seed <N>",
+        "Generate all random values from seed N. The same seed gives the same rows and ops",
+    )
+    .default("42"),
+];
+/// What is done about tables and metrics that are there.
+pub(crate) const RUNNING: &[Flag] = &[
+    flag(
+        "--drop",
+        "Drop and recreate the workload's tables if Highwater created them. Without --drop, \
+         tables that hold this workload are continued",
+    ),
+    flag(
+        "--drop-foreign <TABLE>...",
+        "Drop TABLE even though Highwater did not create it",
+    ),
+    flag(
+        "--no-disk-guard",
+        "Do not check free disk space: neither reject a run that may not fit, nor stop it when \
+         the disk fills up",
+    ),
+    flag(
+        "--no-telemetry",
+        "Do not poll the target and its host for metrics (once per second)",
+    ),
+    flag(
+        "--metrics <URL>...",
+        "Also poll this Prometheus text endpoint, such as http://host:9100/metrics",
+    ),
+    flag(
+        "--metric <NAME=METRIC>...",
+        "Read METRIC from the --metrics endpoints as NAME. METRIC can select labels \
+         (m{state=\"x\"}); NAME[LABEL] makes one series per label value [default: metrics of \
+         well-known exporters]",
+    ),
+];
+/// Objectives that each run can have.
+pub(crate) const BOUNDS: &[Flag] = &[
+    flag(
+        "--p50 <DURATION>",
+        "Require p50 latency (the median) of at most DURATION",
+    ),
+    flag(
+        "--p90 <DURATION>",
+        "Require p90 latency of at most DURATION",
+    ),
+    flag(
+        "--p95 <DURATION>",
+        "Require p95 latency of at most DURATION",
+    ),
+    flag(
+        "--p99 <DURATION>",
+        "Require p99 latency of at most DURATION",
+    ),
+    flag(
+        "--p999 <DURATION>",
+        "Require p99.9 latency of at most DURATION",
+    ),
+    flag(
+        "--row-p99 <DURATION>",
+        "Require p99 row latency (latency plus the wait for the batch to fill) of at most DURATION",
+    ),
+    flag(
+        "--errors <PERCENT>",
+        "Allow at most PERCENT of offered ops to fail or be dropped, such as 0.1%",
+    ),
+    flag(
+        "--rejected <PERCENT>",
+        "Allow the target to reject at most PERCENT of ops for lack of capacity, such as 0 or 0.1%",
+    ),
+];
+/// Of each run.
+pub(crate) const AUDITED: &[Flag] = &[
+    flag(
+        "--audit <LEVEL>",
+        "Compare the database with what it acknowledged: count (rows per key bucket), sums (also \
+         checksums of all values, and a sample read back), full (every row read back), or off",
+    )
+    .default("sums"),
+    AUDIT_TIMEOUT,
+];

@@ -1,0 +1,229 @@
+//! Parsers of single settings that are not quantities: kinds, shares, names and their values. Must
+//! not look at other settings.
+
+use std::path::PathBuf;
+
+use highwater_model::plan::{Arrivals, AuditLevel, LANES, Predicate, Share};
+use highwater_model::quantity::{
+    Ppm, QuantityError, parse_count, parse_duration, parse_instant, parse_percent,
+};
+use highwater_model::search::SearchAxis;
+use highwater_model::units::{Nanos, Seed};
+use highwater_sizing::scaling::ScalingModel;
+
+use super::StartAt;
+
+/// Longest name or value of a label or a parameter, in bytes.
+const LONGEST_WORD: usize = 256;
+
+/// The value of a word, one of a few.
+pub(crate) fn one_of<T: Copy>(
+    all: &[(&str, T)],
+    text: &str,
+    cause: &str,
+    hint: &'static str,
+) -> Result<T, QuantityError> {
+    let found = all.iter().find(|(name, _)| *name == text);
+    found
+        .map(|(_, value)| *value)
+        .ok_or_else(|| wrong(text, cause, hint))
+}
+
+/// A text that is not such a value.
+pub(crate) fn wrong(text: &str, cause: &str, hint: &'static str) -> QuantityError {
+    QuantityError {
+        message: format!("`{text}` {cause}"),
+        hint,
+    }
+}
+
+pub(crate) fn arrivals(text: &str) -> Result<Arrivals, QuantityError> {
+    let all = [
+        ("constant", Arrivals::Constant),
+        ("poisson", Arrivals::Poisson),
+    ];
+    let hint = "there are `constant` and `poisson`";
+    one_of(&all, text, "is not a kind of arrivals", hint)
+}
+
+/// A scaling model by its name in tables, in any case.
+pub(crate) fn model(text: &str) -> Result<ScalingModel, QuantityError> {
+    let found = ScalingModel::ALL
+        .into_iter()
+        .find(|model| model.name().eq_ignore_ascii_case(text));
+    found.ok_or_else(|| {
+        wrong(
+            text,
+            "is not a scaling model",
+            "there are `linear`, `affine`, `amdahl`, `usl`, and `power`",
+        )
+    })
+}
+
+pub(crate) fn axis(text: &str) -> Result<SearchAxis, QuantityError> {
+    let all = [
+        ("rate", SearchAxis::Rate),
+        ("sessions", SearchAxis::Sessions),
+    ];
+    let hint = "there are `rate` and `sessions`";
+    one_of(&all, text, "is not an axis", hint)
+}
+
+/// A percentage from 0.5% to 50%.
+pub(crate) fn tolerance(text: &str) -> Result<Ppm, QuantityError> {
+    match parse_percent(text)? {
+        tolerance if (5_000..=500_000).contains(&tolerance.0) => Ok(tolerance),
+        _ => Err(wrong(text, "is out of range", "give 0.5% to 50%")),
+    }
+}
+
+pub(crate) fn audit(text: &str) -> Result<AuditLevel, QuantityError> {
+    let all = [
+        ("count", AuditLevel::Count),
+        ("sums", AuditLevel::Sums),
+        ("full", AuditLevel::Full),
+        ("off", AuditLevel::Off),
+    ];
+    let hint = "there are `count`, `sums`, `full` and `off`";
+    one_of(&all, text, "is not an audit level", hint)
+}
+
+/// What follows a mark: `soak=30m`.
+pub(crate) fn soak(text: &str) -> Result<Nanos, QuantityError> {
+    let hint = "write `soak=30m`";
+    let Some(length) = text.strip_prefix("soak=") else {
+        return Err(wrong(text, "is nothing that can follow", hint));
+    };
+    match parse_duration(length)? {
+        Nanos::ZERO => Err(wrong(text, "is not above zero", hint)),
+        length => Ok(length),
+    }
+}
+
+pub(crate) fn seed(text: &str) -> Result<Seed, QuantityError> {
+    text.parse().map(Seed).map_err(|_| {
+        wrong(
+            text,
+            "is not a seed",
+            "a seed is a whole number from 0 to 18446744073709551615",
+        )
+    })
+}
+
+/// A count from 1 to 2³² − 1.
+pub(crate) fn positive(text: &str) -> Result<u32, QuantityError> {
+    match u32::try_from(parse_count(text)?) {
+        Ok(0) => Err(wrong(text, "is not above zero", "give at least 1")),
+        Ok(count) => Ok(count),
+        Err(_) => Err(wrong(text, "is too large", "give at most 4294967295")),
+    }
+}
+
+/// A count from 1.
+pub(crate) fn positive_long(text: &str) -> Result<u64, QuantityError> {
+    match parse_count(text)? {
+        0 => Err(wrong(text, "is not above zero", "give at least 1")),
+        count => Ok(count),
+    }
+}
+
+/// A count from 0 to 1,000.
+pub(crate) fn retries(text: &str) -> Result<u32, QuantityError> {
+    match u32::try_from(parse_count(text)?) {
+        Ok(count @ 0..=1_000) => Ok(count),
+        _ => Err(wrong(text, "is too large", "give at most 1000")),
+    }
+}
+
+/// A percentage, or plain `0`.
+pub(crate) fn percent_or_zero(text: &str) -> Result<Ppm, QuantityError> {
+    if text == "0" {
+        return Ok(Ppm(0));
+    }
+    parse_percent(text)
+}
+
+pub(crate) fn share(text: &str) -> Result<Share, QuantityError> {
+    const HINT: &str = "a share is written `i/n`, with i from 1 to n and n at most 64";
+    let parsed = text
+        .split_once('/')
+        .and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
+    match parsed {
+        Some((index, of)) if 1 <= index && index <= of && of <= LANES => Ok(Share {
+            index,
+            of,
+            start_at: None,
+        }),
+        _ => Err(wrong(text, "is not a share", HINT)),
+    }
+}
+
+pub(crate) fn start_at(text: &str) -> Result<StartAt, QuantityError> {
+    match text.strip_prefix('+') {
+        Some(delay) => parse_duration(delay).map(StartAt::Delay),
+        None => parse_instant(text).map(StartAt::Instant).map_err(|error| QuantityError {
+            hint: "give a point in time, such as `2026-11-20T18:30:00Z`, or a delay, such as `+10s`",
+            ..error
+        }),
+    }
+}
+
+pub(crate) fn predicate(text: &str) -> Result<Predicate, QuantityError> {
+    const HINT: &str =
+        "there are `ci95<PERCENT` and `errors>N`, such as 'ci95<1%' and 'errors>100'";
+    let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    if let Some(bound) = compact.strip_prefix("ci95<") {
+        match parse_percent(bound)? {
+            ppm if ppm.0 > 0 => Ok(Predicate::RelativeCiBelow { ppm: ppm.0 }),
+            _ => Err(wrong(text, "can never hold", HINT)),
+        }
+    } else if let Some(bound) = compact.strip_prefix("errors>") {
+        parse_count(bound).map(|count| Predicate::ErrorsAbove { count })
+    } else {
+        Err(wrong(text, "is not a predicate", HINT))
+    }
+}
+
+/// `NAME=VALUE`, the name of letters, digits, `_`, `-` and `.`.
+pub(crate) fn pair(text: &str) -> Result<(String, String), QuantityError> {
+    const HINT: &str = "it is written `NAME=VALUE`; a name has letters, digits, `_`, `-` and `.`";
+    let Some((name, value)) = text.split_once('=') else {
+        return Err(wrong(text, "has no `=`", HINT));
+    };
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    if name.is_empty() || !name.chars().all(allowed) {
+        return Err(wrong(name, "is not a name", HINT));
+    }
+    if name.len() > LONGEST_WORD || value.len() > LONGEST_WORD {
+        return Err(wrong(
+            name,
+            "is too long",
+            "a name and a value have at most 256 bytes",
+        ));
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// A file, and a weight behind an `@` if there is one.
+pub(crate) fn weighted_file(text: &str) -> Result<(PathBuf, Option<u32>), QuantityError> {
+    let (path, weight) = match text.rsplit_once('@') {
+        Some((path, weight)) if weight.bytes().all(|b| b.is_ascii_digit()) => (path, Some(weight)),
+        _ => (text, None),
+    };
+    let weight = weight.map(|weight| match weight.parse() {
+        Ok(weight @ 1..=1_000_000) => Ok(weight),
+        _ => Err(wrong(
+            text,
+            "has no usable weight",
+            "a weight is from 1 to 1,000,000",
+        )),
+    });
+    Ok((PathBuf::from(word(path)?), weight.transpose()?))
+}
+
+pub(crate) fn word(text: &str) -> Result<String, QuantityError> {
+    if text.is_empty() {
+        return Err(wrong(text, "is empty", "give a name"));
+    }
+    Ok(text.to_owned())
+}

@@ -1,0 +1,79 @@
+//! Flags that the user gave and that a later command must repeat to continue the same run. The
+//! record stores them for the command that it proposes.
+//!
+//! Must not hold targets (they may hold a password), or anything that the record's plan holds: the
+//! load, its length, the objectives, the share.
+
+use std::collections::BTreeMap;
+
+use highwater_runner::planner::StreamInput;
+
+use super::WorkloadChoice;
+use super::streams::are_open;
+use crate::layers::{Layers, Strength};
+
+/// Flags with one value that are repeated unchanged.
+const REPEATED: &[&str] = &[
+    "arrivals",
+    "audit",
+    "audit-timeout",
+    "confirm",
+    "insert",
+    "max",
+    "out",
+    "probe",
+    "retries",
+    "rows",
+    "seed",
+    "settle",
+    "spawn-rate",
+    "start",
+    "timeout",
+    "tolerance",
+    "until",
+    "warm-up",
+];
+/// Switches that are repeated.
+const SWITCHES: &[&str] = &["literals", "quick"];
+
+/// By name; a switch has no value.
+pub(crate) fn repeated_flags(
+    layers: &Layers,
+    workload: &WorkloadChoice,
+    parameters: &BTreeMap<String, String>,
+    streams: &[StreamInput],
+) -> BTreeMap<String, Vec<String>> {
+    let by_user = |name: &str| layers.strength(name) > Some(Strength::Default);
+    let mut names: Vec<&str> = REPEATED.to_vec();
+    if are_open(streams) {
+        // The limit of ops in flight; the sessions of a closed pace are in the plan.
+        names.push("sessions");
+    }
+    let mut given: BTreeMap<String, Vec<String>> = names
+        .into_iter()
+        .filter(|name| by_user(name))
+        .filter_map(|name| Some((name.to_owned(), vec![layers.value(name)?.text.clone()])))
+        .collect();
+    for name in SWITCHES {
+        if by_user(name) && layers.switch(name).unwrap_or(false) {
+            given.insert((*name).to_owned(), Vec::new());
+        }
+    }
+    match workload {
+        WorkloadChoice::Named(_) => {}
+        WorkloadChoice::File(path) => {
+            given.insert("file".to_owned(), vec![path.display().to_string()]);
+        }
+        WorkloadChoice::Scripts(scripts) => {
+            let files = scripts.iter();
+            let files = files.map(|(path, weight)| format!("{}@{weight}", path.display()));
+            given.insert("file".to_owned(), files.collect());
+        }
+    }
+    if !parameters.is_empty() {
+        let pairs = parameters.iter();
+        let pairs = pairs.map(|(name, value)| format!("{name}={value}"));
+        given.insert("set".to_owned(), pairs.collect());
+    }
+    given
+}

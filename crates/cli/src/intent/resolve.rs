@@ -1,0 +1,464 @@
+//! From layers of texts to the intent of a run: every rule that concerns more than one setting.
+//! Must not read files or connect to targets.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use highwater_driver::TargetUrl;
+use highwater_model::plan::{AuditPlan, Objective, RetryPlan, Share, StopRule};
+use highwater_model::quantity::{
+    parse_duration, parse_duration_range, parse_percent, parse_rate, print_instant,
+};
+use highwater_model::units::Nanos;
+use highwater_runner::planner::{PlanInput, StreamInput};
+use highwater_runner::request::TableRequest;
+
+use super::repeated_flags::repeated_flags;
+use super::streams::streams;
+use super::telemetry::telemetry;
+use super::{CommandSource, EventSink, RunIntent, RunOutput, StartAt, WorkloadChoice, parsers};
+use crate::failure::Failure;
+use crate::layers::{Layers, Origin, SettingValue, Strength, TargetSchemes, has_scheme};
+use crate::tuned::SIM_PARAMETERS;
+
+/// The workload when none is named.
+const DEFAULT_WORKLOAD: &str = "cpu";
+/// Most labels of a run, and most parameters of a workload.
+const MOST_PAIRS: usize = 256;
+/// Most SQL files of a mix.
+const MOST_SCRIPTS: usize = 100;
+/// Most URLs of one target.
+const MOST_TARGETS: usize = 1_000;
+/// Wait before a failed op is retried; doubled each time.
+const BACKOFF: Nanos = Nanos::from_millis(10);
+/// How long a session tries to reconnect.
+const RECONNECT_LIMIT: Nanos = Nanos::from_secs(30);
+
+impl RunIntent {
+    /// The intent of `highwater run`.
+    pub fn resolve(layers: &Layers) -> Result<Self, Failure> {
+        let streams = streams(layers)?;
+        let share = share(layers)?;
+        let (duration, stop) = length(layers, &share)?;
+        let step = step(layers, &streams)?.unwrap_or(duration);
+        Self::of(layers, streams, step, stop)
+    }
+
+    /// The intent of any command that runs a workload, with these streams, so long a measured step,
+    /// and this end.
+    pub(crate) fn of(
+        layers: &Layers,
+        streams: Vec<StreamInput>,
+        step: Nanos,
+        stop: StopRule,
+    ) -> Result<Self, Failure> {
+        let (workload, parameters) = (workload(layers)?, parameters(layers)?);
+        Ok(Self {
+            repeated_flags: repeated_flags(layers, &workload, &parameters, &streams),
+            workload,
+            parameters,
+            targets: with_parameters(layers, targets(layers, layers.list("target"))?)?,
+            insert: layers.parse("insert", parsers::word)?,
+            tables: TableRequest {
+                shard_flags: shard_flags(layers),
+                settings: pairs(layers, "with")?.into_iter().collect(),
+            },
+            drop: layers.switch("drop")?,
+            drop_foreign: drop_foreign(layers)?,
+            guard_disk: !layers.switch("no-disk-guard")?,
+            telemetry: telemetry(layers)?,
+            seed: layers.require("seed", parsers::seed)?,
+            plan: plan(layers, streams, step, stop)?,
+            round: 0,
+            start_at: layers.parse("start-at", parsers::start_at)?,
+            out: layers.require("out", parsers::word)?.into(),
+            labels: pairs(layers, "label")?,
+            control: control(layers)?,
+            output: output(layers)?,
+        })
+    }
+}
+
+fn plan(
+    layers: &Layers,
+    streams: Vec<StreamInput>,
+    step: Nanos,
+    stop: StopRule,
+) -> Result<PlanInput, Failure> {
+    Ok(PlanInput {
+        streams,
+        literals: layers.switch("literals")?,
+        sessions: layers.parse("sessions", parsers::positive)?,
+        arrivals: layers.parse("arrivals", parsers::arrivals)?,
+        spawn_rate: layers.parse("spawn-rate", parse_rate)?,
+        warm_up: layers
+            .parse("warm-up", parse_duration)?
+            .unwrap_or(Nanos::ZERO),
+        step,
+        stop,
+        objectives: objectives(layers)?,
+        retry: RetryPlan {
+            attempts: layers.require("retries", parsers::retries)?,
+            backoff: BACKOFF,
+            reconnect_limit: RECONNECT_LIMIT,
+        },
+        timeout: duration_above_zero(layers, "timeout")?.unwrap_or(Nanos::MAX),
+        audit: AuditPlan {
+            level: layers.require("audit", parsers::audit)?,
+            limit: duration_above_zero(layers, "audit-timeout")?.unwrap_or(Nanos::MAX),
+        },
+        share: share(layers)?,
+    })
+}
+
+/// The part of the plan that this process runs.
+fn share(layers: &Layers) -> Result<Share, Failure> {
+    let start_at = match layers.parse("start-at", parsers::start_at)? {
+        Some(StartAt::Instant(instant)) => Some(print_instant(instant)),
+        Some(StartAt::Delay(_)) | None => None,
+    };
+    let share = layers.parse("share", parsers::share)?;
+    Ok(Share {
+        start_at,
+        ..share.unwrap_or(Share::WHOLE)
+    })
+}
+
+/// What is shown of a run.
+pub(crate) fn output(layers: &Layers) -> Result<RunOutput, Failure> {
+    Ok(RunOutput {
+        quiet: layers.switch("quiet")?,
+        json: layers.switch("json")?,
+        events: events(layers)?,
+        plan_only: layers.switch("plan")?,
+    })
+}
+
+/// The targets, with the URL parameters that a tuning set.
+fn with_parameters(layers: &Layers, mut urls: Vec<TargetUrl>) -> Result<Vec<TargetUrl>, Failure> {
+    let parameters = pairs(layers, SIM_PARAMETERS)?;
+    for url in &mut urls {
+        url.parameters.extend(parameters.clone());
+    }
+    Ok(urls)
+}
+
+/// Where events go: not where the record goes.
+pub(crate) fn events(layers: &Layers) -> Result<Option<EventSink>, Failure> {
+    let Some(given) = layers.value("events") else {
+        return Ok(None);
+    };
+    match given.text.as_str() {
+        "-" if layers.switch("json")? => Err(given
+            .failure("standard output has the record already".to_owned())
+            .with_hint("write events to a file, or leave --json out")),
+        "-" => Ok(Some(EventSink::Stdout)),
+        "" => Err(given.failure("no file is named".to_owned())),
+        file => Ok(Some(EventSink::File(file.into()))),
+    }
+}
+
+/// Where commands to a run come from.
+fn control(layers: &Layers) -> Result<Option<CommandSource>, Failure> {
+    let Some(given) = layers.value("control") else {
+        return Ok(None);
+    };
+    match given.text.as_str() {
+        "-" => Ok(Some(CommandSource::Stdin)),
+        "" => Err(given.failure("no file is named".to_owned())),
+        file => Ok(Some(CommandSource::File(file.into()))),
+    }
+}
+
+/// Tables to drop, from the command line only: one named in a file would be dropped by every run.
+pub(crate) fn drop_foreign(layers: &Layers) -> Result<Vec<String>, Failure> {
+    let named = layers.every_layer("drop-foreign");
+    named
+        .map(|(strength, given)| match strength {
+            Strength::CommandLine => given.parse(parsers::word),
+            _ => Err(given
+                .failure("can be given on the command line only")
+                .with_hint("add the flag --drop-foreign TABLE")),
+        })
+        .collect()
+}
+
+/// Words of the command line that are URLs of a target.
+pub(crate) fn as_targets(words: &[&str]) -> Vec<SettingValue> {
+    as_values("target", words)
+}
+
+/// Words as values of a setting on the command line.
+pub(crate) fn as_values(name: &'static str, words: &[&str]) -> Vec<SettingValue> {
+    let given = words.iter().map(|text| SettingValue {
+        name,
+        text: (*text).to_owned(),
+        origin: Origin::CommandLine,
+    });
+    given.collect()
+}
+
+pub(crate) fn workload(layers: &Layers) -> Result<WorkloadChoice, Failure> {
+    let file = layers.value("file");
+    let named = layers.value("workload");
+    match (named, file) {
+        (None, None) => Ok(WorkloadChoice::Named(DEFAULT_WORKLOAD.to_owned())),
+        (Some(_), Some(_)) if layers.second_wins("workload", "file")? => files(layers.list("file")),
+        (None, Some(_)) => files(layers.list("file")),
+        (Some(named), _) => {
+            let name = named.parse(parsers::word)?;
+            if Path::new(&name).extension().is_some() || name.contains('/') {
+                return Err(named
+                    .failure(format!("`{name}` is a file, not a workload's name"))
+                    .with_hint(format!("give it as `--file {name}`")));
+            }
+            Ok(WorkloadChoice::Named(name))
+        }
+    }
+}
+
+/// One workload file, or SQL files with their weights.
+pub(crate) fn files(given: &[SettingValue]) -> Result<WorkloadChoice, Failure> {
+    let mut scripts = Vec::new();
+    for one in given {
+        let (path, weight) = one.parse(parsers::weighted_file)?;
+        let sql = path.extension().is_some_and(|ending| ending == "sql");
+        match (sql, weight) {
+            (true, weight) => scripts.push((path, weight.unwrap_or(1))),
+            (false, None) if given.len() == 1 => return Ok(WorkloadChoice::File(path)),
+            (false, _) => {
+                return Err(one
+                    .failure("only SQL files can be combined or have a weight")
+                    .with_hint("give one workload file alone; its streams have weights"));
+            }
+        }
+    }
+    if scripts.len() > MOST_SCRIPTS {
+        return Err(Failure::usage(format!(
+            "--file: more than {MOST_SCRIPTS} files"
+        )));
+    }
+    Ok(WorkloadChoice::Scripts(scripts))
+}
+
+pub(crate) fn parameters(layers: &Layers) -> Result<BTreeMap<String, String>, Failure> {
+    let mut parameters = pairs(layers, "set")?;
+    for name in ["batch", "shards", "replicas"] {
+        let Some(given) = layers.value(name) else {
+            continue;
+        };
+        let value = match name {
+            // A range such as 0-1 is the target's to judge.
+            "replicas" => given.parse(parsers::word)?,
+            _ => given.parse(parsers::positive_long)?.to_string(),
+        };
+        let set_strength = layers
+            .every_layer("set")
+            .filter(|(_, set)| set.text.split('=').next() == Some(name))
+            .map(|(strength, _)| strength)
+            .last();
+        let strength = layers.strength(name);
+        if set_strength.is_some() && set_strength == strength {
+            let cause = format!("cannot be given together with --set {name}=…");
+            return Err(given.failure(cause));
+        }
+        if set_strength < strength {
+            parameters.insert(name.to_owned(), value);
+        }
+    }
+    Ok(parameters)
+}
+
+/// The given flags that need a target with shards.
+pub(crate) fn shard_flags(layers: &Layers) -> Vec<&'static str> {
+    let flags = [("shards", "--shards"), ("replicas", "--replicas")];
+    let given = flags
+        .into_iter()
+        .filter(|(name, _)| layers.value(name).is_some());
+    given.map(|(_, flag)| flag).collect()
+}
+
+pub(crate) fn pairs(layers: &Layers, name: &str) -> Result<BTreeMap<String, String>, Failure> {
+    let mut pairs = BTreeMap::new();
+    for (_, given) in layers.every_layer(name) {
+        let (key, value) = given.parse(parsers::pair)?;
+        pairs.insert(key, value);
+        if pairs.len() > MOST_PAIRS {
+            return Err(given.failure(format!("more than {MOST_PAIRS} of them")));
+        }
+    }
+    Ok(pairs)
+}
+
+/// The targets of these values, or the default one.
+pub(crate) fn targets(layers: &Layers, given: &[SettingValue]) -> Result<Vec<TargetUrl>, Failure> {
+    let supported = &layers.supported;
+    let fallback: Vec<SettingValue> = supported
+        .default_url
+        .filter(|_| given.is_empty())
+        .map(|url| SettingValue {
+            name: "target",
+            text: url.to_owned(),
+            origin: Origin::Default,
+        })
+        .into_iter()
+        .collect();
+    let mut urls = Vec::new();
+    for given in given.iter().chain(&fallback) {
+        let texts = match given.origin {
+            Origin::CommandLine | Origin::Default => vec![given.text.as_str()],
+            Origin::Environment(_) | Origin::File(_) => split_targets(&given.text, supported),
+        };
+        for text in texts {
+            urls.push(target(given, text, supported)?);
+        }
+    }
+    match urls.len() {
+        0 => Err(Failure::usage("no target given").with_hint(schemes_hint(supported))),
+        1..=MOST_TARGETS => Ok(urls),
+        _ => Err(Failure::usage(format!("more than {MOST_TARGETS} targets"))),
+    }
+}
+
+fn target(
+    given: &SettingValue,
+    text: &str,
+    supported: &TargetSchemes,
+) -> Result<TargetUrl, Failure> {
+    if !has_scheme(text) {
+        return Err(given
+            .failure(format!("`{text}` is not a URL"))
+            .with_hint(schemes_hint(supported)));
+    }
+    let url = TargetUrl::parse(text).map_err(|error| {
+        let failure = given.failure(&error.message);
+        match error.hint {
+            Some(hint) => failure.with_hint(hint),
+            None => failure,
+        }
+    })?;
+    if supported.schemes.contains(&url.scheme.as_str()) {
+        Ok(url)
+    } else {
+        Err(given
+            .failure(format!("unknown scheme `{}:`", url.scheme))
+            .with_hint(schemes_hint(supported)))
+    }
+}
+
+fn schemes_hint(supported: &TargetSchemes) -> String {
+    let schemes: Vec<String> = supported
+        .schemes
+        .iter()
+        .map(|s| format!("`{s}:`"))
+        .collect();
+    format!("a target's URL begins with one of {}", schemes.join(", "))
+}
+
+/// Splits at spaces, and at those commas that a known scheme or `name://` follows: the hosts of
+/// one URL are separated by commas, too.
+fn split_targets<'a>(text: &'a str, supported: &TargetSchemes) -> Vec<&'a str> {
+    let begins_url = |rest: &str| {
+        let scheme = rest.split(':').next().unwrap_or_default();
+        has_scheme(rest)
+            && (supported.schemes.contains(&scheme) || rest[scheme.len()..].starts_with("://"))
+    };
+    let mut urls = Vec::new();
+    for word in text.split_whitespace() {
+        let mut start = 0;
+        for (comma, _) in word.match_indices(',') {
+            if begins_url(&word[comma + 1..]) {
+                urls.push(&word[start..comma]);
+                start = comma + 1;
+            }
+        }
+        urls.push(word[start..].trim_end_matches(','));
+    }
+    urls.retain(|url| !url.is_empty());
+    urls
+}
+
+/// The duration, and what ends the run before.
+fn length(layers: &Layers, share: &Share) -> Result<(Nanos, StopRule), Failure> {
+    let (minimum, duration) = layers.require("duration", parse_duration_range)?;
+    let until = layers.parse("until", parsers::predicate)?;
+    if let Some(given) = layers.value("until").filter(|_| share.of > 1) {
+        return Err(given
+            .failure("cannot be combined with --share: each share sees only its own results")
+            .with_hint("remove --until, or use one load generator"));
+    }
+    if let Some(given) = layers.value("duration") {
+        if duration == Nanos::ZERO {
+            return Err(given.failure("must be above zero"));
+        }
+        if minimum > Nanos::ZERO && until.is_none() {
+            return Err(given
+                .failure(format!("`{}` needs a rule for when to stop", given.text))
+                .with_hint("add --until, such as --until 'ci95<1%'"));
+        }
+    }
+    let stop = StopRule {
+        rows: layers.parse("rows", parsers::positive_long)?,
+        fills: false,
+        minimum,
+        until,
+    };
+    Ok((duration, stop))
+}
+
+/// The length of each step, if there are steps and it is given apart from the duration.
+fn step(layers: &Layers, streams: &[StreamInput]) -> Result<Option<Nanos>, Failure> {
+    let Some(step) = duration_above_zero(layers, "step")? else {
+        return Ok(None);
+    };
+    if streams.iter().any(|stream| stream.paces.len() > 1) {
+        layers
+            .second_wins("duration", "step")
+            .map(|counts| counts.then_some(step))
+    } else if layers.strength("step") == Some(Strength::CommandLine) {
+        Err(Failure::usage("--step: no stream has steps")
+            .with_hint("give a stream several paces, such as --stream NAME@50,100,150"))
+    } else {
+        Ok(None)
+    }
+}
+
+pub(crate) fn duration_above_zero(layers: &Layers, name: &str) -> Result<Option<Nanos>, Failure> {
+    match (layers.parse(name, parse_duration)?, layers.value(name)) {
+        (Some(Nanos::ZERO), Some(given)) => Err(given.failure("must be above zero")),
+        (duration, _) => Ok(duration),
+    }
+}
+
+fn objectives(layers: &Layers) -> Result<Vec<Objective>, Failure> {
+    const P99: u32 = 990_000;
+    const QUANTILES: [(&str, u32); 5] = [
+        ("p50", 500_000),
+        ("p90", 900_000),
+        ("p95", 950_000),
+        ("p99", P99),
+        ("p999", 999_000),
+    ];
+    let mut all = Vec::new();
+    for (name, quantile_ppm) in QUANTILES {
+        let max = duration_above_zero(layers, name)?;
+        all.extend(max.map(|max| Objective::Latency { quantile_ppm, max }));
+    }
+    let row_p99 = duration_above_zero(layers, "row-p99")?.map(|max| Objective::RowLatency {
+        quantile_ppm: P99,
+        max,
+    });
+    let errors = layers.parse("errors", parse_percent)?;
+    let rejected = layers.parse("rejected", parsers::percent_or_zero)?;
+    let min_rate = layers.parse("min-rate", parse_rate)?;
+    let max_cpu = layers.parse("max-cpu", parse_percent)?;
+    let others = [
+        row_p99,
+        errors.map(|ppm| Objective::Errors { max_ppm: ppm.0 }),
+        rejected.map(|ppm| Objective::Rejected { max_ppm: ppm.0 }),
+        min_rate.map(|min| Objective::Throughput { min }),
+        max_cpu.map(|ppm| Objective::Cpu { max_ppm: ppm.0 }),
+    ];
+    all.extend(others.into_iter().flatten());
+    Ok(all)
+}

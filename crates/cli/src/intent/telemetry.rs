@@ -1,0 +1,38 @@
+//! The telemetry that is polled during the load. Must not poll.
+
+use highwater_driver::metrics::{Endpoint, Mapping};
+use highwater_runner::request::TelemetryRequest;
+
+use crate::failure::Failure;
+use crate::layers::Layers;
+
+/// Most endpoints, and most mappings.
+const MOST_ENDPOINTS: usize = 8;
+const MOST_MAPPINGS: usize = 64;
+
+pub(super) fn telemetry(layers: &Layers) -> Result<TelemetryRequest, Failure> {
+    let mut mappings = Vec::new();
+    for given in layers.list("metric") {
+        mappings.push(given.parse(Mapping::parse)?);
+        if mappings.len() > MOST_MAPPINGS {
+            return Err(given.failure(format!("more than {MOST_MAPPINGS} of them")));
+        }
+    }
+    let urls = layers.list("metrics");
+    if urls.len() > MOST_ENDPOINTS {
+        let cause = format!("--metrics: more than {MOST_ENDPOINTS} of them");
+        return Err(Failure::usage(cause));
+    }
+    if urls.is_empty() && !mappings.is_empty() {
+        return Err(Failure::usage("--metric: no endpoint is given")
+            .with_hint("add --metrics URL, such as --metrics http://host:9100/metrics"));
+    }
+    let off = layers.switch("no-telemetry")?;
+    // Without mappings those of well-known exporters are used.
+    let endpoints = urls.iter();
+    let endpoints = endpoints.map(|given| Ok(Endpoint::new(&given.text, &mappings)?));
+    Ok(TelemetryRequest {
+        off,
+        endpoints: endpoints.collect::<Result<_, Failure>>()?,
+    })
+}

@@ -1,0 +1,100 @@
+//! The grammar of every command as a specification: words in, settings or an error out.
+
+mod find;
+mod layers;
+mod old_names;
+mod others;
+mod run;
+mod tune;
+
+use std::path::Path;
+
+use insta::assert_snapshot;
+
+use highwater_model::plan::{Arrivals, AuditLevel, Objective, Predicate, Share};
+use highwater_model::quantity::Ppm;
+use highwater_model::search::SearchAxis;
+use highwater_model::units::Rate;
+use highwater_runner::planner::{PaceInput, StreamInput};
+
+use super::*;
+use crate::commands;
+use crate::failure::Failure;
+use crate::grammar::{self, CommandSpec, Request};
+use crate::layers::{Layers, TargetSchemes};
+use crate::sources::file::ConfigFile;
+use crate::sources::gather;
+
+/// Where a test's settings come from.
+#[derive(Default)]
+struct Sources<'a> {
+    words: &'a str,
+    environment: &'a [(&'a str, &'a str)],
+    file: &'a str,
+}
+
+fn layers(sources: &Sources<'_>) -> Result<(&'static CommandSpec, Layers), Failure> {
+    let mut words = vec!["highwater".to_owned()];
+    words.extend(sources.words.split('|').map(|word| word.trim().to_owned()));
+    let environment: Vec<(String, String)> = sources
+        .environment
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    let file = ConfigFile {
+        name: "highwater.toml".to_owned(),
+        text: sources.file.to_owned(),
+    };
+    match grammar::parse(&commands::ALL, &words)? {
+        Request::Command(command, words) => {
+            let mut layers = gather(command, &commands::ALL, words, &environment, Some(&file))?;
+            layers.supported = supported();
+            Ok((command, layers))
+        }
+        other => panic!("not a command: {other:?}"),
+    }
+}
+
+fn supported() -> TargetSchemes {
+    TargetSchemes {
+        schemes: vec!["db", "file"],
+        default_url: Some("file:"),
+    }
+}
+
+fn resolve(sources: &Sources<'_>) -> Result<RunIntent, Failure> {
+    let (command, layers) = layers(sources)?;
+    assert_eq!(command.name, "run");
+    RunIntent::resolve(&layers)
+}
+
+/// Settings of `run` with these words, separated by `|`.
+fn run(words: &str) -> RunIntent {
+    try_run(words).unwrap_or_else(|failure| panic!("{words}: {}", failure.render()))
+}
+
+fn try_run(words: &str) -> Result<RunIntent, Failure> {
+    let separator = if words.is_empty() { "" } else { "|" };
+    resolve(&Sources {
+        words: &format!("run{separator}{words}"),
+        ..Sources::default()
+    })
+}
+
+/// The error texts for these lines of words, one after the other.
+fn errors(lines: &[&str]) -> String {
+    lines
+        .iter()
+        .map(|line| match try_run(line) {
+            Ok(settings) => panic!("{line} is accepted: {settings:?}"),
+            Err(failure) => {
+                assert_eq!(failure.exit, crate::exit::USAGE);
+                failure.render().replace("\n\n", "\n")
+            }
+        })
+        .collect()
+}
+
+fn urls(settings: &RunIntent) -> Vec<String> {
+    settings.targets.iter().map(ToString::to_string).collect()
+}

@@ -1,0 +1,164 @@
+//! From what the user wants to a run that can start: opens targets and makes plans, once for all
+//! commands. Must not run anything.
+
+pub mod target;
+pub mod trials;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use highwater_driver::TargetUrl;
+use highwater_model::plan::Plan;
+use highwater_model::quantity::print_instant;
+use highwater_model::units::Nanos;
+use highwater_runner::clock::wall_clock;
+use highwater_runner::control::Controls;
+use highwater_runner::interrupts::{self, Interrupter, Interrupts};
+use highwater_runner::planner::{self, PlanError, PlanInput};
+use highwater_runner::request::RunRequest;
+use highwater_runner::store::RunDirectory;
+use highwater_workload::Workload;
+
+use self::target::open;
+use crate::ceiling;
+use crate::failure::Failure;
+use crate::intent::{RunIntent, StartAt};
+use crate::workload_file;
+
+/// Characters of the plan's hash in a run's id.
+const HASH_IN_ID: usize = 6;
+
+/// The workload of a run; a start that follows the clock is fixed here. Otherwise each share would
+/// read its own clock, and generate other rows.
+pub fn workload(settings: &RunIntent) -> Result<Arc<Workload>, Failure> {
+    let spec = workload_file::choose(&settings.workload, &settings.parameters)?;
+    let now = i64::try_from(wall_clock().0 / 1_000_000).unwrap_or(i64::MAX);
+    let settled = spec.settled(&settings.parameters, now)?;
+    if settings.plan.share.of > 1 && settled != settings.parameters {
+        let mut added = settled.keys();
+        let added = added.find(|name| !settings.parameters.contains_key(*name));
+        let name = added.map_or("start", |name| name.as_str());
+        let message =
+            "--share: each load generator would use its own clock for the time of the data";
+        return Err(Failure::usage(message)
+            .with_hint(format!("give all of them the same `--set {name}=…`")));
+    }
+    Ok(Arc::new(spec.instantiate(&settled, settings.seed)?))
+}
+
+/// The plan of a run.
+pub fn plan(
+    settings: &RunIntent,
+    workload: &Workload,
+    urls: &[TargetUrl],
+) -> Result<Plan, Failure> {
+    let target = open(settings, urls, &settings.out)?;
+    let mut input = settings.plan.clone();
+    let fills = input.stop.fills;
+    if fills {
+        fill_input(&mut input, workload)?;
+    }
+    let mut plan = planner::plan(workload, &input, target.capabilities().default_sessions)
+        .map_err(|PlanError { message, hint }| Failure::usage(message).with_hint(hint))?;
+    if fills {
+        // Loading the rows is the measurement itself.
+        plan.workload.rows_to_load = 0;
+        plan.phases
+            .iter_mut()
+            .for_each(|phase| "fill".clone_into(&mut phase.name));
+    }
+    Ok(plan)
+}
+
+/// The stream that writes the rows to load, up to their number.
+fn fill_input(input: &mut PlanInput, workload: &Workload) -> Result<(), Failure> {
+    let Some(op) = workload.load_op() else {
+        let message = format!("workload `{}` has nothing to load", workload.name());
+        return Err(
+            Failure::usage(message).with_hint("choose a workload whose file has a [load] section")
+        );
+    };
+    let rows = input.stop.rows.or(Some(workload.rows_to_load()));
+    input.stop.rows = rows.filter(|rows| *rows > 0);
+    if input.stop.rows.is_none() {
+        let message = "the number of rows is not set";
+        return Err(Failure::usage(message).with_hint("add --rows, such as --rows 10M"));
+    }
+    for stream in &mut input.streams {
+        stream.name = Some(workload.op_name(op).to_owned());
+    }
+    Ok(())
+}
+
+/// A plan, and the directory of its run.
+pub struct StoredPlan {
+    /// The plan.
+    pub plan: Plan,
+    /// Where its run is stored.
+    pub directory: RunDirectory,
+    /// Directory for the files of an embedded target.
+    pub data: PathBuf,
+}
+
+/// The ID of a run, or of a search, that begins now.
+pub fn id(kind: &str, workload: &str, hash: &str) -> String {
+    let second = now(Nanos::SECOND);
+    let time = second.trim_end_matches('Z').replace(':', "-");
+    let hash: String = hash.chars().take(HASH_IN_ID).collect();
+    let parts = [time.as_str(), kind, workload, hash.as_str()];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("-")
+}
+
+/// This moment, to the last whole `unit` (RFC 3339).
+pub fn now(unit: Nanos) -> String {
+    let now = wall_clock();
+    print_instant(Nanos(now.0 - now.0 % unit.0))
+}
+
+/// The request of a run that is stored in a directory.
+pub fn request(
+    settings: &RunIntent,
+    workload: Arc<Workload>,
+    stored: StoredPlan,
+    urls: &[TargetUrl],
+) -> Result<RunRequest, Failure> {
+    let driver = highwater_drivers::driver_of(urls)?;
+    Ok(RunRequest {
+        target: open(settings, urls, &stored.data)?,
+        plan: stored.plan,
+        workload,
+        driver: driver.name().to_owned(),
+        directory: stored.directory,
+        started_at: now(Nanos::from_millis(1)),
+        tables: settings.tables.clone(),
+        drop_tables: settings.drop,
+        drop_foreign: settings.drop_foreign.clone(),
+        guard_disk: settings.guard_disk,
+        telemetry: settings.telemetry.clone(),
+        ceilings: ceiling::directory().zip(driver.sink().map(str::to_owned)),
+        controls: Controls::default(),
+        start_in: match settings.start_at {
+            None => Nanos::ZERO,
+            Some(StartAt::Delay(delay)) => delay,
+            Some(StartAt::Instant(instant)) => instant.saturating_sub(wall_clock()),
+        },
+        labels: settings.labels.clone(),
+        given: settings.repeated_flags.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    })
+}
+
+/// Interrupts (Ctrl-C) and requests to end (SIGTERM) as stop requests of the run.
+pub fn signals() -> Result<Interrupts, Failure> {
+    Ok(stops()?.1)
+}
+
+/// The same, with the end by which others can send them, too.
+pub fn stops() -> Result<(Interrupter, Interrupts), Failure> {
+    let (interrupter, interrupts) = interrupts::channel();
+    let of_signals = interrupter.clone();
+    ctrlc::set_handler(move || of_signals.interrupt())
+        .map_err(|error| Failure::usage(format!("cannot listen for interrupts: {error}")))?;
+    Ok((interrupter, interrupts))
+}

@@ -1,0 +1,144 @@
+//! Opens targets, asks for a password that is missing, and inspects what a target is. Must not load
+//! one.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_driver::{
+    Connect, DiskSpace, Right, Target, TargetError, TargetFacts, TargetOptions, TargetUrl, Timeline,
+};
+use highwater_model::op::BoundWorkload;
+use highwater_model::units::{Nanos, Seed};
+use highwater_runner::clock::{RealClock, RealTimeline, SimulatedTimeline};
+
+use crate::failure::Failure;
+use crate::intent::RunIntent;
+use crate::prompt;
+
+/// Time limit of a connection.
+const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(10);
+
+/// Options of a target without an insert mode of its own; an embedded one would put its files in
+/// `directory`.
+pub fn options(name: &str, directory: Option<&Path>, seed: Seed) -> TargetOptions {
+    TargetOptions {
+        insert: None,
+        data_directory: directory.map(Path::to_owned),
+        application_name: name.to_owned(),
+        seed,
+        connect_timeout: CONNECT_TIMEOUT,
+    }
+}
+
+/// Opens the target of a run, which connects nothing.
+pub fn open(
+    settings: &RunIntent,
+    urls: &[TargetUrl],
+    directory: &Path,
+) -> Result<Arc<dyn Target>, Failure> {
+    // A simulated target gets another seed in each of several runs.
+    let seed = Seed(settings.seed.0.wrapping_add(settings.round.into()));
+    let options = TargetOptions {
+        insert: settings.insert.clone(),
+        ..options("highwater", Some(directory), seed)
+    };
+    Ok(highwater_drivers::open_urls(urls, &options)?)
+}
+
+/// The URLs of the target, with a password from a prompt if one is needed.
+pub fn with_password(settings: &RunIntent) -> Result<Vec<TargetUrl>, Failure> {
+    let mut urls = settings.targets.clone();
+    let target = open(settings, &urls, &settings.out)?;
+    let capabilities = target.capabilities();
+    if capabilities.embedded || capabilities.simulated || settings.output.plan_only {
+        return Ok(urls);
+    }
+    match inspect(&target, None) {
+        Ok(_) => Ok(urls),
+        Err(error) if prompt::for_password(&error, &mut urls) => Ok(urls),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Opens a target and does something with it; once more, with a password from a prompt, where the
+/// target refused to go on without one.
+pub fn opened<T>(
+    mut urls: Vec<TargetUrl>,
+    options: &TargetOptions,
+    action: impl Fn(&Arc<dyn Target>) -> Result<Result<T, TargetError>, Failure>,
+) -> Result<T, Failure> {
+    let mut result = action(&highwater_drivers::open_urls(&urls, options)?)?;
+    if let Err(error) = &result
+        && prompt::for_password(error, &mut urls)
+    {
+        result = action(&highwater_drivers::open_urls(&urls, options)?)?;
+    }
+    Ok(result?)
+}
+
+/// The facts of a target, and the privileges of this user.
+pub struct TargetInspection {
+    /// What the target says of itself.
+    pub facts: TargetFacts,
+    /// Absent if the target has no privileges, or they were not inspected.
+    pub rights: Option<Vec<Right>>,
+    /// Absent if the target does not say, or it was not inspected.
+    pub disk: Option<DiskSpace>,
+}
+
+/// Connects to every host, and queries the facts of the target; with the name of a table also the
+/// privileges of the user on a table of that name.
+pub fn inspect(
+    target: &Arc<dyn Target>,
+    table: Option<String>,
+) -> Result<TargetInspection, TargetError> {
+    let target = Arc::clone(target);
+    if target.capabilities().simulated_clock {
+        let timeline = SimulatedTimeline::new();
+        let inspection = timeline.block_on(inspect_on(target, Rc::new(timeline.clone()), table));
+        return inspection
+            .unwrap_or_else(|| Err(TargetError::unreachable("the target did not respond")));
+    }
+    let inspection = RealTimeline::block_on(RealClock::start(), |timeline| {
+        inspect_on(target, timeline, table)
+    });
+    inspection.unwrap_or_else(|error| {
+        let cause = format!("cannot wait for the target: {error}");
+        Err(TargetError::unreachable(cause))
+    })
+}
+
+async fn inspect_on(
+    target: Arc<dyn Target>,
+    timeline: Rc<dyn Timeline>,
+    table: Option<String>,
+) -> Result<TargetInspection, TargetError> {
+    let nothing = Arc::new(BoundWorkload {
+        tables: Vec::new(),
+        ops: Vec::new(),
+        rows: None,
+    });
+    // First, because it says what answers there if it is not such a target.
+    let mut admin = target.administer(Rc::clone(&timeline)).await?;
+    for number in (0..).take(target.urls().len()) {
+        let connect = Connect {
+            workload: Arc::clone(&nothing),
+            number,
+            attempt: 0,
+            timeline: Rc::clone(&timeline),
+        };
+        drop(target.connect(connect).await?);
+    }
+    let facts = admin.facts().await?;
+    let (mut rights, mut disk) = (None, None);
+    if let Some(table) = table {
+        disk = admin.disk().await?;
+        rights = admin.try_rights(&table).await?;
+    }
+    Ok(TargetInspection {
+        facts,
+        rights,
+        disk,
+    })
+}

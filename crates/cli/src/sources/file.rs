@@ -1,0 +1,208 @@
+//! `highwater.toml` in the working directory: defaults under the names of the long flags.
+//!
+//! Keys at the top apply to every command that has the flag. Keys in a table named after a command,
+//! such as `[run]`, apply to that command and override the top. An unknown key is an error with its
+//! place, so that a misspelled default is never ignored. Must not interpret a value.
+
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Read};
+use std::ops::Range;
+use std::path::Path;
+
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
+
+use super::names::{is_list, names};
+use crate::failure::{Failure, Place, did_you_mean};
+use crate::grammar::CommandSpec;
+use crate::layers::{Layers, Origin, Strength};
+
+/// The file's name in the working directory.
+pub const NAME: &str = "highwater.toml";
+/// A file beyond this many bytes is not one of ours.
+const LARGEST: u64 = 1 << 20;
+
+/// The file's name and text.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ConfigFile {
+    /// As errors show it.
+    pub name: String,
+    /// TOML. It may hold a password.
+    pub text: String,
+}
+
+/// A key of the file, as the setting that it names, and its value.
+#[derive(Clone, Copy)]
+struct Entry<'a> {
+    setting: &'static str,
+    value: &'a Spanned<DeValue<'a>>,
+}
+
+impl ConfigFile {
+    /// Reads the file of a directory, if there is one.
+    pub fn read(directory: &Path) -> Result<Option<Self>, Failure> {
+        let fail =
+            |cause: &dyn std::fmt::Display| Failure::usage(format!("cannot read {NAME}: {cause}"));
+        let file = match std::fs::File::open(directory.join(NAME)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(fail(&error)),
+        };
+        let mut text = String::new();
+        file.take(LARGEST + 1)
+            .read_to_string(&mut text)
+            .map_err(|error| fail(&error))?;
+        if text.len() as u64 > LARGEST {
+            return Err(fail(&"it is larger than 1 MiB"));
+        }
+        Ok(Some(Self {
+            name: NAME.to_owned(),
+            text,
+        }))
+    }
+
+    /// Adds the values for a command. The rest of the file is checked all the same.
+    pub(super) fn fill(
+        &self,
+        command: &CommandSpec,
+        commands: &[&CommandSpec],
+        layers: &mut Layers,
+    ) -> Result<(), Failure> {
+        let table = DeTable::parse(&self.text).map_err(|error| {
+            let cause = error.message().lines().next().unwrap_or_default();
+            let place = error.span().map(|span| self.place(&span));
+            Failure::usage(format!("{} is not TOML: {cause}", self.name)).at(place)
+        })?;
+        let mut top = BTreeMap::new();
+        for (key, value) in table.get_ref() {
+            let mut owners = commands.iter();
+            let owner = owners.find(|command| command.name == key.get_ref().as_ref());
+            if let (Some(owner), DeValue::Table(table)) = (owner, value.get_ref()) {
+                let mut written = BTreeMap::new();
+                for (key, value) in table {
+                    let entry = self.entry(key, value, &[owner], commands, &mut written)?;
+                    let texts = self.texts(entry, commands)?;
+                    if owner.name == command.name {
+                        self.add(layers, Strength::FileTable, entry, texts);
+                    }
+                }
+            } else {
+                let entry = self.entry(key, value, commands, commands, &mut top)?;
+                let texts = self.texts(entry, commands)?;
+                if command.settings().any(|name| name == entry.setting) {
+                    self.add(layers, Strength::File, entry, texts);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The setting that a key names; `written` holds the keys of the same table by setting.
+    fn entry<'a>(
+        &self,
+        key: &Spanned<DeString<'_>>,
+        value: &'a Spanned<DeValue<'a>>,
+        owners: &[&CommandSpec],
+        commands: &[&CommandSpec],
+        written: &mut BTreeMap<&'static str, String>,
+    ) -> Result<Entry<'a>, Failure> {
+        let word = key.get_ref().as_ref();
+        let mut of_owners = owners.iter().flat_map(|command| names(command));
+        let Some(name) = of_owners.find(|name| name.written == word) else {
+            return Err(self.unknown_key(key, owners, commands));
+        };
+        if let Some(other) = written.insert(name.setting, word.to_owned())
+            && other != word
+        {
+            return Err(Failure::usage(format!(
+                "`{other}` and `{word}` are two names of one setting"
+            ))
+            .at(Some(self.place(&key.span())))
+            .with_hint(format!("set only `{}`", name.setting)));
+        }
+        Ok(Entry {
+            setting: name.setting,
+            value,
+        })
+    }
+
+    fn unknown_key(
+        &self,
+        key: &Spanned<DeString<'_>>,
+        owners: &[&CommandSpec],
+        commands: &[&CommandSpec],
+    ) -> Failure {
+        let word = key.get_ref().as_ref();
+        let mut others = commands.iter();
+        let elsewhere = others.find(|command| names(command).any(|name| name.written == word));
+        let settings = owners.iter().flat_map(|command| command.settings());
+        let near = settings.chain(commands.iter().map(|command| command.name));
+        let hint = match (elsewhere, did_you_mean(&word.replace('_', "-"), near)) {
+            (Some(owner), _) => format!("it is a setting of `[{}]`", owner.name),
+            (None, Some(near)) => format!("did you mean `{near}`?"),
+            (None, None) => "settings have the names of the long flags".to_owned(),
+        };
+        Failure::usage(format!("unknown setting `{word}`"))
+            .at(Some(self.place(&key.span())))
+            .with_hint(hint)
+    }
+
+    /// The values of an entry as texts; fails if their type is wrong.
+    fn texts(&self, entry: Entry<'_>, commands: &[&CommandSpec]) -> Result<Vec<String>, Failure> {
+        let Entry { setting, value } = entry;
+        let wrong = |expected: &str| {
+            let found = value.get_ref().type_str();
+            Failure::usage(format!(
+                "{setting}: expected {expected}, found type {found}"
+            ))
+            .at(Some(self.place(&value.span())))
+        };
+        let is_list =
+            setting == "target" || commands.iter().any(|command| is_list(command, setting));
+        match value.get_ref() {
+            DeValue::Array(items) if is_list => items
+                .iter()
+                .map(|item| scalar(item.get_ref()).ok_or_else(|| wrong("a list of plain values")))
+                .collect(),
+            DeValue::Table(pairs) if matches!(setting, "set" | "label") => pairs
+                .iter()
+                .map(|(key, value)| {
+                    scalar(value.get_ref())
+                        .map(|value| format!("{}={value}", key.get_ref()))
+                        .ok_or_else(|| wrong("a table of plain values"))
+                })
+                .collect(),
+            plain => {
+                let expected = if is_list {
+                    "a value or a list"
+                } else {
+                    "one value"
+                };
+                Ok(vec![scalar(plain).ok_or_else(|| wrong(expected))?])
+            }
+        }
+    }
+
+    fn add(&self, layers: &mut Layers, strength: Strength, entry: Entry<'_>, texts: Vec<String>) {
+        let place = self.place(&entry.value.span());
+        for text in texts {
+            layers.add(strength, entry.setting, text, Origin::File(place.clone()));
+        }
+    }
+
+    fn place(&self, range: &Range<usize>) -> Place {
+        Place::new(&self.name, &self.text, range)
+    }
+}
+
+/// A plain value as it would be written on the command line.
+fn scalar(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.clone().into_owned()),
+        DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str().to_owned()),
+        DeValue::Float(number) => Some(number.as_str().to_owned()),
+        DeValue::Boolean(truth) => Some(truth.to_string()),
+        DeValue::Datetime(instant) => Some(instant.to_string()),
+        DeValue::Integer(_) | DeValue::Array(_) | DeValue::Table(_) => None,
+    }
+}

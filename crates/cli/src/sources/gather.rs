@@ -1,0 +1,122 @@
+//! Puts the layers of a command together: command line, environment, file and defaults.
+
+use crate::failure::{Failure, did_you_mean};
+use crate::grammar::{self, Arguments, CommandSpec, Request};
+use crate::invocation::{HANDOVER, PREFIX};
+use crate::layers::{Layers, Origin, Strength, has_scheme};
+
+use super::file::ConfigFile;
+use super::names::{Name, is_list, names, variable};
+
+/// Puts the layers of one of the `commands` together. `environment` may hold variables of other
+/// programs; they are ignored.
+pub fn gather(
+    command: &CommandSpec,
+    commands: &[&CommandSpec],
+    arguments: Arguments,
+    environment: &[(String, String)],
+    file: Option<&ConfigFile>,
+) -> Result<Layers, Failure> {
+    let mut layers = Layers::default();
+    for flag in command.all_flags() {
+        if let Some(default) = flag.default {
+            layers.add(Strength::Default, flag.name, default, Origin::Default);
+        }
+    }
+    if let Some(file) = file {
+        file.fill(command, commands, &mut layers)?;
+    }
+    add_environment(&mut layers, command, commands, environment)?;
+    for (name, texts) in arguments.flags {
+        for text in texts {
+            layers.add(Strength::CommandLine, name, text, Origin::CommandLine);
+        }
+    }
+    if command.takes_workload() {
+        add_workload_and_targets(&mut layers, arguments.positionals);
+    } else {
+        layers.positionals = arguments.positionals;
+    }
+    Ok(layers)
+}
+
+/// The layers of a command from its words alone, without environment and file.
+pub fn of_words(command: &'static CommandSpec, words: &[&str]) -> Result<Layers, Failure> {
+    let program = ["highwater"].iter().chain(words);
+    let arguments: Vec<String> = program.map(|word| (*word).to_owned()).collect();
+    match grammar::parse(&[command], &arguments)? {
+        Request::Command(command, words) => gather(command, &[command], words, &[], None),
+        _ => Err(Failure::usage("these words are no command")),
+    }
+}
+
+/// The first positional without a scheme is the workload; all others are targets.
+fn add_workload_and_targets(layers: &mut Layers, positionals: Vec<String>) {
+    let mut workload_named = false;
+    for text in positionals {
+        let name = if !workload_named && !has_scheme(&text) {
+            workload_named = true;
+            "workload"
+        } else {
+            "target"
+        };
+        layers.add(Strength::CommandLine, name, text, Origin::CommandLine);
+    }
+}
+
+/// Adds the variables that are settings of this command. A list's values are separated by spaces.
+fn add_environment(
+    layers: &mut Layers,
+    command: &CommandSpec,
+    commands: &[&CommandSpec],
+    environment: &[(String, String)],
+) -> Result<(), Failure> {
+    let all = commands.iter().flat_map(|command| names(command));
+    let variables: Vec<(Name, String)> = all.map(|name| (name, variable(name.written))).collect();
+    for (given, text) in environment {
+        if !given.starts_with(PREFIX) || given == HANDOVER || text.is_empty() {
+            continue;
+        }
+        let Some((name, _)) = variables.iter().find(|(_, variable)| variable == given) else {
+            layers.warnings.push(unknown_variable(given, &variables));
+            continue;
+        };
+        let setting = name.setting;
+        if !command.settings().any(|of_command| of_command == setting) {
+            continue;
+        }
+        let origin = Origin::Environment(given.clone());
+        check_one_name(layers, setting, &origin)?;
+        if is_list(command, setting) {
+            for word in text.split_whitespace() {
+                layers.add(Strength::Environment, setting, word, origin.clone());
+            }
+        } else {
+            layers.add(Strength::Environment, setting, text.trim(), origin);
+        }
+    }
+    Ok(())
+}
+
+/// Fails if another variable gave the same setting: its new or its retired name.
+fn check_one_name(layers: &Layers, setting: &'static str, origin: &Origin) -> Result<(), Failure> {
+    let mut earlier = layers.every_layer(setting);
+    let other = earlier.find_map(|(_, value)| match &value.origin {
+        Origin::Environment(variable) if value.origin != *origin => Some(variable),
+        _ => None,
+    });
+    match (other, origin) {
+        (Some(other), Origin::Environment(variable)) => Err(Failure::usage(format!(
+            "{other} and {variable} are two names of one setting"
+        ))
+        .with_hint(format!("set only {}", super::variable(setting)))),
+        _ => Ok(()),
+    }
+}
+
+fn unknown_variable(given: &str, variables: &[(Name, String)]) -> String {
+    let current = variables.iter().filter(|(name, _)| !name.is_retired());
+    let near = did_you_mean(given, current.map(|(_, variable)| variable.as_str()));
+    let near = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+    format!("the environment variable {given} is not a setting{near}")
+}
