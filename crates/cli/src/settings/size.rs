@@ -29,7 +29,8 @@ pub struct SizeSettings {
     pub from: Vec<String>,
     /// Names of the series to use, if there are several.
     pub series: Vec<String>,
-    /// Published series whose growth is assumed, at most one for rows and one for queries.
+    /// Published series to take throughputs from, at most one for rows and one for queries; growth is
+    /// then assumed.
     pub assume: Vec<String>,
     /// How points are read.
     pub reading: Reading,

@@ -54,7 +54,7 @@ pub(super) const MODEL: Flag = value(
     "model",
     "MODEL",
     "Predict with this scaling model alone, and warn if too few sizes were measured for it: \
-     linear, affine, amdahl, usl, or power [default: all five, averaged]",
+     linear, affine, amdahl, usl, or power [default: the last three, averaged]",
 )
 .old_name("law")
 .under(FIGURES);

@@ -24,8 +24,8 @@ pub const SIZE: &[Flag] = &[
     value(
         "assume",
         "NAME",
-        "Assume the growth of a published series, and also its throughputs if --from gives none. \
-         Give it once for rows and once for queries",
+        "Assume that throughput grows as published clusters did, and take the throughputs of this \
+         published series if --from gives none. Give it once for rows and once for queries",
     )
     .repeats()
     .under(FIGURES),
