@@ -205,7 +205,7 @@ fn choice(published: &[Point], rows: bool) -> String {
     let shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>();
     let more = names.len() - shown.len();
     let others = if more > 0 {
-        format!(" (or one of {more} others: docs/concepts/accuracy.md)")
+        format!(" (or one of {more} others: docs/guide/size.md)")
     } else {
         String::new()
     };

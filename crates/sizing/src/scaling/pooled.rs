@@ -21,6 +21,7 @@ const SPREAD: Sides = Sides {
 pub struct PooledGrowth {
     /// Logarithms of sizes and throughputs, ascending; at least one.
     points: Vec<(f64, f64)>,
+    largest: f64,
     error: f64,
 }
 
@@ -32,6 +33,7 @@ impl PooledGrowth {
             points: sizes
                 .map(|size| (size.size.ln(), size.per_s.ln()))
                 .collect(),
+            largest: sweep.largest(),
             error: sweep.error(),
         }
     }
@@ -43,7 +45,7 @@ impl PooledGrowth {
 
     /// The largest measured size.
     pub fn largest(&self) -> f64 {
-        self.points.last().map_or(1.0, |last| last.0.exp())
+        self.largest
     }
 
     /// What a new measurement at a size from 1 would show: between measured sizes what a line in
