@@ -95,16 +95,14 @@ fn basis(
     match assumed {
         Some(_) => Ok(own.assuming()),
         None if own.sweep.sizes().len() >= SIZES_THAT_SHOW_GROWTH => Ok(own),
-        None => {
-            Err(Failure::usage(format!(
-                "--from: one size does not show how {} grow with nodes",
-                unit(requested)
-            ))
-            .with_hint(format!(
-                "measure a second size, or assume that they grow as published clusters did: {}",
-                choice(published, requested.rows)
-            )))
-        }
+        None => Err(Failure::usage(format!(
+            "--from: one size does not show how {} grow with nodes",
+            unit(requested)
+        ))
+        .with_hint(format!(
+            "measure a second size, or assume that they grow as published clusters did: {}",
+            choice(published, requested.rows)
+        ))),
     }
 }
 
