@@ -12,6 +12,7 @@ use highwater_sizing::plausibility::Rule;
 use highwater_sizing::series;
 use highwater_workload::file_schema;
 
+use crate::accuracy;
 use crate::bench;
 use crate::blocks;
 use crate::process;
@@ -173,6 +174,18 @@ const PAGES: &[Page] = &[
         path: FIGURES_FILE,
         block: Some("rules"),
         source: Source::Files(rules),
+        measured: false,
+    },
+    Page {
+        path: "docs/concepts/accuracy.md",
+        block: Some("sizes"),
+        source: Source::Files(|_| accuracy::sizes()),
+        measured: false,
+    },
+    Page {
+        path: "docs/guide/size.md",
+        block: Some("clusters"),
+        source: Source::Files(|_| accuracy::clusters()),
         measured: false,
     },
     help(

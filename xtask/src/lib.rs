@@ -2,6 +2,7 @@
 //!
 //! Nothing here is part of the product, and no other crate may depend on this one.
 
+pub mod accuracy;
 pub mod bench;
 pub mod blocks;
 pub mod docs;

@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 
 use xtask::docs::Mode;
 use xtask::tidy::{self, Finding, Tree, licenses};
-use xtask::{bench, docs, long, process, test};
+use xtask::{accuracy, bench, docs, long, process, test};
 
 const HELP: &str = "\
 Repository tasks
@@ -22,6 +22,7 @@ Usage: cargo xtask TASK
   docs --check             fails where a generated part is out of date
   docs --measured          runs the README's first command and keeps its output
   bench [NAME] [--write]   runs the benchmarks; --write keeps the tables in docs/benchmarks.md
+  accuracy FILE            how well predictions of larger sizes hold on the series of a file
   long [FILTER]            runs the long tests
   ci                       runs the steps of CI in order
 ";
@@ -57,6 +58,7 @@ fn task(words: &[&str], out: &mut dyn Write) -> Result<String, String> {
         }
         ["bench", name] => bench::run(Some(name), false).map(lines),
         ["test", arguments @ ..] => test::run(arguments),
+        ["accuracy", file] => accuracy::of_file(file),
         ["long"] => long::run(None, out),
         ["long", filter] => long::run(Some(filter), out),
         ["ci"] => {

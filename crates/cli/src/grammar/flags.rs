@@ -43,7 +43,7 @@ pub(crate) const INSERT: Flag = flag(
 pub(crate) const MODEL: Flag = flag(
     "--model <MODEL>",
     "Predict with this scaling model alone, and warn if too few sizes were measured for it: \
-     linear, affine, amdahl, usl, or power [default: all five, averaged]",
+     linear, affine, amdahl, usl, or power [default: the last three, averaged]",
 )
 .old_name("law");
 /// Of `find` and `tune`.

@@ -90,7 +90,7 @@ pub(super) fn figures(plan: &SizePlan) -> Vec<String> {
             nodes.planned,
             nodes.expected,
             nodes.low,
-            nodes.high,
+            nodes.most(),
             percent_whole(nodes.probability)
         ),
     )];
@@ -212,7 +212,11 @@ pub(super) fn alternative_rows(plan: &SizePlan) -> Vec<Row> {
 
 fn growth(need: &NeedPlan) -> Vec<String> {
     let mut lines = vec![format!("how {} grow", need.unit)];
-    lines.extend(aligned(&models(need), 1));
+    if need.models.is_empty() {
+        lines.extend(wrapped(&assumed_growth(need), "", ""));
+    } else {
+        lines.extend(aligned(&models(need), 1));
+    }
     if let Some(identifiability) = &need.identifiability {
         for sentence in &identifiability.sentences {
             lines.extend(wrapped(sentence, "", ""));
@@ -221,6 +225,12 @@ fn growth(need: &NeedPlan) -> Vec<String> {
     lines.push(String::new());
     lines.extend(plot::plot(need));
     lines
+}
+
+/// That no growth was measured, and which one is taken.
+pub(super) fn assumed_growth(need: &NeedPlan) -> String {
+    let growth = need.growth.detail();
+    format!("Growth is assumed: {growth}. No model is fitted.")
 }
 
 /// The head and a row for each model; the first column holds words.
@@ -242,7 +252,7 @@ fn model(model: &ModelPlan) -> Row {
     let absent = || display::ABSENT.to_owned();
     let cells = [
         model.model.name().to_owned(),
-        percent_whole(model.weight),
+        weight(model.weight),
         model.left_out_error.map_or_else(absent, display::percent),
         model
             .prediction
@@ -254,6 +264,15 @@ fn model(model: &ModelPlan) -> Row {
         .as_ref()
         .map_or(String::new(), |fit| curve(&fit.curve));
     Row::new(cells).remark(remark)
+}
+
+/// Nothing for a model that is only shown.
+fn weight(weight: f64) -> String {
+    if weight > 0.0 {
+        percent_whole(weight)
+    } else {
+        display::ABSENT.to_owned()
+    }
 }
 
 /// The formula with its figures.

@@ -1,15 +1,16 @@
 //! What a plan rests on: measured points of one series, brought into shape, and how they grow.
 //!
 //! The points come from a reader of files and records; here they are filtered (nodes, copies,
-//! latency), weighed and, where they are too few, given the growth of a published series. Nothing
-//! is planned here.
+//! latency), weighed and, where they are too few, given the growth of published clusters. Nothing is
+//! planned here.
 
 use std::fmt;
 
 use super::traced::{Origin, Traced};
 use crate::plausibility::{self, ModelRequest};
 use crate::scaling::{
-    Average, Copies, Forecast, Point as Size, ReplicaCost, ScalingModel, Sweep, SweepError,
+    Average, Copies, Forecast, Growth, POOLED_EXPONENT, Point as Size, PooledGrowth, ReplicaCost,
+    ScalingModel, Sweep, SweepError,
 };
 use crate::series::{Point, SeriesSet, names};
 use highwater_model::display;
@@ -22,13 +23,13 @@ pub struct Basis {
     /// The measured sizes.
     pub sweep: Sweep,
     /// How throughput grows.
-    pub average: Average,
+    pub growth: Growth,
     /// The one model that it is taken to follow; absent where all are averaged.
     pub model: Option<ScalingModel>,
     /// Where the points come from.
     pub origin: Origin,
     /// Where the growth comes from.
-    pub growth: Origin,
+    pub growth_origin: Origin,
     /// Further copies while measuring.
     pub replicas: Traced<f64>,
     /// What a further copy costs.
@@ -116,12 +117,12 @@ impl Basis {
         let stated = |name: &str| sized.iter().find_map(|sized| sized.point.number(name));
         Ok(Self {
             unit: first.point.unit.clone(),
-            average: match reading.model {
+            growth: Growth::Measured(match reading.model {
                 Some(model) => Average::by(model, &sweep),
                 None => Average::new(&sweep),
-            },
+            }),
             model: reading.model,
-            growth: origin.clone(),
+            growth_origin: origin.clone(),
             replicas: replicas(&sized, base, &origin),
             replica_cost: replica_cost(&sized, &sweep, reading.replica_cost, &origin),
             vcpus_per_node: stated(names::VCPUS_PER_NODE),
@@ -134,10 +135,24 @@ impl Basis {
         })
     }
 
-    /// The same points with the growth of others, which hold for the shape only.
-    pub fn growing_like(mut self, other: &Self) -> Self {
-        self.average = other.average.anchored(&self.sweep);
-        self.growth = other.origin.clone();
+    /// The same points with the growth that published clusters show, whatever their own is.
+    pub fn assuming(mut self) -> Self {
+        self.growth = Growth::Assumed(PooledGrowth::new(&self.sweep));
+        self.growth_origin = Origin::Published(format!(
+            "the median of published clusters, nodes^{POOLED_EXPONENT:.2}, with their spread"
+        ));
+        if matches!(self.origin, Origin::Published(_)) {
+            self.notes.push(format!(
+                "The {} are those of somebody else's machines, version and data: the interval is one                  for clusters like theirs. Measure one size of your own.",
+                self.unit
+            ));
+        }
+        if self.model.take().is_some() {
+            self.notes.push(format!(
+                "--model is not used for {}, whose growth is assumed.",
+                self.unit
+            ));
+        }
         self
     }
 
@@ -152,7 +167,7 @@ impl Basis {
             (Some(planned), Some(measured)) => planned / measured,
             _ => 1.0,
         };
-        self.average
+        self.growth
             .forecast(nodes)
             .scaled(factor * power, deviation)
     }

@@ -2,9 +2,11 @@
 //!
 //! Text for the reader; nothing is computed here that the plan does not say elsewhere.
 
+use super::basis::Basis;
 use super::layout::length;
 use super::request::{Need, Request};
 use super::traced::{Input, Origin, Traced};
+use crate::scaling::{DEVIATIONS, POOLED_EXPONENT, Size};
 use highwater_model::display::{self, percent_plain};
 
 /// Every input, the needs first.
@@ -29,29 +31,10 @@ fn of_need(need: &Need, list: &mut Vec<Input>) {
     };
     let sizes = super::basis::measured_sizes(basis);
     list.push(measured.input(&format!("throughput, {unit}"), sizes, "--from"));
-    if basis.growth != basis.origin {
-        let growth = Traced {
-            value: (),
-            origin: basis.growth.clone(),
-        };
-        list.push(growth.input("growth with nodes", "as published", "--assume"));
-    }
-    let averaged = (
-        "all five, averaged",
-        Origin::Assumed("no model is known to hold; what predicts best counts most".to_owned()),
-    );
-    let (model, origin) = basis.model.map_or(averaged, |model| {
-        (model.name(), Origin::Given("--model".to_owned()))
-    });
-    let growth = Traced { value: (), origin };
-    list.push(growth.input(
-        &format!("scaling model, {unit}"),
-        model.to_owned(),
-        "--model",
-    ));
+    of_growth(basis, list);
     let error = format!(
         "{} of each measurement",
-        percent_plain(basis.average.error())
+        percent_plain(basis.growth.error())
     );
     list.push(basis.error().input("measurement error", error, "--error"));
     let cost = basis.replica_cost.value.cost;
@@ -61,6 +44,29 @@ fn of_need(need: &Need, list: &mut Vec<Input>) {
         text,
         "--replica-cost",
     ));
+}
+
+/// The model that growth is taken to follow, or that it is assumed.
+fn of_growth(basis: &Basis, list: &mut Vec<Input>) {
+    let unit = &basis.unit;
+    if basis.growth.average().is_none() {
+        let growth = Traced {
+            value: (),
+            origin: basis.growth_origin.clone(),
+        };
+        let exponent = format!("nodes^{POOLED_EXPONENT:.2}");
+        list.push(growth.input(&format!("growth with nodes, {unit}"), exponent, "--assume"));
+        return;
+    }
+    let averaged = (
+        "Amdahl, USL and power, averaged",
+        Origin::Assumed("no model is known to hold; what predicts best counts most".to_owned()),
+    );
+    let (model, origin) = basis.model.map_or(averaged, |model| {
+        (model.name(), Origin::Given("--model".to_owned()))
+    });
+    let growth = Traced { value: (), origin };
+    list.push(growth.input(&format!("scaling model, {unit}"), model, "--model"));
 }
 
 fn of_cluster(request: &Request, list: &mut Vec<Input>) {
@@ -189,20 +195,16 @@ pub(super) fn notes(request: &Request, nodes: u32, extrapolated: bool) -> Vec<St
 }
 
 fn of_basis(request: &Request, need: &Need, notes: &mut Vec<String>) {
-    let (average, unit) = (&need.basis.average, &need.basis.unit);
-    if average.widened > 1.05 {
-        notes.push(format!(
-            "No model comes as near to the points of {unit} as their error says; the error is taken \
-             as {}.",
-            percent_plain(average.error())
-        ));
-    }
-    if average.surprise > 1.05 {
-        notes.push(format!(
-            "Earlier sizes of {unit} predicted the later ones {} times as badly as their intervals \
-             said; intervals beyond the measured sizes are widened by that.",
-            display::significant(average.surprise)
-        ));
+    let unit = &need.basis.unit;
+    if let Some(average) = need.basis.growth.average() {
+        of_sizes(need.basis.sweep.sizes(), unit, notes);
+        if average.widened > 1.05 {
+            notes.push(format!(
+                "No model comes as near to the points of {unit} as their error says; the error is \
+                 taken as {}.",
+                percent_plain(average.error())
+            ));
+        }
     }
     let requested = request.vcpus_per_node.as_ref();
     match (requested, need.basis.vcpus_per_node) {
@@ -220,6 +222,29 @@ fn of_basis(request: &Request, need: &Need, notes: &mut Vec<String>) {
         )),
         _ => {}
     }
+}
+
+/// What too few sizes cannot show.
+fn of_sizes(sizes: &[Size], unit: &str, notes: &mut Vec<String>) {
+    let [first, last] = sizes else {
+        return;
+    };
+    let grown = (last.per_s / first.per_s).ln();
+    // Two measurements of one size differ by more in one of ten cases.
+    let by_chance = DEVIATIONS * first.error.hypot(last.error);
+    notes.push(if grown.abs() < by_chance {
+        format!(
+            "WARNING: the two sizes of {unit} differ by {}, less than two measurements of one size \
+             can. Whether {unit} grow with nodes is not known, and the interval is too narrow where \
+             they do: repeat both sizes, or measure a third.",
+            display::percent(grown.exp_m1().abs())
+        )
+    } else {
+        format!(
+            "WARNING: growth of {unit} rests on two sizes. One step cannot tell a bend from noise: \
+             measure a third size."
+        )
+    });
 }
 
 fn of_layout(request: &Request, nodes: u32, notes: &mut Vec<String>) {
@@ -274,7 +299,7 @@ fn of_layout(request: &Request, nodes: u32, notes: &mut Vec<String>) {
     }
 }
 
-impl super::Basis {
+impl Basis {
     fn error(&self) -> Traced<()> {
         use crate::scaling::ErrorSource;
         let assumed = "nobody stated it and nothing was measured twice";

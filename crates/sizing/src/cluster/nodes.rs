@@ -20,8 +20,9 @@ pub struct NodeCounts {
     pub expected: u32,
     /// The fewest that may be enough: with a chance of 5 %.
     pub low: u32,
-    /// The most that may be needed: enough with a chance of 95 %.
-    pub high: u32,
+    /// The most that may be needed: enough with a chance of 95 %. Absent where they are more than
+    /// may be named.
+    pub high: Option<u32>,
 }
 
 /// Why there is no number of nodes.
@@ -33,7 +34,7 @@ pub struct Unreached {
     pub used: Prediction,
     /// With how many nodes the needs are carried with a chance of one half, if within those.
     pub expected: Option<u32>,
-    /// The chance that was asked for or that an interval needs.
+    /// The chance that was asked for.
     pub probability: f64,
     /// Whether more nodes would be looked at on demand.
     pub refused: bool,
@@ -89,7 +90,7 @@ impl Request {
         if self.extrapolate {
             return MOST_NODES;
         }
-        let farthest = self.needs.iter().map(|need| need.basis.average.farthest());
+        let farthest = self.needs.iter().map(|need| need.basis.growth.farthest());
         let nodes = farthest.fold(f64::from(MOST_NODES), f64::min);
         round_to_u32(nodes.floor())
     }
@@ -116,11 +117,11 @@ impl Request {
         }
         let with_lost = |nodes: u32| nodes + self.survive.value;
         match found {
-            [Some(low), Some(expected), Some(high), Some(planned)] => Ok(NodeCounts {
+            [Some(low), Some(expected), high, Some(planned)] => Ok(NodeCounts {
                 planned: with_lost(planned),
                 expected: with_lost(expected),
                 low: with_lost(low),
-                high: with_lost(high),
+                high: high.map(with_lost),
             }),
             _ => Err(self.unreached(replicas, found[1])),
         }
@@ -139,7 +140,7 @@ impl Request {
                 high: f64::INFINITY,
             }),
             expected,
-            probability: self.probability.value.max(LIKELY.1),
+            probability: self.probability.value,
             refused: !self.extrapolate,
         }
     }

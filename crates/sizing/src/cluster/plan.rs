@@ -63,7 +63,7 @@ pub struct NeedPlan {
     pub error: f64,
     /// The measured sizes and others between them and the planned nodes, ascending.
     pub curve: Vec<SizePlanPoint>,
-    /// The models: fits, weights, predictions.
+    /// The models: fits, weights, predictions. None where the growth is assumed.
     pub models: Vec<ModelPlan>,
     /// What the points tell of contention, crosstalk and peak.
     pub identifiability: Option<Identifiability>,
@@ -76,7 +76,7 @@ pub struct SizePlanPoint {
     pub nodes: f64,
     /// Measured there, per second.
     pub measured_per_s: Option<f64>,
-    /// What the average predicts, with the copies and nodes of the measurements.
+    /// What is predicted, with the copies and nodes of the measurements.
     pub predicted: Prediction,
     /// Whether it lies beyond the largest measured size.
     pub beyond: bool,
@@ -89,7 +89,7 @@ pub struct ModelPlan {
     pub model: ScalingModel,
     /// What it says.
     pub meaning: String,
-    /// Its mean share in the average.
+    /// Its share of the prediction; 0 for one that is only shown.
     pub weight: f64,
     /// Root mean square of its relative errors on sizes left out.
     pub left_out_error: Option<f64>,
@@ -112,8 +112,8 @@ pub struct NodePlan {
     pub expected: u32,
     /// May suffice, with a chance of 5 %.
     pub low: u32,
-    /// Suffice with a chance of 95 %.
-    pub high: u32,
+    /// Suffice with a chance of 95 %; absent where that takes more than may be named.
+    pub high: Option<u32>,
     /// Of the planned nodes, those that may be lost.
     pub survive: u32,
     /// The chance that was asked for.
@@ -156,6 +156,14 @@ pub struct Alternative {
     pub price_per_month: Option<f64>,
     /// Why it should not be taken, where there is a reason.
     pub remark: Option<String>,
+}
+
+impl NodePlan {
+    /// The upper end of the interval of nodes, as text.
+    pub fn most(&self) -> String {
+        let beyond = || format!("more than {}", self.farthest + self.survive);
+        self.high.map_or_else(beyond, |high| high.to_string())
+    }
 }
 
 impl From<Prediction> for Headroom {

@@ -7,7 +7,7 @@ use super::plan::{
 };
 use super::request::{Need, Request};
 use super::{inputs, prose};
-use crate::scaling::{Fit, Prediction, Weighting, fit};
+use crate::scaling::{Average, Fit, Prediction, Weighting, fit};
 
 /// Hours of a month, for prices.
 const HOURS_PER_MONTH: f64 = 730.0;
@@ -35,7 +35,7 @@ pub fn size(request: &Request) -> Result<SizePlan, Unreached> {
     let largest = request
         .needs
         .iter()
-        .map(|need| need.basis.average.farthest());
+        .map(|need| need.basis.growth.farthest());
     let extrapolated = f64::from(working) > largest.fold(f64::INFINITY, f64::min);
     let inputs = inputs::list(request);
     let mut plan = SizePlan {
@@ -133,11 +133,11 @@ fn need_plan(request: &Request, need: &Need, working: u32, nodes: u32) -> NeedPl
             .prediction(),
         measured: measured_sizes(basis),
         origin: basis.origin.clone(),
-        growth: basis.growth.clone(),
-        error: basis.average.error(),
+        growth: basis.growth_origin.clone(),
+        error: basis.growth.error(),
         curve: curve(basis, f64::from(working)),
         models: models(basis, f64::from(working), request.squares),
-        identifiability: basis.average.identifiability(),
+        identifiability: basis.growth.average().and_then(Average::identifiability),
     }
 }
 
@@ -160,8 +160,8 @@ fn curve(basis: &Basis, working: f64) -> Vec<SizePlanPoint> {
             .iter()
             .find(|size| size.size.total_cmp(&nodes).is_eq())
             .map(|size| size.per_s),
-        predicted: basis.average.forecast(nodes).prediction(),
-        beyond: nodes > basis.average.largest(),
+        predicted: basis.growth.forecast(nodes).prediction(),
+        beyond: nodes > basis.growth.largest(),
     };
     nodes.into_iter().map(point).collect()
 }
@@ -176,11 +176,14 @@ fn models(basis: &Basis, working: f64, squares: Weighting) -> Vec<ModelPlan> {
             per_s: size.per_s,
         })
         .collect();
-    let members = basis.average.members().iter();
+    let Some(average) = basis.growth.average() else {
+        return Vec::new();
+    };
+    let members = average.members().iter();
     members
         .map(|member| {
             let fit = fit(member.model(), &points, squares);
-            let alone = basis.average.forecast_by(member.model(), working);
+            let alone = average.forecast_by(member.model(), working);
             ModelPlan {
                 model: member.model(),
                 meaning: member.model().meaning().to_owned(),

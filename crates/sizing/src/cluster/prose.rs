@@ -62,7 +62,7 @@ fn basis(need: &NeedPlan) -> String {
     };
     let growth = match &need.growth {
         Origin::Published(growth) if need.growth != need.origin => {
-            format!(", with the growth that was published for {growth}")
+            format!(", with an assumed growth: {growth}")
         }
         _ => String::new(),
     };
@@ -98,7 +98,7 @@ fn nodes(plan: &SizePlan) -> String {
          chance of at least {}.{capacity} That leaves {headroom} of the capacity free{after}.",
         nodes.expected,
         nodes.low,
-        nodes.high,
+        nodes.most(),
         percent_plain(LEVEL),
         nodes.planned,
         percent_plain(nodes.probability)

@@ -6,8 +6,12 @@
 mod average;
 mod curve;
 mod fit;
+mod forecast;
+mod growth;
 mod identifiability;
+mod pooled;
 mod posterior;
+mod reach;
 mod replicas;
 mod shapes;
 mod sweep;
@@ -15,9 +19,13 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
-pub use average::{Average, FARTHEST, Forecast, LEVEL, Member, Prediction};
+pub use average::{Average, Member};
 pub use curve::{Curve, Peak, ScalingModel};
 pub use fit::{Fit, Parameter, Weighting, fit};
+pub(crate) use forecast::DEVIATIONS;
+pub use forecast::{Forecast, LEVEL, Prediction};
+pub use growth::{FARTHEST, Growth};
 pub use identifiability::{Identifiability, Range};
+pub use pooled::{POOLED_EXPONENT, PooledGrowth};
 pub use replicas::{Copies, ReplicaCost};
 pub use sweep::{ErrorSource, LEAST_ERROR, MOST_SIZES, Point, Size, Sweep, SweepError};

@@ -113,19 +113,6 @@ impl ModelPosterior {
         Some(posterior)
     }
 
-    /// The same shapes at the scale of another cluster, which was measured at `sizes`.
-    pub(super) fn anchored(&self, sizes: &[Size]) -> Option<Self> {
-        let mut anchored = self.clone();
-        for shape in &mut anchored.shapes {
-            let sums = sums(&shape.shape, sizes);
-            shape.log_scale = sums.mean();
-            shape.chi_squared += sums.chi_squared();
-            anchored.scale_variance = 1.0 / sums.weight;
-        }
-        anchored.normalize();
-        anchored.scale_variance.is_finite().then_some(anchored)
-    }
-
     /// Probabilities from the sums of squares: each shape was as likely as the next.
     fn normalize(&mut self) {
         let least = self.shapes.iter().map(|shape| shape.chi_squared);

@@ -18,7 +18,7 @@ mod tuned;
 use std::collections::BTreeMap;
 
 pub use columns::{Dimension, KNOWN_COLUMNS, KnownColumn, Role};
-pub use published::{PUBLISHED, Published};
+pub use published::{PUBLISHED, Published, library, published};
 pub use read::read;
 pub use record::{of_record, of_records};
 pub use tuned::{setting_of, tuned_points};

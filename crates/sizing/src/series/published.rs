@@ -1,6 +1,9 @@
 //! Figures that others published, compiled in: what can be sized with before anything is measured.
 //!
-//! The files are the same that stand under `examples/published`; each names its source.
+//! The files are the same that stand under `examples/published`, and a library of many systems; each
+//! names its sources. What the figures say is decided elsewhere.
+
+use super::{Point, read};
 
 /// A file of published figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +23,7 @@ macro_rules! published {
     };
 }
 
-/// All of them.
+/// The examples.
 pub const PUBLISHED: &[Published] = published![
     "one-million-rows.csv",
     "query-scaling.csv",
@@ -28,3 +31,52 @@ pub const PUBLISHED: &[Published] = published![
     "big-bite.csv",
     "benchmarking-guide.csv",
 ];
+
+/// Series of many systems along an axis each.
+const LIBRARY: &str = include_str!("../../data/library.csv");
+
+/// Points of the library: series of many systems, by nodes, shards, sessions or CPUs.
+pub fn library() -> Vec<Point> {
+    points(LIBRARY)
+}
+
+/// All published points, each series once: those of the examples, and the rest of the library.
+pub fn published() -> Vec<Point> {
+    let examples = PUBLISHED.iter().flat_map(|file| points(file.text));
+    let mut all: Vec<Point> = examples.collect();
+    let is_known = |point: &Point| all.iter().any(|known| known.series == point.series);
+    let others: Vec<Point> = library()
+        .into_iter()
+        .filter(|point| !is_known(point))
+        .collect();
+    all.extend(others);
+    all
+}
+
+/// The tests read every file, so that none is left out here.
+fn points(text: &str) -> Vec<Point> {
+    read(text).map(|set| set.points).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_point_of_the_library_can_be_read_and_names_its_source() {
+        let set = read(LIBRARY).unwrap();
+        assert_eq!(set.series().len(), 73);
+        for point in &set.points {
+            assert!(!point.source.is_empty(), "{point:?}");
+            assert!(point.number("size").is_some() && point.word("axis").is_some());
+        }
+    }
+
+    #[test]
+    fn a_series_of_the_examples_is_not_taken_twice() {
+        let all = published();
+        let of = |name: &str| all.iter().filter(|point| point.series == name).count();
+        assert_eq!((of("cratedb-1m"), of("cratedb-queries")), (5, 4));
+        assert_eq!(of("bigtable-scan"), 4);
+    }
+}

@@ -25,8 +25,8 @@ const FIGURES_FLAGS: &[Flag] = &[
     ),
     flag(
         "--assume <NAME>...",
-        "Assume the growth of a published series, and also its throughputs if --from gives none. \
-         Give it once for rows and once for queries",
+        "Assume that throughput grows as published clusters did, and take the throughputs of this \
+         published series if --from gives none. Give it once for rows and once for queries",
     ),
     flag(
         "--nodes <N>",

@@ -30,7 +30,8 @@ pub(super) struct SizeIntent {
     pub(super) from: Vec<String>,
     /// Names of the series to use, if there are several.
     pub(super) series: Vec<String>,
-    /// Published series whose growth is assumed, at most one for rows and one for queries.
+    /// Published series to take throughputs from, at most one for rows and one for queries; growth is
+    /// then assumed.
     pub(super) assume: Vec<String>,
     /// How points are read.
     pub(super) reading: Reading,

@@ -12,8 +12,8 @@ use highwater_sizing::cluster::{
     Basis, Need, Origin, Reading, Request, Traced, Unreached, size as plan,
 };
 use highwater_sizing::plausibility::{ModelRequest, audit};
-use highwater_sizing::scaling::{FARTHEST, ScalingModel};
-use highwater_sizing::series::{self, PUBLISHED, Point, SeriesSet};
+use highwater_sizing::scaling::ScalingModel;
+use highwater_sizing::series::{self, Point, SeriesSet};
 
 use self::flags::FLAGS;
 use self::intent::{Conditions, RequestedRate, SizeIntent};
@@ -47,7 +47,7 @@ fn size(settings: &SizeIntent) -> Result<u8, Failure> {
     let figures = figures::read(&settings.from, &settings.out)?;
     warn_about(&figures, settings.reading.model);
     let measured = figures.points;
-    let published = published();
+    let published = series::published();
     let mut needs = Vec::new();
     for requested in &settings.rates {
         needs.push(Need {
@@ -89,14 +89,6 @@ fn warn_about(figures: &SeriesSet, model: Option<ScalingModel>) {
     }
 }
 
-/// Points of all published files; those compiled in are read by the tests of the sizing.
-fn published() -> Vec<Point> {
-    let files = PUBLISHED
-        .iter()
-        .filter_map(|file| series::read(file.text).ok());
-    files.flat_map(|set| set.points).collect()
-}
-
 fn basis(
     settings: &SizeIntent,
     requested: &RequestedRate,
@@ -122,19 +114,16 @@ fn basis(
         })
     })?;
     match assumed {
-        Some(assumed) => Ok(own.growing_like(&assumed)),
+        Some(_) => Ok(own.assuming()),
         None if own.sweep.sizes().len() >= SIZES_THAT_SHOW_GROWTH => Ok(own),
-        None => {
-            let names = growing(published, requested.rows);
-            Err(Failure::usage(format!(
-                "--from: one size does not show how {} grow with nodes",
-                unit(requested)
-            ))
-            .with_hint(format!(
-                "measure a second size, or assume a published growth: --assume {}",
-                names.join(" or --assume ")
-            )))
-        }
+        None => Err(Failure::usage(format!(
+            "--from: one size does not show how {} grow with nodes",
+            unit(requested)
+        ))
+        .with_hint(format!(
+            "measure a second size, or assume that they grow as published clusters did: {}",
+            choice(published, requested.rows)
+        ))),
     }
 }
 
@@ -151,7 +140,7 @@ fn counts_same(requested: &RequestedRate, point: &Point) -> bool {
     point.counts_rows() == requested.rows && point.unit.ends_with("/s")
 }
 
-/// The assumed growth; `None` if none is assumed for this kind of work.
+/// A published system of this kind, whose growth is assumed; `None` if none is named.
 fn assumed(
     settings: &SizeIntent,
     requested: &RequestedRate,
@@ -176,7 +165,7 @@ fn assumed(
                 of_kind.join(" and "),
                 unit(requested)
             ))
-            .with_hint("assume one growth of rows and one of queries"));
+            .with_hint("assume one series of rows and one of queries"));
         }
     };
     let points = published.iter().filter(|point| point.series == series);
@@ -192,7 +181,7 @@ fn assumed(
     };
     let basis = Basis::new(&points, &reading);
     basis
-        .map(Some)
+        .map(|basis| Some(basis.assuming()))
         .map_err(|error| Failure::usage(format!("--assume: {error}")))
 }
 
@@ -204,7 +193,7 @@ fn published_series<'a>(name: &str, published: &'a [Point]) -> Result<&'a str, F
     }
     let hint = match did_you_mean(name, names.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("there are {}", names.join(", ")),
+        None => format!("such as {}", choice(published, true)),
     };
     let cause = format!("--assume: no published series `{name}` has several sizes");
     Err(Failure::usage(cause).with_hint(hint))
@@ -228,15 +217,28 @@ fn growing(published: &[Point], rows: bool) -> Vec<&str> {
     names
 }
 
+/// Some of the published series, as flags.
+fn choice(published: &[Point], rows: bool) -> String {
+    const SHOWN: usize = 3;
+    let names = growing(published, rows);
+    let shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>();
+    let more = names.len() - shown.len();
+    let others = if more > 0 {
+        format!(" (or one of {more} others: docs/guide/size.md)")
+    } else {
+        String::new()
+    };
+    format!("--assume {}{others}", shown.join(" or --assume "))
+}
+
 fn nothing_to_size_with(
     settings: &SizeIntent,
     requested: &RequestedRate,
     published: &[Point],
 ) -> Failure {
-    let names = growing(published, requested.rows);
     let hint = format!(
-        "measure some sizes and give them with --from, or assume a published growth: --assume {}",
-        names.join(" or --assume ")
+        "measure some sizes and give them with --from, or take those of a published system: {}",
+        choice(published, requested.rows)
     );
     let cause = match &settings.assume[..] {
         [] => format!("no figures for {}", unit(requested)),
@@ -422,7 +424,7 @@ fn not_reached(request: &Request, unreached: &Unreached) -> Failure {
     if unreached.refused {
         let bases = request.needs.iter().map(|need| &need.basis);
         let least = bases.min_by(|one, other| {
-            let (one, other) = (&one.average, &other.average);
+            let (one, other) = (&one.growth, &other.growth);
             one.farthest().total_cmp(&other.farthest())
         });
         let limit = least.map(range).unwrap_or_default();
@@ -433,15 +435,8 @@ fn not_reached(request: &Request, unreached: &Unreached) -> Failure {
     Failure::usage(within).with_hint("choose a lower rate; the measured growth ends below this one")
 }
 
-/// How far a basis is used: what was measured at which sizes, the cluster or only the growth.
+/// How far a basis is used.
 fn range(basis: &Basis) -> String {
-    let (own, grown) = (basis.sweep.largest(), basis.average.largest());
-    let (shown, growth) = (display::plain(own), display::plain(grown));
-    if basis.growth == basis.origin {
-        format!("twice the largest measured size ({growth} nodes)")
-    } else if own > FARTHEST * grown {
-        format!("the largest measured size ({shown} nodes; the assumed growth ends at {growth})")
-    } else {
-        format!("twice the largest size of the assumed growth ({growth} nodes)")
-    }
+    let largest = display::plain(basis.growth.largest());
+    format!("twice the largest measured size ({largest} nodes)")
 }

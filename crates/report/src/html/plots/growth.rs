@@ -27,9 +27,9 @@ fn total(plan: &SizePlan, need: &NeedPlan, number: usize) -> Chart {
     Chart {
         id: format!("growth-{number}"),
         title: format!("Throughput against nodes, {}", need.unit),
-        about: "Marks were measured; the line is what the models expect of a new measurement, the \
-                band holds nine of ten of them. Left of the last mark the models fill in, right of \
-                it they extrapolate."
+        about: "Marks were measured; the line is what is expected of a new measurement, the band holds \
+                nine of ten of them. Left of the last mark sizes are filled in, right of it they are \
+                extrapolated."
             .to_owned(),
         x: axis(need, nodes),
         y: Axis::from_zero(need.unit.clone(), Quantity::Rate, values.into_iter()),

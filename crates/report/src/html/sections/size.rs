@@ -24,7 +24,7 @@ pub(in crate::html) fn size_head(plan: &SizePlan) -> Markup {
         p class="brand" { "Highwater" }
         h1 { (needs.join(" and ")) ": " (nodes.planned) " nodes" }
         p class="traits" {
-            (nodes.expected) " expected, " (nodes.low) " to " (nodes.high)
+            (nodes.expected) " expected, " (nodes.low) " to " (nodes.most())
             " with 90 % · enough with a chance of " (percent(nodes.probability))
         }
         @if plan.assumed {
@@ -57,14 +57,19 @@ pub(in crate::html) fn size(plan: &SizePlan, charts: &[Chart]) -> Vec<Part> {
                 h3 { "Expected against measured, " (need.unit) }
                 (table("Expected against measured", &sizes(need), 0))
                 h3 { "Scaling models, " (need.unit) }
-                (table("Scaling models", &size_text::models(need), 1))
+                @if need.models.is_empty() {
+                    p { (size_text::assumed_growth(need)) }
+                } @else {
+                    (table("Scaling models", &size_text::models(need), 1))
+                }
                 @if let Some(identifiability) = &need.identifiability {
                     @for sentence in &identifiability.sentences { p { (sentence) } }
                 }
             }
             p class="term" {
-                "Left out: how far off a model is on a size that it was not shown. Models are averaged by \
-                 how well they speak for the sizes; their spread is part of the interval."
+                "Left out: how far off a model is on a size that it was not shown. Models with a weight \
+                 are averaged; the others are shown beside them. The interval is the one that held on \
+                 published series."
             }
         },
     });

@@ -1,0 +1,204 @@
+//! How well predictions hold on series that somebody measured: each series' first sizes predict
+//! the later ones, up to twice the largest known size, and the measurements are held against that.
+//!
+//! Cases and their scores, nothing else: no prediction is made here, and no text.
+
+mod refit;
+mod score;
+#[cfg(test)]
+mod tests;
+
+use crate::scaling::{self, Average, FARTHEST, PooledGrowth, Prediction, Size, Sweep};
+use crate::series::Point;
+
+pub use refit::refitted;
+pub use score::{Score, proportion_interval};
+
+/// Fewest sizes that growth is predicted from.
+const FEWEST: usize = 2;
+/// Exponents of the growth over a series' last doubling that part its shapes.
+const SATURATING: f64 = 0.5;
+const NEAR_LINEAR: f64 = 0.9;
+
+/// A series along one axis, such as nodes or sessions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScaledSeries {
+    /// Its name.
+    pub name: String,
+    /// Who published it.
+    pub source: String,
+    /// What its sizes count.
+    pub axis: String,
+    /// The sizes with their throughputs.
+    pub sweep: Sweep,
+}
+
+/// How a series grew over its last doubling; known only afterwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// By a power of the size below 0.5.
+    Saturating,
+    /// Between.
+    Sublinear,
+    /// By a power of 0.9 or more.
+    NearLinear,
+}
+
+/// A prediction and what was measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// The series' name.
+    pub series: String,
+    /// Its source.
+    pub source: String,
+    /// What its sizes count.
+    pub axis: String,
+    /// How it turned out.
+    pub outcome: Outcome,
+    /// Sizes that were known.
+    pub known: usize,
+    /// The predicted size over the largest known one; above 1.
+    pub times: f64,
+    /// Whether growth was near-linear as far as it was known.
+    pub near_linear: bool,
+    /// The prediction.
+    pub predicted: Prediction,
+    /// Throughput that was measured.
+    pub measured: f64,
+}
+
+impl ScaledSeries {
+    /// Series of points that say their size: by `size` and `axis`, else by nodes. Points without
+    /// either are left out.
+    pub fn of(points: &[Point]) -> Vec<Self> {
+        let mut names: Vec<&str> = points.iter().map(|point| point.series.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let series = |name: &&str| {
+            let of_name = points.iter().filter(|point| point.series == *name);
+            let size = |point: &Point| point.number("size").or(point.nodes());
+            let sizes = of_name.clone().filter_map(|point| {
+                Some(scaling::Point {
+                    size: size(point)?,
+                    per_s: point.throughput,
+                })
+            });
+            let first = of_name.clone().next()?;
+            Some(Self {
+                name: (*name).to_owned(),
+                source: first.source.clone(),
+                axis: first.word("axis").unwrap_or("nodes").to_owned(),
+                sweep: Sweep::new(&sizes.collect::<Vec<_>>(), None).ok()?,
+            })
+        };
+        names.iter().filter_map(series).collect()
+    }
+
+    /// Whether it grew by nodes or shards, which is what a plan is about.
+    fn grew_by_nodes(&self) -> bool {
+        counts_nodes(&self.axis)
+    }
+
+    fn outcome(&self) -> Outcome {
+        let sizes = self.sweep.sizes();
+        let [first, .., last] = sizes else {
+            return Outcome::NearLinear;
+        };
+        let from = (last.size / 2.0).max(first.size);
+        let after = sizes.partition_point(|size| size.size < from);
+        let (above, below) = (&sizes[after], &sizes[after.saturating_sub(1)]);
+        let part = if after == 0 {
+            1.0
+        } else {
+            (from / below.size).ln() / (above.size / below.size).ln()
+        };
+        let at_from = below.per_s.ln() + part * (above.per_s / below.per_s).ln();
+        match (last.per_s.ln() - at_from) / (last.size / from).ln() {
+            slope if slope < SATURATING => Outcome::Saturating,
+            slope if slope < NEAR_LINEAR => Outcome::Sublinear,
+            _ => Outcome::NearLinear,
+        }
+    }
+
+    /// The predictions of this series, each from its first sizes.
+    fn cases(&self) -> Vec<Case> {
+        let sizes = self.sweep.sizes();
+        let mut cases = Vec::new();
+        for known in FEWEST..sizes.len() {
+            let average = Average::new(&self.sweep.prefix(known));
+            let farthest = FARTHEST * average.largest();
+            for later in sizes[known..]
+                .iter()
+                .take_while(|later| later.size <= farthest)
+            {
+                cases.push(Case {
+                    known,
+                    times: later.size / average.largest(),
+                    near_linear: average.is_near_linear_to(later.size),
+                    predicted: average.forecast(later.size).prediction(),
+                    ..self.case(later.per_s)
+                });
+            }
+        }
+        cases
+    }
+
+    /// The predictions of the pooled growth, each from a single size.
+    fn assumed_cases(&self) -> Vec<Case> {
+        let sizes = self.sweep.sizes();
+        let mut cases = Vec::new();
+        for (at, known) in sizes.iter().enumerate() {
+            let near = |later: &&Size| later.size <= FARTHEST * known.size;
+            let one = scaling::Point {
+                size: known.size,
+                per_s: known.per_s,
+            };
+            let Ok(sweep) = Sweep::new(&[one], None) else {
+                continue;
+            };
+            let pooled = PooledGrowth::new(&sweep);
+            cases.extend(sizes[at + 1..].iter().take_while(near).map(|later| Case {
+                known: 1,
+                times: later.size / known.size,
+                predicted: pooled.forecast(later.size).prediction(),
+                ..self.case(later.per_s)
+            }));
+        }
+        cases
+    }
+
+    fn case(&self, measured: f64) -> Case {
+        Case {
+            series: self.name.clone(),
+            source: self.source.clone(),
+            axis: self.axis.clone(),
+            outcome: self.outcome(),
+            known: 0,
+            times: 1.0,
+            near_linear: false,
+            predicted: Prediction {
+                expected: measured,
+                low: measured,
+                high: measured,
+            },
+            measured,
+        }
+    }
+}
+
+/// Whether sizes along an axis are nodes or shards.
+pub fn counts_nodes(axis: &str) -> bool {
+    matches!(axis, "nodes" | "shards")
+}
+
+/// All predictions from at least two sizes.
+pub fn cases(series: &[ScaledSeries]) -> Vec<Case> {
+    series.iter().flat_map(ScaledSeries::cases).collect()
+}
+
+/// All predictions of the assumed growth: from each size by nodes or shards to the later ones, up
+/// to twice as many.
+pub fn assumed_cases(series: &[ScaledSeries]) -> Vec<Case> {
+    let by_nodes = series.iter().filter(|series| series.grew_by_nodes());
+    by_nodes.flat_map(ScaledSeries::assumed_cases).collect()
+}

@@ -1,0 +1,119 @@
+//! The level of the intervals, proved on the library of published series.
+
+use super::{Case, ScaledSeries, Score, assumed_cases, cases, proportion_interval, refitted};
+use crate::series::library;
+
+/// Every source, or of each three one, by a seed.
+fn of_library(seed: Option<usize>) -> Vec<ScaledSeries> {
+    let all = ScaledSeries::of(&library());
+    let mut sources: Vec<String> = all.iter().map(|series| series.source.clone()).collect();
+    sources.sort();
+    sources.dedup();
+    let taken = |series: &ScaledSeries| {
+        let at = sources.iter().position(|source| *source == series.source);
+        seed.is_none_or(|seed| at.is_some_and(|at| (at + seed).is_multiple_of(3)))
+    };
+    all.into_iter().filter(taken).collect()
+}
+
+fn score(cases: &[Case], of: impl Fn(&Case) -> bool) -> Score {
+    Score::of(cases.iter().filter(|case| of(case))).unwrap()
+}
+
+#[track_caller]
+fn within(what: &str, value: f64, bounds: std::ops::RangeInclusive<f64>) {
+    println!("{what}: {value:.3}");
+    assert!(
+        bounds.contains(&value),
+        "{what}: {value} is not in {bounds:?}"
+    );
+}
+
+/// What is promised of all predictions.
+fn check_all(cases: &[Case]) {
+    let all = score(cases, |_| true);
+    within("coverage", all.held_part(), 0.90..=0.97);
+    within("coverage by series", all.held_by_series, 0.87..=0.95);
+    let saturating = score(cases, |case| case.outcome == super::Outcome::Saturating);
+    within(
+        "saturating by series",
+        saturating.held_by_series,
+        0.87..=1.0,
+    );
+    within("below the lower end by series", all.below, 0.0..=0.08);
+    within("bias by series", all.bias, -0.03..=0.03);
+    within("interval score by series", all.score_by_series, 0.0..=0.80);
+    within("interval score", all.score, 0.0..=0.50);
+}
+
+#[test]
+#[ignore = "all published series; run by `cargo xtask long`"]
+fn long_nine_of_ten_published_measurements_lie_in_the_interval_each_source_left_out() {
+    let all = cases(&of_library(None));
+    assert_eq!(all.len(), 443);
+    check_all(&all);
+    check_all(&refitted(&all));
+}
+
+#[test]
+#[ignore = "all published series; run by `cargo xtask long`"]
+fn long_clusters_that_grew_near_linearly_have_narrow_intervals_that_hold() {
+    let all = cases(&of_library(None));
+    let by_nodes = |case: &Case| super::counts_nodes(&case.axis);
+    let nodes = score(&all, by_nodes);
+    let [low, high] = proportion_interval(nodes.held, nodes.cases);
+    println!(
+        "nodes and shards: {} of {}, {low:.2} to {high:.2}",
+        nodes.held, nodes.cases
+    );
+    assert!(low <= 0.90 && 0.90 <= high, "{low} to {high}");
+    let doubled = |case: &&Case| case.near_linear && case.times >= 2.0 && by_nodes(case);
+    for near in all.iter().filter(doubled) {
+        let half = near.predicted.half_width();
+        assert!(half <= 0.20, "{}: {half}", near.series);
+    }
+    let near = score(&all, |case| case.near_linear);
+    within(
+        "near-linear so far, coverage",
+        near.held_part(),
+        0.87..=0.97,
+    );
+}
+
+#[test]
+fn the_assumed_growth_holds_on_other_systems_as_often_as_is_documented() {
+    let pairs = assumed_cases(&of_library(None));
+    assert_eq!(pairs.len(), 37);
+    let all = score(&pairs, |_| true);
+    within("coverage", all.held_part(), 0.86..=0.97);
+    within("coverage by source", all.held_by_source, 0.86..=0.97);
+}
+
+/// A third of the sources; the next version takes another third. Fewer cases err by more: three
+/// standard errors of the coverage of 24 series are allowed.
+#[test]
+fn a_third_of_the_sources_is_predicted_as_well_as_all() {
+    let seed = env!("CARGO_PKG_VERSION").bytes().map(usize::from).sum();
+    let third = cases(&of_library(Some(seed)));
+    let all = score(&third, |_| true);
+    let error = 3.0 * (0.9_f64 * 0.1 / 24.0).sqrt();
+    within("coverage by series", all.held_by_series, 0.90 - error..=1.0);
+    within(
+        "below the lower end by series",
+        all.below,
+        0.0..=0.05 + error / 2.0,
+    );
+    within("bias by series", all.bias, -0.08..=0.08);
+}
+
+#[test]
+fn a_proportion_has_the_interval_of_clopper_and_pearson() {
+    // From tables: 20 of 22, and the rule of three for 0 of 30.
+    let [low, high] = proportion_interval(20, 22);
+    assert!(
+        (low - 0.708).abs() < 1e-3 && (high - 0.989).abs() < 1e-3,
+        "{low} {high}"
+    );
+    let [low, high] = proportion_interval(0, 30);
+    assert!(low <= 0.0 && (high - 0.1157).abs() < 1e-3, "{low} {high}");
+}

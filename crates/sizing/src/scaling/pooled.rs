@@ -1,0 +1,76 @@
+//! The growth that is assumed where none was measured: that of published clusters, pooled.
+//!
+//! Which of them is taken carries no information: the growth of one predicts that of another
+//! worse than the median of all does. So there is one exponent, with the spread of theirs.
+
+use super::forecast::{DEVIATIONS, Forecast};
+use super::reach::{LEAST_SIDE, Sides};
+use super::sweep::Sweep;
+
+/// Throughput is taken to grow with this power of the nodes: the median of published series by
+/// nodes or shards over steps of at most a doubling.
+pub const POOLED_EXPONENT: f64 = 0.80;
+/// How far other systems were from that, at their lower and their upper end.
+const SPREAD: Sides = Sides {
+    below: 0.42,
+    above: 0.30,
+};
+
+/// Throughput at measured sizes, and the pooled growth beyond them.
+#[derive(Debug, Clone)]
+pub struct PooledGrowth {
+    /// Logarithms of sizes and throughputs, ascending; at least one.
+    points: Vec<(f64, f64)>,
+    largest: f64,
+    error: f64,
+}
+
+impl PooledGrowth {
+    /// From at least one size.
+    pub fn new(sweep: &Sweep) -> Self {
+        let sizes = sweep.sizes().iter();
+        Self {
+            points: sizes
+                .map(|size| (size.size.ln(), size.per_s.ln()))
+                .collect(),
+            largest: sweep.largest(),
+            error: sweep.error(),
+        }
+    }
+
+    /// Relative standard deviation that a new measurement is taken to have.
+    pub fn error(&self) -> f64 {
+        self.error
+    }
+
+    /// The largest measured size.
+    pub fn largest(&self) -> f64 {
+        self.largest
+    }
+
+    /// What a new measurement at a size from 1 would show: between measured sizes what a line in
+    /// the logarithms says, outside of them what the pooled exponent does.
+    pub fn forecast(&self, size: f64) -> Forecast {
+        let log_size = size.ln();
+        let side = LEAST_SIDE.max(DEVIATIONS * self.error);
+        let after = self.points.partition_point(|point| point.0 < log_size);
+        let (nearest, steps) = match (self.points[..after].last(), self.points.get(after)) {
+            (Some(below), Some(above)) => {
+                let part = (log_size - below.0) / (above.0 - below.0);
+                return Forecast::even(below.1 + part * (above.1 - below.1), side);
+            }
+            (Some(end), None) | (None, Some(end)) => (end, log_size - end.0),
+            (None, None) => (&(0.0, 0.0), 0.0),
+        };
+        let middle = nearest.1 + POOLED_EXPONENT * steps;
+        if steps < 0.0 {
+            // A smaller exponent is more throughput at smaller sizes.
+            let swapped = Sides {
+                below: SPREAD.above,
+                above: SPREAD.below,
+            };
+            return swapped.at(middle, steps, side);
+        }
+        SPREAD.at(middle, steps, side)
+    }
+}
