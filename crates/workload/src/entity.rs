@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::generators::plain::{Choice, Plain, Texts, choice, literals};
+use super::generators::plain::{Choice, Literal, Plain, Texts, choice, literals};
 use super::input::{Entry, Section, named};
 use super::random::Draws;
 use highwater_model::op::ColumnType;
@@ -77,7 +77,7 @@ pub(crate) fn read_choice_by(
     };
     let entry = of.required("values", "{ a = [\"a1\", \"a2\"] }")?;
     let table = entry.section(format!("`values` of {}", of.place))?;
-    let known: Vec<String> = other.values.iter().map(|value| value.text()).collect();
+    let known: Vec<String> = other.values.iter().map(Literal::text).collect();
     let mut choices = BTreeMap::new();
     for list in table.entries() {
         list.key_position(&format!("value of `{name}`"), &known);

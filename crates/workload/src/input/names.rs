@@ -43,7 +43,7 @@ impl Section<'_> {
     /// element is called `what`, by its name and by what `of` says, from now on.
     pub(crate) fn named(&mut self, what: &str, taken: &[impl Named], of: &str) -> String {
         let name = self.text("name");
-        let span = self.optional("name").map(|entry| entry.span());
+        let span = self.optional("name").map(Entry::span);
         // A wrong name makes nothing else of the element wrong.
         self.forgive();
         if let Some(span) = span.filter(|_| !name.is_empty()) {

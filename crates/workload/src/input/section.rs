@@ -138,9 +138,7 @@ impl<'a> Section<'a> {
         message: impl Into<String>,
         hint: impl Hint,
     ) -> Option<T> {
-        let span = self
-            .optional(key)
-            .map_or(self.span.clone(), |entry| entry.span());
+        let span = self.optional(key).map_or(self.span.clone(), Entry::span);
         self.error_in(span, message, hint)
     }
 
@@ -194,13 +192,13 @@ impl<'a> Section<'a> {
     /// Text with its parameters filled in.
     pub(crate) fn text(&self, key: &'static str) -> String {
         let entry = self.required(key, "\"…\"");
-        entry.and_then(|entry| entry.text()).unwrap_or_default()
+        entry.and_then(Entry::text).unwrap_or_default()
     }
 
     /// Text with its parameters filled in, or an empty one.
     pub(crate) fn text_or_empty(&self, key: &'static str) -> String {
         let entry = self.optional(key);
-        entry.and_then(|entry| entry.text()).unwrap_or_default()
+        entry.and_then(Entry::text).unwrap_or_default()
     }
 
     /// One of a few words; absent, it is `default`, or an error if there is none.
@@ -310,13 +308,13 @@ impl<'a> Section<'a> {
     /// The elements of a list; none if the key is absent.
     pub(crate) fn list(&self, key: &'static str) -> Vec<Entry<'_>> {
         let entry = self.optional(key);
-        entry.and_then(|entry| entry.list()).unwrap_or_default()
+        entry.and_then(Entry::list).unwrap_or_default()
     }
 
     /// The elements of a list that are texts.
     pub(crate) fn texts(&self, key: &'static str) -> Vec<String> {
         let elements = self.list(key).into_iter();
-        elements.filter_map(|element| element.text()).collect()
+        elements.filter_map(Entry::text).collect()
     }
 }
 

@@ -46,12 +46,11 @@ fn read_stream(entry: Entry<'_>, ops: &[OpDefinition]) -> Option<StreamSpec> {
     of.finish();
     if let Some(position) = rest {
         let others: u32 = mix.iter().map(|(_, weight)| *weight).sum();
-        match 100_u32.checked_sub(others) {
-            Some(weight) => mix.push((position, weight)),
-            None => {
-                let message = format!("{} adds up to {others} %", part.place);
-                part.error::<()>(message, "what is not \"rest\" is at most 100");
-            }
+        if let Some(weight) = 100_u32.checked_sub(others) {
+            mix.push((position, weight));
+        } else {
+            let message = format!("{} adds up to {others} %", part.place);
+            part.error::<()>(message, "what is not \"rest\" is at most 100");
         }
     }
     mix.retain(|(_, weight)| *weight > 0);

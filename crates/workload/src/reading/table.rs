@@ -237,12 +237,11 @@ fn read_conditional(part: &Section<'_>, entry: Entry<'_>) -> Option<String> {
         let Some(condition) = of.optional(key) else {
             continue;
         };
-        match of.texts(key).as_slice() {
-            [left, right] => counts &= (left == right) == expected,
-            _ => {
-                let message = format!("`{key}` of {} is not two texts", of.place);
-                condition.error::<()>(message, format!("{key} = [\"${{parameter}}\", \"value\"]"));
-            }
+        if let [left, right] = of.texts(key).as_slice() {
+            counts &= (left == right) == expected;
+        } else {
+            let message = format!("`{key}` of {} is not two texts", of.place);
+            condition.error::<()>(message, format!("{key} = [\"${{parameter}}\", \"value\"]"));
         }
     }
     of.finish();

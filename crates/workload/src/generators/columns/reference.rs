@@ -90,7 +90,7 @@ pub(crate) fn read_place(of: &Section<'_>, scope: &Scope<'_>) -> Option<Referenc
     if target.kind != scope.kind || column.refers {
         let message = format!(
             "column `{}` is {}of type `{}`, {} of type `{}`",
-            [&[column.name.clone()], &reference.field[..]]
+            [std::slice::from_ref(&column.name), &reference.field[..]]
                 .concat()
                 .join("."),
             if column.refers {

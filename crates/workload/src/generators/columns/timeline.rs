@@ -52,9 +52,10 @@ struct Times(Ticks, Draws);
 impl Fill for Times {
     fn fill(&self, segments: Segments, data: &mut ColumnData) {
         let Self(ticks, draws) = self;
-        timestamps(data, segments, |segment, values| match ticks.jitter {
-            None => values.resize(values.len() + segment.rows, ticks.at(segment.tick)),
-            Some(_) => {
+        timestamps(data, segments, |segment, values| {
+            if ticks.jitter.is_none() {
+                values.resize(values.len() + segment.rows, ticks.at(segment.tick));
+            } else {
                 let rows = segment.row_indexes();
                 values.extend(rows.map(|row| ticks.near(segment.tick, draws, row)));
             }

@@ -8,6 +8,10 @@ use highwater_model::numbers::{to_f64, truncate_to_u64};
 
 /// An attribute of an entity out of `first..=last`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "the names are part of fingerprints"
+)]
 pub(crate) struct Entity {
     entity: usize,
     attribute: usize,
@@ -32,7 +36,7 @@ impl Parameter for Entity {
             message,
             "0 ≤ from ≤ to ≤ 1, such as from = 0.25, to = 0.75",
         );
-        let (_, count) = (of.good(())?, scope.entities.get(entity)?.count);
+        let count = of.good(scope.entities.get(entity)?.count)?;
         // The number of the entity at a share of all, at most the last one.
         let at = |share| truncate_to_u64(to_f64(count) * share).min(count.saturating_sub(1));
         let (first, last) = (at(from), at(to));
