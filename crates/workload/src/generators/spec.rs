@@ -48,14 +48,14 @@ pub(crate) enum Shape {
 /// those that may.
 macro_rules! specs {
     ($($name:literal, $about:literal, $makes:expr,
-        [$($must:ident: $a:ident),*; $($may:ident: $b:ident),*];)*) => {
+        [$($must:literal: $a:ident),*; $($may:literal: $b:ident),*];)*) => {
         &[$($crate::generators::spec::Spec {
             name: $name,
             about: $about,
             makes: $makes,
             options: &[
-                $((stringify!($must), $crate::generators::spec::Shape::$a, true),)*
-                $((stringify!($may), $crate::generators::spec::Shape::$b, false),)*
+                $(($must, $crate::generators::spec::Shape::$a, true),)*
+                $(($may, $crate::generators::spec::Shape::$b, false),)*
             ],
         },)*]
     };

@@ -17,7 +17,7 @@ pub(crate) struct Attribute(usize);
 
 impl Generate for Attribute {
     const SPECS: &'static [Spec] = specs!(
-        "attribute", "an attribute of the row's entity", TEXT, [attribute: Text;];
+        "attribute", "an attribute of the row's entity", TEXT, ["attribute": Text;];
     );
 
     fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {

@@ -56,13 +56,13 @@ enum FieldGenerator {
 
 /// What makes a field that is an object itself.
 pub(crate) static OF_FIELDS: Specs = &[specs!(
-    "object", "fields that are made for each row", OBJECT, [fields: Fields;];
+    "object", "fields that are made for each row", OBJECT, ["fields": Fields;];
 )];
 
 impl Generate for Object {
     const SPECS: &'static [Spec] = specs!(
         "object", "attributes of the row's entity, or fields that are made for each row", OBJECT,
-        [; attributes: Texts, fields: Fields];
+        [; "attributes": Texts, "fields": Fields];
     );
 
     fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {

@@ -36,8 +36,8 @@ impl Reference {
 impl Generate for Reference {
     const SPECS: &'static [Spec] = specs!(
         "reference", "what an earlier row, or a row of an earlier table, has in a column", SCALARS,
-        [table: Text; column: Text, field: Text, rows: Integer, distribution: Distribution,
-            theta: Float, data: Float, asked: Float, percentile: Float, order: Text];
+        ["table": Text; "column": Text, "field": Text, "rows": Integer, "distribution": Distribution,
+            "theta": Float, "data": Float, "asked": Float, "percentile": Float, "order": Text];
     );
 
     /// Reads a reference to one of the tables above, of which the last may be the table itself.

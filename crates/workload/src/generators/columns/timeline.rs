@@ -14,7 +14,7 @@ pub(crate) struct Timeline(pub(crate) Ticks);
 impl Generate for Timeline {
     const SPECS: &'static [Spec] = specs!(
         "timeline", "start + tick × interval", TIMESTAMP,
-        [start: Timestamp, interval: Duration; jitter: Durations];
+        ["start": Timestamp, "interval": Duration; "jitter": Durations];
     );
 
     fn read(of: &Section<'_>, _: &Scope<'_>) -> Option<Self> {

@@ -43,7 +43,7 @@ pub(crate) struct Walk {
 impl Generate for Walk {
     const SPECS: &'static [Spec] = specs!(
         "walk", "up and down between min and max, for each entity", NUMBERS,
-        [min: Float, max: Float; epoch: Integer, noise: Float];
+        ["min": Float, "max": Float; "epoch": Integer, "noise": Float];
     );
 
     fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {

@@ -15,7 +15,7 @@ pub(crate) struct DataTime {
 impl Parameter for DataTime {
     const SPECS: &'static [Spec] = specs!(
         "data-time", "the time of the last row before the stream, and an offset", TIMESTAMP,
-        [table: Text; offset: Duration];
+        ["table": Text; "offset": Duration];
     );
 
     fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {

@@ -16,7 +16,7 @@ pub(crate) struct Distinct {
 impl Parameter for Distinct {
     const SPECS: &'static [Spec] = specs!(
         "distinct", "one of the different values of an attribute", TEXT,
-        [entity: Text, attribute: Text;];
+        ["entity": Text, "attribute": Text;];
     );
 
     fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {

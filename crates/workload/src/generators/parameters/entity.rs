@@ -22,7 +22,7 @@ pub(crate) struct Entity {
 impl Parameter for Entity {
     const SPECS: &'static [Spec] = specs!(
         "entity", "an attribute of an entity drawn uniformly", TEXT,
-        [entity: Text, attribute: Text; from: Float, to: Float];
+        ["entity": Text, "attribute": Text; "from": Float, "to": Float];
     );
 
     fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {
@@ -40,10 +40,10 @@ impl Parameter for Entity {
         // The number of the entity at a share of all, at most the last one.
         let at = |share| truncate_to_u64(to_f64(count) * share).min(count.saturating_sub(1));
         let (first, last) = (at(from), at(to));
-        let (there, wanted) = (last - first + 1, scope.count);
-        let message = format!("{} wants {wanted} of {there} entities", of.place);
+        let (there, requested) = (last - first + 1, scope.count);
+        let message = format!("{} wants {requested} of {there} entities", of.place);
         of.check(
-            there >= wanted,
+            there >= requested,
             message,
             "a smaller `count`, or more entities",
         );

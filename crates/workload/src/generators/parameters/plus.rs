@@ -15,7 +15,7 @@ pub(crate) struct Plus {
 impl Parameter for Plus {
     const SPECS: &'static [Spec] = specs!(
         "plus", "an earlier parameter and a duration", TIMESTAMP,
-        [parameter: Text, add: Duration;];
+        ["parameter": Text, "add": Duration;];
     );
 
     fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {

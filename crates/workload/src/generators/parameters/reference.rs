@@ -10,8 +10,8 @@ pub(crate) struct Reference(pub(crate) columns::Reference);
 impl Parameter for Reference {
     const SPECS: &'static [Spec] = specs!(
         "reference", "what a row that was there before the op has in a column", SCALARS,
-        [table: Text; column: Text, field: Text, rows: Integer, distribution: Distribution,
-            theta: Float, data: Float, asked: Float, percentile: Float, order: Text];
+        ["table": Text; "column": Text, "field": Text, "rows": Integer, "distribution": Distribution,
+            "theta": Float, "data": Float, "asked": Float, "percentile": Float, "order": Text];
     );
 
     fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {

@@ -20,7 +20,7 @@ pub(crate) struct Window {
 impl Parameter for Window {
     const SPECS: &'static [Spec] = specs!(
         "window", "the start of a window of the data's time", TIMESTAMP,
-        [table: Text, length: Duration; step: Duration, offset: Duration];
+        ["table": Text, "length": Duration; "step": Duration, "offset": Duration];
     );
 
     fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {

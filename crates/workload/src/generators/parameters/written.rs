@@ -14,7 +14,7 @@ pub(crate) struct Written {
 impl Parameter for Written {
     const SPECS: &'static [Spec] = specs!(
         "written", "what the rows that the op upserts have in a column; `count` rows", SCALARS,
-        [table: Text, column: Text;];
+        ["table": Text, "column": Text;];
     );
 
     fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {

@@ -48,7 +48,7 @@ impl Choice {
 impl Make for Choice {
     const SPECS: &'static [Spec] = specs!(
         "choice", "one of a list, by weight", SCALARS,
-        [values: Literals; weights: Integers, by: Text];
+        ["values": Literals; "weights": Integers, "by": Text];
     );
 
     fn read(of: &Section<'_>, _: &str, kind: ColumnType) -> Option<Self> {

@@ -9,7 +9,7 @@ pub(crate) struct Constant(pub(crate) Literal);
 
 impl Make for Constant {
     const SPECS: &'static [Spec] =
-        specs!("constant", "always the same", SCALARS, [value: Literal;];);
+        specs!("constant", "always the same", SCALARS, ["value": Literal;];);
 
     fn read(of: &Section<'_>, _: &str, kind: ColumnType) -> Option<Self> {
         Literal::read(of.required("value", "…")?, kind).map(Self)

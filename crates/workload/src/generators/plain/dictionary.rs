@@ -55,8 +55,8 @@ impl Words {
 impl Make for Dictionary {
     const SPECS: &'static [Spec] = specs!(
         "dictionary", "one of many made words", TEXT,
-        [size: Integer; length: Integer, distribution: Distribution, theta: Float, data: Float,
-            asked: Float, percentile: Float, order: Text];
+        ["size": Integer; "length": Integer, "distribution": Distribution, "theta": Float, "data": Float,
+            "asked": Float, "percentile": Float, "order": Text];
     );
 
     fn read(of: &Section<'_>, _: &str, _: ColumnType) -> Option<Self> {

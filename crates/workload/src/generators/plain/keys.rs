@@ -55,7 +55,7 @@ impl Make for Keys {
     const SPECS: &'static [Spec] = specs!(
         "keys", "the key of a row where the same keys come again: hash, sequential or zipfian",
         &[ColumnType::Bigint],
-        [order: Text; cycle: Integer, different: Integer, apart: Integer, s: Float, v: Float];
+        ["order": Text; "cycle": Integer, "different": Integer, "apart": Integer, "s": Float, "v": Float];
     );
 
     fn read(of: &Section<'_>, _: &str, _: ColumnType) -> Option<Self> {

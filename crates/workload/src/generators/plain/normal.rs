@@ -15,7 +15,7 @@ pub(crate) struct Normal {
 impl Make for Normal {
     const SPECS: &'static [Spec] = specs!(
         "normal", "around a mean, clamped to min and max", NUMBERS,
-        [mean: Float, deviation: Float; min: Float, max: Float];
+        ["mean": Float, "deviation": Float; "min": Float, "max": Float];
     );
 
     fn read(of: &Section<'_>, _: &str, kind: ColumnType) -> Option<Self> {

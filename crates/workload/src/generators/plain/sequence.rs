@@ -16,7 +16,7 @@ pub(crate) struct Sequence {
 impl Make for Sequence {
     const SPECS: &'static [Spec] = specs!(
         "sequence", "start + step × number, of which the multiple of step modulo `modulo`", NUMBERED,
-        [; start: Integer, step: Integer, modulo: Integer, prefix: Text];
+        [; "start": Integer, "step": Integer, "modulo": Integer, "prefix": Text];
     );
 
     fn read(of: &Section<'_>, _: &str, kind: ColumnType) -> Option<Self> {

@@ -17,13 +17,13 @@ pub(crate) struct Skewed {
 impl Make for Skewed {
     const SPECS: &'static [Spec] = specs!(
         "zipfian", "few of min to max often, most of them rarely", NUMBERED,
-        [min: Integer, max: Integer; theta: Float, order: Text, prefix: Text];
+        ["min": Integer, "max": Integer; "theta": Float, "order": Text, "prefix": Text];
         "latest", "zipfian counted back from max", NUMBERED,
-        [min: Integer, max: Integer; theta: Float, prefix: Text];
+        ["min": Integer, "max": Integer; "theta": Float, "prefix": Text];
         "hotspot", "a share of min to max gets a share of the draws", NUMBERED,
-        [min: Integer, max: Integer; data: Float, asked: Float, prefix: Text];
+        ["min": Integer, "max": Integer; "data": Float, "asked": Float, "prefix": Text];
         "exponential", "exponentially fewer from min to max", NUMBERED,
-        [min: Integer, max: Integer; percentile: Float, data: Float, prefix: Text];
+        ["min": Integer, "max": Integer; "percentile": Float, "data": Float, "prefix": Text];
     );
 
     fn read(of: &Section<'_>, name: &str, kind: ColumnType) -> Option<Self> {

@@ -46,7 +46,7 @@ impl Text {
 impl Make for Text {
     const SPECS: &'static [Spec] = specs!(
         "text", "random text of a length and a compressibility", TEXT,
-        [length: Integer; least: Integer, repeat: Float, digits: Integer, marked: Literal];
+        ["length": Integer; "least": Integer, "repeat": Float, "digits": Integer, "marked": Literal];
     );
 
     fn read(of: &Section<'_>, _: &str, _: ColumnType) -> Option<Self> {

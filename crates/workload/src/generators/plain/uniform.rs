@@ -16,7 +16,7 @@ impl Make for Uniform {
     const SPECS: &'static [Spec] = specs!(
         "uniform", "all of min to max alike",
         &[ColumnType::Integer, ColumnType::Bigint, ColumnType::Float, ColumnType::Text],
-        [min: Float, max: Float; prefix: Text];
+        ["min": Float, "max": Float; "prefix": Text];
     );
 
     fn read(of: &Section<'_>, _: &str, kind: ColumnType) -> Option<Self> {
