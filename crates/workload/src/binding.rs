@@ -2,10 +2,12 @@
 //!
 //! What must not be here: the values themselves; they are made for each op.
 
-use super::definition::{Column, ColumnGenerator, OpBodyDefinition, QueryParameter, Table};
+use super::definition::{OpBodyDefinition, QueryParameter};
 use super::dialect::preferred;
+use super::generators::columns::{ColumnGenerator, Object};
 use super::instance::Workload;
 use super::sql::Sql;
+use super::table::{Column, Table};
 use highwater_model::input_error::InputError;
 use highwater_model::op::{
     BoundColumn, BoundOp, BoundOpKind, BoundStatement, BoundTable, BoundWorkload, ColumnType,
@@ -96,13 +98,13 @@ impl Workload {
             .entity
             .and_then(|position| self.definition.entities.get(position));
         let attributes = |column: &Column| match (&column.generator, entity) {
-            (ColumnGenerator::Object(positions), Some(entity)) => positions
+            (ColumnGenerator::Object(Object::Object(positions)), Some(entity)) => positions
                 .iter()
                 .filter_map(|position| entity.attributes.get(*position))
                 .map(|attribute| attribute.name.clone())
                 .collect(),
             // A checksum sees texts, and fractions have more than one.
-            (ColumnGenerator::Fields(fields), _) => fields
+            (ColumnGenerator::Object(Object::Fields(fields)), _) => fields
                 .iter()
                 .filter(|field| !matches!(field.kind, ColumnType::Float | ColumnType::Object))
                 .map(|field| field.name.clone())
@@ -135,25 +137,19 @@ fn bound_statement(
     parameters: &[QueryParameter],
     style: PlaceholderStyle,
 ) -> BoundStatement {
-    let used = |position: usize| sql.uses(position);
-    // A parameter that it does not use stands for no value of it.
-    let counts: Vec<u64> = parameters
-        .iter()
-        .enumerate()
-        .map(|(position, parameter)| if used(position) { parameter.count } else { 0 })
-        .collect();
     let mut types: Vec<ColumnType> = Vec::new();
     let mut values = Vec::new();
     let mut begin = 0;
     for (position, parameter) in parameters.iter().enumerate() {
         let kinds = value_types(std::slice::from_ref(parameter));
-        let count = kinds.len();
-        if used(position) {
+        let end = begin + kinds.len();
+        if sql.uses(position) {
             types.extend(kinds);
-            values.extend(begin..begin + count);
+            values.extend(begin..end);
         }
-        begin += count;
+        begin = end;
     }
+    let counts = sql.counts(parameters.iter().map(|parameter| parameter.count));
     BoundStatement {
         sql: sql.with_placeholders(style, &counts),
         parameters: types,

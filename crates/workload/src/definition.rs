@@ -6,14 +6,16 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::distribution::Distribution;
+use super::entity::Entity;
+use super::generators::parameters::ParameterGenerator;
+use super::input::named;
 use super::parameter::{ParameterSpec, Setting};
-use super::plain::{Choices, Plain, is_zero};
 use super::sql::Sql;
-use super::timeline::Timeline;
-use super::walk::WalkShape;
+use super::table::Table;
 use highwater_model::op::{ColumnType, OpId};
 pub use highwater_model::plan::{Arrivals, Unit};
+
+named!(OpDefinition, QueryParameter);
 
 /// A workload with its parameters filled in.
 #[derive(Debug, Clone, Serialize)]
@@ -76,147 +78,6 @@ pub(super) struct Load {
     pub(super) rows: u64,
 }
 
-/// Things that rows are about, numbered from 0.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Entity {
-    pub(super) name: String,
-    /// In 1..=[`MAX_ENTITIES`].
-    pub(super) count: u64,
-    pub(super) attributes: Vec<Attribute>,
-    /// Beginnings of the names of repeated attributes, whose number may be 0.
-    #[serde(skip)]
-    pub(super) repeated: Vec<String>,
-}
-
-/// Entities of one kind, at most; their attributes are kept in memory.
-pub(super) const MAX_ENTITIES: i64 = 1_000_000;
-
-/// A text that an entity keeps for life.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Attribute {
-    pub(super) name: String,
-    pub(super) generator: AttributeGenerator,
-}
-
-/// How an attribute is made from the entity's number.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum AttributeGenerator {
-    Plain(Plain),
-    /// A choice that depends on the value of an earlier attribute.
-    ChoiceBy {
-        attribute: usize,
-        choices: BTreeMap<String, Choices>,
-    },
-}
-
-/// A table, its statements, and how its rows are made.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct Table {
-    pub(super) name: String,
-    /// Position of the entity that rows are about; without one, every row is a tick.
-    pub(super) entity: Option<usize>,
-    /// Which entity a row is about.
-    #[serde(skip_serializing_if = "Order::is_time_major")]
-    pub(super) order: Order,
-    /// Row i is what row i modulo this is; 0 for rows without end.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub(super) repeat: u64,
-    /// Position of the column whose value a later row takes over: it replaces the earlier one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) replaces: Option<usize>,
-    pub(super) columns: Vec<Column>,
-    /// Dialect to statements.
-    pub(super) create: BTreeMap<String, Vec<String>>,
-    /// Dialect to an integer expression whose value is the row's index.
-    pub(super) key: BTreeMap<String, String>,
-    /// Dialect to (column to an integer expression that stands for its value). How a table is
-    /// audited changes neither rows nor ops.
-    #[serde(skip)]
-    pub(super) values: BTreeMap<String, BTreeMap<String, String>>,
-    /// Dialect to a condition that finds keys from `:first` to `:last` by an index.
-    #[serde(skip)]
-    pub(super) locate: BTreeMap<String, String>,
-}
-
-/// Which entity a row is about, and at which tick.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Order {
-    /// Of n entities row i is about number i mod n, at tick i div n.
-    TimeMajor,
-    /// Each row is about an entity sampled uniformly, and is a tick of its own.
-    #[serde(rename = "drawn")]
-    Sampled,
-}
-
-impl Order {
-    #[expect(
-        clippy::trivially_copy_pass_by_ref,
-        reason = "serde passes a reference"
-    )]
-    fn is_time_major(&self) -> bool {
-        *self == Self::TimeMajor
-    }
-}
-
-/// A column.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Column {
-    pub(super) name: String,
-    #[serde(rename = "type")]
-    pub(super) kind: ColumnType,
-    pub(super) generator: ColumnGenerator,
-}
-
-/// How a column is made from the row's index.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum ColumnGenerator {
-    Plain(Plain),
-    Timeline(Timeline),
-    Walk(WalkShape),
-    /// Position of one of the entity's attributes.
-    Attribute(usize),
-    /// Positions of the entity's attributes, in the order of the object's keys.
-    Object(Vec<usize>),
-    /// An object that is made for each row.
-    Fields(Vec<Field>),
-    Reference(Reference),
-}
-
-/// A key of an object that is made for each row.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Field {
-    pub(super) name: String,
-    #[serde(rename = "type")]
-    pub(super) kind: ColumnType,
-    pub(super) generator: FieldGenerator,
-}
-
-/// How a field is made from the row's index.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum FieldGenerator {
-    Plain(Plain),
-    Object(Vec<Field>),
-}
-
-/// What an existing row has in a column, or its index.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Reference {
-    /// Position of the table; never a later one.
-    pub(super) table: usize,
-    /// Position of the column, which is no reference itself; without one, the row's index.
-    pub(super) column: Option<usize>,
-    /// The path to a field of the objects in that column; empty for the whole value.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) field: Vec<String>,
-    /// Rows that there are; without a number, those before the row itself, or before the op.
-    pub(super) rows: Option<u64>,
-    pub(super) distribution: Distribution,
-}
-
 /// What must be so of the data after a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct InvariantDefinition {
@@ -273,6 +134,23 @@ impl OpBodyDefinition {
         }
     }
 
+    /// Its statements in all dialects.
+    pub(super) fn statements(&self) -> Vec<&Sql> {
+        match self {
+            Self::Insert { .. } => Vec::new(),
+            Self::Query { sql, .. } => sql.values().collect(),
+            Self::Transaction { sql, .. } => sql.values().flatten().collect(),
+        }
+    }
+
+    /// What a query does to the rows of a table, where the file says so.
+    pub(super) fn writes(&self) -> Option<Writes> {
+        match self {
+            Self::Query { writes, .. } => *writes,
+            Self::Insert { .. } | Self::Transaction { .. } => None,
+        }
+    }
+
     /// The dialects that it has SQL of its own for.
     pub(super) fn dialects(&self) -> Vec<&str> {
         match self {
@@ -318,69 +196,10 @@ pub(super) struct QueryParameter {
     pub(super) name: String,
     #[serde(rename = "type")]
     pub(super) kind: ColumnType,
-    /// Values that the parameter stands for, as in a list: 1 to [`MAX_COUNT`].
-    #[serde(skip_serializing_if = "is_one")]
+    /// Values that the parameter stands for, as in a list; at least 1.
+    #[serde(skip_serializing_if = "crate::is_one")]
     pub(super) count: u64,
     pub(super) generator: ParameterGenerator,
-}
-
-/// Values of one parameter, at most.
-pub(super) const MAX_COUNT: i64 = 1_000;
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn is_one(number: &u64) -> bool {
-    *number == 1
-}
-
-/// How a query's parameter is made from the op's index.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum ParameterGenerator {
-    Plain(Plain),
-    /// An attribute of an entity drawn uniformly from `first..=last`.
-    Entity {
-        entity: usize,
-        attribute: usize,
-        first: u64,
-        last: u64,
-    },
-    /// Uniform over the different values that an attribute has among all entities.
-    Distinct {
-        entity: usize,
-        attribute: usize,
-    },
-    /// The time of the last row before the stream, plus an offset in milliseconds.
-    DataTime {
-        table: usize,
-        timeline: Timeline,
-        offset: i64,
-    },
-    /// The start of a window of the data's time, uniform over those that the rows before the
-    /// stream fill.
-    Window {
-        table: usize,
-        timeline: Timeline,
-        /// Milliseconds.
-        length: i64,
-        /// Milliseconds between possible starts.
-        step: i64,
-        /// Milliseconds that are added.
-        offset: i64,
-    },
-    /// An earlier parameter, by position, plus milliseconds.
-    Plus {
-        parameter: usize,
-        add: i64,
-    },
-    Reference(Reference),
-    /// What the rows that the op writes have in a column.
-    Written {
-        table: usize,
-        column: usize,
-    },
 }
 
 /// Ops that are asked at one pace.

@@ -1,23 +1,109 @@
-//! The attributes of entities: texts that an entity keeps for life, made from its number.
+//! Entities and their attributes: texts that an entity keeps for life, made from its number.
+//!
+//! What must not be here: rows, which are about entities.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::definition::{AttributeGenerator, Entity};
-use super::plain::Literal;
+use serde::Serialize;
+
+use super::generators::plain::{Choice, Literal, Plain, Texts, choice, literals};
+use super::input::{Entry, Section, named};
 use super::random::Draws;
+use highwater_model::op::ColumnType;
 use highwater_model::units::Seed;
+
+named!(Entity, Attribute);
+
+/// Things that rows are about, numbered from 0.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Entity {
+    pub(crate) name: String,
+    /// In 1..=[`MAX_ENTITIES`].
+    pub(crate) count: u64,
+    pub(crate) attributes: Vec<Attribute>,
+    /// Beginnings of the names of repeated attributes, whose number may be 0.
+    #[serde(skip)]
+    pub(crate) repeated: Vec<String>,
+}
+
+/// Entities of one kind, at most; their attributes are kept in memory.
+pub(crate) const MAX_ENTITIES: i64 = 1_000_000;
+
+/// A text that an entity keeps for life.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Attribute {
+    pub(crate) name: String,
+    pub(crate) generator: AttributeGenerator,
+}
+
+/// How an attribute is made from the entity's number.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AttributeGenerator {
+    Plain(Plain),
+    /// A choice that depends on the value of an earlier attribute.
+    ChoiceBy {
+        attribute: usize,
+        choices: BTreeMap<String, Choice>,
+    },
+}
+
+impl Entity {
+    /// The positions of the attributes that a repeated one became.
+    pub(crate) fn repetitions(&self, begin: &str) -> Vec<usize> {
+        let numbered = |name: &str| {
+            let number = name.strip_prefix(begin);
+            number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        };
+        let attributes = self.attributes.iter().enumerate();
+        attributes
+            .filter(|(_, attribute)| numbered(&attribute.name))
+            .map(|(position, _)| position)
+            .collect()
+    }
+}
+
+/// Reads a choice `by` the value of an earlier attribute.
+pub(crate) fn read_choice_by(
+    of: &Section<'_>,
+    by: Entry<'_>,
+    earlier: &[Attribute],
+) -> Option<AttributeGenerator> {
+    let attribute = by.position("earlier attribute", earlier)?;
+    let Attribute { name, generator } = earlier.get(attribute)?;
+    let AttributeGenerator::Plain(Plain::Choice(other)) = generator else {
+        let message = format!("attribute `{name}` is not made by a plain choice");
+        return by.error(message, "it needs generator = \"choice\" without `by`");
+    };
+    let entry = of.required("values", "{ a = [\"a1\", \"a2\"] }")?;
+    let table = entry.section(format!("`values` of {}", of.place))?;
+    let known: Vec<String> = other.values.iter().map(Literal::text).collect();
+    let mut choices = BTreeMap::new();
+    for list in table.entries() {
+        list.key_position(&format!("value of `{name}`"), &known);
+        let values = literals(list, ColumnType::Text, &table.place);
+        let weights = vec![1; values.len()];
+        if let Some(made) = choice(values, &weights) {
+            choices.insert(list.key.to_owned(), made);
+        }
+    }
+    for value in known.iter().filter(|value| !choices.contains_key(*value)) {
+        let message = format!("{} has no list for `{value}`", table.place);
+        entry.error::<()>(message, format!("add {value} = [\"…\"]"));
+    }
+    Some(AttributeGenerator::ChoiceBy { attribute, choices })
+}
 
 /// An entity's definition and the randomness of its attributes.
 #[derive(Debug)]
-pub(super) struct Attributes {
+pub(crate) struct Attributes {
     entity: Entity,
     /// As many as attributes.
     draws: Vec<Draws>,
 }
 
 impl Attributes {
-    pub(super) fn new(entity: &Entity, seed: Seed) -> Self {
+    pub(crate) fn new(entity: &Entity, seed: Seed) -> Self {
         let draws = entity
             .attributes
             .iter()
@@ -30,12 +116,12 @@ impl Attributes {
     }
 
     /// Number of entities.
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.entity.count
     }
 
     /// The attribute of entity `number`; empty if there is no such attribute.
-    pub(super) fn value(&self, attribute: usize, number: u64) -> String {
+    pub(crate) fn value(&self, attribute: usize, number: u64) -> String {
         let known = self.entity.attributes.get(attribute);
         let Some((known, draws)) = known.zip(self.draws.get(attribute)) else {
             return String::new();
@@ -45,16 +131,16 @@ impl Attributes {
             AttributeGenerator::ChoiceBy {
                 attribute: earlier,
                 choices,
-            } => choices
+            } => {
                 // Reading made sure that `earlier` comes before: this ends.
-                .get(&self.value(*earlier, number))
-                .and_then(|choices| choices.values.get(choices.pick(draws, number)))
-                .map_or_else(String::new, Literal::text),
+                let choice = choices.get(&self.value(*earlier, number));
+                choice.map_or_else(String::new, |choice| choice.value_text(draws, number))
+            }
         }
     }
 
     /// The different values of an attribute, sorted.
-    pub(super) fn distinct(&self, attribute: usize) -> Arc<[Box<str>]> {
+    pub(crate) fn distinct(&self, attribute: usize) -> Texts {
         let values: BTreeSet<String> = (0..self.count())
             .map(|number| self.value(attribute, number))
             .collect();
@@ -62,7 +148,7 @@ impl Attributes {
     }
 
     /// Per entity, a JSON object of some attributes, without insignificant spaces.
-    pub(super) fn objects(&self, attributes: &[usize]) -> Arc<[Box<str>]> {
+    pub(crate) fn objects(&self, attributes: &[usize]) -> Texts {
         (0..self.count())
             .map(|number| self.object(attributes, number).into_boxed_str())
             .collect()
@@ -87,6 +173,6 @@ impl Attributes {
 }
 
 /// A JSON string.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

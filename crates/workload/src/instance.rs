@@ -4,20 +4,21 @@
 //! add these.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
 use super::definition::{
-    Arrivals, Definition, OpBodyDefinition, OpDefinition, ParameterGenerator, StreamSpec, Table,
-    Unit, WriteKind,
+    Arrivals, Definition, OpBodyDefinition, OpDefinition, StreamSpec, Unit, WriteKind,
 };
 use super::entity::Attributes;
+use super::generators::parameters::{Distinct, DistinctValues, ParameterGenerator};
 use super::row_identity::row_identity;
-use super::rows::TableRows;
+use super::rows::{TableRows, rows_of};
+use super::table::Table;
 use highwater_model::input_error::InputError;
 use highwater_model::op::OpId;
+use highwater_model::plan::hex;
 use highwater_model::units::Seed;
 
 /// Goes into every fingerprint: raised when the same file and seed give other rows or ops.
@@ -42,7 +43,7 @@ pub struct Workload {
     pub(super) entities: Vec<Attributes>,
     pub(super) tables: Vec<TableRows>,
     /// The values of every attribute that a `distinct` parameter draws from.
-    pub(super) distinct: BTreeMap<(usize, usize), Vec<Arc<str>>>,
+    pub(super) distinct: DistinctValues,
 }
 
 impl Workload {
@@ -59,12 +60,7 @@ impl Workload {
             .iter()
             .map(|entity| Attributes::new(entity, seed))
             .collect();
-        let tables = definition
-            .tables
-            .iter()
-            .enumerate()
-            .map(|(position, _)| TableRows::new(position, &definition.tables, &entities, seed))
-            .collect();
+        let tables = rows_of(&definition.tables, &entities, seed);
         let parameters = definition
             .settings
             .iter()
@@ -166,11 +162,11 @@ impl Workload {
     pub fn rows_per_op(&self, id: OpId) -> u64 {
         match self.op_definition(id).map(|op| &op.body) {
             Some(OpBodyDefinition::Insert { batch, .. }) => *batch,
-            Some(OpBodyDefinition::Query {
-                writes: Some(writes),
-                ..
-            }) if writes.kind == WriteKind::Upsert => writes.rows,
-            _ => 0,
+            Some(body) => match body.writes() {
+                Some(writes) if writes.kind == WriteKind::Upsert => writes.rows,
+                _ => 0,
+            },
+            None => 0,
         }
     }
 
@@ -200,14 +196,12 @@ impl Workload {
     }
 }
 
-fn distinct_values(
-    definition: &Definition,
-    entities: &[Attributes],
-) -> BTreeMap<(usize, usize), Vec<Arc<str>>> {
-    let mut found = BTreeMap::new();
+fn distinct_values(definition: &Definition, entities: &[Attributes]) -> DistinctValues {
+    let mut found = DistinctValues::new();
     for op in &definition.ops {
         for parameter in op.body.parameters() {
-            if let ParameterGenerator::Distinct { entity, attribute } = parameter.generator
+            if let ParameterGenerator::Distinct(Distinct { entity, attribute }) =
+                parameter.generator
                 && let Some(of) = entities.get(entity)
             {
                 found.entry((entity, attribute)).or_insert_with(|| {
@@ -224,10 +218,5 @@ fn fingerprint(definition: &Definition, seed: Seed) -> Result<String, InputError
     let content = serde_json::to_vec(&(GENERATOR_VERSION, seed, definition)).map_err(|error| {
         InputError::elsewhere(format!("the workload has no fingerprint: {error}"))
     })?;
-    let hash = Sha256::digest(&content);
-    Ok(hash.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    }))
+    Ok(hex(&Sha256::digest(&content)))
 }

@@ -4,37 +4,23 @@
 //! where n is the number of the table's entities (1 if it has none). What a column holds is not
 //! decided here.
 
-use super::definition::{Order, Table};
-use super::entity::Attributes;
 use super::random::Draws;
 use super::segment::Segment;
-use highwater_model::units::Seed;
 
 /// Which entity and tick each row of a table is about.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     /// At least 1, below 2³².
-    entities: u64,
+    pub(super) entities: u64,
     /// Number i is the entity of row i; time-major without.
-    sampled: Option<Draws>,
+    pub(super) sampled: Option<Draws>,
     /// Row i is what row i modulo this is; 0 for rows without end.
-    repeat: u64,
+    pub(super) repeat: u64,
 }
 
 impl Layout {
-    /// The layout of a table.
-    pub(super) fn of(table: &Table, entities: &[Attributes], seed: Seed) -> Self {
-        let entity = table.entity.and_then(|position| entities.get(position));
-        Self {
-            entities: entity.map_or(1, Attributes::count).max(1),
-            sampled: (table.order == Order::Sampled)
-                .then(|| Draws::of(seed, &["table", &table.name, "order"])),
-            repeat: table.repeat,
-        }
-    }
-
     /// Rows from `first_row` on.
-    pub(super) fn segments(self, first_row: u64, rows: usize) -> Segments {
+    pub(crate) fn segments(self, first_row: u64, rows: usize) -> Segments {
         Segments {
             layout: self,
             row: first_row,
@@ -51,7 +37,7 @@ impl Layout {
     }
 
     /// The tick of a row.
-    pub(super) fn tick(self, row: u64) -> u64 {
+    pub(crate) fn tick(self, row: u64) -> u64 {
         match self.sampled {
             Some(_) => self.content(row),
             None => self.content(row) / self.entities,
@@ -59,24 +45,13 @@ impl Layout {
     }
 }
 
-impl Default for Layout {
-    /// The layout of a table without entities, whose rows have no end.
-    fn default() -> Self {
-        Self {
-            entities: 1,
-            sampled: None,
-            repeat: 0,
-        }
-    }
-}
-
 /// Cuts rows where the tick changes, and where nothing but single rows have an entity in common.
 #[derive(Debug, Clone)]
-pub(super) struct Segments {
+pub(crate) struct Segments {
     layout: Layout,
     row: u64,
     /// Rows that are still to come.
-    pub(super) left: usize,
+    pub(crate) left: usize,
 }
 
 impl Iterator for Segments {

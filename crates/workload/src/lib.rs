@@ -3,34 +3,30 @@
 //! text → [`WorkloadSpec`] (checked; what a file offers) → [`Workload`] (with its parameters and
 //! its seed: any row and any op by index) → `BoundWorkload` (with the SQL of one dialect).
 //!
-//! Imports go one way: `files` and `sketch` → `reading` → the files of this folder. Among these,
-//! the definition of a workload stands below the making of rows, rows below the [`Workload`], and
-//! that below the files that add ops, statements and SQL to it.
+//! Imports go one way: `files` and `sketch` → `reading` → the files of this folder → `generators`
+//! → `input`. Among the files the definition of a workload stands below the [`Workload`], and that
+//! below those that add ops, statements and SQL to it.
 //!
 //! No I/O, no clock, no state: row i and op j are functions of file, settings, seed and index.
 //! No database is named here; dialects are words of the files.
 
 mod binding;
-mod column;
 mod data_time;
 mod definition;
 mod dialect;
-mod distribution;
 mod entity;
-mod fields;
 mod files;
+mod filling;
+mod generators;
+mod input;
 mod instance;
 mod invariant;
-mod keys;
 mod layout;
 mod op_mix;
 mod ops;
 mod parameter;
-mod plain;
-mod query_parameters;
 pub mod random;
 mod reading;
-mod reference;
 mod replaced_keys;
 mod row_identity;
 mod rows;
@@ -38,12 +34,11 @@ mod segment;
 mod sketch;
 mod sql;
 mod statements;
+mod table;
 #[cfg(test)]
 mod tests;
-mod timeline;
+mod ticks;
 mod transaction;
-mod walk;
-mod words;
 
 pub use highwater_model::input_error::InputError;
 
@@ -57,3 +52,21 @@ pub use parameter::{ParameterKind, ParameterSpec};
 pub use replaced_keys::ReplacedKeys;
 pub use sketch::sketch;
 pub use statements::WrittenStatement;
+
+/// Whether a number is left out of a fingerprint because it is 0.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// Whether a number is left out of a fingerprint because it is 1.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_one(number: &u64) -> bool {
+    *number == 1
+}

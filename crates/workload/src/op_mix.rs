@@ -112,10 +112,9 @@ impl Workload {
     }
 
     fn changes_rows(&self, op: OpId) -> bool {
-        match self.op_definition(op).map(|op| &op.body) {
-            Some(OpBodyDefinition::Insert { .. }) => true,
-            Some(OpBodyDefinition::Query { writes, .. }) => writes.is_some(),
-            Some(OpBodyDefinition::Transaction { .. }) | None => false,
-        }
+        let body = self.op_definition(op).map(|op| &op.body);
+        body.is_some_and(|body| {
+            matches!(body, OpBodyDefinition::Insert { .. }) || body.writes().is_some()
+        })
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! An op depends on (seed, stream, index, context) only.
 
-use super::definition::{OpBodyDefinition, StreamSpec};
+use super::definition::{OpBodyDefinition, OpDefinition, StreamSpec};
+use super::generators::parameters::OpScope;
 use super::instance::{OpContext, Workload};
-use highwater_model::op::{Op, OpBody, OpId, RowBatch};
+use super::random::Draws;
+use highwater_model::op::{Op, OpBody, OpId, RowBatch, Value};
 
 impl Workload {
     /// Rows of a table from an index on; no columns if there is no such table.
@@ -39,8 +41,11 @@ impl Workload {
         op.id = id;
         op.index = index;
         let first_row = context.first_row.saturating_add(rows_before);
-        match self.op_definition(op.id).map(|op| (op, &op.body)) {
-            Some((_, OpBodyDefinition::Insert { table, batch })) => {
+        match self.op_definition(id) {
+            Some(OpDefinition {
+                body: OpBodyDefinition::Insert { table, batch },
+                ..
+            }) => {
                 let rows = usize::try_from(*batch).unwrap_or(usize::MAX);
                 if !matches!(op.body, OpBody::Insert(_)) {
                     op.body = OpBody::Insert(RowBatch::default());
@@ -49,13 +54,36 @@ impl Workload {
                     self.fill_row_batch(*table, first_row, rows, batch);
                 }
             }
-            Some((definition, body)) => {
-                let path = ["stream", &stream.name, &definition.name];
-                let context = OpContext { first_row };
-                let parameters = body.parameters();
-                op.body = OpBody::Query(self.values(&path, parameters, index, context));
+            Some(definition) => {
+                op.body = OpBody::Query(self.values(definition, &stream.name, index, first_row));
             }
             None => op.body = OpBody::Query(Vec::new()),
         }
+    }
+
+    /// The values of an op's parameters. Each parameter has random numbers of its own, by stream,
+    /// op and name.
+    fn values(&self, op: &OpDefinition, stream: &str, index: u64, first_row: u64) -> Vec<Value> {
+        let parameters = op.body.parameters();
+        let mut values = Vec::with_capacity(parameters.len());
+        let mut begins = Vec::with_capacity(parameters.len());
+        for parameter in parameters {
+            let begin = values.len();
+            let path = ["stream", stream, &op.name, &parameter.name];
+            let scope = OpScope {
+                entities: &self.entities,
+                tables: &self.tables,
+                distinct: &self.distinct,
+                first_row,
+                index,
+                kind: parameter.kind,
+                count: parameter.count,
+                draws: Draws::of(self.seed, &path),
+                begins: &begins,
+            };
+            parameter.generator.append(&scope, &mut values);
+            begins.push(begin);
+        }
+        values
     }
 }

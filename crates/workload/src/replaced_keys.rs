@@ -2,10 +2,11 @@
 //!
 //! What must not be here: which of several writes should have won; the audit decides that.
 
-use super::definition::{ColumnGenerator, OpBodyDefinition, Table, WriteKind, Writes};
+use super::definition::{OpBodyDefinition, WriteKind, Writes};
+use super::generators::columns::ColumnGenerator;
+use super::generators::plain::Plain;
 use super::instance::Workload;
-use super::plain::Plain;
-use super::words::MARK;
+use super::table::{Column, Table};
 use highwater_model::op::{ColumnData, Op, OpBody, Value};
 
 /// Keys that an op writes, in a table whose rows replace each other.
@@ -65,7 +66,7 @@ impl Workload {
     pub fn rows_are_marked(&self, table: usize) -> bool {
         let marked = |table: &Table| {
             table.columns.iter().any(|column| match &column.generator {
-                ColumnGenerator::Plain(Plain::Text(text)) => text.marked && text.least >= MARK,
+                ColumnGenerator::Plain(Plain::Text(text)) => text.is_marked(),
                 _ => false,
             })
         };
@@ -74,14 +75,12 @@ impl Workload {
 
     /// Whether a table's key never comes twice, however many rows there are.
     pub fn keys_never_repeat(&self, table: usize) -> bool {
-        let Some(table) = self.table_definition(table) else {
-            return false;
-        };
-        let column = table.replaces.and_then(|column| table.columns.get(column));
-        column.is_some_and(|column| match &column.generator {
+        let never_repeats = |column: &Column| match &column.generator {
             ColumnGenerator::Plain(Plain::Keys(keys)) => keys.never_repeats(),
             _ => false,
-        })
+        };
+        let table = self.table_definition(table);
+        table.and_then(Table::replacing).is_some_and(never_repeats)
     }
 }
 

@@ -7,8 +7,11 @@
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::definition::{ColumnGenerator, Definition, Entity, Table};
-use super::plain::Plain;
+use super::definition::Definition;
+use super::entity::Entity;
+use super::generators::columns::ColumnGenerator;
+use super::generators::plain::Plain;
+use super::table::Table;
 use highwater_model::input_error::InputError;
 use highwater_model::plan::hex;
 use highwater_model::units::Seed;

@@ -2,86 +2,73 @@
 //!
 //! What must not be here: what a column holds, and which entity a row is about.
 
-use super::column::GeneratedColumn;
-use super::definition::{Column, ColumnGenerator, Table};
 use super::entity::Attributes;
-use super::layout::{Layout, Segments};
-use super::random::Draws;
-use super::reference::ReferenceColumn;
+use super::generators::columns::{Fill, MadeFor};
+use super::layout::Layout;
+use super::table::{Column, Table};
 use highwater_model::op::{ColumnData, RowBatch};
 use highwater_model::units::Seed;
 
 /// The rows of a table.
 #[derive(Debug)]
-pub(super) struct TableRows {
+pub(crate) struct TableRows {
     layout: Layout,
-    columns: Vec<TableColumn>,
+    columns: Vec<Box<dyn Fill>>,
 }
 
-/// Where the values of a column come from.
-#[derive(Debug)]
-enum TableColumn {
-    Generated(GeneratedColumn),
-    Reference(Box<ReferenceColumn>),
+/// Makes the rows of all tables.
+pub(crate) fn rows_of(tables: &[Table], entities: &[Attributes], seed: Seed) -> Vec<TableRows> {
+    let all = AllRows {
+        tables,
+        entities,
+        seed,
+    };
+    let rows = |table: &Table| TableRows {
+        layout: table.layout(entities, seed),
+        columns: table
+            .columns
+            .iter()
+            .map(|column| all.column(table, column))
+            .collect(),
+    };
+    tables.iter().map(rows).collect()
 }
 
-impl TableColumn {
-    /// A column of `table`, which is one of `tables`.
-    fn new(
-        table: &Table,
-        column: &Column,
-        tables: &[Table],
-        entities: &[Attributes],
-        seed: Seed,
-    ) -> Self {
-        if let ColumnGenerator::Reference(reference) = &column.generator {
-            let draws = Draws::of(seed, &["column", &table.name, &column.name]);
-            let reference = ReferenceColumn::new(reference, draws, tables, entities, seed);
-            return Self::Reference(Box::new(reference));
-        }
-        Self::Generated(GeneratedColumn::new(table, column, entities, seed))
-    }
+/// What columns are made of.
+struct AllRows<'a> {
+    tables: &'a [Table],
+    entities: &'a [Attributes],
+    seed: Seed,
+}
 
-    /// Makes `data` the values of the rows of all segments; its memory is used again.
-    fn fill(&self, segments: Segments, data: &mut ColumnData) {
-        match self {
-            Self::Generated(column) => column.fill(segments, data),
-            Self::Reference(column) => column.fill(segments, data),
-        }
+impl AllRows<'_> {
+    fn column(&self, table: &Table, column: &Column) -> Box<dyn Fill> {
+        column.generator.made(&MadeFor {
+            table: &table.name,
+            column: &column.name,
+            kind: column.kind,
+            entity: table
+                .entity
+                .and_then(|position| self.entities.get(position)),
+            seed: self.seed,
+            // Reading made sure that no reference leads to a reference: this ends.
+            other: &|table, column| {
+                let table = self.tables.get(table)?;
+                let made = self.column(table, table.columns.get(column)?);
+                Some((table.layout(self.entities, self.seed), made))
+            },
+        })
     }
 }
 
 impl TableRows {
-    /// The rows of the table at `position`.
-    pub(super) fn new(
-        position: usize,
-        tables: &[Table],
-        entities: &[Attributes],
-        seed: Seed,
-    ) -> Self {
-        let Some(table) = tables.get(position) else {
-            return Self {
-                layout: Layout::default(),
-                columns: Vec::new(),
-            };
-        };
-        Self {
-            layout: Layout::of(table, entities, seed),
-            columns: table
-                .columns
-                .iter()
-                .map(|column| TableColumn::new(table, column, tables, entities, seed))
-                .collect(),
-        }
-    }
-
     /// The tick of a row.
-    pub(super) fn tick(&self, row: u64) -> u64 {
+    pub(crate) fn tick(&self, row: u64) -> u64 {
         self.layout.tick(row)
     }
 
     /// Makes `batch` the rows from `first_row` on; its memory is used again.
-    pub(super) fn fill(&self, first_row: u64, rows: usize, batch: &mut RowBatch) {
+    pub(crate) fn fill(&self, first_row: u64, rows: usize, batch: &mut RowBatch) {
         batch.first_row = first_row;
         batch.rows = rows;
         batch
@@ -93,7 +80,7 @@ impl TableRows {
     }
 
     /// What one row has in one column; none if there is no such column.
-    pub(super) fn cell(&self, column: usize, row: u64) -> Option<ColumnData> {
+    pub(crate) fn cell(&self, column: usize, row: u64) -> Option<ColumnData> {
         let mut data = ColumnData::Integer(Vec::new());
         self.columns
             .get(column)?

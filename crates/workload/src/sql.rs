@@ -111,6 +111,12 @@ impl Sql {
         })
     }
 
+    /// How many values each parameter of an op stands for in it: none where it does not use it.
+    pub(super) fn counts(&self, of_op: impl Iterator<Item = u64>) -> Vec<u64> {
+        let here = |(position, count)| if self.uses(position) { count } else { 0 };
+        of_op.enumerate().map(here).collect()
+    }
+
     /// Cuts one text, which need not use every parameter.
     fn cut(text: &str, names: &[&str]) -> (Self, Vec<SqlInputError>) {
         let text = text.trim().trim_end_matches(';').trim_end();

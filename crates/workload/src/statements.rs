@@ -2,7 +2,7 @@
 //!
 //! What must not be here: running them.
 
-use super::definition::{OpBodyDefinition, QueryParameter};
+use super::definition::{OpBodyDefinition, OpDefinition};
 use super::instance::Workload;
 use super::sql::Sql;
 use highwater_model::op::OpId;
@@ -25,26 +25,17 @@ impl Workload {
         statement: usize,
         position: Option<usize>,
     ) -> Vec<WrittenStatement> {
-        let body = self.definition.ops.get(op).map(|op| &op.body);
-        let (texts, parameters): (Vec<&Sql>, _) = match body {
-            Some(OpBodyDefinition::Query {
-                sql, parameters, ..
-            }) => (sql.values().collect(), parameters),
-            Some(OpBodyDefinition::Transaction { sql, parameters }) => {
-                let of_dialects = sql.values().filter_map(|all| all.get(statement));
-                (of_dialects.collect(), parameters)
+        let Some(OpDefinition { body, .. }) = self.definition.ops.get(op) else {
+            return Vec::new();
+        };
+        let texts: Vec<&Sql> = match body {
+            OpBodyDefinition::Transaction { sql, .. } => {
+                sql.values().filter_map(|all| all.get(statement)).collect()
             }
-            _ => return Vec::new(),
+            _ => body.statements(),
         };
         let written = texts.into_iter().map(|sql| {
-            let used = |(position, parameter): (usize, &QueryParameter)| {
-                if sql.uses(position) {
-                    parameter.count
-                } else {
-                    0
-                }
-            };
-            let counts: Vec<u64> = parameters.iter().enumerate().map(used).collect();
+            let counts = sql.counts(body.parameters().iter().map(|parameter| parameter.count));
             WrittenStatement {
                 text: sql.text().to_owned(),
                 at: position.map(|position| sql.written_at(position, &counts)),
@@ -55,26 +46,15 @@ impl Workload {
 
     /// Whether an op changes nothing, as far as the words of its statements show it.
     pub fn only_reads(&self, id: OpId) -> bool {
-        match self.op_definition(id).map(|op| &op.body) {
-            Some(OpBodyDefinition::Query {
-                sql, writes: None, ..
-            }) => sql.values().all(Sql::only_reads),
-            _ => false,
-        }
+        let is_query = |body: &&OpBodyDefinition| matches!(body, OpBodyDefinition::Query { .. });
+        let body = self.op_definition(id).map(|op| &op.body).filter(is_query);
+        body.is_some_and(|body| body.writes().is_none() && changing(body).is_empty())
     }
 
     /// Whether a statement of an op may change rows in a way that the workload does not describe.
     pub fn changes_unknown_rows(&self) -> bool {
-        let mut bodies = self.definition.ops.iter().map(|op| &op.body);
-        bodies.any(|body| match body {
-            OpBodyDefinition::Query {
-                sql, writes: None, ..
-            } => !sql.values().all(Sql::only_reads),
-            OpBodyDefinition::Transaction { sql, .. } => {
-                !sql.values().flatten().all(Sql::only_reads)
-            }
-            OpBodyDefinition::Query { .. } | OpBodyDefinition::Insert { .. } => false,
-        })
+        let mut ops = self.definition.ops.iter();
+        ops.any(|op| !changing(&op.body).is_empty())
     }
 
     /// Per table, whether a statement that the streams of these names may send changes it in a way
@@ -86,27 +66,22 @@ impl Workload {
     ) -> Vec<bool> {
         let streams = streams.into_iter().filter_map(|name| self.stream(name));
         let ops = streams.flat_map(|stream| stream.ops);
-        let mut texts: Vec<String> = Vec::new();
-        for (id, _) in ops {
-            let body = self
-                .definition
-                .ops
-                .get(usize::from(id.0))
-                .map(|op| &op.body);
-            let statements: Vec<&Sql> = match body {
-                Some(OpBodyDefinition::Query {
-                    sql, writes: None, ..
-                }) => sql.values().collect(),
-                Some(OpBodyDefinition::Transaction { sql, .. }) => sql.values().flatten().collect(),
-                _ => Vec::new(),
-            };
-            let changing = statements.into_iter().filter(|sql| !sql.only_reads());
-            texts.extend(changing.map(|sql| sql.text().to_lowercase()));
-        }
-        let names = self.definition.tables.iter();
-        let names = names.map(|table| table.name.to_lowercase());
-        names
-            .map(|name| texts.iter().any(|text| text.contains(&name)))
+        let ops = ops.filter_map(|(id, _)| self.op_definition(id));
+        let changing = ops.flat_map(|op| changing(&op.body));
+        let texts: Vec<String> = changing.map(|sql| sql.text().to_lowercase()).collect();
+        let changed = |name: String| texts.iter().any(|text| text.contains(&name));
+        let tables = self.definition.tables.iter();
+        tables
+            .map(|table| changed(table.name.to_lowercase()))
             .collect()
     }
+}
+
+/// Statements that may change rows in a way that the workload does not describe.
+fn changing(body: &OpBodyDefinition) -> Vec<&Sql> {
+    if body.writes().is_some() {
+        return Vec::new();
+    }
+    let statements = body.statements().into_iter();
+    statements.filter(|sql| !sql.only_reads()).collect()
 }

@@ -5,12 +5,14 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::generators::columns::{OF_COLUMNS, OF_FIELDS};
+use crate::generators::distribution::DISTRIBUTIONS;
+use crate::generators::parameters::OF_PARAMETERS;
+use crate::generators::plain::PLAIN;
+use crate::generators::spec::{Shape, Specs, TYPES};
 use crate::parameter::ParameterKind;
-use crate::reading::DISTRIBUTIONS;
-use crate::reading::kinds::{
-    Kind, OF_COLUMNS, OF_FIELDS, OF_PARAMETERS, PLAIN, Shape, TYPE_NAMES, name_of,
-};
 use crate::transaction::MAX_STATEMENTS;
+use highwater_model::op::ColumnType;
 
 /// A parameter in place of a number.
 const PARAMETER: &str = r"^-?\$\{[A-Za-z_][A-Za-z0-9_]*\}$";
@@ -257,18 +259,16 @@ fn list(of: &Value) -> Value {
 }
 
 /// One of these generators, with its own options; or one that a parameter names, with any.
-fn alternatives(kinds: &[&[Kind]], typed: bool, more: &[(&str, Value, bool)]) -> Value {
-    let mut all: Vec<Value> = kinds
-        .iter()
-        .copied()
-        .flatten()
+fn alternatives(known: &[Specs], typed: bool, more: &[(&str, Value, bool)]) -> Value {
+    let specs = known.iter().copied().flatten().copied().flatten();
+    let mut all: Vec<Value> = specs
         .map(|kind| {
             let mut keys = vec![
                 ("name", json!({ "type": "string" }), true),
                 ("generator", json!({ "const": kind.name }), true),
             ];
             if typed {
-                let makes: Vec<&str> = kind.makes.iter().map(|made| name_of(*made)).collect();
+                let makes: Vec<&str> = kind.makes.iter().map(|made| made.name()).collect();
                 keys.push(("type", json!({ "enum": makes }), true));
             }
             keys.extend(more.iter().cloned());
@@ -281,7 +281,7 @@ fn alternatives(kinds: &[&[Kind]], typed: bool, more: &[(&str, Value, bool)]) ->
         "type": "object", "required": ["name", "generator"],
         "properties": {
             "generator": { "type": "string", "pattern": CHOSEN },
-            "type": { "enum": TYPE_NAMES },
+            "type": { "enum": TYPES.map(ColumnType::name) },
         },
     }));
     json!({ "anyOf": all })

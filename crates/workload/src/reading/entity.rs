@@ -1,85 +1,72 @@
 //! Entities and their attributes.
 
-use super::generator;
-use super::names::{check_name, limited, named_element};
-use super::section::{Reader, Section};
-use crate::definition::{Attribute, AttributeGenerator, Entity, MAX_ENTITIES};
-use crate::plain::{Literal, Plain};
+use crate::entity::{Attribute, AttributeGenerator, Entity, MAX_ENTITIES, read_choice_by};
+use crate::generators::plain::{PLAIN, Plain};
+use crate::generators::spec::read_generator;
+use crate::input::Section;
+use highwater_model::op::ColumnType;
 
 /// Attributes that a repeated one becomes, at most.
 const MAX_REPEAT: i64 = 1_000;
 
 /// Reads `[entities]`.
-pub(super) fn read_entities(reader: &mut Reader<'_>, root: &mut Section<'_, '_>) -> Vec<Entity> {
-    let Some(all) = root.section(reader, "entities", "the entities".to_owned()) else {
+pub(super) fn read_entities(root: &Section<'_>) -> Vec<Entity> {
+    let Some(all) = root.part("entities", "the entities") else {
         return Vec::new();
     };
-    limited(reader, &all, "entities")
-        .into_iter()
-        .map(|(name, span, entry)| {
-            check_name(reader, "entity", name, span);
-            let mut entity = Entity {
-                name: name.to_owned(),
-                count: 1,
-                attributes: Vec::new(),
-                repeated: Vec::new(),
-            };
-            let place = format!("entity `{name}`");
-            if let Some(section) = all.as_section(reader, name, entry, place) {
-                read_entity(reader, section, &mut entity);
-            }
-            entity
-        })
-        .collect()
+    let mut entities = Vec::new();
+    for entry in all.things("entity", "entities") {
+        let mut entity = Entity {
+            name: entry.key.to_owned(),
+            count: 1,
+            attributes: Vec::new(),
+            repeated: Vec::new(),
+        };
+        if let Some(section) = entry.section(format!("entity `{}`", entry.key)) {
+            read_entity(&section, &mut entity);
+        }
+        entities.push(entity);
+    }
+    entities
 }
 
-fn read_entity(reader: &mut Reader<'_>, mut section: Section<'_, '_>, entity: &mut Entity) {
-    let count = section.integer(reader, "count", 1..=MAX_ENTITIES, None);
-    entity.count = count.and_then(|c| u64::try_from(c).ok()).unwrap_or(1);
-    for element in section.list(reader, "attributes") {
-        let place = format!("an attribute of entity `{}`", entity.name);
-        let Some(mut part) = section.as_section(reader, "attributes", element, place) else {
+fn read_entity(of: &Section<'_>, entity: &mut Entity) {
+    entity.count = of.integer("count", 1..=MAX_ENTITIES, None).unsigned_abs();
+    for element in of.list("attributes") {
+        let Some(mut part) = element.section(format!("an attribute of {}", of.place)) else {
             continue;
         };
-        let names: Vec<&str> = entity.attributes.iter().map(|a| a.name.as_str()).collect();
-        let name = named_element(reader, &mut part, "attribute", &names);
-        if !name.is_empty() {
-            part.place = format!("attribute `{name}` of entity `{}`", entity.name);
-        }
+        let name = part.named("attribute", &entity.attributes, &of.place);
         let repeat = part.optional("repeat").is_some();
-        let times = part.integer(reader, "repeat", 0..=MAX_REPEAT, Some(1));
-        let generator = generator::read_attribute(reader, part, &entity.attributes);
-        let placeholder = AttributeGenerator::Plain(Plain::Constant(Literal::Text(String::new())));
-        let attribute = Attribute {
-            name,
-            generator: generator.unwrap_or(placeholder),
-        };
+        let times = part.integer("repeat", 0..=MAX_REPEAT, Some(1));
+        let generator = read_generator_of(&part, &entity.attributes);
+        let generator = generator.unwrap_or(AttributeGenerator::Plain(Plain::nothing()));
+        let attribute = Attribute { name, generator };
         if repeat {
-            entity
-                .attributes
-                .extend((0..times.unwrap_or(0)).map(|n| Attribute {
-                    name: format!("{}{n}", attribute.name),
-                    generator: attribute.generator.clone(),
-                }));
+            entity.attributes.extend((0..times).map(|n| Attribute {
+                name: format!("{}{n}", attribute.name),
+                ..attribute.clone()
+            }));
             entity.repeated.push(attribute.name);
         } else {
             entity.attributes.push(attribute);
         }
     }
-    section.finish(reader);
+    of.finish();
 }
 
-impl Entity {
-    /// The positions of the attributes that a repeated one became.
-    pub(super) fn repetitions(&self, begin: &str) -> Vec<usize> {
-        let numbered = |name: &str| {
-            let number = name.strip_prefix(begin);
-            number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-        };
-        let attributes = self.attributes.iter().enumerate();
-        attributes
-            .filter(|(_, attribute)| numbered(&attribute.name))
-            .map(|(position, _)| position)
-            .collect()
-    }
+/// Reads an attribute's generator; `earlier` are the attributes that it may depend on.
+fn read_generator_of(of: &Section<'_>, earlier: &[Attribute]) -> Option<AttributeGenerator> {
+    let name = read_generator(of, ColumnType::Text, &[PLAIN])?;
+    let by = if name == "choice" {
+        of.optional("by")
+    } else {
+        None
+    };
+    let generator = match by {
+        Some(by) => read_choice_by(of, by, earlier),
+        None => Plain::read(of, name, ColumnType::Text).map(AttributeGenerator::Plain),
+    };
+    of.finish();
+    generator
 }

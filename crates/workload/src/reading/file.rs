@@ -11,11 +11,11 @@ use super::data_time::read_data_time;
 use super::entity::read_entities;
 use super::file_parameters::read_parameters;
 use super::invariant::read_invariants;
-use super::names::check_name;
-use super::op::{read_load, read_ops, read_streams};
-use super::section::{Reader, Section};
+use super::op::{read_load, read_ops};
+use super::stream::read_streams;
 use super::table::read_tables;
 use crate::definition::Definition;
+use crate::input::{Reader, Section, check_name};
 use highwater_model::input_error::InputError;
 
 /// Bytes of a workload file, at most.
@@ -34,23 +34,27 @@ pub(crate) fn read(
         return Err(vec![InputError::at(text, 0..0, message)]);
     }
     let (document, errors) = DeTable::parse_recoverable(text);
-    let mut reader = Reader {
+    let reader = Reader {
         text,
-        settings: BTreeMap::new(),
-        errors: Vec::new(),
+        ..Reader::default()
     };
     for error in errors {
-        let span = error.span().unwrap_or(0..0);
-        reader.report(span, error.message(), None);
+        reader.report(
+            error.span().unwrap_or(0..0),
+            error.message(),
+            None::<String>,
+        );
     }
-    if !reader.errors.is_empty() {
-        return Err(in_order(reader.errors));
-    }
-    let root = Section::new("the workload file".to_owned(), 0..0, document.get_ref());
-    let definition = read_root(&mut reader, root, settings);
+    let good = || reader.errors.borrow().is_empty();
+    let definition = if good() {
+        let root = Section::root("the workload file", &reader, document.get_ref());
+        read_root(&root, settings)
+    } else {
+        None
+    };
     match definition {
-        Some(definition) if reader.errors.is_empty() => Ok(definition),
-        _ => Err(in_order(reader.errors)),
+        Some(definition) if good() => Ok(definition),
+        _ => Err(in_order(reader.errors.take())),
     }
 }
 
@@ -60,37 +64,32 @@ fn in_order(mut errors: Vec<InputError>) -> Vec<InputError> {
     errors
 }
 
-fn read_root(
-    reader: &mut Reader<'_>,
-    mut root: Section<'_, '_>,
-    settings: &BTreeMap<String, String>,
-) -> Option<Definition> {
-    let format = root.integer(reader, "format", FORMAT..=FORMAT, None);
-    let parameters = read_parameters(reader, &mut root, settings);
-    let name = root.text(reader, "name");
-    if let Some(name) = &name {
-        let span = root.optional("name").map_or(0..0, toml::Spanned::span);
-        check_name(reader, "workload", name, span);
+fn read_root(root: &Section<'_>, settings: &BTreeMap<String, String>) -> Option<Definition> {
+    let format = root.integer("format", FORMAT..=FORMAT, None);
+    let parameters = read_parameters(root, settings);
+    let name = root.text("name");
+    if let Some(entry) = root.optional("name").filter(|_| !name.is_empty()) {
+        check_name(root.reader, "workload", &name, entry.span());
     }
-    let version = root.integer(reader, "version", 1..=1_000_000, None);
-    let summary = root.text(reader, "summary");
-    let source = root.text_or_empty(reader, "source");
-    let entities = read_entities(reader, &mut root);
-    let tables = read_tables(reader, &mut root, &entities);
-    let ops = read_ops(reader, &mut root, &entities, &tables);
-    let streams = read_streams(reader, &mut root, &ops);
-    let load = read_load(reader, &mut root, &ops);
-    let invariants = read_invariants(reader, &mut root);
-    let data_time = read_data_time(reader, &mut root);
-    root.finish(reader);
-    Some(Definition {
-        format: u32::try_from(format?).ok()?,
-        name: name?,
-        version: u32::try_from(version?).ok()?,
-        summary: summary?,
+    let version = root.integer("version", 1..=1_000_000, None);
+    let summary = root.text("summary");
+    let source = root.text_or_empty("source");
+    let entities = read_entities(root);
+    let tables = read_tables(root, &entities);
+    let ops = read_ops(root, &entities, &tables);
+    let streams = read_streams(root, &ops);
+    let load = read_load(root, &ops);
+    let invariants = read_invariants(root);
+    let data_time = read_data_time(root);
+    root.finish();
+    root.good(Definition {
+        format: u32::try_from(format).ok()?,
+        name,
+        version: u32::try_from(version).ok()?,
+        summary,
         source,
         parameters,
-        settings: reader.settings.clone(),
+        settings: root.reader.settings.borrow().clone(),
         entities,
         tables,
         ops,

@@ -1,210 +1,189 @@
-//! What an op asks: its statements in each dialect, and their parameters.
+//! What an op sends: its statements in each dialect, and their parameters.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
-use toml::de::DeValue;
-
-use super::names::{MAX_ITEMS, named_element};
-use super::parts::{per_dialect, read_type};
-use super::query_parameter;
-use super::section::{Entry, Reader, Section};
-use crate::definition::{Entity, OpBodyDefinition, QueryParameter, Table};
+use crate::definition::{OpBodyDefinition, QueryParameter};
+use crate::entity::Entity;
+use crate::generators::columns::{ColumnScope, Scope};
+use crate::generators::parameters::{MAX_COUNT, ParameterGenerator};
+use crate::generators::spec::read_type;
+use crate::input::{Entry, MAX_ITEMS, Section};
 use crate::sql::{Sql, SqlInputError};
+use crate::table::Table;
 use crate::transaction::{Control, MAX_STATEMENTS};
 use highwater_model::input_error::suggest;
 
-/// Reads `sql`: for each dialect one statement, which uses all `parameters`.
-pub(super) fn read_query(
-    reader: &mut Reader<'_>,
-    section: &mut Section<'_, '_>,
-    entities: &[Entity],
-    tables: &[Table],
-) -> OpBodyDefinition {
-    let (parameters, names) = read_parameters(reader, section, entities, tables);
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    OpBodyDefinition::Query {
-        sql: read_sql(reader, section, &names),
-        parameters,
-        writes: None,
+/// The parameters that an op's statements use.
+pub(super) struct Statements {
+    parameters: Vec<QueryParameter>,
+    /// Also those of what could not be read.
+    names: Vec<String>,
+}
+
+impl Statements {
+    /// Reads `parameters`.
+    pub(super) fn read(of: &Section<'_>, entities: &[Entity], tables: &[Table]) -> Self {
+        let tables: Vec<_> = tables.iter().map(Table::scope).collect();
+        let mut all = Self {
+            parameters: Vec::new(),
+            names: Vec::new(),
+        };
+        let mut earlier: Vec<ColumnScope> = Vec::new();
+        for element in of.list("parameters").into_iter().take(MAX_ITEMS) {
+            let Some(mut part) = element.section(format!("a parameter of {}", of.place)) else {
+                continue;
+            };
+            let name = part.named("parameter", &all.names, &of.place);
+            all.names.push(name.clone());
+            let Some(kind) = read_type(&part) else {
+                continue;
+            };
+            let count = part.integer("count", 1..=MAX_COUNT, Some(1)).unsigned_abs();
+            let scope = Scope {
+                kind,
+                count,
+                entity: None,
+                entities,
+                tables: &tables,
+                parameters: &earlier,
+            };
+            if let Some(generator) = ParameterGenerator::read(&part, &scope) {
+                earlier.push(ColumnScope {
+                    name: name.clone(),
+                    kind,
+                    refers: false,
+                    fields: Vec::new(),
+                });
+                all.parameters.push(QueryParameter {
+                    name,
+                    kind,
+                    count,
+                    generator,
+                });
+            }
+        }
+        all
+    }
+
+    /// Reads `sql`: for each dialect one statement, which uses all parameters.
+    pub(super) fn query(self, of: &Section<'_>) -> OpBodyDefinition {
+        OpBodyDefinition::Query {
+            sql: read_sql(of, &self.names),
+            parameters: self.parameters,
+            writes: None,
+        }
+    }
+
+    /// Reads `transaction`: for each dialect a list of statements, which together use all
+    /// parameters.
+    pub(super) fn transaction(self, of: &Section<'_>) -> OpBodyDefinition {
+        let read = |entry: Entry<'_>, place: &str| read_list(entry, place, &self.names);
+        let sql = read_dialects(of, "transaction", read);
+        let parameters = self.parameters;
+        OpBodyDefinition::Transaction { sql, parameters }
     }
 }
 
-/// Reads `sql`: for each dialect one statement, which uses all of `names`.
-pub(super) fn read_sql(
-    reader: &mut Reader<'_>,
-    section: &mut Section<'_, '_>,
-    names: &[&str],
-) -> BTreeMap<String, Sql> {
+/// Reads what there is for each dialect; messages call it by a place.
+fn read_dialects<T>(
+    of: &Section<'_>,
+    key: &'static str,
+    read: impl Fn(Entry<'_>, &str) -> Option<T>,
+) -> BTreeMap<String, T> {
     let mut sql = BTreeMap::new();
-    if let Some(part) = per_dialect(reader, section, "sql") {
-        for (dialect, _, entry) in part.entries() {
-            let Some(text) = part.text_of(reader, dialect, entry) else {
-                continue;
-            };
-            let place = format!("{} for `{dialect}`", part.place);
-            match Sql::parse(&text, names) {
-                Ok(parsed) => {
-                    sql.insert(dialect.to_owned(), parsed);
-                }
-                Err(errors) => {
-                    for error in errors {
-                        let hint = "an op is one statement, or a `transaction` of several";
-                        report_sql(reader, error, hint, &place, &entry.span(), names);
-                    }
-                }
+    if let Some(part) = of.per_dialect(key) {
+        for entry in part.entries() {
+            let place = format!("{} for `{}`", part.place, entry.key);
+            if let Some(read) = read(entry, &place) {
+                sql.insert(entry.key.to_owned(), read);
             }
         }
     }
     sql
 }
 
-/// Reads `transaction`: for each dialect a list of statements, which together use all
-/// `parameters`.
-pub(super) fn read_transaction(
-    reader: &mut Reader<'_>,
-    section: &mut Section<'_, '_>,
-    entities: &[Entity],
-    tables: &[Table],
-) -> OpBodyDefinition {
-    let (parameters, names) = read_parameters(reader, section, entities, tables);
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut sql = BTreeMap::new();
-    if let Some(part) = per_dialect(reader, section, "transaction") {
-        for (dialect, _, entry) in part.entries() {
-            if let Some(all) = read_list(reader, &part, dialect, entry, &names) {
-                sql.insert(dialect.to_owned(), all);
-            }
+/// Reads `sql`: for each dialect one statement, which uses all of `names`.
+pub(super) fn read_sql(of: &Section<'_>, names: &[String]) -> BTreeMap<String, Sql> {
+    read_dialects(of, "sql", |entry, place| {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let errors = match Sql::parse(&entry.text()?, &names) {
+            Ok(parsed) => return Some(parsed),
+            Err(errors) => errors,
+        };
+        for error in errors {
+            let several = "an op is one statement, or a `transaction` of several";
+            report(entry, place, &names, Wrong { error, several });
         }
-    }
-    OpBodyDefinition::Transaction { sql, parameters }
+        None
+    })
 }
 
 /// The statements of a transaction in one dialect; none if something is wrong with them.
-fn read_list(
-    reader: &mut Reader<'_>,
-    part: &Section<'_, '_>,
-    dialect: &str,
-    entry: Entry<'_, '_>,
-    names: &[&str],
-) -> Option<Vec<Sql>> {
-    let DeValue::Array(elements) = entry.get_ref() else {
-        let found = entry.get_ref().type_str();
-        part.wrong_type(reader, dialect, entry.span(), "a list", found);
-        return None;
-    };
-    let place = format!("{} for `{dialect}`", part.place);
+fn read_list(entry: Entry<'_>, place: &str, names: &[String]) -> Option<Vec<Sql>> {
+    let elements = entry.list()?;
     if elements.is_empty() || elements.len() > MAX_STATEMENTS {
         let message = format!("{place} has {} statements", elements.len());
-        let hint = format!("it has 1 to {MAX_STATEMENTS}");
-        reader.report(entry.span(), message, Some(hint));
-        return None;
+        return entry.error(message, format!("it has 1 to {MAX_STATEMENTS}"));
     }
-    let mut texts = Vec::with_capacity(elements.len());
-    for element in elements {
-        let text = part.text_of(reader, dialect, element)?;
-        if Control::of(&text).is_some() {
+    let texts: Option<Vec<String>> = elements.iter().map(|element| element.text()).collect();
+    let texts = texts?;
+    for (element, text) in elements.iter().zip(&texts) {
+        if Control::of(text).is_some() {
             let message = format!("{place} begins or ends a transaction itself");
-            let hint = "leave it out: the list is what stands between BEGIN and COMMIT".to_owned();
-            reader.report(element.span(), message, Some(hint));
+            let hint = "leave it out: the list is what stands between BEGIN and COMMIT";
+            element.error::<()>(message, hint);
         }
-        texts.push(text);
     }
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let errors = match Sql::parse_all(&texts, names) {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let errors = match Sql::parse_all(&texts, &names) {
         Ok(all) => return Some(all),
         Err(errors) => errors,
     };
     for (number, error) in errors {
         let of_all = matches!(error, SqlInputError::UnusedParameter(_));
-        let element = elements.get(number).filter(|_| !of_all);
-        let span = element.map_or_else(|| entry.span(), toml::Spanned::span);
-        let hint = "each statement is a text of its own in the list";
-        report_sql(reader, error, hint, &place, &span, names);
+        let at = elements.get(number).filter(|_| !of_all).unwrap_or(&entry);
+        let several = "each statement is a text of its own in the list";
+        report(*at, place, &names, Wrong { error, several });
     }
     None
 }
 
-/// Reads `parameters`; beside them all their names, also those of what could not be read.
-fn read_parameters(
-    reader: &mut Reader<'_>,
-    section: &mut Section<'_, '_>,
-    entities: &[Entity],
-    tables: &[Table],
-) -> (Vec<QueryParameter>, Vec<String>) {
-    let mut parameters: Vec<QueryParameter> = Vec::new();
-    let mut names: Vec<String> = Vec::new();
-    for element in section
-        .list(reader, "parameters")
-        .into_iter()
-        .take(MAX_ITEMS)
-    {
-        let place = format!("a parameter of {}", section.place);
-        let Some(mut part) = section.as_section(reader, "parameters", element, place) else {
-            continue;
-        };
-        let taken: Vec<&str> = names.iter().map(String::as_str).collect();
-        let name = named_element(reader, &mut part, "parameter", &taken);
-        if !name.is_empty() {
-            part.place = format!("parameter `{name}` of {}", section.place);
-        }
-        names.push(name.clone());
-        if let Some(kind) = read_type(reader, &mut part)
-            && let Some(read) =
-                query_parameter::read_parameter(reader, part, kind, entities, tables, &parameters)
-        {
-            let (generator, count) = read;
-            parameters.push(QueryParameter {
-                name,
-                kind,
-                count,
-                generator,
-            });
-        }
-    }
-    (parameters, names)
+/// What is wrong with a statement.
+struct Wrong {
+    error: SqlInputError,
+    /// What to write instead of several statements.
+    several: &'static str,
 }
 
-fn report_sql(
-    reader: &mut Reader<'_>,
-    error: SqlInputError,
-    hint_for_several: &str,
-    place: &str,
-    span: &Range<usize>,
-    names: &[&str],
-) {
-    let (word, message, hint) = match error {
+fn report(entry: Entry<'_>, place: &str, names: &[&str], wrong: Wrong) {
+    let (word, message, hint) = match wrong.error {
         SqlInputError::UnknownParameter(name) => (
             format!(":{name}"),
             format!("unknown parameter `:{name}` in {place}"),
             suggest(&name, names.iter().copied())
-                .or_else(|| Some("describe it in `parameters`".to_owned())),
+                .unwrap_or_else(|| "describe it in `parameters`".to_owned()),
         ),
         SqlInputError::UnusedParameter(name) => (
             String::new(),
             format!("parameter `:{name}` is not used in {place}"),
-            Some("every dialect must use the same parameters".to_owned()),
+            "every dialect must use the same parameters".to_owned(),
         ),
         SqlInputError::SeveralStatements => (
             ";".to_owned(),
             format!("more than one statement in {place}"),
-            Some(hint_for_several.to_owned()),
+            wrong.several.to_owned(),
         ),
         SqlInputError::Unterminated(what) => (
             String::new(),
             format!("a {what} does not end in {place}"),
-            Some("close it, or double a quote inside it".to_owned()),
+            "close it, or double a quote inside it".to_owned(),
         ),
         SqlInputError::Empty => (
             String::new(),
             format!("{place} is empty"),
-            Some("write a statement, or leave the dialect out".to_owned()),
+            "write a statement, or leave the dialect out".to_owned(),
         ),
     };
-    let at = if word.is_empty() {
-        span.clone()
-    } else {
-        reader.place_of(&word, span)
-    };
-    reader.report(at, message, hint);
+    entry.error_word(&word, message, hint);
 }

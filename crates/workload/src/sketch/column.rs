@@ -2,8 +2,7 @@
 //!
 //! What must not be here: other parts of a table.
 
-use crate::reading::kinds::name_of;
-use crate::words::WordShape;
+use crate::generators::plain::{MAX_LENGTH, MAX_WORD, MAX_WORDS, letters};
 use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{ColumnShape, LISTED_MAX};
 
@@ -12,12 +11,8 @@ use super::toml_text::quoted;
 /// Options of a generator, in order: key and value as TOML.
 pub(super) type Options = Vec<(&'static str, String)>;
 
-/// Words of a dictionary, at most.
-const WORDS_MAX: u64 = 1_000_000;
 /// Letters of random text of which no two among 10¹² are the same.
 const UNIQUE_LETTERS: u64 = 16;
-/// Letters of a word, at most.
-const WORD_MAX: u64 = 64;
 
 /// What a sketch asks a column.
 pub(super) trait SketchedColumn: Sized {
@@ -198,15 +193,18 @@ fn described(column: &ColumnShape, rows: u64) -> Options {
                 .distinct_all
                 .unwrap_or(0)
                 .max(column.distinct)
-                .min(WORDS_MAX);
-            let length = column.lengths.1.clamp(WordShape::letters(size), WORD_MAX);
+                .min(MAX_WORDS.unsigned_abs());
+            let length = column
+                .lengths
+                .1
+                .clamp(letters(size), MAX_WORD.unsigned_abs());
             named(
                 "dictionary",
                 [("size", size.to_string()), ("length", length.to_string())],
             )
         }
         _ => {
-            let most = column.lengths.1.clamp(1, 1 << 20);
+            let most = column.lengths.1.clamp(1, MAX_LENGTH.unsigned_abs());
             let least = column.lengths.0.min(most);
             named(
                 "text",
@@ -245,7 +243,7 @@ fn choice(column: &ColumnShape) -> Options {
 /// The fields of an object as a list of TOML, one a line.
 fn fields(column: &ColumnShape, rows: u64) -> String {
     let lines = column.made_fields().map(|field| {
-        let kind = quoted(name_of(field.kind.unwrap_or(ColumnType::Text)));
+        let kind = quoted(field.kind.unwrap_or(ColumnType::Text).name());
         let mut options = vec![("name", quoted(&field.name)), ("type", kind)];
         options.extend(generator(field, rows, false));
         format!("    {},\n", inline(&options))

@@ -13,7 +13,6 @@ use highwater_model::table_shape::{RecordedStatements, TableShape};
 use super::column;
 use super::statement::{self, OpText, Rejection};
 use super::toml_text::{quoted, text};
-use crate::reading::kinds::name_of;
 
 /// Ops of a mix, at most: the most frequent ones.
 const OPS_MAX: usize = 20;
@@ -138,7 +137,7 @@ impl Mix {
                 continue;
             }
             let lines = op.text.parameters.iter().map(|parameter| {
-                let kind = quoted(name_of(parameter.kind));
+                let kind = quoted(parameter.kind.name());
                 let mut options = vec![("name", quoted(&parameter.name)), ("type", kind)];
                 options.extend(parameter.options.iter().cloned());
                 format!("    {},\n", column::inline(&options))

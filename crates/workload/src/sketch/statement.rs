@@ -14,7 +14,7 @@ use sqlparser::ast::{
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
 
-use crate::definition::MAX_COUNT;
+use crate::generators::parameters::MAX_COUNT;
 use crate::sql::Sql;
 use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{ColumnShape, StatementText, TEXT_MAX, TableShape};

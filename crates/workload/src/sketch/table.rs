@@ -12,7 +12,6 @@ use highwater_model::table_shape::{ColumnShape, IndexShape, TableShape};
 use super::column::{self, SketchedColumn, interval};
 use super::mix::{self, Mix};
 use super::toml_text::{quoted, text};
-use crate::reading::kinds::name_of;
 
 /// Letters of a table's name; what is added to it must fit into 63.
 const NAME_MAX: usize = 50;
@@ -76,7 +75,7 @@ fn write_column(out: &mut String, name: &str, table: &TableShape, column: &Colum
         out,
         "\n[[tables.{name}.columns]]\nname = {}\ntype = {}\n",
         quoted(&column.name),
-        quoted(name_of(column.kind.unwrap_or(ColumnType::Text))),
+        quoted(column.kind.unwrap_or(ColumnType::Text).name()),
     );
     if column.nulls > 0 {
         let (nulls, rows) = (count(column.nulls), count(table.rows));
@@ -254,7 +253,7 @@ fn write_ops(out: &mut String, name: &str, table: &TableShape, mix: &Mix) {
     );
     let selective = most_selective(table);
     if let Some(column) = selective {
-        let kind = name_of(column.kind.unwrap_or(ColumnType::Text));
+        let kind = column.kind.unwrap_or(ColumnType::Text).name();
         let sql = format!(
             "SELECT * FROM {name} WHERE {} = :value",
             name_in_sql(&column.name)

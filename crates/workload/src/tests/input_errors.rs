@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 
-use crate::reading::kinds::{OF_COLUMNS, OF_PARAMETERS, PLAIN};
+use crate::generators::columns::OF_COLUMNS;
+use crate::generators::parameters::OF_PARAMETERS;
+use crate::generators::plain::PLAIN;
 use crate::{InputError, WorkloadSpec, builtin};
 
 fn errors(text: &str) -> Vec<InputError> {
@@ -40,7 +42,8 @@ fn the_example_of_the_reference_page_has_no_errors() {
     let (_, behind) = page.split_once("```toml\n").unwrap();
     let (example, _) = behind.split_once("```").unwrap();
     assert_eq!(shown(example), "");
-    for generator in [PLAIN, OF_COLUMNS, OF_PARAMETERS].into_iter().flatten() {
+    let all = [PLAIN, OF_COLUMNS, OF_PARAMETERS].into_iter().flatten();
+    for generator in all.copied().flatten() {
         let name = generator.name;
         let line = page
             .lines()

@@ -7,16 +7,29 @@
 //! Sources: Gray et al., "Quickly generating billion-record synthetic databases", SIGMOD 1994,
 //! and the request generators of YCSB (Cooper et al., SoCC 2010), named at each.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
+use crate::input::Section;
+use crate::random::Draws;
 use highwater_model::numbers::{to_f64, truncate_to_u64};
 
-use super::random::Draws;
+/// Distributions by name.
+pub(crate) const DISTRIBUTIONS: [&str; 5] =
+    ["uniform", "zipfian", "latest", "hotspot", "exponential"];
+
+/// YCSB's constant of zipfian draws.
+const THETA: f64 = 0.99;
+/// YCSB's shares of hotspot draws: of the data, and of the ops.
+const HOT_DATA: f64 = 0.2;
+const HOT_DRAWS: f64 = 0.8;
+/// YCSB's exponential draws: 95 % of the ops on this share of the data.
+const PERCENTILE: f64 = 0.95;
+const EXPONENTIAL_DATA: f64 = 0.857_142_857_1;
 
 /// How often which of several things is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Distribution {
+pub(crate) enum Distribution {
     /// All items equally.
     Uniform,
     /// Rank k (from 0) with a probability proportional to (k + 1)^-theta; theta above 0, and not 1.
@@ -39,13 +52,69 @@ pub(super) enum Distribution {
     Exponential { percentile: f64, data: f64 },
 }
 
+impl Distribution {
+    /// Reads `distribution`, uniform if absent, and its options.
+    pub(crate) fn read(of: &Section<'_>) -> Option<Self> {
+        let names = DISTRIBUTIONS.map(|name| (name, name));
+        match of.optional("distribution") {
+            None => Some(Self::Uniform),
+            Some(entry) => {
+                let name = entry.word("distribution", &names)?;
+                Self::read_as(of, name)
+            }
+        }
+    }
+
+    /// Reads the options of the distribution called `name`, one of [`DISTRIBUTIONS`].
+    pub(crate) fn read_as(of: &Section<'_>, name: &str) -> Option<Self> {
+        let distribution = match name {
+            "zipfian" => {
+                let orders = [("scrambled", true), ("ranked", false)];
+                let scrambled = of.word("order", &orders, Some(true))?;
+                let theta = of.float("theta", Some(THETA));
+                let good = 0.0 < theta && theta <= 1_000.0 && (theta - 1.0).abs() > 1e-6;
+                let hint = "above 0, at most 1000, and not 1; such as 0.99, or 1.1";
+                of.check_at(
+                    "theta",
+                    good,
+                    format!("`theta` of {} is {theta}", of.place),
+                    hint,
+                );
+                Self::Zipfian { theta, scrambled }
+            }
+            "latest" => Self::Latest {
+                theta: share(of, "theta", THETA),
+            },
+            "hotspot" => Self::Hotspot {
+                data: share(of, "data", HOT_DATA),
+                hot_draws: share(of, "asked", HOT_DRAWS),
+            },
+            "exponential" => Self::Exponential {
+                percentile: share(of, "percentile", PERCENTILE),
+                data: share(of, "data", EXPONENTIAL_DATA),
+            },
+            _ => Self::Uniform,
+        };
+        of.good(distribution)
+    }
+}
+
+/// A number between 0 and 1, both excluded.
+fn share(of: &Section<'_>, key: &'static str, default: f64) -> f64 {
+    let number = of.float(key, Some(default));
+    let message = format!("`{key}` of {} is {number}", of.place);
+    let hint = format!("it lies between 0 and 1, such as {default}");
+    of.check_at(key, 0.0 < number && number < 1.0, message, hint);
+    number
+}
+
 /// Ranks of a scrambled zipfian draw, as in YCSB's ScrambledZipfianGenerator: the probability of
 /// the hottest item does not depend on the number of items.
 const SCRAMBLED_RANKS: u64 = 10_000_000_000;
 
 /// A distribution over a known number of items, with what does not change from draw to draw.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Sampler {
+pub(crate) struct Sampler {
     distribution: Distribution,
     /// At least 1.
     items: u64,
@@ -68,9 +137,16 @@ impl Ranks {
     }
 }
 
+impl Serialize for Sampler {
+    /// It is what its distribution and the number of items say.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (self.distribution, self.items).serialize(serializer)
+    }
+}
+
 impl Sampler {
     /// For `items` items, at least one.
-    pub(super) fn new(distribution: Distribution, items: u64) -> Self {
+    pub(crate) fn new(distribution: Distribution, items: u64) -> Self {
         let items = items.max(1);
         let zipf = match distribution {
             Distribution::Zipfian { theta, .. } if theta > 1.0 => {
@@ -92,13 +168,8 @@ impl Sampler {
         }
     }
 
-    /// What it was made from.
-    pub(super) fn described(&self) -> (Distribution, u64) {
-        (self.distribution, self.items)
-    }
-
     /// The n-th item, below the number of items.
-    pub(super) fn pick(&self, draws: &Draws, n: u64) -> u64 {
+    pub(crate) fn pick(&self, draws: &Draws, n: u64) -> u64 {
         let last = self.items - 1;
         let rank = || self.zipf.map_or(0, |zipf| zipf.rank(draws, n));
         match self.distribution {
@@ -180,7 +251,7 @@ impl Zipf {
 /// generate variates from monotone discrete distributions", ACM TOMACS 1996) as in Go's
 /// `math/rand` Zipf.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(super) struct PowerLaw {
+pub(crate) struct PowerLaw {
     s: f64,
     v: f64,
     last: u64,
@@ -197,7 +268,7 @@ const ATTEMPTS: u64 = 64;
 
 impl PowerLaw {
     /// Numbers up to `last`, for an exponent `s` above 1 and a `v` of at least 1.
-    pub(super) fn new(s: f64, v: f64, last: u64) -> Self {
+    pub(crate) fn new(s: f64, v: f64, last: u64) -> Self {
         let mut law = Self {
             s,
             v,
@@ -213,7 +284,7 @@ impl PowerLaw {
     }
 
     /// The n-th number.
-    pub(super) fn rank(&self, draws: &Draws, n: u64) -> u64 {
+    pub(crate) fn rank(&self, draws: &Draws, n: u64) -> u64 {
         let mut rank = 0.0;
         for attempt in 0..ATTEMPTS {
             // Far from the numbers of other n.

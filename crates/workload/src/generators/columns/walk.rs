@@ -1,4 +1,4 @@
-//! A random walk whose value at any tick costs O(1): no history is kept.
+//! `walk`: a random walk whose value at any tick costs O(1): no history is kept.
 //!
 //! The original (TSBS) walk is sequential: x₀ uniform on [0, 100], then
 //! x ← clamp(x + N(0, 1), 0, 100) a tick, emitted truncated. Row i of it needs every row before.
@@ -18,28 +18,72 @@
 //! Alike are: the uniform distribution of the value at any time, the range, the step from tick
 //! to tick (deviation near 1), and the independence of fields and of entities.
 
-use serde::Serialize;
-
-use super::random::{Draws, mix, sum_of_parts, unit_of};
-use super::segment::Segment;
+use super::making::{Fill, Generate, MadeFor};
+use super::scope::Scope;
+use crate::filling::{floats, integers};
+use crate::generators::prelude::{
+    ColumnData, ColumnType, Draws, NUMBERS, Section, Segments, Serialize, Spec, specs,
+};
+use crate::random::{mix, sum_of_parts, unit_of};
+use crate::segment::Segment;
+use highwater_model::numbers::truncate_to_i64;
 
 /// What a walk looks like.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(super) struct WalkShape {
-    /// Least value.
-    pub(super) min: f64,
-    /// Greatest value, above `min`.
-    pub(super) max: f64,
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Walk {
+    min: f64,
+    /// Above `min`.
+    max: f64,
     /// Ticks between anchors, at least 1.
-    pub(super) epoch: u64,
+    epoch: u64,
     /// Standard deviation of the noise, at least 0.
-    pub(super) noise: f64,
+    noise: f64,
+}
+
+impl Generate for Walk {
+    const SPECS: &'static [Spec] = specs!(
+        "walk", "up and down between min and max, for each entity", NUMBERS,
+        ["min": Float, "max": Float; "epoch": Integer, "noise": Float];
+    );
+
+    fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {
+        let (min, max) = (of.float("min", None), of.float("max", None));
+        let epoch = of.integer("epoch", 2..=1_000_000, Some(256)).unsigned_abs();
+        let noise = of.float("noise", Some(0.7));
+        // Their distance must be a number too.
+        of.check_order(min < max && (max - min).is_finite());
+        let whole = min.fract() == 0.0 && min.abs() <= 2e9 && max.abs() <= 2e9;
+        let fits = scope.kind == ColumnType::Float || whole;
+        let good = fits && noise >= 0.0 && noise <= max - min;
+        let message = format!("the numbers of {} do not make a walk", of.place);
+        let hint = "`noise` is from 0 to max − min; integers need a whole `min`, within 2e9";
+        of.check(good, message, hint);
+        of.good(Self {
+            min,
+            max,
+            epoch,
+            noise,
+        })
+    }
+
+    fn made(&self, column: &MadeFor<'_>) -> impl Fill + 'static {
+        Walks {
+            shape: self.clone(),
+            is_float: column.kind == ColumnType::Float,
+            anchors: column.draws(),
+            noise: Draws::of(
+                column.seed,
+                &["column", column.table, column.column, "noise"],
+            ),
+        }
+    }
 }
 
 /// A walk for each entity of a table.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Walk {
-    shape: WalkShape,
+#[derive(Debug)]
+struct Walks {
+    shape: Walk,
+    is_float: bool,
     /// Number n·2³² + e is the n-th anchor of entity e.
     anchors: Draws,
     /// Number i is the noise of row i.
@@ -88,19 +132,27 @@ impl Bridge {
     }
 }
 
-impl Walk {
-    pub(super) fn new(shape: WalkShape, anchors: Draws, noise: Draws) -> Self {
-        Self {
-            shape,
-            anchors,
-            noise,
+impl Fill for Walks {
+    fn fill(&self, segments: Segments, data: &mut ColumnData) {
+        if self.is_float {
+            let min = self.shape.min;
+            floats(data, segments, |segment, values| {
+                self.append(segment, values, |value| min + value);
+            });
+        } else {
+            let min = truncate_to_i64(self.shape.min);
+            integers(data, segments, |segment, values| {
+                self.append(segment, values, |value| min + truncate_to_i64(value));
+            });
         }
     }
+}
 
+impl Walks {
     /// Appends a value for every row of `segment`: what `convert` makes of the walk's value less
     /// its least one.
     #[inline]
-    pub(super) fn append<T: Copy + Default>(
+    fn append<T: Copy + Default>(
         &self,
         segment: Segment,
         values: &mut Vec<T>,
@@ -126,11 +178,6 @@ impl Walk {
             far = far.wrapping_add(self.anchors.stride());
             noise = noise.wrapping_add(self.noise.stride());
         }
-    }
-
-    /// The least value.
-    pub(super) fn min(&self) -> f64 {
-        self.shape.min
     }
 }
 

@@ -1,0 +1,80 @@
+//! What a generator of columns can do: its part of the list.
+//!
+//! What must not be here: a generator.
+
+use super::scope::Scope;
+use crate::entity::Attributes;
+use crate::generators::plain::{Plain, Texts};
+use crate::generators::prelude::{ColumnData, ColumnType, Draws, Section, Segments, Spec};
+use crate::layout::Layout;
+use highwater_model::units::Seed;
+
+/// A generator of columns.
+pub(crate) trait Generate: Sized {
+    const SPECS: &'static [Spec];
+
+    /// Reads its options.
+    fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self>;
+
+    /// What makes the values of a column.
+    fn made(&self, column: &MadeFor<'_>) -> impl Fill + 'static;
+}
+
+/// What makes the values of a column, for rows in segments.
+///
+/// Nothing is allocated per value but text that differs from row to row; data that is filled
+/// again keeps its memory.
+pub(crate) trait Fill: std::fmt::Debug + Send + Sync {
+    /// Makes `data` the values of the rows of all segments.
+    fn fill(&self, segments: Segments, data: &mut ColumnData);
+}
+
+/// The column that values are made for.
+pub(crate) struct MadeFor<'c> {
+    pub(crate) table: &'c str,
+    pub(crate) column: &'c str,
+    pub(crate) kind: ColumnType,
+    pub(crate) entity: Option<&'c Attributes>,
+    pub(crate) seed: Seed,
+    /// Another column, by the positions of table and column.
+    pub(crate) other: &'c dyn Fn(usize, usize) -> Option<(Layout, Box<dyn Fill>)>,
+}
+
+impl MadeFor<'_> {
+    /// The column's own random numbers.
+    pub(crate) fn draws(&self) -> Draws {
+        Draws::of(self.seed, &["column", self.table, self.column])
+    }
+}
+
+/// A column whose values need only the row's index.
+#[derive(Debug)]
+pub(super) struct PlainColumn {
+    plain: Plain,
+    kind: ColumnType,
+    draws: Draws,
+    /// Of text that comes again.
+    texts: Option<Texts>,
+}
+
+impl PlainColumn {
+    pub(super) fn new(plain: &Plain, column: &MadeFor<'_>) -> Self {
+        let (draws, kind) = (column.draws(), column.kind);
+        let is_text = matches!(kind, ColumnType::Text | ColumnType::Object);
+        Self {
+            plain: plain.clone(),
+            kind,
+            draws,
+            texts: if is_text { plain.texts(&draws) } else { None },
+        }
+    }
+}
+
+impl Fill for PlainColumn {
+    fn fill(&self, segments: Segments, data: &mut ColumnData) {
+        match &self.texts {
+            Some(texts) => self.plain.fill_codes(texts, &self.draws, segments, data),
+            None => self.plain.fill(self.kind, &self.draws, segments, data),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The list of generators of columns.
+//!
+//! To add one, write its file and its line here. What must not be here: how any of them works.
+
+mod attribute;
+mod making;
+mod object;
+mod reference;
+mod scope;
+mod timeline;
+mod walk;
+
+use serde::Serialize;
+
+use super::plain::{PLAIN, Plain};
+use super::spec::{Specs, read_generator};
+use crate::input::Section;
+use making::PlainColumn;
+
+pub(crate) use attribute::attribute_position;
+pub(crate) use making::{Fill, Generate, MadeFor};
+pub(crate) use object::{OF_FIELDS, Object, scope_of};
+pub(crate) use reference::{Reference, field_of, read_place};
+pub(crate) use scope::{ColumnScope, Scope, TableScope};
+
+/// From the list of generators to what reads and makes by any of them.
+macro_rules! generators {
+    ($($(#[$tag:meta])* $name:ident in $module:ident,)*) => {
+        /// A generator with its options; it is serialized for fingerprints.
+        #[derive(Debug, Clone, PartialEq, Serialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub(crate) enum ColumnGenerator {
+            Plain(Plain),
+            $($(#[$tag])* $name($module::$name),)*
+        }
+
+        /// What those that are for columns only say of themselves.
+        pub(crate) static OF_COLUMNS: Specs = &[$(<$module::$name as Generate>::SPECS),*];
+
+        impl ColumnGenerator {
+            /// Reads a column's generator and its options.
+            pub(crate) fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {
+                let name = read_generator(of, scope.kind, &[PLAIN, OF_COLUMNS])?;
+                let read = Self::read_options(of, name, scope);
+                of.finish();
+                read
+            }
+
+            fn read_options(of: &Section<'_>, name: &str, scope: &Scope<'_>) -> Option<Self> {
+                $(if <$module::$name as Generate>::SPECS.iter().any(|spec| spec.name == name) {
+                    return $module::$name::read(of, scope).map(Self::$name);
+                })*
+                Plain::read(of, name, scope.kind).map(Self::Plain)
+            }
+
+            /// What makes the column's values.
+            pub(crate) fn made(&self, column: &MadeFor<'_>) -> Box<dyn Fill> {
+                match self {
+                    Self::Plain(plain) => Box::new(PlainColumn::new(plain, column)),
+                    $(Self::$name(it) => Box::new(it.made(column)),)*
+                }
+            }
+        }
+    };
+}
+
+generators! {
+    Timeline in timeline,
+    Walk in walk,
+    Attribute in attribute,
+    Reference in reference,
+    #[serde(untagged)]
+    Object in object,
+}

@@ -1,0 +1,121 @@
+//! What a generator says of itself: its name, the types that it makes, and its options.
+//!
+//! What must not be here: which generators there are.
+
+use crate::input::Section;
+use highwater_model::input_error::suggest;
+use highwater_model::op::ColumnType;
+
+/// A generator as files name it.
+#[derive(Debug)]
+pub(crate) struct Spec {
+    pub(crate) name: &'static str,
+    /// One line on what it makes.
+    pub(crate) about: &'static str,
+    pub(crate) makes: &'static [ColumnType],
+    /// Options by name, and whether they must be there.
+    pub(crate) options: &'static [(&'static str, Shape, bool)],
+}
+
+/// The generators of one place.
+pub(crate) type Specs = &'static [&'static [Spec]];
+
+/// What an option looks like in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// A literal of the generator's own type.
+    Literal,
+    /// A list of such literals, or lists by the value of another attribute.
+    Literals,
+    Integer,
+    /// A list of whole numbers.
+    Integers,
+    Float,
+    Duration,
+    /// Two durations.
+    Durations,
+    Timestamp,
+    Text,
+    /// A list of texts.
+    Texts,
+    /// The name of a distribution.
+    Distribution,
+    /// A list of fields.
+    Fields,
+}
+
+/// Specs by name: what it makes, the types, the options that must be there, and behind a semicolon
+/// those that may.
+macro_rules! specs {
+    ($($name:literal, $about:literal, $makes:expr,
+        [$($must:literal: $a:ident),*; $($may:literal: $b:ident),*];)*) => {
+        &[$($crate::generators::spec::Spec {
+            name: $name,
+            about: $about,
+            makes: $makes,
+            options: &[
+                $(($must, $crate::generators::spec::Shape::$a, true),)*
+                $(($may, $crate::generators::spec::Shape::$b, false),)*
+            ],
+        },)*]
+    };
+}
+pub(crate) use specs;
+
+/// All types.
+pub(crate) const TYPES: [ColumnType; 7] = [
+    ColumnType::Integer,
+    ColumnType::Bigint,
+    ColumnType::Float,
+    ColumnType::Boolean,
+    ColumnType::Timestamp,
+    ColumnType::Text,
+    ColumnType::Object,
+];
+
+pub(crate) const NUMBERS: &[ColumnType] =
+    &[ColumnType::Integer, ColumnType::Bigint, ColumnType::Float];
+
+/// Whole numbers, alone or behind a prefix.
+pub(crate) const NUMBERED: &[ColumnType] =
+    &[ColumnType::Integer, ColumnType::Bigint, ColumnType::Text];
+
+/// All types but objects.
+pub(crate) const SCALARS: &[ColumnType] = TYPES.split_at(6).0;
+
+pub(crate) const TEXT: &[ColumnType] = &[ColumnType::Text];
+pub(crate) const TIMESTAMP: &[ColumnType] = &[ColumnType::Timestamp];
+pub(crate) const OBJECT: &[ColumnType] = &[ColumnType::Object];
+
+/// Reads the `type` of a column, a field or a parameter.
+pub(crate) fn read_type(of: &Section<'_>) -> Option<ColumnType> {
+    let entry = of.required("type", "\"integer\"")?;
+    let word = entry.text()?;
+    let found = TYPES.iter().find(|kind| kind.name() == word).copied();
+    found.or_else(|| {
+        let hint = suggest(&word, TYPES.map(ColumnType::name));
+        entry.error(format!("unknown type `{word}`"), hint)
+    })
+}
+
+/// Reads the `generator`, one of `known` and able to make `kind`; its options are known from now on.
+pub(crate) fn read_generator(
+    of: &Section<'_>,
+    kind: ColumnType,
+    known: &[Specs],
+) -> Option<&'static str> {
+    let entry = of.required("generator", "\"uniform\"")?;
+    let word = entry.text()?;
+    let all = || known.iter().copied().flatten().copied().flatten();
+    let Some(spec) = all().find(|known| known.name == word) else {
+        let hint = suggest(&word, all().map(|known| known.name));
+        return entry.error(format!("unknown generator `{word}` for {}", of.place), hint);
+    };
+    if !spec.makes.contains(&kind) {
+        let types: Vec<&str> = spec.makes.iter().map(|kind| kind.name()).collect();
+        let message = format!("generator `{word}` does not make type `{}`", kind.name());
+        return entry.error(message, format!("it makes {}", types.join(", ")));
+    }
+    spec.options.iter().for_each(|(option, ..)| of.know(option));
+    Some(spec.name)
+}

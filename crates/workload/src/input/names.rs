@@ -1,0 +1,131 @@
+//! Names in a file: of the elements of a list, of the entries of a section, and the positions that
+//! names stand for.
+//!
+//! What must not be here: what the named things are.
+
+use super::section::{Entry, Section};
+use highwater_model::input_error::suggest;
+
+/// Entities, tables, columns, ops or the like in one file, at most.
+pub(crate) const MAX_ITEMS: usize = 1_000;
+
+/// Something that others refer to by its name.
+pub(crate) trait Named {
+    fn name(&self) -> &str;
+}
+
+impl Named for String {
+    fn name(&self) -> &str {
+        self
+    }
+}
+
+impl Named for &str {
+    fn name(&self) -> &str {
+        self
+    }
+}
+
+/// Makes types with a field `name` [`Named`].
+macro_rules! named {
+    ($($type:ty),*) => {$(
+        impl $crate::input::Named for $type {
+            fn name(&self) -> &str {
+                &self.name
+            }
+        }
+    )*};
+}
+pub(crate) use named;
+
+impl Section<'_> {
+    /// The `name` of a list's element: an identifier that none of the earlier ones has. The
+    /// element is called `what`, by its name and by what `of` says, from now on.
+    pub(crate) fn named(&mut self, what: &str, taken: &[impl Named], of: &str) -> String {
+        let name = self.text("name");
+        let span = self.optional("name").map(Entry::span);
+        // A wrong name makes nothing else of the element wrong.
+        self.forgive();
+        if let Some(span) = span.filter(|_| !name.is_empty()) {
+            check_name(self.reader, what, &name, span.clone());
+            if taken.iter().any(|other| other.name() == name) {
+                let message = format!("there are two of {what} `{name}`");
+                let hint = "give one of them another name";
+                self.reader.report(span, message, hint);
+            }
+            self.place = format!("{what} `{name}` of {of}");
+        }
+        name
+    }
+
+    /// The entries of a section of named `things`, as many as are allowed.
+    pub(crate) fn things(&self, thing: &str, things: &str) -> Vec<Entry<'_>> {
+        let mut entries = self.entries();
+        if let Some(entry) = entries.get(MAX_ITEMS) {
+            let hint = format!("at most {MAX_ITEMS} are read");
+            entry.key_error(format!("more than {MAX_ITEMS} {things}"), hint);
+            entries.truncate(MAX_ITEMS);
+        }
+        for entry in &entries {
+            check_name(self.reader, thing, entry.key, entry.key_span());
+        }
+        entries
+    }
+}
+
+/// Notes a name that would need quoting somewhere.
+pub(crate) fn check_name(
+    reader: &super::Reader<'_>,
+    what: &str,
+    name: &str,
+    span: std::ops::Range<usize>,
+) {
+    let mut chars = name.chars();
+    let starts = chars
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    let dash = matches!(what, "workload" | "op" | "stream" | "invariant");
+    let goes_on = chars.all(|c| c.is_ascii_alphanumeric() || c == '_' || (dash && c == '-'));
+    if !starts || !goes_on || name.len() > 63 {
+        let article = match what.chars().next() {
+            Some('a' | 'e' | 'i' | 'o' | 'u') => "an",
+            _ => "a",
+        };
+        let hint = "a name is a letter, then letters, digits and _, at most 63";
+        reader.report(span, format!("`{name}` cannot name {article} {what}"), hint);
+    }
+}
+
+impl Entry<'_> {
+    /// The position of what its text names among `known`; an unknown name is noted.
+    pub(crate) fn position(&self, what: &str, known: &[impl Named]) -> Option<usize> {
+        let name = self.text()?;
+        self.position_of(what, &name, known)
+    }
+
+    /// The position of a name among `known`; an unknown one is noted here.
+    pub(crate) fn position_of(
+        &self,
+        what: &str,
+        name: &str,
+        known: &[impl Named],
+    ) -> Option<usize> {
+        let position = known.iter().position(|known| known.name() == name);
+        position.or_else(|| self.error(format!("unknown {what} `{name}`"), hint(what, name, known)))
+    }
+
+    /// The position of what its key names among `known`; an unknown key is noted.
+    pub(crate) fn key_position(&self, what: &str, known: &[impl Named]) -> Option<usize> {
+        let position = known.iter().position(|known| known.name() == self.key);
+        if position.is_none() {
+            let message = format!("unknown {what} `{}`", self.key);
+            self.key_error(message, hint(what, self.key, known));
+        }
+        position
+    }
+}
+
+fn hint(what: &str, name: &str, known: &[impl Named]) -> Option<String> {
+    suggest(name, known.iter().map(Named::name))
+        .or_else(|| Some(format!("there is no {what} here")))
+}

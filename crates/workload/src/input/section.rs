@@ -1,0 +1,496 @@
+//! The tables of a TOML document with the places of their values.
+//!
+//! A [`Section`] records which keys were read, so that at its end every other key is an error with
+//! a suggestion. A value that is missing or wrong is noted and replaced by a placeholder; the
+//! section has failed then, and checks of what follows from its values are left out. A number may
+//! be written as a literal, as `"${parameter}"` or as `"-${parameter}"`.
+//!
+//! Not by serde, which ends at the first error and knows no parameters in place of numbers.
+
+use std::cell::{Cell, RefCell};
+use std::ops::{Range, RangeInclusive};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::reader::{Hint, Reader};
+use crate::parameter::{ParameterKind, Setting};
+use highwater_model::input_error::suggest;
+
+/// A table of the document.
+pub(crate) struct Section<'a> {
+    pub(crate) reader: &'a Reader<'a>,
+    /// What it describes, such as "column `ts` of table `cpu`".
+    pub(crate) place: String,
+    pub(crate) span: Range<usize>,
+    table: &'a DeTable<'a>,
+    read_keys: RefCell<Vec<&'static str>>,
+    failed: Cell<bool>,
+}
+
+/// A value of a section: that of a key, or an element of its list.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry<'s> {
+    section: &'s Section<'s>,
+    pub(crate) key: &'s str,
+    value: &'s Spanned<DeValue<'s>>,
+}
+
+impl<'a> Section<'a> {
+    /// The whole document.
+    pub(crate) fn root(place: &str, reader: &'a Reader<'a>, table: &'a DeTable<'a>) -> Self {
+        Self::new(place.to_owned(), 0..0, reader, table)
+    }
+
+    fn new(
+        place: String,
+        span: Range<usize>,
+        reader: &'a Reader<'a>,
+        table: &'a DeTable<'a>,
+    ) -> Self {
+        Self {
+            reader,
+            place,
+            span,
+            table,
+            read_keys: RefCell::default(),
+            failed: Cell::new(false),
+        }
+    }
+
+    /// Makes a key a known one.
+    pub(crate) fn know(&self, key: &'static str) {
+        let mut keys = self.read_keys.borrow_mut();
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+
+    /// The value of a key that may be absent.
+    pub(crate) fn optional(&self, key: &'static str) -> Option<Entry<'_>> {
+        self.know(key);
+        let value = self.table.get(key)?;
+        Some(Entry {
+            section: self,
+            key,
+            value,
+        })
+    }
+
+    /// The value of a key that must be there.
+    pub(crate) fn required(&self, key: &'static str, example: &str) -> Option<Entry<'_>> {
+        self.optional(key).or_else(|| {
+            let message = format!("{} has no `{key}`", self.place);
+            self.error(message, format!("add {key} = {example}"))
+        })
+    }
+
+    /// A key's value if it is there, or if there is no `default`.
+    fn unless<T>(
+        &self,
+        default: Option<&T>,
+        key: &'static str,
+        example: &str,
+    ) -> Option<Entry<'_>> {
+        match default {
+            None => self.required(key, example),
+            Some(_) => self.optional(key),
+        }
+    }
+
+    /// All entries in the order of the file.
+    pub(crate) fn entries(&self) -> Vec<Entry<'_>> {
+        let mut all: Vec<_> = self.table.iter().collect();
+        all.sort_by_key(|(key, _)| key.span().start);
+        let mut entries = Vec::new();
+        for (key, value) in all {
+            let key = key.get_ref();
+            entries.push(Entry {
+                section: self,
+                key,
+                value,
+            });
+        }
+        entries
+    }
+
+    /// Notes every key that was not read.
+    pub(crate) fn finish(&self) {
+        let known = self.read_keys.borrow();
+        for entry in self.entries() {
+            if !known.contains(&entry.key) {
+                let message = format!("unknown key `{}` in {}", entry.key, self.place);
+                let hint = suggest(entry.key, known.iter().copied());
+                self.reader.report(entry.key_span(), message, hint);
+            }
+        }
+    }
+
+    /// Notes an error of the section as a whole.
+    pub(crate) fn error<T>(&self, message: impl Into<String>, hint: impl Hint) -> Option<T> {
+        self.error_in(self.span.clone(), message, hint)
+    }
+
+    /// Notes an error at the value of a key.
+    pub(crate) fn error_at<T>(
+        &self,
+        key: &'static str,
+        message: impl Into<String>,
+        hint: impl Hint,
+    ) -> Option<T> {
+        let span = self.optional(key).map_or(self.span.clone(), Entry::span);
+        self.error_in(span, message, hint)
+    }
+
+    fn error_in<T>(
+        &self,
+        at: Range<usize>,
+        message: impl Into<String>,
+        hint: impl Hint,
+    ) -> Option<T> {
+        self.failed.set(true);
+        self.reader.report(at, message, hint);
+        None
+    }
+
+    /// Notes an error of the whole unless it is `good`, or something is wrong already.
+    pub(crate) fn check(&self, good: bool, message: impl Into<String>, hint: impl Hint) {
+        if !good && !self.failed.get() {
+            self.error::<()>(message, hint);
+        }
+    }
+
+    /// Notes an error at a key's value unless it is `good`, or something is wrong already.
+    pub(crate) fn check_at(
+        &self,
+        key: &'static str,
+        good: bool,
+        message: impl Into<String>,
+        hint: impl Hint,
+    ) {
+        if !good && !self.failed.get() {
+            self.error_at::<()>(key, message, hint);
+        }
+    }
+
+    /// Notes ends in the wrong order.
+    pub(crate) fn check_order(&self, good: bool) {
+        let message = format!("`max` of {} must be above its `min`", self.place);
+        self.check_at("max", good, message, "swap the two");
+    }
+
+    /// What was made of the section, if nothing was wrong.
+    pub(crate) fn good<T>(&self, made: T) -> Option<T> {
+        (!self.failed.get()).then_some(made)
+    }
+
+    /// Forgets that something was wrong; it stays noted.
+    pub(super) fn forgive(&self) {
+        self.failed.set(false);
+    }
+
+    /// Text with its parameters filled in.
+    pub(crate) fn text(&self, key: &'static str) -> String {
+        let entry = self.required(key, "\"…\"");
+        entry.and_then(Entry::text).unwrap_or_default()
+    }
+
+    /// Text with its parameters filled in, or an empty one.
+    pub(crate) fn text_or_empty(&self, key: &'static str) -> String {
+        let entry = self.optional(key);
+        entry.and_then(Entry::text).unwrap_or_default()
+    }
+
+    /// One of a few words; absent, it is `default`, or an error if there is none.
+    pub(crate) fn word<T: Copy>(
+        &self,
+        key: &'static str,
+        words: &[(&'static str, T)],
+        default: Option<T>,
+    ) -> Option<T> {
+        let first = words.first().map_or("", |(word, _)| word);
+        let Some(entry) = self.unless(default.as_ref(), key, &format!("\"{first}\"")) else {
+            return default;
+        };
+        entry.word(&format!("`{key}`"), words)
+    }
+
+    /// A whole number within `range`; absent, it is `default`, or an error if there is none.
+    pub(crate) fn integer(
+        &self,
+        key: &'static str,
+        range: RangeInclusive<i64>,
+        default: Option<i64>,
+    ) -> i64 {
+        let (least, most) = (*range.start(), *range.end());
+        let Some(entry) = self.unless(default.as_ref(), key, "1") else {
+            return default.unwrap_or(least);
+        };
+        let Some(number) = entry.number(ParameterKind::Integer) else {
+            return least;
+        };
+        if range.contains(&number) {
+            return number;
+        }
+        let hint = match (least, most) {
+            (least, most) if least == most => format!("it must be {least}"),
+            _ => format!("it must be from {least} to {most}"),
+        };
+        entry.error::<()>(format!("`{key}` of {} is {number}", self.place), hint);
+        least
+    }
+
+    /// The same without a sign, from `least` on.
+    pub(crate) fn natural(&self, key: &'static str, least: i64, default: Option<i64>) -> u64 {
+        self.integer(key, least..=i64::MAX, default).unsigned_abs()
+    }
+
+    /// A duration in milliseconds.
+    pub(crate) fn duration(&self, key: &'static str, default: Option<i64>) -> i64 {
+        let entry = self.unless(default.as_ref(), key, "\"10s\"");
+        let read = entry.and_then(|entry| entry.number(ParameterKind::Duration));
+        read.or(default).unwrap_or(1)
+    }
+
+    /// A duration of at least a millisecond.
+    pub(crate) fn positive(&self, key: &'static str, default: Option<i64>) -> i64 {
+        let duration = self.duration(key, default);
+        if duration < 1 {
+            let message = format!("`{key}` of {} must be longer than nothing", self.place);
+            self.error_at::<()>(key, message, "write \"10s\"");
+        }
+        duration.max(1)
+    }
+
+    /// A point in time in milliseconds since 1970.
+    pub(crate) fn timestamp(&self, key: &'static str) -> i64 {
+        let entry = self.required(key, "\"2016-01-01T00:00:00Z\"");
+        let read = entry.and_then(|entry| entry.number(ParameterKind::Timestamp));
+        read.unwrap_or(0)
+    }
+
+    /// A finite number, also that of a parameter of any type that is one; absent, it is `default`,
+    /// or an error if there is none.
+    pub(crate) fn float(&self, key: &'static str, default: Option<f64>) -> f64 {
+        let entry = self.unless(default.as_ref(), key, "1.0");
+        let read = entry.and_then(|entry| {
+            let number = match entry.value() {
+                DeValue::String(text) => entry.float_parameter(text),
+                _ => entry.float(),
+            };
+            number.or_else(|| entry.wrong_type("a finite number", entry.type_name()))
+        });
+        read.or(default).unwrap_or(0.0)
+    }
+
+    /// The section below a key that may be absent.
+    pub(crate) fn section(&self, key: &'static str) -> Option<Section<'_>> {
+        self.optional(key)?
+            .section(format!("`{key}` of {}", self.place))
+    }
+
+    /// A table of names below the root, which messages call `place`.
+    pub(crate) fn part(&self, key: &'static str, place: &str) -> Option<Section<'_>> {
+        self.optional(key)?.section(place.to_owned())
+    }
+
+    /// A required table from dialects to something.
+    pub(crate) fn per_dialect(&self, key: &'static str) -> Option<Section<'_>> {
+        let entry = self.required(key, "{ DIALECT = \"…\" }")?;
+        let part = entry.section(format!("`{key}` of {}", self.place))?;
+        if part.table.is_empty() {
+            let message = format!("{} names no dialect", part.place);
+            entry.error::<()>(message, "write { any = \"…\" } for all targets");
+        }
+        Some(part)
+    }
+
+    /// The elements of a list; none if the key is absent.
+    pub(crate) fn list(&self, key: &'static str) -> Vec<Entry<'_>> {
+        let entry = self.optional(key);
+        entry.and_then(Entry::list).unwrap_or_default()
+    }
+
+    /// The elements of a list that are texts.
+    pub(crate) fn texts(&self, key: &'static str) -> Vec<String> {
+        let elements = self.list(key).into_iter();
+        elements.filter_map(Entry::text).collect()
+    }
+}
+
+impl<'s> Entry<'s> {
+    pub(crate) fn span(self) -> Range<usize> {
+        self.value.span()
+    }
+
+    pub(crate) fn value(self) -> &'s DeValue<'s> {
+        self.value.get_ref()
+    }
+
+    pub(crate) fn key_span(self) -> Range<usize> {
+        let key = self.section.table.get_key_value(self.key);
+        key.map_or(self.span(), |(key, _)| key.span())
+    }
+
+    /// Notes an error at the value.
+    pub(crate) fn error<T>(self, message: impl Into<String>, hint: impl Hint) -> Option<T> {
+        self.section.error_in(self.span(), message, hint)
+    }
+
+    /// Notes an error at a word of the text; at all of it if the word is empty or not found.
+    pub(crate) fn error_word(self, word: &str, message: String, hint: String) {
+        let at = match word {
+            "" => self.span(),
+            _ => self.section.reader.place_of(word, &self.span()),
+        };
+        self.section.error_in::<()>(at, message, hint);
+    }
+
+    /// Notes an error at the key.
+    pub(crate) fn key_error(self, message: impl Into<String>, hint: impl Hint) {
+        self.section.error_in::<()>(self.key_span(), message, hint);
+    }
+
+    /// What TOML calls its type.
+    pub(crate) fn type_name(self) -> &'static str {
+        self.value().type_str()
+    }
+
+    /// Notes that it has another type than expected.
+    pub(crate) fn wrong_type<T>(self, expected: &str, found: &str) -> Option<T> {
+        let (key, place) = (self.key, &self.section.place);
+        let message = format!("`{key}` of {place} must be {expected}, not {found}");
+        self.error(message, format!("write {}", example_of(expected)))
+    }
+
+    /// Its text, with parameters filled in.
+    pub(crate) fn text(self) -> Option<String> {
+        match self.value() {
+            DeValue::String(text) => Some(self.section.reader.interpolate(text, &self.span())),
+            _ => self.wrong_type("text in quotes", self.type_name()),
+        }
+    }
+
+    /// Its text, which is one of a few words.
+    pub(crate) fn word<T: Copy>(self, what: &str, words: &[(&'static str, T)]) -> Option<T> {
+        let text = self.text()?;
+        let found = words.iter().find(|(word, _)| *word == text);
+        found.map(|(_, value)| *value).or_else(|| {
+            let hint = suggest(&text, words.iter().map(|(word, _)| *word));
+            self.error(
+                format!("unknown {what} `{text}` of {}", self.section.place),
+                hint,
+            )
+        })
+    }
+
+    /// The elements of the list that it is.
+    pub(crate) fn list(self) -> Option<Vec<Entry<'s>>> {
+        let element = |value| Entry { value, ..self };
+        match self.value() {
+            DeValue::Array(elements) => Some(elements.iter().map(element).collect()),
+            _ => self.wrong_type("a list", self.type_name()),
+        }
+    }
+
+    /// It as a section.
+    pub(crate) fn section(self, place: String) -> Option<Section<'s>> {
+        match self.value() {
+            DeValue::Table(table) => {
+                Some(Section::new(place, self.span(), self.section.reader, table))
+            }
+            _ => self.wrong_type("a table", self.type_name()),
+        }
+    }
+
+    /// The number of a literal or of a parameter of `kind`; times are in milliseconds.
+    pub(crate) fn number(self, kind: ParameterKind) -> Option<i64> {
+        let literal = match self.value() {
+            DeValue::String(text) => match parameter_in(text) {
+                Some((name, negative)) => return self.parameter(name, negative, kind),
+                None if kind == ParameterKind::Integer => None,
+                None => Setting::parse(kind, text),
+            },
+            DeValue::Integer(_) if kind == ParameterKind::Integer => {
+                self.integer().map(Setting::Integer)
+            }
+            DeValue::Datetime(time) if kind == ParameterKind::Timestamp => {
+                Setting::parse(kind, &time.to_string())
+            }
+            _ => None,
+        };
+        let number = literal.and_then(|setting| setting.number());
+        let found = format!("this {}", self.type_name());
+        number.or_else(|| self.wrong_type(kind.example(), &found))
+    }
+
+    /// The number of a parameter that has a type.
+    fn parameter(self, name: &str, negative: bool, kind: ParameterKind) -> Option<i64> {
+        let setting = self.known_parameter(name)?;
+        if setting.kind() != kind {
+            let found = format!("the {} parameter `{name}`", setting.kind());
+            return self.wrong_type(kind.example(), &found);
+        }
+        let number = setting.number()?;
+        if negative {
+            number.checked_neg()
+        } else {
+            Some(number)
+        }
+    }
+
+    fn float_parameter(self, text: &str) -> Option<f64> {
+        let (name, negative) = parameter_in(text)?;
+        let number: f64 = self.known_parameter(name)?.in_text().parse().ok()?;
+        Some(if negative { -number } else { number }).filter(|number| number.is_finite())
+    }
+
+    fn known_parameter(self, name: &str) -> Option<Setting> {
+        let setting = self.section.reader.setting(name, &self.span());
+        if setting.is_none() {
+            self.section.failed.set(true);
+        }
+        setting
+    }
+
+    /// The number of a TOML integer.
+    pub(crate) fn integer(self) -> Option<i64> {
+        match self.value() {
+            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).ok(),
+            _ => None,
+        }
+    }
+
+    /// The finite number of a TOML integer or float.
+    pub(crate) fn float(self) -> Option<f64> {
+        let number = match self.value() {
+            DeValue::Float(number) => number.as_str().parse::<f64>().ok()?,
+            _ => self.integer()?.to_string().parse().ok()?,
+        };
+        number.is_finite().then_some(number)
+    }
+}
+
+/// What to write where the value has another type.
+fn example_of(expected: &str) -> &str {
+    match expected {
+        "a table" => "{ key = value }",
+        "a list" => "[first, second]",
+        "text in quotes" | "text" => "\"…\", in quotes",
+        "boolean" => "true or false",
+        "float" | "a finite number" => "a number such as 1.5",
+        "integer" | "bigint" => "a whole number such as 5",
+        "timestamp" => "\"2016-01-01T00:00:00Z\", in quotes",
+        other => other,
+    }
+}
+
+/// The parameter that a text consists of, and whether its negative is meant.
+fn parameter_in(text: &str) -> Option<(&str, bool)> {
+    let (rest, negative) = match text.strip_prefix('-') {
+        Some(rest) => (rest, true),
+        None => (text, false),
+    };
+    let name = rest.strip_prefix("${")?.strip_suffix('}')?;
+    Some((name, negative))
+}
