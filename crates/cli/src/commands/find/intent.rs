@@ -144,7 +144,7 @@ fn streams(layers: &Layers, axis: SearchAxis) -> Result<(Vec<StreamInput>, usize
             return Err(stream.failure(cause).with_hint("name each stream once"));
         }
         if streams.len() == MOST_STREAMS {
-            return Err(stream.failure(format!("more than {} streams", MOST_STREAMS)));
+            return Err(stream.failure(format!("more than {MOST_STREAMS} streams")));
         }
         streams.push(parsed);
     }
