@@ -48,9 +48,13 @@ pub fn with_options(
     };
     let options: String = settings
         .iter()
-        .map(|(name, value)| match is_word(value) {
-            true => format!(" {name} = {value}"),
-            false => format!(" {name} = {}", literal(value)),
+        .map(|(name, value)| {
+            let value = if is_word(value) {
+                value.clone()
+            } else {
+                literal(value)
+            };
+            format!(" {name} = {value}")
         })
         .collect();
     let (before, partitions) = create.trim_end().split_at(partitions_at(create.trim_end()));

@@ -196,11 +196,10 @@ fn judge_code(code: u16) -> Judgment {
         // A node without its cluster; at COMMIT the transaction stays open, and is committed by what
         // comes next on the connection: so it is closed. See `transaction`.
         1047 => closed(ErrorClass::Unavailable),
-        1053 | 1080 | 1927 | 4031 => unknown(ErrorClass::Unavailable),
         1152 | 1158..=1161 | 1184 => unknown(ErrorClass::Connection),
         1021 | 1037 | 1038 | 1041 => unknown(ErrorClass::Resource),
         1156 | 1157 | 1835 => unknown(ErrorClass::Protocol),
-        // 1180, an error during COMMIT, among them.
+        // 1180, an error during COMMIT, and 1053, 1927, 4031, the end of a server, among them.
         _ => unknown(ErrorClass::Unavailable),
     }
 }

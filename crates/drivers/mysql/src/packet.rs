@@ -111,13 +111,15 @@ pub(super) fn length(a: u8, b: u8, c: u8) -> usize {
 
 /// Writes a text or bytes with their length before them.
 pub(super) fn put_lenenc_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    let [a, b, c, d, e, f, g, h] = (bytes.len() as u64).to_le_bytes();
-    match bytes.len() {
-        0..=250 => out.push(a),
-        251..=0xffff => out.extend_from_slice(&[0xfc, a, b]),
-        0x1_0000..=0xff_ffff => out.extend_from_slice(&[0xfd, a, b, c]),
-        _ => out.extend_from_slice(&[0xfe, a, b, c, d, e, f, g, h]),
-    }
+    let (mark, digits) = match bytes.len() {
+        0..=250 => (None, 1),
+        251..=0xffff => (Some(0xfc), 2),
+        0x1_0000..=0xff_ffff => (Some(0xfd), 3),
+        _ => (Some(0xfe), 8),
+    };
+    out.extend(mark);
+    let length = (bytes.len() as u64).to_le_bytes();
+    out.extend_from_slice(length.get(..digits).unwrap_or_default());
     out.extend_from_slice(bytes);
 }
 

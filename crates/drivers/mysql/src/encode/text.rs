@@ -90,12 +90,12 @@ fn number(out: &mut Vec<u8>, cell: Cell<'_>) {
 /// `2026-01-31 23:59:59.123`; the server refuses years that it does not have.
 pub(super) fn timestamp(out: &mut Vec<u8>, ms: i64) {
     let time = CivilTime::of_ms(ms);
-    if !(0..=9_999).contains(&time.year) {
-        drop(write!(out, "{}", time.year));
-    } else {
+    if (0..=9_999).contains(&time.year) {
         let year = u16::try_from(time.year).unwrap_or(0);
         digits(out, u8::try_from(year / 100).unwrap_or(0));
         digits(out, u8::try_from(year % 100).unwrap_or(0));
+    } else {
+        drop(write!(out, "{}", time.year));
     }
     for (before, number) in [
         (b'-', time.month),
