@@ -9,7 +9,6 @@ use futures_util::future::{Either, select};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
-use super::admin_connection::rows_of;
 use super::auth::{self, Method};
 use super::errors::{Failure, ServerError};
 use super::handshake::{Greeting, Reply};
@@ -17,6 +16,7 @@ use super::options::{Address, Node};
 use super::packet::{self, HEADER, Reader};
 use super::password::password;
 use super::product::Product;
+use super::rows::rows_of;
 use super::wire::Connection;
 use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline};
 use highwater_driver::network::{SslMode, Stream, describe};

@@ -19,7 +19,7 @@ pub(super) struct ServerError {
     /// The message, one line, bounded.
     pub(super) message: String,
     /// It came before anything was asked: the server had closed the connection already.
-    pub(super) unasked: bool,
+    pub(super) unsolicited: bool,
 }
 
 /// Why an exchange with the server failed.
@@ -68,7 +68,7 @@ impl ServerError {
         Self {
             code: code.and_then(|code| u16::try_from(code).ok()).unwrap_or(0),
             message: one_line(&String::from_utf8_lossy(text)),
-            unasked: sequence == 0,
+            unsolicited: sequence == 0,
         }
     }
 
@@ -76,7 +76,7 @@ impl ServerError {
     /// certain about it.
     pub(super) fn judge(&self) -> Judgment {
         let mut judgment = judge_code(self.code);
-        if self.unasked {
+        if self.unsolicited {
             judgment.certainty = Certainty::NotApplied;
             judgment.closes = true;
         }
@@ -280,8 +280,8 @@ mod tests {
 
     #[test]
     fn what_the_server_says_before_it_is_asked_changed_nothing() {
-        let unasked = ServerError::read(0, b"\xff\xbf\x0f#HY000idle for too long");
-        let judgment = unasked.judge();
+        let unsolicited = ServerError::read(0, b"\xff\xbf\x0f#HY000idle for too long");
+        let judgment = unsolicited.judge();
         assert_eq!(
             (judgment.certainty, judgment.closes),
             (Certainty::NotApplied, true)

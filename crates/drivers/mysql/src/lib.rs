@@ -44,6 +44,7 @@ mod password;
 mod placeholders;
 mod prepare;
 mod product;
+mod rows;
 mod session;
 mod tables;
 mod telemetry;

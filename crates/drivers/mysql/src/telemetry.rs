@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use highwater_driver::contract::{BoxFuture, TargetError};
 use highwater_driver::telemetry::{Measure, MetricSample, TelemetryReader, names};
 
-use super::admin_connection::rows_of;
 use super::connect::Opened;
 use super::options::Node;
+use super::rows::rows_of;
 use super::wire::Connection;
 
 /// A figure: the server's name, ours, its unit, and how it is to be read.

@@ -44,8 +44,7 @@ fn texts(bytes: &[u8]) -> Vec<String> {
         .collect()
 }
 
-const ROW: &str = r"'a\\\'b	
-\0','2016-11-19 00:00:00.123',-5e-1,1,NULL)";
+const ROW: &str = "'a\\\\\\'b\t\n\\0','2016-11-19 00:00:00.123',-5e-1,1,NULL)";
 
 #[test]
 fn values_are_literals_with_backslashes() {
