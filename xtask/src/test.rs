@@ -14,6 +14,9 @@ const NO_CLUSTER: &str = "create_main_cluster = false";
 /// Where it is read.
 const CLUSTER_SETTINGS: &str = "/etc/postgresql-common";
 
+/// Debian's switch for all services: with it, an installed one is not started.
+const NO_SERVICES: &str = "/usr/sbin/policy-rc.d";
+
 /// Installs what is missing and runs the tests, with these further arguments to `cargo test`.
 pub fn run(arguments: &[&str]) -> Result<String, String> {
     let missing: Vec<&Program> = programs::ALL
@@ -56,11 +59,20 @@ fn install(missing: &[&Program]) -> Result<(), String> {
         process::run(as_root("sh").args(["-c", &script]))?;
     }
     process::run(as_root("apt-get").args(["update", "-q"]))?;
+    // A database's service is neither started now nor with the machine; a switch that is there stays.
+    let script = format!(
+        "ours=; if [ ! -e {NO_SERVICES} ]; then ours=1; \
+         printf '#!/bin/sh\\nexit 101\\n' > {NO_SERVICES}; chmod 755 {NO_SERVICES}; fi; \
+         DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
+         -o Dpkg::Options::=--force-confold \"$@\"; status=$?; \
+         [ -z \"$ours\" ] || rm -f {NO_SERVICES}; \
+         case \" $* \" in *' {package} '*) systemctl disable -q {service} || true ;; esac; exit $status",
+        package = programs::MARIADB.package,
+        service = "mariadb"
+    );
     process::run(
-        as_root("env")
-            .args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "install"])
-            .args(["-q", "-y", "--no-install-recommends"])
-            .args(["-o", "Dpkg::Options::=--force-confold"])
+        as_root("sh")
+            .args(["-c", &script, "install"])
             .args(packages),
     )?;
     match missing.iter().find(|program| program.path().is_none()) {

@@ -5,6 +5,8 @@
 //! retry or print; nothing but `sql` in here may name a database.
 
 mod admin;
+pub mod calendar;
+pub mod cell;
 pub mod conformance;
 pub mod contract;
 pub mod disk;
@@ -12,6 +14,7 @@ mod error;
 mod future;
 pub mod hosts;
 pub mod lease;
+pub mod lingering;
 pub mod metrics;
 pub mod network;
 pub mod redaction;

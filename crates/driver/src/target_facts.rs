@@ -15,8 +15,10 @@ pub struct TargetFacts {
     pub traits: Vec<String>,
     /// What its tables have besides columns.
     pub tables: TableFeatures,
-    /// Several statements can be one transaction; a batch insert then is one, in every insert mode.
+    /// Several statements can be one transaction.
     pub transactions: bool,
+    /// A batch insert is applied as a whole or not at all, in this insert mode.
+    pub atomic_batches: bool,
 }
 
 /// Properties that a table can be created with, besides its columns.

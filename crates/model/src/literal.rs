@@ -16,13 +16,19 @@ use super::value::Value;
 const TIMESTAMP: &[BorrowedFormatItem<'_>] =
     format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
 
-/// How a dialect writes a point in time.
+/// Points in time without a zone, for a dialect whose sessions have the zone of the data.
+const DATETIME: &[BorrowedFormatItem<'_>] =
+    format_description!("[year]-[month]-[day] [hour]:[minute]:[second].[subsecond digits:3]");
+
+/// How a dialect writes what differs: points in time, and backslashes in texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TimestampLiteral {
+pub enum LiteralStyle {
     /// `CAST('2016-01-01T00:00:00.000Z' AS TIMESTAMP WITH TIME ZONE)`
-    Cast,
+    Standard,
     /// The number of milliseconds since 1970, for a dialect without such a type.
     Milliseconds,
+    /// `'2016-01-01 00:00:00.000'`; a backslash in a text is written twice.
+    Backslashes,
 }
 
 /// A statement, cut where values go.
@@ -63,10 +69,10 @@ impl LiteralSql {
     }
 
     /// Appends the statement with these values; one that is not there is null.
-    pub fn write(&self, values: &[Value], timestamps: TimestampLiteral, out: &mut String) {
+    pub fn write(&self, values: &[Value], style: LiteralStyle, out: &mut String) {
         self.fill(out, |position, out| {
             let value = values.get(position).unwrap_or(&Value::Null);
-            put(value, timestamps, out);
+            put(value, style, out);
         });
     }
 
@@ -90,7 +96,7 @@ impl LiteralSql {
     }
 }
 
-fn put(value: &Value, timestamps: TimestampLiteral, out: &mut String) {
+fn put(value: &Value, style: LiteralStyle, out: &mut String) {
     // Writing to a string cannot fail. A sign gets parentheses: `1 - -1` is fine, `1--1` a comment.
     let written = match value {
         Value::Null => write!(out, "NULL"),
@@ -103,17 +109,25 @@ fn put(value: &Value, timestamps: TimestampLiteral, out: &mut String) {
         }
         Value::Float(number) if number.is_sign_negative() => write!(out, "({number:?})"),
         Value::Float(number) => write!(out, "{number:?}"),
-        Value::TimestampMs(ms) => write!(out, "{}", timestamp(*ms, timestamps)),
+        Value::TimestampMs(ms) => write!(out, "{}", timestamp(*ms, style)),
+        Value::Text(text) if style == LiteralStyle::Backslashes => {
+            write!(out, "'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+        }
         Value::Text(text) => write!(out, "'{}'", text.replace('\'', "''")),
     };
     debug_assert!(written.is_ok(), "strings take everything");
 }
 
-fn timestamp(ms: i64, form: TimestampLiteral) -> String {
+fn timestamp(ms: i64, style: LiteralStyle) -> String {
     let at = OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000);
-    let text = at.ok().and_then(|at| at.format(TIMESTAMP).ok());
-    match (form, text) {
-        (TimestampLiteral::Cast, Some(text)) => {
+    let format = match style {
+        LiteralStyle::Backslashes => DATETIME,
+        _ => TIMESTAMP,
+    };
+    let text = at.ok().and_then(|at| at.format(format).ok());
+    match (style, text) {
+        (LiteralStyle::Backslashes, Some(text)) => format!("'{text}'"),
+        (LiteralStyle::Standard, Some(text)) => {
             format!("CAST('{text}' AS TIMESTAMP WITH TIME ZONE)")
         }
         // A year beyond 9999 has no such form.
@@ -126,14 +140,14 @@ fn timestamp(ms: i64, form: TimestampLiteral) -> String {
 mod tests {
     use super::*;
 
-    fn written(value: Value, timestamps: TimestampLiteral) -> String {
+    fn written(value: Value, style: LiteralStyle) -> String {
         let mut sql = LiteralSql::default();
         sql.push_text("SELECT ");
         sql.push_value(0);
         sql.push_text(" - ");
         sql.push_text("x");
         let mut out = String::new();
-        sql.write(&[value], timestamps, &mut out);
+        sql.write(&[value], style, &mut out);
         let inner = out.strip_prefix("SELECT ").unwrap();
         inner.strip_suffix(" - x").unwrap().to_owned()
     }
@@ -163,14 +177,21 @@ mod tests {
                 "'''; DROP TABLE t; --'",
             ),
         ] {
-            assert_eq!(written(value, TimestampLiteral::Cast), text);
+            assert_eq!(written(value, LiteralStyle::Standard), text);
         }
         assert_eq!(
-            written(day, TimestampLiteral::Milliseconds),
+            written(day.clone(), LiteralStyle::Milliseconds),
             "1451606400123"
         );
+        let slashed = Value::Text(r"c:\it's".into());
+        for (value, text) in [
+            (&day, "'2016-01-01 00:00:00.123'"),
+            (&slashed, r"'c:\\it''s'"),
+        ] {
+            assert_eq!(written(value.clone(), LiteralStyle::Backslashes), text);
+        }
         let before = Value::TimestampMs(-1);
-        assert_eq!(written(before, TimestampLiteral::Milliseconds), "(-1)");
+        assert_eq!(written(before, LiteralStyle::Milliseconds), "(-1)");
     }
 
     #[test]
@@ -181,7 +202,7 @@ mod tests {
             sql.push_text(",");
         }
         let mut out = String::new();
-        sql.write(&[Value::Integer(5)], TimestampLiteral::Cast, &mut out);
+        sql.write(&[Value::Integer(5)], LiteralStyle::Standard, &mut out);
         assert_eq!(out, "NULL,5,NULL,");
     }
 }

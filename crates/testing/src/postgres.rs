@@ -6,7 +6,6 @@
 
 use std::fs;
 use std::io;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -15,6 +14,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use crate::programs::POSTGRESQL;
+use crate::server::{copy, free_port, is_root, run, signal};
 
 /// The superuser; connections over the socket are always trusted.
 pub const SUPERUSER: &str = "postgres";
@@ -320,18 +320,12 @@ impl Postgres {
         let Some(mut child) = self.child.take() else {
             return;
         };
-        let signal = if how == "fast" {
+        let how = if how == "fast" {
             rustix::process::Signal::INT
         } else {
             rustix::process::Signal::QUIT
         };
-        let pid = i32::try_from(child.id())
-            .ok()
-            .and_then(rustix::process::Pid::from_raw);
-        if let Some(pid) = pid {
-            // An error means that it has ended already.
-            let _sent = rustix::process::kill_process(pid, signal);
-        }
+        signal(&child, how);
         for _ in 0..STOP_ATTEMPTS {
             if !matches!(child.try_wait(), Ok(None)) {
                 return;
@@ -357,29 +351,4 @@ fn template(programs: &Path) -> Option<PathBuf> {
     let version = programs.parent()?.file_name()?.to_str()?;
     let is_cargos = profile.join("deps").is_dir();
     is_cargos.then(|| profile.join(format!("postgresql-{version}-data")))
-}
-
-/// Copies a directory with its owners.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    run(Command::new("cp").arg("-a").arg(from).arg(to))
-}
-
-fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
-}
-
-fn free_port() -> io::Result<u16> {
-    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
-}
-
-fn run(command: &mut Command) -> io::Result<()> {
-    let output = command.stdin(Stdio::null()).output()?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    Err(io::Error::other(format!(
-        "{}: {words}",
-        command.get_program().to_string_lossy()
-    )))
 }

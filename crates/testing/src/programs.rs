@@ -35,6 +35,18 @@ pub static POSTGRESQL: Program = Program {
     find: || newest_server("/usr/lib/postgresql").or_else(|| beside("initdb", "postgres")),
 };
 
+/// The program of a MariaDB server; the programs of its package for clients and for a data directory
+/// are beside it.
+pub static MARIADB: Program = Program {
+    name: "MariaDB",
+    package: "mariadb-server",
+    tests: "the driver against a real server, audits, and runs of the command line against it",
+    find: || {
+        let server = PathBuf::from("/usr/sbin/mariadbd");
+        in_path("mariadbd").or_else(|| server.is_file().then_some(server))
+    },
+};
+
 /// A browser for the pages of runs.
 pub static CHROMIUM: Program = Program {
     name: "Chromium",
@@ -52,7 +64,7 @@ pub static NPM: Program = Program {
 };
 
 /// Every program that a test needs.
-pub static ALL: [&Program; 3] = [&POSTGRESQL, &CHROMIUM, &NPM];
+pub static ALL: [&Program; 4] = [&POSTGRESQL, &MARIADB, &CHROMIUM, &NPM];
 
 /// What this process has already reported as left out.
 static REPORTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());

@@ -13,6 +13,7 @@ const SIZING: &str = "highwater-sizing";
 const REPORT: &str = "highwater-report";
 const DRIVER: &str = "highwater-driver";
 const CRATEDB: &str = "highwater-driver-cratedb";
+const MYSQL: &str = "highwater-driver-mysql";
 const POSTGRES: &str = "highwater-driver-postgres";
 const SQLITE: &str = "highwater-driver-sqlite";
 const NULL: &str = "highwater-driver-null";
@@ -22,7 +23,7 @@ const RUNNER: &str = "highwater-runner";
 const EXPERIMENT: &str = "highwater-experiment";
 
 /// Each crate of the workspace, and those of the workspace that it may depend on.
-const DIRECTION: [(&str, &[&str]); 17] = [
+const DIRECTION: [(&str, &[&str]); 18] = [
     (MODEL, &[]),
     (WORKLOAD, &[MODEL]),
     (ANALYSIS, &[MODEL, WORKLOAD]),
@@ -30,12 +31,15 @@ const DIRECTION: [(&str, &[&str]); 17] = [
     (REPORT, &[MODEL, ANALYSIS, SIZING]),
     (DRIVER, &[MODEL, WORKLOAD, ANALYSIS]),
     (CRATEDB, &[MODEL, DRIVER]),
+    (MYSQL, &[MODEL, WORKLOAD, DRIVER]),
     (POSTGRES, &[MODEL, WORKLOAD, DRIVER]),
     (SQLITE, &[MODEL, WORKLOAD, DRIVER]),
     (NULL, &[MODEL, WORKLOAD, DRIVER, CRATEDB, POSTGRES]),
     (
         DRIVERS,
-        &[MODEL, WORKLOAD, DRIVER, CRATEDB, POSTGRES, SQLITE, NULL],
+        &[
+            MODEL, WORKLOAD, DRIVER, CRATEDB, MYSQL, POSTGRES, SQLITE, NULL,
+        ],
     ),
     (RUNNER, &[MODEL, WORKLOAD, ANALYSIS, REPORT, DRIVER]),
     (

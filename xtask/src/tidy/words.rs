@@ -31,18 +31,26 @@ const DATABASES: [&str; 11] = [
 
 /// Where databases may be named, and which: a driver's crate those that speak its protocol, the registry
 /// all that have a driver, and `sql` those whose dialects the drivers share. Nothing else names any.
-const DRIVERS: [(&str, &[&str]); 6] = [
+const DRIVERS: [(&str, &[&str]); 7] = [
     ("crates/drivers/sqlite/", &["sqlite"]),
     (
         "crates/drivers/postgres/",
         &["postgres", "cockroach", "cratedb", "crate"],
     ),
+    ("crates/drivers/mysql/", &["mysql", "mariadb"]),
     ("crates/drivers/cratedb/", &["cratedb", "crate", "postgres"]),
     ("crates/drivers/null/", &["cratedb", "crate", "postgres"]),
     ("crates/drivers/registry/", &DATABASES),
     (
         "crates/driver/src/sql/",
-        &["postgres", "cockroach", "cratedb", "crate"],
+        &[
+            "postgres",
+            "cockroach",
+            "cratedb",
+            "crate",
+            "mysql",
+            "mariadb",
+        ],
     ),
 ];
 

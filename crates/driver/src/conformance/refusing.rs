@@ -148,7 +148,7 @@ pub(super) async fn duplicate_keys_are_refused(subject: &Subject) -> Result<(), 
         let outcome = client.insert(sample::batch(0, 100)).await;
         expect_applied(&outcome, 100, mode)?;
         subject.quiesce(admin.as_mut()).await?;
-        let atomic = admin.facts().await?.transactions;
+        let atomic = admin.facts().await?.atomic_batches;
         let mut expected = 100;
         // One row that is there; then a batch of which only the last row is.
         for batch in [sample::batch(50, 1), ending_in(0, 1_000, 1_000)] {

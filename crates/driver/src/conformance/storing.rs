@@ -308,7 +308,7 @@ pub(super) async fn abandoned_batches_are_whole(subject: &Subject) -> Result<(),
         let target = subject.open(Some(mode))?;
         let workload = sample::insert_only("whole", subject.sql);
         let mut admin = subject.create(target.as_ref(), &workload).await?;
-        let atomic = admin.facts().await?.transactions;
+        let atomic = admin.facts().await?.atomic_batches;
         for _ in 0..3 {
             let client = subject.connect(target.as_ref(), &workload).await?;
             abandon(client, insert_request(sample::batch(0, ABANDONED_ROWS))).await;

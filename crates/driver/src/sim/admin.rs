@@ -211,6 +211,7 @@ fn facts_of(parameters: &SimParameters) -> TargetFacts {
         // Its shards are those of its URL.
         tables: TableFeatures::default(),
         transactions: true,
+        atomic_batches: true,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The audit's statements, and how to read their responses: checksums by key, and rows read back.
 //!
-//! The inner query computes each row's key and the integers of its values once; `OFFSET 0` keeps
+//! The inner query computes each row's key and the integers of its values once; what ends it keeps
 //! planners from computing them again in every sum. Must not know which rows are expected.
 
 use highwater_model::checksum::{
@@ -9,11 +9,10 @@ use highwater_model::checksum::{
 };
 use highwater_model::op::{BoundColumn, BoundTable, ColumnType, Value};
 use highwater_model::stored::{KeyRange, StoredRow};
-use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 use super::describe::AUDITED;
 use super::dialect::Dialect;
-use crate::contract::KeySums;
+use crate::contract::{KeyCounts, KeySums};
 
 /// Keys or blocks of keys that one statement names, at most: a server looks them up by hash.
 const BLOCKS_MAX: u64 = 10_000;
@@ -21,6 +20,33 @@ const BLOCKS_MAX: u64 = 10_000;
 const LOCATED_MAX: usize = 50;
 /// Beyond so many ranges one pass over the table is cheaper than looking them up.
 const RANGES_LOCATED_MAX: usize = 2_000;
+
+/// Counts the table's rows by groups of `width` keys; [`take_count`] reads its response.
+pub fn counts(dialect: Dialect, table: &BoundTable, width: u64) -> String {
+    let width = i64::try_from(width.max(1)).unwrap_or(i64::MAX);
+    format!(
+        "SELECT CASE WHEN k >= 0 THEN {} ELSE -1 END AS bucket, count(*) \
+         FROM (SELECT {} AS k FROM {}) AS {AUDITED} GROUP BY 1 ORDER BY 1",
+        dialect.divide("k", width),
+        dialect.bigint(&format!("({})", table.key)),
+        dialect.identifier(&table.name)
+    )
+}
+
+/// Takes one row of the response to [`counts`]; false if it is not made of integers.
+pub fn take_count(counts: &mut KeyCounts, row: &[Option<String>]) -> bool {
+    let [Some(bucket), Some(rows)] = row else {
+        return false;
+    };
+    let (Ok(bucket), Ok(rows)) = (bucket.parse::<i64>(), rows.parse::<u64>()) else {
+        return false;
+    };
+    match u64::try_from(bucket) {
+        Ok(bucket) => counts.buckets.push((bucket, rows)),
+        Err(_) => counts.without_key += rows,
+    }
+    true
+}
 
 /// Adds up the table by groups of `width` keys or, where that is too wide, parts of it.
 pub fn sums(dialect: Dialect, table: &BoundTable, width: u64) -> String {
@@ -37,11 +63,12 @@ pub fn sums(dialect: Dialect, table: &BoundTable, width: u64) -> String {
     }
     format!(
         "SELECT CASE WHEN k >= 0 THEN {} ELSE -1 END AS bucket, count(*){sums} \
-         FROM (SELECT CAST(({}) AS bigint) AS k{values} FROM {} OFFSET 0) AS {AUDITED} \
+         FROM (SELECT {} AS k{values} FROM {}{}) AS {AUDITED} \
          GROUP BY 1 ORDER BY 1",
         dialect.divide("k", group),
-        table.key,
-        escape_identifier(&table.name)
+        dialect.bigint(&format!("({})", table.key)),
+        dialect.identifier(&table.name),
+        dialect.fence()
     )
 }
 
@@ -77,29 +104,30 @@ pub fn take_sums(sums: &mut KeySums, width: u64, row: &[Option<String>]) -> bool
 /// dialect cannot convert a hash within the inner query.
 fn inner(dialect: Dialect, column: &BoundColumn) -> String {
     if let Some(expression) = &column.value {
-        return format!("CAST(({expression}) AS bigint)");
+        return dialect.bigint(&format!("({expression})"));
     }
-    let name = escape_identifier(&column.name);
+    let name = dialect.identifier(&column.name);
     match column.kind {
-        ColumnType::Integer | ColumnType::Bigint => format!("CAST({name} AS bigint)"),
+        ColumnType::Integer | ColumnType::Bigint => dialect.bigint(&name),
         ColumnType::Boolean => format!("CASE WHEN {name} THEN 1 WHEN NOT {name} THEN 0 END"),
         ColumnType::Timestamp => dialect.milliseconds(&name),
         ColumnType::Float => format!(
             "CASE WHEN abs({name}) < {FLOAT_BOUND} \
-             THEN CAST(floor(CAST({name} AS double precision) * {FLOAT_SCALE}) AS bigint) \
-             WHEN {name} < 0 THEN {FLOAT_SMALL} WHEN {name} IS NOT NULL THEN {FLOAT_LARGE} END"
+             THEN {} \
+             WHEN {name} < 0 THEN {FLOAT_SMALL} WHEN {name} IS NOT NULL THEN {FLOAT_LARGE} END",
+            dialect.bigint(&format!("floor({} * {FLOAT_SCALE})", dialect.double(&name)))
         ),
         ColumnType::Text => dialect.hash(&name),
         ColumnType::Object => {
             let mut parts = Vec::new();
             for attribute in &column.attributes {
-                parts.push(dialect.attribute(&name, &escape_literal(attribute)));
+                parts.push(dialect.attribute(&name, attribute));
                 parts.push(format!("'{ATTRIBUTE_SEPARATOR}'"));
             }
             let text = if parts.is_empty() {
                 "''".to_owned()
             } else {
-                format!("concat({})", parts.join(", "))
+                dialect.concat(&parts)
             };
             format!(
                 "CASE WHEN {name} IS NOT NULL THEN {} END",
@@ -137,10 +165,11 @@ pub fn reads<'r>(
         .collect();
     let select = |locate: &str, keys: &str| {
         format!(
-            "SELECT k{names} FROM (SELECT CAST(({}) AS bigint) AS k{columns} FROM {}{locate} \
-             OFFSET 0) AS {AUDITED} WHERE {keys}",
-            table.key,
-            escape_identifier(&table.name)
+            "SELECT k{names} FROM (SELECT {} AS k{columns} FROM {}{locate}{}) AS {AUDITED} \
+             WHERE {keys}",
+            dialect.bigint(&format!("({})", table.key)),
+            dialect.identifier(&table.name),
+            dialect.fence()
         )
     };
     match &table.locate {
@@ -202,11 +231,11 @@ fn blocks(ranges: &[KeyRange], width: u64) -> Vec<u64> {
 
 /// A column as it is to be read back.
 fn raw(dialect: Dialect, column: &BoundColumn) -> String {
-    let name = escape_identifier(&column.name);
+    let name = dialect.identifier(&column.name);
     match (&column.value, column.kind) {
-        (Some(expression), _) => format!("CAST(({expression}) AS bigint)"),
+        (Some(expression), _) => dialect.bigint(&format!("({expression})")),
         (None, ColumnType::Timestamp) => dialect.exact_milliseconds(&name),
-        (None, ColumnType::Float) => format!("CAST({name} AS double precision)"),
+        (None, ColumnType::Float) => dialect.double(&name),
         _ => name,
     }
 }
@@ -233,8 +262,8 @@ fn value(column: &BoundColumn, text: String) -> Value {
         ColumnType::Integer | ColumnType::Bigint => text.parse().ok().map(Value::Integer),
         ColumnType::Float => text.parse().ok().map(Value::Float),
         ColumnType::Boolean => match text.as_str() {
-            "t" | "true" => Some(Value::Boolean(true)),
-            "f" | "false" => Some(Value::Boolean(false)),
+            "t" | "true" | "1" => Some(Value::Boolean(true)),
+            "f" | "false" | "0" => Some(Value::Boolean(false)),
             _ => None,
         },
         ColumnType::Timestamp => {
@@ -340,6 +369,7 @@ mod tests {
             ),
             (ColumnType::Timestamp, "1000.500000", Value::Float(1_000.5)),
             (ColumnType::Boolean, "t", Value::Boolean(true)),
+            (ColumnType::Boolean, "0", Value::Boolean(false)),
             (ColumnType::Float, "0.1", Value::Float(0.1)),
             (ColumnType::Text, "t", Value::Text("t".into())),
         ] {

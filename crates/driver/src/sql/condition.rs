@@ -15,7 +15,7 @@ pub struct ConditionWords<'a> {
     pub literal: fn(&str) -> String,
     /// A timestamp, given quoted, as milliseconds since 1970 with all its digits.
     pub milliseconds: &'a dyn Fn(&str) -> String,
-    /// An attribute of an object as text: the quoted column, then the attribute as a literal.
+    /// An attribute of an object as text: the quoted column, then the attribute's name.
     pub attribute: &'a dyn Fn(&str, &str) -> String,
 }
 
@@ -64,7 +64,7 @@ fn attributes(words: &ConditionWords<'_>, column: &BoundColumn, json: &str) -> V
     let object: serde_json::Value = serde_json::from_str(json).unwrap_or_default();
     let texts = column.attributes.iter().filter_map(|attribute| {
         let text = object.get(attribute)?.as_str().filter(|t| is_plain(t))?;
-        let attribute = (words.attribute)(&name, &(words.literal)(attribute));
+        let attribute = (words.attribute)(&name, attribute);
         Some(format!("{attribute} = {}", (words.literal)(text)))
     });
     texts.collect()
@@ -86,7 +86,7 @@ mod tests {
             quoted,
             literal,
             milliseconds: &|column| format!("ms({column})"),
-            attribute: &|column, attribute| format!("{column}->>{attribute}"),
+            attribute: &|column, attribute| format!("{column}->>'{attribute}'"),
         };
         let object = BoundColumn {
             attributes: vec!["city".to_owned(), "size".to_owned()],

@@ -84,7 +84,7 @@ async fn sample_fields(
         }
         Some(_) => value,
     };
-    sample_column(database, from, &value, column).await
+    sample_column(database, from, &value, "text", column).await
 }
 
 /// Columns with the fields of objects in them, from names such as `tags['host']`.

@@ -42,24 +42,25 @@ pub async fn count_rows(database: &mut impl SqlQuery, from: &str) -> Result<u64,
 }
 
 /// Fills in the statistics of a column from the sample. `value` is its expression: of times the
-/// milliseconds since 1970, of booleans 1 and 0.
+/// milliseconds since 1970, of booleans 1 and 0. `text` is the dialect's type of a text in a cast.
 pub async fn sample_column(
     database: &mut impl SqlQuery,
     from: &str,
     value: &str,
+    text: &str,
     column: &mut ColumnShape,
 ) -> Result<(), TargetError> {
     let sample = format!("(SELECT {value} AS c FROM {from} LIMIT {SAMPLE_ROWS}) AS {SAMPLE}");
     let rows = database
         .texts(&format!(
-            "SELECT count(*) - count(c), count(DISTINCT c), CAST(min(c) AS text), \
-             CAST(max(c) AS text), min(length(CAST(c AS text))), max(length(CAST(c AS text))) \
+            "SELECT count(*) - count(c), count(DISTINCT c), CAST(min(c) AS {text}), \
+             CAST(max(c) AS {text}), min(length(CAST(c AS {text}))), max(length(CAST(c AS {text}))) \
              FROM {sample}"
         ))
         .await?;
-    let text = |at: usize| rows.first().and_then(|row| row.get(at)).cloned().flatten();
+    let value_at = |at: usize| rows.first().and_then(|row| row.get(at)).cloned().flatten();
     (column.nulls, column.distinct) = (number(&rows, 0), number(&rows, 1));
-    (column.min, column.max) = (text(2), text(3));
+    (column.min, column.max) = (value_at(2), value_at(3));
     column.lengths = (number(&rows, 4), number(&rows, 5));
     let listed = !matches!(column.kind, Some(ColumnType::Float | ColumnType::Timestamp));
     if !listed || !(1..=LISTED_MAX).contains(&column.distinct) {
@@ -67,7 +68,7 @@ pub async fn sample_column(
     }
     let rows = database
         .texts(&format!(
-            "SELECT CAST(c AS text), count(*) FROM {sample} WHERE c IS NOT NULL \
+            "SELECT CAST(c AS {text}), count(*) FROM {sample} WHERE c IS NOT NULL \
              GROUP BY c ORDER BY 2 DESC, 1 LIMIT {LISTED_MAX}"
         ))
         .await?;

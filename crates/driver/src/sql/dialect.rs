@@ -3,11 +3,11 @@
 //! Must be the only place with such differences.
 
 use highwater_model::op::{BoundTable, Value};
-use postgres_protocol::escape::escape_literal;
+use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 use super::condition::{ConditionWords, condition};
 use super::leases::LeaseWords;
-use super::quoting::{literal, quoted};
+use super::quoting::{backquoted, backslashed, literal, quoted};
 use crate::contract::TableFeatures;
 
 /// The product behind the wire protocol.
@@ -19,6 +19,8 @@ pub enum Dialect {
     CockroachDb,
     /// CrateDB.
     CrateDb,
+    /// MySQL, MariaDB and relatives.
+    MySql,
 }
 
 impl Dialect {
@@ -48,6 +50,7 @@ impl Dialect {
             Self::PostgreSql => &["postgresql"],
             Self::CockroachDb => &["cockroachdb", "postgresql"],
             Self::CrateDb => &["cratedb", "postgresql"],
+            Self::MySql => &["mysql"],
         };
         names.iter().map(|name| (*name).to_owned()).collect()
     }
@@ -65,7 +68,7 @@ impl Dialect {
     pub fn setting(self, name: &str) -> String {
         match self {
             Self::CrateDb => format!("\"{name}\""),
-            Self::PostgreSql | Self::CockroachDb => name.to_owned(),
+            Self::PostgreSql | Self::CockroachDb | Self::MySql => name.to_owned(),
         }
     }
 
@@ -79,7 +82,7 @@ impl Dialect {
     pub fn shown_columns(self) -> &'static str {
         match self {
             Self::CockroachDb => " AND is_hidden = 'NO'",
-            Self::PostgreSql | Self::CrateDb => "",
+            Self::PostgreSql | Self::CrateDb | Self::MySql => "",
         }
     }
 
@@ -90,7 +93,7 @@ impl Dialect {
                 Err("before version 22.2 the server commits every 100 rows of a COPY")
             }
             Self::PostgreSql | Self::CockroachDb => Ok(()),
-            Self::CrateDb => Err("the server has no COPY FROM STDIN"),
+            Self::CrateDb | Self::MySql => Err("the server has no COPY FROM STDIN"),
         }
     }
 
@@ -103,7 +106,7 @@ impl Dialect {
     /// Characters of one statement, at most; CrateDB's `statement_max_length`.
     pub fn statement_length_max(self) -> usize {
         match self {
-            Self::PostgreSql | Self::CockroachDb => usize::MAX,
+            Self::PostgreSql | Self::CockroachDb | Self::MySql => usize::MAX,
             Self::CrateDb => 262_144,
         }
     }
@@ -141,6 +144,7 @@ impl Dialect {
             // Its `/` makes a decimal of two integers.
             Self::CockroachDb => "{dividend} // {divisor}",
             Self::PostgreSql | Self::CrateDb => "{dividend} / {divisor}",
+            Self::MySql => "{dividend} DIV {divisor}",
         }
     }
 
@@ -151,6 +155,7 @@ impl Dialect {
             Self::PostgreSql => format!("CAST(date_part('epoch', {column}) * 1000 AS bigint)"),
             Self::CockroachDb => format!("CAST(extract(epoch FROM {column}) * 1000 AS bigint)"),
             Self::CrateDb => format!("CAST({column} AS bigint)"),
+            Self::MySql => format!("{} DIV 1000", microseconds(column)),
         }
     }
 
@@ -159,21 +164,110 @@ impl Dialect {
         match self {
             Self::PostgreSql | Self::CockroachDb => format!("extract(epoch FROM {column}) * 1000"),
             Self::CrateDb => format!("CAST({column} AS bigint)"),
+            Self::MySql => format!("{} / 1000", microseconds(column)),
         }
     }
 
-    /// An attribute of a JSON object as text; `attribute` is a literal.
+    /// An attribute of a JSON object as text; the column is quoted, the attribute is not.
     pub fn attribute(self, column: &str, attribute: &str) -> String {
         match self {
-            Self::PostgreSql | Self::CockroachDb => format!("{column} ->> {attribute}"),
-            Self::CrateDb => format!("{column}[{attribute}]"),
+            Self::PostgreSql | Self::CockroachDb => {
+                format!("{column} ->> {}", escape_literal(attribute))
+            }
+            Self::CrateDb => format!("{column}[{}]", literal(attribute)),
+            Self::MySql => {
+                let name = attribute.replace('\\', "\\\\").replace('"', "\\\"");
+                format!(
+                    "JSON_VALUE({column}, {})",
+                    backslashed(&format!("$.\"{name}\""))
+                )
+            }
+        }
+    }
+
+    /// Texts put together, null ones left out.
+    pub fn concat(self, parts: &[String]) -> String {
+        match self {
+            // Its `concat` of a null is null.
+            Self::MySql => format!("concat_ws('', {})", parts.join(", ")),
+            _ => format!("concat({})", parts.join(", ")),
+        }
+    }
+
+    /// A quoted identifier, whatever the name contains.
+    pub fn identifier(self, name: &str) -> String {
+        match self {
+            Self::MySql => backquoted(name),
+            _ => escape_identifier(name),
+        }
+    }
+
+    /// A text literal.
+    pub fn literal(self, text: &str) -> String {
+        match self {
+            Self::PostgreSql | Self::CockroachDb => escape_literal(text),
+            Self::CrateDb => literal(text),
+            Self::MySql => backslashed(text),
+        }
+    }
+
+    /// An expression as a 64-bit integer.
+    pub fn bigint(self, expression: &str) -> String {
+        match self {
+            Self::MySql => format!("CAST({expression} AS SIGNED)"),
+            _ => format!("CAST({expression} AS bigint)"),
+        }
+    }
+
+    /// An expression in double precision.
+    pub fn double(self, expression: &str) -> String {
+        match self {
+            Self::MySql => format!("CAST({expression} AS DOUBLE)"),
+            _ => format!("CAST({expression} AS double precision)"),
+        }
+    }
+
+    /// What keeps a planner from computing the expressions of an inner query again in each of the
+    /// outer ones, at the end of the inner one.
+    pub fn fence(self) -> &'static str {
+        match self {
+            // It would write the whole inner query to a temporary table.
+            Self::MySql => "",
+            _ => " OFFSET 0",
+        }
+    }
+
+    /// The type of a text that is a part of a primary key.
+    pub fn key_text(self) -> &'static str {
+        match self {
+            Self::MySql => "VARCHAR(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+            _ => "TEXT",
+        }
+    }
+
+    /// How an INSERT goes on that replaces these columns of a row with the same key.
+    pub fn on_duplicate(self, key: &str, columns: &[String]) -> String {
+        let set: Vec<String> = columns
+            .iter()
+            .map(|name| match self {
+                Self::MySql => format!("{name} = VALUES({name})"),
+                _ => format!("{name} = excluded.{name}"),
+            })
+            .collect();
+        let set = set.join(", ");
+        match self {
+            Self::MySql => format!("ON DUPLICATE KEY UPDATE {set}"),
+            _ => format!("ON CONFLICT ({key}) DO UPDATE SET {set}"),
         }
     }
 
     /// See [`crate::contract::TableReader::condition`].
     pub fn condition(self, table: &BoundTable, row: &[Value]) -> String {
         let words = ConditionWords {
-            quoted,
+            quoted: match self {
+                Self::MySql => backquoted,
+                _ => quoted,
+            },
             // Without backslashes, all of them write a text alike.
             literal,
             milliseconds: &|column| self.exact_milliseconds(column),
@@ -189,6 +283,10 @@ impl Dialect {
                 format!("CAST(CAST('x' || substr(md5({text}), 1, 7) AS bit(28)) AS integer)")
             }
             Self::CockroachDb | Self::CrateDb => format!("substr(md5({text}), 1, 7)"),
+            // The bytes of UTF-8, whatever the column's character set.
+            Self::MySql => format!(
+                "CAST(CONV(SUBSTRING(MD5(CONVERT({text} USING utf8mb4)), 1, 7), 16, 10) AS SIGNED)"
+            ),
         }
     }
 
@@ -196,6 +294,9 @@ impl Dialect {
     pub fn number_of_hash(self, hash: &str) -> String {
         if self == Self::PostgreSql {
             return format!("CAST({hash} AS bigint)");
+        }
+        if self == Self::MySql {
+            return hash.to_owned();
         }
         let digits: Vec<String> = (0..7)
             .map(|at| {
@@ -213,7 +314,7 @@ impl Dialect {
     pub fn one_of(self, value: &str, list: &str) -> String {
         match self {
             Self::PostgreSql => format!("{value} = ANY ('{{{list}}}'::bigint[])"),
-            Self::CockroachDb | Self::CrateDb => format!("{value} IN ({list})"),
+            _ => format!("{value} IN ({list})"),
         }
     }
 
@@ -226,7 +327,7 @@ impl Dialect {
                 "SELECT set_config(name, '0', false) FROM pg_catalog.pg_settings \
                  WHERE name IN ('parallel_setup_cost', 'parallel_tuple_cost')",
             ),
-            Self::CockroachDb | Self::CrateDb => None,
+            Self::CockroachDb | Self::CrateDb | Self::MySql => None,
         }
     }
 
@@ -235,6 +336,8 @@ impl Dialect {
         match self {
             Self::PostgreSql => LeaseWords {
                 literal: escape_literal,
+                key_text: self.key_text(),
+                or_ignore: LeaseWords::ON_CONFLICT,
                 now_ms: "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)",
                 table_options: "",
                 refresh: None,
@@ -252,9 +355,22 @@ impl Dialect {
             },
             Self::CrateDb => LeaseWords {
                 literal,
+                key_text: self.key_text(),
+                or_ignore: LeaseWords::ON_CONFLICT,
                 now_ms: "CAST(CURRENT_TIMESTAMP AS BIGINT)",
                 table_options: " CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = '0-1')",
                 refresh: Some("REFRESH TABLE highwater_leases"),
+                lock: None,
+                is_locked: "NULL",
+            },
+            // Its named locks are a node's own, and the nodes of a cluster do not share them.
+            Self::MySql => LeaseWords {
+                literal: backslashed,
+                key_text: self.key_text(),
+                or_ignore: "ON DUPLICATE KEY UPDATE share = VALUES(share)",
+                now_ms: "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)",
+                table_options: "",
+                refresh: None,
                 lock: None,
                 is_locked: "NULL",
             },
@@ -263,10 +379,10 @@ impl Dialect {
 
     /// Counts statements of this program's other sessions that still run; `name` is a literal.
     /// Backends that lost their client count as long as they are there.
-    pub fn count_running(self, name: &str, lingering: &[i32]) -> String {
+    pub fn count_running(self, name: &str, lingering: &[i64]) -> String {
+        let lingering: Vec<String> = lingering.iter().map(ToString::to_string).collect();
         match self {
             Self::PostgreSql => {
-                let lingering: Vec<String> = lingering.iter().map(ToString::to_string).collect();
                 format!(
                     "SELECT count(*) FROM pg_catalog.pg_stat_activity \
                      WHERE application_name = left({name}, 63) AND pid <> pg_backend_pid() \
@@ -283,8 +399,20 @@ impl Dialect {
                               AND stmt LIKE 'INSERT INTO \"%' \
                               AND started > now() - INTERVAL '90 seconds'"
                 .to_owned(),
+            // A client has no name there but its user's.
+            Self::MySql => format!(
+                "SELECT count(*) FROM information_schema.processlist \
+                 WHERE id <> connection_id() AND user = substring_index(user(), '@', 1) \
+                 AND (command NOT IN ('Sleep', 'Daemon', 'Binlog Dump') OR id IN ({}))",
+                [vec!["0".to_owned()], lingering].concat().join(",")
+            ),
         }
     }
+}
+
+/// A timestamp as microseconds since 1970, in MySQL's words.
+fn microseconds(column: &str) -> String {
+    format!("TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {column})")
 }
 
 /// The year and number of a release such as `CockroachDB CCL v20.1.8 (x86_64 …)`.

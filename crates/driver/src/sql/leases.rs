@@ -17,6 +17,10 @@ const LEASES_MAX: usize = 1_000;
 pub struct LeaseWords {
     /// A text literal.
     pub literal: fn(&str) -> String,
+    /// The type of a text in a primary key.
+    pub key_text: &'static str,
+    /// How an INSERT goes on that leaves a row with the same table and share as it is.
+    pub or_ignore: &'static str,
     /// Milliseconds since 1970 by the target's clock, an integer.
     pub now_ms: &'static str,
     /// What follows the columns of a CREATE TABLE.
@@ -28,6 +32,11 @@ pub struct LeaseWords {
     pub lock: Option<&'static str>,
     /// Whether somebody has the lock of `l.token`: 0 or 1; NULL where there is none.
     pub is_locked: &'static str,
+}
+
+impl LeaseWords {
+    /// [`Self::or_ignore`] of most dialects.
+    pub const ON_CONFLICT: &str = "ON CONFLICT (table_name, share) DO NOTHING";
 }
 
 /// Does what is to be done, and reads the leases that are there then.
@@ -69,12 +78,12 @@ pub async fn perform(
 
 async fn create(connection: &mut impl SqlQuery, words: &LeaseWords) -> Result<(), TargetError> {
     let create = format!(
-        "CREATE TABLE IF NOT EXISTS {LEASES_TABLE} (table_name TEXT NOT NULL, share INTEGER NOT NULL, \
+        "CREATE TABLE IF NOT EXISTS {LEASES_TABLE} (table_name {} NOT NULL, share INTEGER NOT NULL, \
          shares INTEGER NOT NULL, token TEXT NOT NULL, plan TEXT NOT NULL, owner TEXT NOT NULL, \
          machine TEXT NOT NULL, process BIGINT NOT NULL, started BIGINT NOT NULL, \
          since_ms BIGINT NOT NULL, heartbeat_ms BIGINT NOT NULL, \
          PRIMARY KEY (table_name, share)){}",
-        words.table_options
+        words.key_text, words.table_options
     );
     if connection.texts(&create).await.is_err() {
         // Somebody created it at the same moment; an error that lasts comes again.
@@ -89,7 +98,7 @@ fn insert(words: &LeaseWords, lease: &Lease) -> String {
         "INSERT INTO {LEASES_TABLE} (table_name, share, shares, token, plan, owner, machine, process, \
          started, since_ms, heartbeat_ms) \
          VALUES ({}, {}, {}, {}, {}, {}, {}, {}, {}, {now}, {now}) \
-         ON CONFLICT (table_name, share) DO NOTHING",
+         {}",
         literal(&lease.table),
         lease.share,
         lease.shares,
@@ -99,6 +108,7 @@ fn insert(words: &LeaseWords, lease: &Lease) -> String {
         literal(&owner.machine),
         owner.process,
         owner.started.min(i64::MAX.unsigned_abs()),
+        words.or_ignore,
     )
 }
 

@@ -1,4 +1,4 @@
-//! Names and texts as SQL reads them, in dialects without backslash escapes.
+//! Names and texts as SQL reads them, by the dialect's kind of quotes.
 //!
 //! Must not be used for PostgreSQL's own literals: `postgres_protocol` escapes these.
 
@@ -7,7 +7,17 @@ pub fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A text literal.
+/// A text literal, in a dialect without backslash escapes.
 pub fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
+}
+
+/// A quoted identifier of a dialect where double quotes are for texts.
+pub fn backquoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// A text literal of a dialect with backslash escapes.
+pub fn backslashed(text: &str) -> String {
+    literal(&text.replace('\\', "\\\\"))
 }

@@ -2,14 +2,24 @@
 
 use highwater_model::units::Seed;
 
+use super::dialect::Dialect;
 use crate::table_registry::{REGISTRY_TABLE, RegistryEntry};
 
-/// The columns, in the order of [`entry`] and [`upsert`].
-const COLUMNS: &str = "name, fingerprint, seed, \"rows\", next_index, writing";
+/// The key, and the other columns in the order of [`entry`] and [`upsert`].
+fn columns(dialect: Dialect) -> (&'static str, [String; 5]) {
+    let rows = dialect.identifier("rows");
+    let plain = ["fingerprint", "seed", &rows, "next_index", "writing"];
+    ("name", plain.map(str::to_owned))
+}
 
-/// The query of the entry of a table, whose name is quoted as a literal.
-pub fn select(name: &str) -> String {
-    format!("SELECT {COLUMNS} FROM {REGISTRY_TABLE} WHERE name = {name}")
+/// The query of the entry of a table.
+pub fn select(dialect: Dialect, name: &str) -> String {
+    let (key, columns) = columns(dialect);
+    format!(
+        "SELECT {key}, {} FROM {REGISTRY_TABLE} WHERE {key} = {}",
+        columns.join(", "),
+        dialect.literal(name)
+    )
 }
 
 /// The entry of a row of [`select`].
@@ -33,27 +43,27 @@ pub fn entry(row: &[Option<String>]) -> Option<RegistryEntry> {
         rows: number(rows),
         next_index: number(next_index).unwrap_or(0),
         // What cannot be read may be a run that is writing.
-        writing: !matches!(writing.as_deref(), Some("f" | "false")),
+        writing: !matches!(writing.as_deref(), Some("f" | "false" | "0")),
     })
 }
 
-/// The statement that adds an entry or replaces it; `literal` quotes a text.
-pub fn upsert(entry: &RegistryEntry, literal: impl Fn(&str) -> String) -> String {
+/// The statement that adds an entry or replaces it.
+pub fn upsert(dialect: Dialect, entry: &RegistryEntry) -> String {
     // The registry's columns have 63 bits for a count.
     let bounded = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let rows = entry
         .rows
         .map_or("NULL".to_owned(), |rows| bounded(rows).to_string());
+    let (key, columns) = columns(dialect);
     format!(
-        "INSERT INTO {REGISTRY_TABLE} ({COLUMNS}) VALUES ({}, {}, '{}', {rows}, {}, {}) \
-         ON CONFLICT (name) DO UPDATE SET fingerprint = excluded.fingerprint, \
-         seed = excluded.seed, \"rows\" = excluded.\"rows\", \
-         next_index = excluded.next_index, writing = excluded.writing",
-        literal(&entry.name),
-        literal(&entry.fingerprint),
+        "INSERT INTO {REGISTRY_TABLE} ({key}, {}) VALUES ({}, {}, '{}', {rows}, {}, {}) {}",
+        columns.join(", "),
+        dialect.literal(&entry.name),
+        dialect.literal(&entry.fingerprint),
         entry.seed.0,
         bounded(entry.next_index),
-        entry.writing
+        entry.writing,
+        dialect.on_duplicate(key, &columns)
     )
 }
 
@@ -84,9 +94,20 @@ mod tests {
             next_index: u64::MAX,
             ..entry(&row(Some("t"))).unwrap()
         };
-        let sql = upsert(&entry, |text| format!("<{text}>"));
         let values =
-            "VALUES (<cpu>, <abc>, '18446744073709551615', NULL, 9223372036854775807, true)";
-        assert!(sql.contains(values), "{sql}");
+            "VALUES ('cpu', 'abc', '18446744073709551615', NULL, 9223372036854775807, true)";
+        for (dialect, replaces) in [
+            (
+                Dialect::PostgreSql,
+                "ON CONFLICT (name) DO UPDATE SET fingerprint = excluded.",
+            ),
+            (
+                Dialect::MySql,
+                "ON DUPLICATE KEY UPDATE fingerprint = VALUES(fingerprint)",
+            ),
+        ] {
+            let sql = upsert(dialect, &entry);
+            assert!(sql.contains(values) && sql.contains(replaces), "{sql}");
+        }
     }
 }

@@ -31,6 +31,55 @@ pub fn with_settings(
     format!("{} WITH ({})", before.trim_end(), entries.join(", "))
 }
 
+/// The same statement with these settings as options of the table, `name = value …`, before the
+/// partitions that it may have. Statements that create no table are left alone; `literal` makes a
+/// value a text literal where it is no word.
+pub fn with_options(
+    create: &str,
+    settings: &[(String, String)],
+    literal: impl Fn(&str) -> String,
+) -> String {
+    if settings.is_empty() || !creates_table(create) {
+        return create.to_owned();
+    }
+    let is_word = |value: &str| {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        !value.is_empty() && value.bytes().all(plain)
+    };
+    let options: String = settings
+        .iter()
+        .map(|(name, value)| {
+            let value = if is_word(value) {
+                value.clone()
+            } else {
+                literal(value)
+            };
+            format!(" {name} = {value}")
+        })
+        .collect();
+    let (before, partitions) = create.trim_end().split_at(partitions_at(create.trim_end()));
+    let between = if partitions.is_empty() { "" } else { " " };
+    format!("{}{options}{between}{partitions}", before.trim_end())
+}
+
+/// Where `PARTITION BY` begins, outside of quotes and parentheses; else the end.
+fn partitions_at(statement: &str) -> usize {
+    let mut depth = 0_u32;
+    for (at, c) in outside_quotes(statement) {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let rest = statement.get(at..).unwrap_or_default();
+        let word = rest.get(.."PARTITION BY".len()).unwrap_or_default();
+        if depth == 0 && word.eq_ignore_ascii_case("PARTITION BY") {
+            return at;
+        }
+    }
+    statement.len()
+}
+
 fn creates_table(statement: &str) -> bool {
     let mut words = statement.split_whitespace().map(str::to_ascii_uppercase);
     let first = (words.next(), words.next());
@@ -144,6 +193,32 @@ mod tests {
         assert_eq!(
             set("CREATE TABLE t (n INTEGER)", &[]),
             "CREATE TABLE t (n INTEGER)"
+        );
+    }
+
+    #[test]
+    fn options_stand_before_the_partitions() {
+        let options = [
+            ("ENGINE".to_owned(), "InnoDB".to_owned()),
+            ("COMMENT".to_owned(), "it's".to_owned()),
+        ];
+        let set = |create| with_options(create, &options, |text| text.replace('\'', "''"));
+        for (create, expected) in [
+            (
+                "CREATE TABLE t (n INT)\n",
+                "CREATE TABLE t (n INT) ENGINE = InnoDB COMMENT = it''s",
+            ),
+            (
+                "CREATE TABLE t (n INT DEFAULT (1)) PARTITION BY HASH (n)",
+                "CREATE TABLE t (n INT DEFAULT (1)) ENGINE = InnoDB COMMENT = it''s PARTITION BY HASH (n)",
+            ),
+            ("CREATE INDEX i ON t (n)", "CREATE INDEX i ON t (n)"),
+        ] {
+            assert_eq!(set(create), expected);
+        }
+        assert_eq!(
+            with_options("CREATE TABLE t (n INT)", &[], str::to_owned),
+            "CREATE TABLE t (n INT)"
         );
     }
 

@@ -120,6 +120,7 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
             settings: true,
         },
         transactions: false,
+        atomic_batches: false,
     })
 }
 

@@ -8,6 +8,7 @@ use highwater_model::op::{BoundTable, BoundWorkload};
 use super::admin_connection::AdminConnection;
 use super::query::{self, number};
 use highwater_driver::contract::TargetError;
+use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql::quoting::{literal, quoted};
 use highwater_driver::sql::registry;
 use highwater_driver::sql::with_clause::with_settings;
@@ -78,13 +79,17 @@ async fn read(
     connection: &mut AdminConnection,
     name: &str,
 ) -> Result<Option<RegistryEntry>, TargetError> {
-    let rows = connection.rows(&registry::select(&literal(name))).await?;
+    let rows = connection
+        .rows(&registry::select(Dialect::CrateDb, name))
+        .await?;
     let row = rows.into_iter().next().map(query::texts);
     Ok(row.and_then(|row| registry::entry(&row)))
 }
 
 async fn write(connection: &mut AdminConnection, entry: &RegistryEntry) -> Result<(), TargetError> {
-    connection.run(&registry::upsert(entry, literal)).await
+    connection
+        .run(&registry::upsert(Dialect::CrateDb, entry))
+        .await
 }
 
 async fn apply(

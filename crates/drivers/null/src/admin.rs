@@ -40,6 +40,7 @@ impl ServerAdmin for NullAdmin {
             ],
             tables: self.protocol.table_features(),
             transactions: self.protocol.has_transactions(),
+            atomic_batches: self.protocol.has_transactions(),
             ..TargetFacts::default()
         };
         let settings = &mut facts.settings;

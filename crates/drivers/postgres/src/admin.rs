@@ -25,7 +25,6 @@ use highwater_driver::disk::DiskSpace;
 use highwater_driver::lease::{Lease, LeaseAction};
 use highwater_driver::rights::{self, Right, Rights};
 use highwater_driver::sql::audit;
-use highwater_driver::sql::describe::AUDITED;
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql::leases;
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
@@ -115,30 +114,11 @@ impl WireAdmin {
 
     async fn count(&mut self, table: &BoundTable, width: u64) -> Result<KeyCounts, TargetError> {
         self.connection.make_visible(table).await?;
-        let width = i64::try_from(width.max(1)).unwrap_or(i64::MAX);
-        let bucket = self.connection.dialect().divide("k", width);
-        let rows = self
-            .connection
-            .long_rows(&format!(
-                "SELECT CASE WHEN k >= 0 THEN {bucket} ELSE -1 END AS bucket, count(*) \
-                 FROM (SELECT CAST(({}) AS bigint) AS k FROM {}) AS {AUDITED} \
-                 GROUP BY 1 ORDER BY 1",
-                table.key,
-                escape_identifier(&table.name)
-            ))
-            .await?;
+        let sql = audit::counts(self.connection.dialect(), table, width);
         let mut counts = KeyCounts::default();
-        for row in &rows {
-            let [Some(bucket), Some(count)] = row.as_slice() else {
+        for row in self.connection.long_rows(&sql).await? {
+            if !audit::take_count(&mut counts, &row) {
                 return Err(unexpected(&self.connection.node.shown));
-            };
-            let count: u64 = count
-                .parse()
-                .map_err(|_| unexpected(&self.connection.node.shown))?;
-            match bucket.parse::<i64>().map(u64::try_from) {
-                Ok(Ok(bucket)) => counts.buckets.push((bucket, count)),
-                Ok(Err(_)) => counts.without_key += count,
-                Err(_) => return Err(unexpected(&self.connection.node.shown)),
             }
         }
         Ok(counts)
@@ -307,7 +287,7 @@ impl TableAdmin for WireAdmin {
         Box::pin(async move {
             match self.connection.dialect() {
                 Dialect::PostgreSql => self.settled_inserts(workload).await.map(Some),
-                Dialect::CockroachDb | Dialect::CrateDb => Ok(None),
+                _ => Ok(None),
             }
         })
     }
@@ -322,7 +302,7 @@ impl TableAdmin for WireAdmin {
                     .sum(workload, "pg_catalog.pg_total_relation_size(oid)")
                     .await
                     .map(Some),
-                Dialect::CockroachDb | Dialect::CrateDb => Ok(None),
+                _ => Ok(None),
             }
         })
     }

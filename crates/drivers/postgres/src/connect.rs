@@ -238,7 +238,7 @@ async fn start_up(node: &Node, connection: &mut Connection) -> Result<StartedSer
         }
     }
     if let Some(backend) = backend {
-        connection.set_backend(i32::from_be_bytes(backend), &node.lingering);
+        connection.set_backend(i32::from_be_bytes(backend).into(), &node.lingering);
     }
     if let (None, Some(statement)) = (database, dialect.without_database()) {
         let mut request = Vec::new();

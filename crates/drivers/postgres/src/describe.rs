@@ -80,7 +80,7 @@ pub(super) async fn describe(
                 ColumnType::Text => format!("CAST({name} AS text)"),
                 _ => name,
             };
-            sample_column(connection, &from, &value, &mut column).await?;
+            sample_column(connection, &from, &value, "text", &mut column).await?;
         }
         shape.columns.push(column);
     }

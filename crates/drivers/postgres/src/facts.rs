@@ -46,7 +46,7 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
                 ))
                 .await?,
         ),
-        Dialect::CockroachDb | Dialect::CrateDb => BTreeMap::new(),
+        _ => BTreeMap::new(),
     };
     let traits = traits(&settings, connection.insert());
     settings.insert("insert".to_owned(), connection.insert().to_owned());
@@ -69,6 +69,7 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
         traits,
         tables: dialect.table_features(),
         transactions: dialect.rolls_back(),
+        atomic_batches: dialect.rolls_back(),
     })
 }
 

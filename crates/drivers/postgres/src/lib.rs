@@ -36,7 +36,6 @@ mod describe;
 mod encode;
 mod errors;
 mod facts;
-mod lingering;
 mod message;
 mod options;
 mod outcome;

@@ -118,7 +118,7 @@ async fn read(
     connection: &mut AdminConnection,
     name: &str,
 ) -> Result<Option<RegistryEntry>, TargetError> {
-    let select = registry::select(&escape_literal(name));
+    let select = registry::select(connection.dialect(), name);
     let rows = connection.rows(&select).await?;
     Ok(rows.first().and_then(|row| registry::entry(row)))
 }
@@ -134,7 +134,7 @@ async fn write_all(
 }
 
 async fn write(connection: &mut AdminConnection, entry: &RegistryEntry) -> Result<(), TargetError> {
-    let upsert = registry::upsert(entry, escape_literal);
+    let upsert = registry::upsert(connection.dialect(), entry);
     connection.run(&upsert).await
 }
 

@@ -213,7 +213,7 @@ impl TelemetryReader for WireReader {
         Box::pin(async move {
             match self.dialect {
                 Dialect::CrateDb => self.of_cluster().await,
-                Dialect::PostgreSql | Dialect::CockroachDb => self.of_server().await,
+                _ => self.of_server().await,
             }
         })
     }

@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::answer::Answer;
 use super::errors::{Failure, ServerError};
-use super::lingering::LingeringBackends;
+use highwater_driver::lingering::LingeringBackends;
 use highwater_driver::network::Stream;
 
 /// Size of the read buffer; a larger single message lets it grow.
@@ -35,7 +35,7 @@ pub(super) struct Connection {
     /// Bytes of the current request that the system took.
     written: usize,
     /// The backend at the other end, and who wants to know that we left it.
-    backend: Option<(i32, Arc<LingeringBackends>)>,
+    backend: Option<(i64, Arc<LingeringBackends>)>,
 }
 
 impl Drop for Connection {
@@ -70,7 +70,7 @@ impl Connection {
     }
 
     /// Names the backend at the other end; it is recorded as lingering when the connection ends.
-    pub(super) fn set_backend(&mut self, backend: i32, lingering: &Arc<LingeringBackends>) {
+    pub(super) fn set_backend(&mut self, backend: i64, lingering: &Arc<LingeringBackends>) {
         // A new backend with this id means that the old one is gone.
         lingering.forget(&[backend]);
         self.backend = Some((backend, Arc::clone(lingering)));

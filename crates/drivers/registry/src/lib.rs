@@ -6,6 +6,7 @@ use highwater_driver::contract::{Driver, Target, TargetError, TargetOptions};
 use highwater_driver::sim::SimDriver;
 use highwater_driver::target_url::TargetUrl;
 use highwater_driver_cratedb::CrateDbDriver;
+use highwater_driver_mysql::MySqlDriver;
 use highwater_driver_null::NullDriver;
 use highwater_driver_postgres::PostgresDriver;
 use highwater_driver_sqlite::SqliteDriver;
@@ -16,6 +17,7 @@ pub fn drivers() -> &'static [&'static dyn Driver] {
         &SqliteDriver,
         &CrateDbDriver,
         &PostgresDriver,
+        &MySqlDriver,
         &SimDriver,
         &NullDriver,
     ]

@@ -26,6 +26,14 @@ fn words(dialect: &str) -> Option<SqlWords> {
             type_name: cratedb_type,
             equals: cratedb_equals,
         }),
+        "mariadb" => Some(SqlWords {
+            type_name: mariadb_type,
+            equals: plainly_equals,
+        }),
+        "mysql" | "tidb" | "singlestore" => Some(SqlWords {
+            type_name: mysql_type,
+            equals: plainly_equals,
+        }),
         "sqlite" => Some(SqlWords {
             type_name: sqlite_type,
             equals: plainly_equals,
@@ -74,6 +82,25 @@ fn cratedb_equals(kind: ColumnType, column: &str, parameter: &str) -> String {
 
 fn plainly_equals(_: ColumnType, column: &str, parameter: &str) -> String {
     format!("{column} = {parameter}")
+}
+
+fn mariadb_type(kind: ColumnType) -> &'static str {
+    match kind {
+        ColumnType::Text => "VARCHAR(500) COLLATE utf8mb4_nopad_bin",
+        _ => mysql_type(kind),
+    }
+}
+
+fn mysql_type(kind: ColumnType) -> &'static str {
+    match kind {
+        ColumnType::Integer => "INT",
+        ColumnType::Bigint => "BIGINT",
+        ColumnType::Float => "DOUBLE",
+        ColumnType::Boolean => "BOOLEAN",
+        ColumnType::Timestamp => "DATETIME(3)",
+        ColumnType::Text => "VARCHAR(500) COLLATE utf8mb4_0900_bin",
+        ColumnType::Object => "JSON",
+    }
 }
 
 fn sqlite_type(kind: ColumnType) -> &'static str {

@@ -112,6 +112,8 @@ impl SqlQuery for InTurn<'_> {
 /// How SQLite writes and reads leases; it has no locks of a connection.
 const LEASES: LeaseWords = LeaseWords {
     literal,
+    key_text: "TEXT",
+    or_ignore: LeaseWords::ON_CONFLICT,
     now_ms: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
     table_options: "",
     refresh: None,
@@ -285,7 +287,7 @@ impl TableReader for SqliteAdmin {
             quoted,
             literal,
             milliseconds: &str::to_owned,
-            attribute: &|column, attribute| format!("{column} ->> {attribute}"),
+            attribute: &|column, attribute| format!("{column} ->> {}", literal(attribute)),
         };
         Some(condition(&words, table, row))
     }
@@ -336,6 +338,7 @@ fn facts(connection: &Connection, database: &Database) -> Result<TargetFacts, Ta
             "one writer".to_owned(),
         ],
         transactions: true,
+        atomic_batches: true,
         ..TargetFacts::default()
     };
     for (name, value) in [

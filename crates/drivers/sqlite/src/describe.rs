@@ -58,7 +58,7 @@ pub(super) async fn describe(
         column.required = required == "1";
         column.generated = hidden != "0";
         if kind.is_some() && !column.generated {
-            sample_column(database, &from, &value, &mut column).await?;
+            sample_column(database, &from, &value, "text", &mut column).await?;
         }
         shape.columns.push(column);
     }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use highwater_model::literal::{LiteralSql, TimestampLiteral};
+use highwater_model::literal::{LiteralSql, LiteralStyle};
 use highwater_model::op::{
     BoundOpKind, BoundStatement, BoundWorkload, Op, OpBody, RowBatch, Value,
 };
@@ -118,7 +118,7 @@ impl<'c> Statements<'c> {
             }
             (Some(PreparedOp::Literal(sql)), OpBody::Query(values)) => {
                 let mut text = String::new();
-                sql.write(values, TimestampLiteral::Milliseconds, &mut text);
+                sql.write(values, LiteralStyle::Milliseconds, &mut text);
                 let outcome = match self.connection.prepare(&text) {
                     Ok(statement) => Query::of(statement).execute(
                         &[],

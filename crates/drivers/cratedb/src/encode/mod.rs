@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use highwater_model::literal::TimestampLiteral;
+use highwater_model::literal::LiteralStyle;
 use highwater_model::op::{ColumnData, Op, OpBody, RowBatch, Value};
 
 use super::json::{self, Numbers};
@@ -103,7 +103,7 @@ fn encode(plans: &[Plan], quoted: &mut Quoted, op: &Op, out: &mut Vec<u8>) {
         }
         (Some(Plan::Literal(sql)), OpBody::Query(values)) => {
             let mut text = String::new();
-            sql.write(values, TimestampLiteral::Cast, &mut text);
+            sql.write(values, LiteralStyle::Standard, &mut text);
             out.extend_from_slice(&head(&text));
             out.extend_from_slice(b"\"}");
         }

@@ -7,17 +7,18 @@
 
 use std::rc::Rc;
 
-use highwater_model::literal::{LiteralSql, TimestampLiteral};
+use highwater_model::literal::{LiteralSql, LiteralStyle};
 use highwater_model::op::{BoundStatement, Op, OpBody, RowBatch, Value};
 
 use super::message::{
     COPY_DONE, EXECUTE, EXECUTE_SYNC, SYNC, finish, finish_field, put_count, put_cstr, query,
     run_prepared, start,
 };
+use highwater_driver::cell::Cell;
 use highwater_driver::contract::{Encoder, Request};
 use highwater_driver::sql::dialect::Dialect;
-use scalar::{Cell, cell, put_cell, put_text, value};
 pub(super) use scalar::{Field, Form};
+use scalar::{put_cell, put_text};
 
 mod scalar;
 
@@ -64,7 +65,7 @@ impl Mode {
     pub(super) fn default_for(dialect: Dialect) -> Self {
         match dialect {
             Dialect::PostgreSql => Self::Copy,
-            Dialect::CockroachDb | Dialect::CrateDb => Self::Values,
+            _ => Self::Values,
         }
     }
 
@@ -157,7 +158,7 @@ pub(super) fn encode(plans: &[Plan], op: &Op, out: &mut Vec<u8>) {
         }
         (Some(Plan::Literal(sql)), OpBody::Query(values)) => {
             let mut text = String::new();
-            sql.write(values, TimestampLiteral::Cast, &mut text);
+            sql.write(values, LiteralStyle::Standard, &mut text);
             query(out, &text);
         }
         (Some(Plan::Transaction(statements)), OpBody::Query(values)) => {
@@ -199,7 +200,7 @@ fn bind_query<'v>(
             .parameters
             .get(index)
             .map_or(Form::AsText, |field| field.form);
-        put_cell(out, form, value(given));
+        put_cell(out, form, Cell::of_value(given));
     }
     // Answers come as text, which every type has.
     put_count(out, 0);
@@ -260,7 +261,7 @@ fn put_row(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch, row: usize) {
         let value = batch
             .columns
             .get(index)
-            .map_or(Cell::Null, |column| cell(column, row));
+            .map_or(Cell::Null, |column| Cell::of_row(column, row));
         put_cell(out, field.form, value);
     }
 }
@@ -289,7 +290,7 @@ fn unnest(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch) {
             let value = batch
                 .columns
                 .get(index)
-                .map_or(Cell::Null, |column| cell(column, row));
+                .map_or(Cell::Null, |column| Cell::of_row(column, row));
             put_cell(out, field.form, value);
         }
         finish_field(out, array);
@@ -336,7 +337,7 @@ fn put_line(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch, row: usize) 
         match batch
             .columns
             .get(index)
-            .map_or(Cell::Null, |column| cell(column, row))
+            .map_or(Cell::Null, |column| Cell::of_row(column, row))
         {
             Cell::Null => out.extend_from_slice(b"\\N"),
             Cell::Text(text) => put_escaped(out, text),

@@ -5,14 +5,15 @@
 
 use std::io::Write;
 
+use highwater_driver::calendar::CivilTime;
+use highwater_driver::cell::Cell;
 use highwater_model::numbers::{signed_to_f64, to_f32};
-use highwater_model::op::{ColumnData, ColumnType, Value};
+use highwater_model::op::ColumnType;
 
 use crate::message::finish_field;
 
 /// Milliseconds from 1970-01-01 to 2000-01-01, where PostgreSQL's time begins.
 const EPOCH_MS: i64 = 946_684_800_000;
-const DAY_MS: i64 = 86_400_000;
 
 /// How a column or parameter is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,17 +46,6 @@ pub(crate) struct Field {
     pub(crate) form: Form,
     /// Type of the server (`pg_type.oid`).
     pub(crate) oid: u32,
-}
-
-/// One value of a batch or of a query's parameters.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Cell<'a> {
-    Null,
-    Integer(i64),
-    Float(f64),
-    Boolean(bool),
-    TimestampMs(i64),
-    Text(&'a str),
 }
 
 impl Field {
@@ -118,35 +108,6 @@ impl Field {
             3802 => 3807,
             _ => return None,
         })
-    }
-}
-
-/// The value of a row; a row that is not there is null.
-pub(super) fn cell(column: &ColumnData, row: usize) -> Cell<'_> {
-    let found = match column {
-        ColumnData::Integer(values) => values.get(row).map(|v| Cell::Integer(*v)),
-        ColumnData::Float(values) => values.get(row).map(|v| Cell::Float(*v)),
-        ColumnData::Boolean(values) => values.get(row).map(|v| Cell::Boolean(*v)),
-        ColumnData::TimestampMs(values) => values.get(row).map(|v| Cell::TimestampMs(*v)),
-        ColumnData::Text(values) => values.get(row).map(|v| Cell::Text(v)),
-        ColumnData::TextDictionary(coded) | ColumnData::ObjectDictionary(coded) => coded
-            .codes
-            .get(row)
-            .and_then(|code| coded.values.get(usize::try_from(*code).ok()?))
-            .map(|v| Cell::Text(v)),
-    };
-    found.unwrap_or(Cell::Null)
-}
-
-/// A parameter of a query.
-pub(super) fn value(value: &Value) -> Cell<'_> {
-    match value {
-        Value::Null => Cell::Null,
-        Value::Integer(v) => Cell::Integer(*v),
-        Value::Float(v) => Cell::Float(*v),
-        Value::Boolean(v) => Cell::Boolean(*v),
-        Value::TimestampMs(v) => Cell::TimestampMs(*v),
-        Value::Text(v) => Cell::Text(v),
     }
 }
 
@@ -216,25 +177,18 @@ pub(super) fn put_text(out: &mut Vec<u8>, cell: Cell<'_>) {
     }
 }
 
-/// `2026-01-31 23:59:59.123+00`, by the civil calendar (Hinnant, "chrono-compatible low-level
-/// date algorithms"). Years before 1 are written as year 1 at the earliest.
+/// `2026-01-31 23:59:59.123+00`. Years before 1 are written as year 1 at the earliest.
 fn put_timestamp(out: &mut Vec<u8>, ms: i64) {
-    let (days, rest) = (ms.div_euclid(DAY_MS), ms.rem_euclid(DAY_MS));
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
-    let year = (year_of_era + era * 400 + i64::from(month <= 2)).max(1);
-    let (hour, minute) = (rest / 3_600_000, rest / 60_000 % 60);
-    let (second, milli) = (rest / 1000 % 60, rest % 1000);
+    let CivilTime {
+        year,
+        month,
+        day,
+        hour,
+        minute,
+        second,
+        milli,
+    } = CivilTime::of_ms(ms);
+    let year = year.max(1);
     drop(write!(
         out,
         "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{milli:03}+00"

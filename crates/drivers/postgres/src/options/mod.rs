@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use highwater_model::units::Nanos;
 
-use super::lingering::LingeringBackends;
 use highwater_driver::contract::{TargetError, TargetOptions};
+use highwater_driver::lingering::LingeringBackends;
 use highwater_driver::network::{SslMode, Tls, TlsFiles, is_loopback};
 use highwater_driver::target_url::{Host, Secret, TargetUrl};
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use highwater_driver::{Connect, Request, TablePolicy};
-use highwater_model::literal::TimestampLiteral;
+use highwater_model::literal::LiteralStyle;
 use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody, RowBatch, Value};
 use highwater_model::units::{Nanos, Seed};
 use highwater_workload::{OpContext, Workload, WorkloadSpec, builtin};
@@ -23,6 +23,10 @@ pub(crate) type Answer = Vec<Vec<String>>;
 pub(crate) trait Database {
     /// Where the driver finds it.
     fn url(&self) -> String;
+    /// How its driver writes literals.
+    fn style(&self) -> LiteralStyle {
+        LiteralStyle::Standard
+    }
     /// SqlQuery a statement with its parameters.
     fn run(&self, sql: &str, parameters: &[Value]) -> Answer;
 }
@@ -177,9 +181,9 @@ impl Case {
             sql.write(&values, timestamps, &mut text);
             text
         };
-        let ours = text(&self.sqlite_words, TimestampLiteral::Milliseconds);
+        let ours = text(&self.sqlite_words, LiteralStyle::Milliseconds);
         assert_eq!(&self.on_sqlite(&ours, &[]), answers[0], "{ours}");
-        let theirs = text(&self.other_words, TimestampLiteral::Cast);
+        let theirs = text(&self.other_words, self.other.style());
         let is_ordered = theirs.contains("ORDER BY");
         let reported = self.other.run(&theirs, &[]);
         expect_same(&theirs, is_ordered, [reported, answers[1].clone()]);

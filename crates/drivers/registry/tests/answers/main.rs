@@ -1,6 +1,6 @@
 //! Every query of every workload answers on other databases what it answers on SQLite, with the same
 //! seed and size, both filled through their drivers; and with as many rows as the workload's file
-//! promises. On PostgreSQL, and on the CrateDBs among the URLs in `HIGHWATER_TEST_URLS`.
+//! promises. On PostgreSQL and MariaDB, and on the CrateDBs among the URLs in `HIGHWATER_TEST_URLS`.
 //!
 //! Rows are compared in order where the query orders them, as a set where it does not. Where a query
 //! leaves the choice between equals open, what was chosen must be one of them.
@@ -12,6 +12,7 @@
 
 mod case;
 mod cratedb;
+mod mariadb;
 mod postgres;
 #[path = "../../../../driver/tests/support/mod.rs"]
 mod support;
@@ -21,15 +22,20 @@ use std::path::Path;
 use case::{Case, Database};
 use cratedb::CrateDb;
 use highwater_model::op::{ColumnData, RowBatch, Value};
+use highwater_testing::mariadb::{self as mariadb_server, MariaDb};
 use highwater_testing::postgres::{Postgres, skipped};
 
-/// On a PostgreSQL where one is installed, and on all CrateDBs that were named.
+/// On a PostgreSQL and a MariaDB where they are installed, and on all CrateDBs that were named.
 ///
 /// Tests run side by side: each has a schema of its own.
 fn on_each(schema: &str, check: impl Fn(&dyn Fn() -> Box<dyn Database>, &Path)) {
     let directory = tempfile::tempdir().unwrap();
     if !skipped() {
         check(&|| Box::new(Postgres::start()), directory.path());
+    }
+    if !mariadb_server::skipped() {
+        let directory = tempfile::tempdir().unwrap();
+        check(&|| Box::new(MariaDb::start()), directory.path());
     }
     for url in cratedb::named() {
         let directory = tempfile::tempdir().unwrap();

@@ -43,7 +43,7 @@ impl Database for Postgres {
 
 /// A point in time as PostgreSQL shows it, in milliseconds; bytes as the letters that they are;
 /// everything else as it is.
-fn plain(cell: &str) -> String {
+pub(super) fn plain(cell: &str) -> String {
     if let Some(digits) = cell.strip_prefix("\\x") {
         let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
         let bytes = (0..digits.len()).step_by(2).map(byte);

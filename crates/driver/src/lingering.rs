@@ -7,16 +7,16 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-/// Most backends that are remembered; beyond, the lowest process ids are forgotten.
+/// Most backends that are remembered; beyond, the lowest ids are forgotten.
 const BACKENDS_MAX: usize = 65_536;
 
-/// Process ids of backends of one server, from the end of our connection until they are gone.
+/// Ids of backends of one server, as the server lists them, from the end of our connection until they are gone.
 #[derive(Debug, Default)]
-pub(super) struct LingeringBackends(Mutex<BTreeSet<i32>>);
+pub struct LingeringBackends(Mutex<BTreeSet<i64>>);
 
 impl LingeringBackends {
     /// Adds the backend of a connection that has ended.
-    pub(super) fn add(&self, backend: i32) {
+    pub fn add(&self, backend: i64) {
         self.change(|listed| {
             listed.insert(backend);
             if listed.len() > BACKENDS_MAX {
@@ -26,18 +26,18 @@ impl LingeringBackends {
     }
 
     /// These backends are gone, or their ids belong to new connections.
-    pub(super) fn forget(&self, backends: &[i32]) {
+    pub fn forget(&self, backends: &[i64]) {
         self.change(|listed| listed.retain(|backend| !backends.contains(backend)));
     }
 
     /// All that were not forgotten.
-    pub(super) fn list(&self) -> Vec<i32> {
+    pub fn list(&self) -> Vec<i64> {
         let mut list = Vec::new();
         self.change(|listed| list.extend(listed.iter().copied()));
         list
     }
 
-    fn change(&self, act: impl FnOnce(&mut BTreeSet<i32>)) {
+    fn change(&self, act: impl FnOnce(&mut BTreeSet<i64>)) {
         // A set of numbers is whole whatever happened to the thread that held the lock.
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }

@@ -1,0 +1,213 @@
+//! What the answers to some commands amounted to, packet by packet; nothing of a row is decoded.
+
+use super::errors::ServerError;
+use super::packet::{PAYLOAD_MAX, Reader};
+use highwater_driver::network::one_line;
+
+/// Set where another answer to the same command follows.
+const MORE_RESULTS: u64 = 0x0008;
+/// Payloads of at least so many bytes are rows, whatever they begin with.
+const END_MAX: usize = 9;
+
+/// Counts of some answers.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Answer {
+    /// Data rows.
+    pub(super) rows: u64,
+    /// Bytes of the data rows, headers included.
+    pub(super) bytes: u64,
+    /// Rows that the server says it wrote.
+    pub(super) applied: u64,
+    /// The last text about an INSERT, such as `Records: 9  Duplicates: 0  Warnings: 8`.
+    pub(super) info: Option<String>,
+    /// The first error.
+    pub(super) error: Option<ServerError>,
+    /// Which answer that was, from 0.
+    pub(super) error_at: usize,
+    /// The server asks for the rows of a LOAD DATA.
+    pub(super) wants_rows: bool,
+    /// Answers that are whole.
+    pub(super) done: usize,
+    /// What comes next.
+    pub(super) state: State,
+}
+
+/// What comes next.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// The beginning of an answer.
+    #[default]
+    Begin,
+    /// So many descriptions of columns, and what ends them.
+    Columns(u64),
+    /// Rows, and what ends them.
+    Rows,
+    /// The rest of a row that is longer than a packet, and then rows.
+    RestOfRow,
+}
+
+impl Answer {
+    /// Whether a packet of this length that begins with this byte is a row, or a part of one: then it
+    /// is counted, and need not be read.
+    pub(super) fn counts_row(&mut self, length: usize, first: Option<u8>) -> bool {
+        match self.state {
+            State::Begin | State::Columns(_) => return false,
+            State::RestOfRow => {}
+            State::Rows => {
+                let ends = match first {
+                    Some(0xfe) => length < END_MAX,
+                    Some(0xff) => true,
+                    _ => false,
+                };
+                if ends {
+                    return false;
+                }
+                self.rows += 1;
+            }
+        }
+        self.bytes += length as u64;
+        self.state = if length == PAYLOAD_MAX {
+            State::RestOfRow
+        } else {
+            State::Rows
+        };
+        true
+    }
+
+    /// Whether the next packet may be a row, so that its first byte must be looked at.
+    pub(super) fn may_be_row(&self) -> bool {
+        matches!(self.state, State::Rows | State::RestOfRow)
+    }
+
+    /// Takes a packet other than a row; `None` where the protocol does not allow it.
+    pub(super) fn take(&mut self, sequence: u8, payload: &[u8]) -> Option<()> {
+        let mut reader = Reader(payload);
+        match (self.state, *payload.first()?) {
+            (State::Begin | State::Rows, 0xff) => self.fail(ServerError::read(sequence, payload)),
+            (State::Begin, 0x00) => {
+                reader.number(1)?;
+                self.applied += reader.lenenc()?;
+                reader.lenenc()?;
+                let (status, _warnings) = (reader.number(2)?, reader.number(2)?);
+                let info = reader.lenenc_bytes().unwrap_or_default();
+                if !info.is_empty() {
+                    self.info = Some(one_line(&String::from_utf8_lossy(info)));
+                }
+                self.end(status);
+            }
+            (State::Begin, 0xfb) => {
+                self.wants_rows = true;
+                self.done += 1;
+            }
+            (State::Begin, _) => self.state = State::Columns(reader.lenenc()?),
+            (State::Columns(0), 0xfe) => self.state = State::Rows,
+            (State::Columns(left), _) => self.state = State::Columns(left.checked_sub(1)?),
+            (State::Rows, 0xfe) => {
+                reader.number(3)?;
+                let status = reader.number(2)?;
+                self.end(status);
+            }
+            (State::Rows | State::RestOfRow, _) => return None,
+        }
+        Some(())
+    }
+
+    fn end(&mut self, status: u64) {
+        self.state = State::Begin;
+        if status & MORE_RESULTS == 0 {
+            self.done += 1;
+        }
+    }
+
+    fn fail(&mut self, error: ServerError) {
+        if self.error.is_none() {
+            self.error = Some(error);
+            self.error_at = self.done;
+        }
+        self.state = State::Begin;
+        self.done += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ok(affected: u8, status: u8, info: &str) -> Vec<u8> {
+        let mut payload = vec![0, affected, 0, status, 0, 0, 0];
+        if !info.is_empty() {
+            payload.push(u8::try_from(info.len()).unwrap());
+            payload.extend_from_slice(info.as_bytes());
+        }
+        payload
+    }
+
+    fn error(code: u16) -> Vec<u8> {
+        let [a, b] = code.to_le_bytes();
+        [&[0xff, a, b][..], b"#23000words"].concat()
+    }
+
+    #[test]
+    fn counts_of_several_answers_add_up_and_the_first_error_counts() {
+        let mut answer = Answer::default();
+        let info = "Records: 3  Duplicates: 0  Warnings: 0";
+        answer.take(1, &ok(3, 2, info)).unwrap();
+        answer.take(1, &error(1062)).unwrap();
+        answer.take(1, &error(1064)).unwrap();
+        answer.take(1, &ok(1, 2, "")).unwrap();
+        assert_eq!((answer.applied, answer.done, answer.error_at), (4, 4, 1));
+        assert_eq!(answer.error.map(|error| error.code), Some(1062));
+        assert_eq!(
+            answer.info.as_deref(),
+            Some("Records: 3 Duplicates: 0 Warnings: 0")
+        );
+    }
+
+    #[test]
+    fn rows_are_counted_and_an_error_among_them_ends_the_answer() {
+        for ends_well in [true, false] {
+            let mut answer = Answer::default();
+            answer.take(1, &[2]).unwrap();
+            for column in 0..2 {
+                assert!(!answer.may_be_row(), "{column}");
+                answer.take(2, b"def").unwrap();
+            }
+            answer.take(4, &[0xfe, 0, 0, 2, 0]).unwrap();
+            // A null first, an empty row's length, one that begins like an end, one in two packets.
+            for (length, first) in [(5, 0xfb), (0, 0), (9, 0xfe), (PAYLOAD_MAX, 1), (3, 0xff)] {
+                assert!(answer.may_be_row());
+                let first = (length > 0).then_some(first);
+                assert!(answer.counts_row(length, first), "{length}");
+            }
+            let (end, done) = if ends_well {
+                (vec![0xfe, 0, 0, 2, 0], None)
+            } else {
+                (error(1317), Some(1317))
+            };
+            assert!(!answer.counts_row(end.len(), end.first().copied()));
+            answer.take(9, &end).unwrap();
+            assert_eq!((answer.rows, answer.done), (4, 1));
+            assert_eq!(answer.error.map(|error| error.code), done);
+        }
+    }
+
+    #[test]
+    fn a_procedure_answers_more_than_once() {
+        let mut answer = Answer::default();
+        answer.take(1, &ok(1, 0x0a, "")).unwrap();
+        assert_eq!(answer.done, 0);
+        answer.take(2, &ok(0, 2, "")).unwrap();
+        assert_eq!(answer.done, 1);
+    }
+
+    #[test]
+    fn what_the_protocol_does_not_allow_is_no_answer() {
+        assert_eq!(Answer::default().take(1, &[]), None);
+        assert_eq!(Answer::default().take(1, &[0, 1]), None);
+        let mut answer = Answer::default();
+        answer.take(1, &[0]).unwrap_or_default();
+        answer.take(1, &[1]).unwrap();
+        answer.take(2, b"def").unwrap();
+        assert_eq!(answer.take(3, b"def"), None);
+    }
+}

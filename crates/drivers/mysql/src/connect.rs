@@ -1,0 +1,321 @@
+//! From an address to an authenticated connection: TCP or socket, TLS, login, session settings.
+//!
+//! Secrets go to the wire and nowhere else.
+
+use std::io;
+use std::rc::Rc;
+
+use futures_util::future::{Either, select};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpStream, UnixStream};
+
+use super::auth::{self, Method};
+use super::errors::{Failure, ServerError};
+use super::handshake::{Greeting, Reply};
+use super::options::{Address, Node};
+use super::packet::{self, HEADER, Reader};
+use super::password::password;
+use super::product::Product;
+use super::rows::rows_of;
+use super::wire::Connection;
+use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline};
+use highwater_driver::network::{SslMode, Stream, describe};
+
+/// Longest greeting, in bytes.
+const GREETING_MAX: usize = 4 * 1024;
+/// Methods of authentication that a server asks for one after the other, at most.
+const ROUNDS_MAX: usize = 8;
+/// The session's own mode, whatever the server's: what does not fit is refused.
+const SQL_MODE: &str = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
+/// Seconds that a statement waits for the lock of a table.
+const TABLE_LOCK_SECONDS: u32 = 50;
+/// Where the server does not say how long a statement may be.
+const PACKET_MAX: usize = 1024 * 1024;
+
+/// A connection that is ready for statements.
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    pub(super) product: Product,
+    /// Bytes of a statement, at most.
+    pub(super) packet_max: usize,
+}
+
+/// Connects within the login's bound.
+pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Opened, TargetError> {
+    let bound = node.login.connect_timeout;
+    let deadline = timeline.sleep_until(timeline.now().saturating_add(bound));
+    match select(Box::pin(open_unbounded(node)), deadline).await {
+        Either::Left((opened, _)) => opened,
+        Either::Right(_) => Err(TargetError::unreachable(format!(
+            "{}: no connection within {} s",
+            node.shown,
+            bound.as_secs_f64()
+        ))
+        .with_hint("`?connect_timeout=SECONDS` changes the bound")),
+    }
+}
+
+/// Why one attempt failed.
+struct AttemptError {
+    error: TargetError,
+    /// Whether the other kind of connection, encrypted or not, may do.
+    other_kind: bool,
+}
+
+impl From<TargetError> for AttemptError {
+    fn from(error: TargetError) -> Self {
+        Self {
+            error,
+            other_kind: false,
+        }
+    }
+}
+
+async fn open_unbounded(node: &Node) -> Result<Opened, TargetError> {
+    let mut first = None;
+    for encrypted in node.tls.mode().kinds() {
+        match attempt(node, *encrypted).await {
+            Ok(connection) => return settle(node, connection).await,
+            Err(failed) => {
+                let error = first.get_or_insert(failed.error);
+                if !failed.other_kind {
+                    return Err(error.clone());
+                }
+            }
+        }
+    }
+    Err(first.unwrap_or_else(|| TargetError::unreachable(format!("{}: not tried", node.shown))))
+}
+
+async fn attempt(node: &Node, encrypted: bool) -> Result<Connection, AttemptError> {
+    let place = &node.shown;
+    let unreachable = |error: &io::Error| {
+        TargetError::unreachable(format!("{place}: {}", describe(error)))
+            .with_hint("is the server running, and are host and port right?")
+    };
+    let (greeting, stream) = match &node.address {
+        Address::Socket(path) => {
+            let mut stream = UnixStream::connect(path)
+                .await
+                .map_err(|e| unreachable(&e))?;
+            (greeting(node, &mut stream).await?, Stream::Unix(stream))
+        }
+        Address::Tcp(host, port) => {
+            let mut stream = TcpStream::connect((host.as_str(), *port))
+                .await
+                .map_err(|error| unreachable(&error))?;
+            stream
+                .set_nodelay(true)
+                .map_err(|error| unreachable(&error))?;
+            let greeting = greeting(node, &mut stream).await?;
+            let stream = encrypt(node, host, &greeting, encrypted, stream).await?;
+            (greeting, stream)
+        }
+    };
+    let mut connection = Connection::new(stream);
+    connection.set_backend(greeting.connection.into(), &node.lingering);
+    match log_in(node, &greeting, &mut connection).await {
+        Ok(()) => Ok(connection),
+        Err(LoginError::Client(error)) => Err(error.into()),
+        Err(LoginError::Server(failure)) => {
+            // `allow` tries without TLS first; some accounts and servers want it.
+            let wants_tls =
+                matches!(&failure, Failure::Server(error) if [1045, 3159].contains(&error.code));
+            Err(AttemptError {
+                error: failure.into_target_error(place),
+                other_kind: wants_tls && node.tls.mode() == SslMode::Allow,
+            })
+        }
+    }
+}
+
+/// Reads no byte too many, so that TLS can begin behind it.
+async fn greeting(
+    node: &Node,
+    stream: &mut (impl AsyncReadExt + Unpin),
+) -> Result<Greeting, TargetError> {
+    let place = &node.shown;
+    let lost =
+        |error: io::Error| TargetError::unreachable(format!("{place}: {}", describe(&error)));
+    let mut header = [0; HEADER];
+    stream.read_exact(&mut header).await.map_err(lost)?;
+    let [a, b, c, sequence] = header;
+    let length = packet::length(a, b, c);
+    let other = || {
+        TargetError::unreachable(format!(
+            "{place}: what answers there does not speak the MySQL protocol"
+        ))
+        .with_hint("give the port of that protocol (mostly 3306)")
+    };
+    if length > GREETING_MAX {
+        return Err(other());
+    }
+    let mut payload = vec![0; length];
+    stream.read_exact(&mut payload).await.map_err(lost)?;
+    if payload.first() == Some(&0xff) {
+        return Err(ServerError::read(sequence, &payload).into_target_error(place));
+    }
+    Greeting::read(&payload).ok_or_else(other)
+}
+
+async fn encrypt(
+    node: &Node,
+    host: &str,
+    greeting: &Greeting,
+    encrypted: bool,
+    mut stream: TcpStream,
+) -> Result<Stream, AttemptError> {
+    let place = &node.shown;
+    if !encrypted || (!greeting.has_tls() && node.tls.mode() == SslMode::Prefer) {
+        return Ok(Stream::Tcp(stream));
+    }
+    if !greeting.has_tls() {
+        let error = TargetError {
+            kind: TargetErrorKind::Refused,
+            message: format!("{place}: the server offers no TLS"),
+            hint: Some("`?sslmode=disable` asks for none".to_owned()),
+        };
+        return Err(error.into());
+    }
+    let mut request = Vec::new();
+    greeting.request_tls(&mut request);
+    stream
+        .write_all(&request)
+        .await
+        .map_err(|error| TargetError::unreachable(format!("{place}: {}", describe(&error))))?;
+    match node.tls.handshake(place, host, stream).await {
+        Ok(stream) => Ok(Stream::Tls(Box::new(stream))),
+        Err(error) => Err(AttemptError {
+            error,
+            other_kind: true,
+        }),
+    }
+}
+
+/// Why a login failed: on the client's side or on the server's.
+enum LoginError {
+    Client(TargetError),
+    Server(Failure),
+}
+
+impl From<io::Error> for LoginError {
+    fn from(error: io::Error) -> Self {
+        Self::Server(Failure::Io(error))
+    }
+}
+
+impl From<TargetError> for LoginError {
+    fn from(error: TargetError) -> Self {
+        Self::Client(error)
+    }
+}
+
+/// Replies to the greeting, and to whatever methods the server asks for then.
+async fn log_in(
+    node: &Node,
+    greeting: &Greeting,
+    connection: &mut Connection,
+) -> Result<(), LoginError> {
+    let login = &node.login;
+    let secret = password(node)?;
+    let secret = secret.as_ref().map_or("", |secret| secret.reveal());
+    // The password itself never goes into the first reply: the server has not named the account's
+    // method yet.
+    let first = greeting.method.filter(|method| *method != Method::Clear);
+    let mut method = first.unwrap_or(Method::Native);
+    let answer = method.answer(secret, &greeting.nonce);
+    let mut out = Vec::new();
+    greeting.reply(
+        &mut out,
+        connection.is_encrypted(),
+        &Reply {
+            user: &login.user,
+            answer: &answer,
+            database: &login.database,
+            method,
+            application_name: &login.application_name,
+        },
+    );
+    connection.send(&out).await?;
+    for _ in 0..ROUNDS_MAX {
+        let is_private = connection.is_private();
+        let message = connection.next().await?;
+        let sequence = message.sequence.wrapping_add(1);
+        let answer = match message.payload {
+            [0x00, ..] => return Ok(()),
+            [0xff, ..] => {
+                let error = ServerError::read(message.sequence, message.payload);
+                return Err(LoginError::Server(Failure::Server(error)));
+            }
+            [0xfe, request @ ..] => {
+                let mut reader = Reader(request);
+                let name = reader.zero_ended();
+                method = Method::of(name).ok_or_else(|| unspoken(node, name))?;
+                if method == Method::Clear && !is_private {
+                    return Err(not_private(node).into());
+                }
+                let nonce = reader.0.strip_suffix(&[0]).unwrap_or(reader.0);
+                method.answer(secret, nonce)
+            }
+            // The server knows the account's password already.
+            [0x01, 0x03] if method == Method::CachingSha2 => continue,
+            [0x01, 0x04] if method == Method::CachingSha2 && is_private => auth::clear(secret),
+            [0x01, 0x04] if method == Method::CachingSha2 => return Err(not_private(node).into()),
+            _ => return Err(unspoken(node, b"messages that are not known").into()),
+        };
+        out.clear();
+        let at = packet::start(&mut out, sequence);
+        out.extend_from_slice(&answer);
+        packet::finish(&mut out, at);
+        connection.send(&out).await?;
+    }
+    Err(unspoken(node, b"one method after the other").into())
+}
+
+fn unspoken(node: &Node, what: &[u8]) -> TargetError {
+    TargetError {
+        kind: TargetErrorKind::Refused,
+        message: format!(
+            "{}: the server asks for {}",
+            node.shown,
+            highwater_driver::network::one_line(&String::from_utf8_lossy(what))
+        ),
+        hint: Some(
+            "mysql_native_password, client_ed25519, caching_sha2_password and, over TLS, \
+             mysql_clear_password are spoken"
+                .to_owned(),
+        ),
+    }
+}
+
+fn not_private(node: &Node) -> TargetError {
+    TargetError {
+        kind: TargetErrorKind::Refused,
+        message: format!(
+            "{}: the server asks for the password itself, and the connection is not encrypted",
+            node.shown
+        ),
+        hint: Some("`?sslmode=require` asks for TLS".to_owned()),
+    }
+}
+
+/// What every session of ours begins with.
+async fn settle(node: &Node, mut connection: Connection) -> Result<Opened, TargetError> {
+    let sql = "SELECT version(), @@version_comment, @@max_allowed_packet";
+    let rows = rows_of(&mut connection, node, sql).await?;
+    let mut texts = rows.into_iter().flatten().map(Option::unwrap_or_default);
+    let mut next = || texts.next().unwrap_or_default();
+    let (version, comment, packet_max) = (next(), next(), next());
+    let product = Product::of(&version, &comment);
+    let mut set =
+        format!("SET NAMES utf8mb4, sql_mode = '{SQL_MODE}', time_zone = '+00:00', autocommit = 1");
+    if product.has_table_lock_timeout() {
+        set.push_str(&format!(", lock_wait_timeout = {TABLE_LOCK_SECONDS}"));
+    }
+    rows_of(&mut connection, node, &set).await?;
+    Ok(Opened {
+        connection,
+        product,
+        packet_max: packet_max.parse().unwrap_or(PACKET_MAX),
+    })
+}

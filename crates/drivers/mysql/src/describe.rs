@@ -1,0 +1,151 @@
+//! Describes a table for a workload file that is sketched from it: its columns, a sample of their
+//! values, and its indexes. Must not change anything.
+
+use highwater_driver::contract::TargetError;
+use highwater_driver::sql::describe::{count_rows, not_there, number, sample_column};
+use highwater_driver::sql::dialect::Dialect;
+use highwater_model::op::ColumnType;
+use highwater_model::table_shape::{ColumnShape, IndexShape, RecordedStatements, TableShape};
+
+use super::admin_connection::AdminConnection;
+
+const DIALECT: Dialect = Dialect::MySql;
+/// What a text is cast to.
+const TEXT_TYPE: &str = "char";
+
+/// Describes a table of the database.
+pub(super) async fn describe(
+    connection: &mut AdminConnection,
+    table: &str,
+) -> Result<TableShape, TargetError> {
+    let named = format!(
+        "table_schema = database() AND table_name = {}",
+        DIALECT.literal(table)
+    );
+    let columns = connection
+        .rows(&format!(
+            "SELECT column_name, column_type, is_nullable, extra, table_schema \
+             FROM information_schema.columns WHERE {named} ORDER BY ordinal_position"
+        ))
+        .await?;
+    let Some(first) = columns.first() else {
+        return Err(not_there(connection.place(), table));
+    };
+    let from = DIALECT.identifier(table);
+    let rows_all = connection
+        .rows(&format!(
+            "SELECT table_rows FROM information_schema.tables WHERE {named}"
+        ))
+        .await?;
+    let mut shape = TableShape {
+        name: table.to_owned(),
+        schema: first.get(4).cloned().flatten(),
+        dialect: "mysql".to_owned(),
+        milliseconds: DIALECT.milliseconds("{column}"),
+        quotient: DIALECT.quotient().to_owned(),
+        rows: count_rows(connection, &from).await?,
+        rows_all: Some(number(&rows_all, 0)).filter(|rows| *rows > 0),
+        columns: Vec::new(),
+        indexes: indexes(connection, &named).await?,
+        create: None,
+        recorded: RecordedStatements {
+            remark: Some("What this server is asked is not counted here".to_owned()),
+            ..RecordedStatements::default()
+        },
+    };
+    for column in columns {
+        let mut texts = column.into_iter().map(Option::unwrap_or_default);
+        let mut next = || texts.next().unwrap_or_default();
+        let (name, declared, nullable, extra) = (next(), next(), next(), next());
+        let mut column = ColumnShape::new(name, &declared, kind_of(&declared));
+        column.required = nullable.eq_ignore_ascii_case("no");
+        column.generated = ["GENERATED", "VIRTUAL", "PERSISTENT", "STORED"]
+            .iter()
+            .any(|word| extra.to_uppercase().contains(word));
+        if let (Some(kind), false) = (column.kind, column.generated) {
+            let name = DIALECT.identifier(&column.name);
+            let value = match kind {
+                ColumnType::Timestamp => DIALECT.milliseconds(&name),
+                // What was written is read back with all its digits.
+                ColumnType::Float => DIALECT.double(&name),
+                _ => name,
+            };
+            sample_column(connection, &from, &value, TEXT_TYPE, &mut column).await?;
+        }
+        shape.columns.push(column);
+    }
+    Ok(shape)
+}
+
+/// The indexes of a table. One on a part of a text, or of another kind than a tree, has no list of
+/// columns.
+async fn indexes(
+    connection: &mut AdminConnection,
+    named: &str,
+) -> Result<Vec<IndexShape>, TargetError> {
+    let rows = connection
+        .rows(&format!(
+            "SELECT index_name, non_unique, column_name, \
+             index_type = 'BTREE' AND sub_part IS NULL \
+             FROM information_schema.statistics WHERE {named} ORDER BY index_name, seq_in_index"
+        ))
+        .await?;
+    let mut indexes: Vec<(String, IndexShape)> = Vec::new();
+    for row in rows {
+        let mut texts = row.into_iter();
+        let mut next = || texts.next().flatten().unwrap_or_default();
+        let (name, non_unique, column, plain) = (next(), next(), next(), next());
+        if indexes.last().is_none_or(|(last, _)| *last != name) {
+            let shape = IndexShape {
+                columns: Vec::new(),
+                unique: non_unique == "0",
+                text: name.clone(),
+            };
+            indexes.push((name, shape));
+        }
+        if let Some((_, index)) = indexes.last_mut().filter(|_| plain == "1") {
+            index.columns.push(column);
+        }
+    }
+    Ok(indexes.into_iter().map(|(_, index)| index).collect())
+}
+
+/// The type of a workload for a type of the server; none where no generator makes it.
+fn kind_of(declared: &str) -> Option<ColumnType> {
+    let declared = declared.to_lowercase();
+    if declared == "tinyint(1)" {
+        return Some(ColumnType::Boolean);
+    }
+    let word = declared.split(['(', ' ']).next().unwrap_or_default();
+    match word {
+        "tinyint" | "smallint" | "mediumint" | "int" => Some(ColumnType::Integer),
+        "bigint" => Some(ColumnType::Bigint),
+        "float" | "double" => Some(ColumnType::Float),
+        "datetime" | "timestamp" => Some(ColumnType::Timestamp),
+        "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" => {
+            Some(ColumnType::Text)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_those_that_a_generator_makes() {
+        for (declared, kind) in [
+            ("tinyint(1)", Some(ColumnType::Boolean)),
+            ("tinyint(4)", Some(ColumnType::Integer)),
+            ("int(10) unsigned", Some(ColumnType::Integer)),
+            ("bigint(20)", Some(ColumnType::Bigint)),
+            ("DATETIME(3)", Some(ColumnType::Timestamp)),
+            ("varchar(64)", Some(ColumnType::Text)),
+            ("decimal(10,2)", None),
+            ("blob", None),
+        ] {
+            assert_eq!(kind_of(declared), kind, "{declared}");
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! Errors of the server: its number to class and certainty, and one line of text.
+//!
+//! The table is that of `docs/reference/mariadb.md`, tried on MariaDB 10.11 but where it says otherwise.
+//! Must not guess: an error that is not in it is unknown.
+
+use std::io;
+
+use highwater_model::outcome::{Certainty, ErrorClass, OpError};
+
+use super::packet::Reader;
+use highwater_driver::contract::{TargetError, TargetErrorKind};
+use highwater_driver::network::{describe, one_line};
+
+/// An error packet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ServerError {
+    /// The server's number of it.
+    pub(super) code: u16,
+    /// The message, one line, bounded.
+    pub(super) message: String,
+    /// It came before anything was asked: the server had closed the connection already.
+    pub(super) unsolicited: bool,
+}
+
+/// Why an exchange with the server failed.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The connection is lost, or the answer was not what the protocol allows.
+    Io(io::Error),
+    /// The server returned an error.
+    Server(ServerError),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl Failure {
+    /// As the reason why a target cannot be used; `place` names it.
+    pub(super) fn into_target_error(self, place: &str) -> TargetError {
+        match self {
+            Self::Io(error) => TargetError::unreachable(format!("{place}: {}", describe(&error))),
+            Self::Server(error) => error.into_target_error(place),
+        }
+    }
+}
+
+/// What an error of the server means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Judgment {
+    pub(super) class: ErrorClass,
+    pub(super) certainty: Certainty,
+    /// The connection must not be used any more: the server closes it, or keeps a transaction in it.
+    pub(super) closes: bool,
+}
+
+impl ServerError {
+    /// Reads an error packet, with or without an SQLSTATE; what is missing stays empty.
+    pub(super) fn read(sequence: u8, payload: &[u8]) -> Self {
+        let mut reader = Reader(payload);
+        let code = reader.bytes(1).and_then(|_| reader.number(2));
+        let text = match reader.0 {
+            [b'#', state_and_text @ ..] => state_and_text.get(5..).unwrap_or_default(),
+            text => text,
+        };
+        Self {
+            code: code.and_then(|code| u16::try_from(code).ok()).unwrap_or(0),
+            message: one_line(&String::from_utf8_lossy(text)),
+            unsolicited: sequence == 0,
+        }
+    }
+
+    /// What the failure of a statement outside of a transaction, or of COMMIT, is called, and what is
+    /// certain about it.
+    pub(super) fn judge(&self) -> Judgment {
+        let mut judgment = judge_code(self.code);
+        if self.unsolicited {
+            judgment.certainty = Certainty::NotApplied;
+            judgment.closes = true;
+        }
+        judgment
+    }
+
+    /// As the error of an op.
+    pub(super) fn into_op_error(self, class: ErrorClass) -> OpError {
+        OpError {
+            class,
+            code: Some(self.code.to_string()),
+            message: self.message,
+        }
+    }
+
+    /// As the reason why a target cannot be used; `place` names it.
+    pub(super) fn into_target_error(self, place: &str) -> TargetError {
+        use ErrorClass::{Authentication, Conflict, Connection, Rejected, Resource, Unavailable};
+        let kind = match (self.code, judge_code(self.code).class) {
+            (1146, _) => TargetErrorKind::MissingTable,
+            (1049 | 1142 | 1143 | 1227 | 1044, _) | (_, Authentication) => TargetErrorKind::Refused,
+            (_, Conflict | Connection | Rejected | Resource | Unavailable) => {
+                TargetErrorKind::Unreachable
+            }
+            _ => TargetErrorKind::Statement,
+        };
+        let hint = match self.code {
+            1045 => Some(
+                "check user and password: URL, MYSQL_PWD or the section [client] of ~/.my.cnf; an \
+                 account is of a user and a host, and `''@localhost` comes before `user@'%'`",
+            ),
+            1698 => Some("this account is for a user of the machine: connect by `?socket=PATH`"),
+            1044 | 1049 => Some("create the database, and grant the user its use: `…/NAME`"),
+            1142 | 1143 | 1227 => Some("grant the user the right"),
+            1040 | 1203 | 1226 => {
+                Some("ask for fewer sessions (`-c`), or raise max_connections of server or account")
+            }
+            3159 => Some("`?sslmode=require` asks for TLS"),
+            _ => None,
+        };
+        TargetError {
+            kind,
+            message: format!("{place}: {} ({})", self.message, self.code),
+            hint: hint.map(str::to_owned),
+        }
+    }
+}
+
+/// Class and certainty of an error that answers a statement.
+fn judge_code(code: u16) -> Judgment {
+    let refused = |class| Judgment {
+        class,
+        certainty: Certainty::NotApplied,
+        closes: false,
+    };
+    let closed = |class| Judgment {
+        closes: true,
+        ..refused(class)
+    };
+    let unknown = |class| Judgment {
+        class,
+        certainty: Certainty::Unknown,
+        closes: true,
+    };
+    match code {
+        // A duplicate, null, foreign keys, checks (MySQL's is 3819).
+        1022 | 1048 | 1062 | 1169 | 1216 | 1217 | 1451 | 1452 | 1557 | 1586 | 1761 | 1762
+        | 3819 | 4025 => refused(ErrorClass::Constraint),
+        // A value that does not fit its column, or has no partition.
+        1136 | 1264 | 1265 | 1292 | 1300 | 1364 | 1366 | 1406 | 1411 | 1416 | 1526 | 1690
+        | 3140 | 3141 | 3143 | 4038 => refused(ErrorClass::Data),
+        // Missing or wrong names, syntax, rights, more parameters than there may be, LOAD DATA LOCAL
+        // that is switched off, a transaction that only reads.
+        1046
+        | 1049..=1052
+        | 1054
+        | 1055
+        | 1064..=1066
+        | 1072
+        | 1091
+        | 1103
+        | 1109..=1111
+        | 1142
+        | 1143
+        | 1146
+        | 1148
+        | 1149
+        | 1193
+        | 1210
+        | 1227
+        | 1243
+        | 1247
+        | 1248
+        | 1295
+        | 1305
+        | 1390
+        | 1792
+        | 3948
+        | 4166 => refused(ErrorClass::Statement),
+        // Longer than max_allowed_packet: the server closes.
+        1153 => closed(ErrorClass::Statement),
+        1044 | 1045 | 1130 | 1251 | 1524 | 1698 | 1820 | 1862 | 3118 | 3159 => {
+            closed(ErrorClass::Authentication)
+        }
+        1040 | 1203 | 1226 => closed(ErrorClass::Rejected),
+        // A lock that was not had, a deadlock or a lost certification; TiDB's 8002 to 8147, from its
+        // documents.
+        1205 | 1213 | 3572 | 8002 | 8005 | 8022 | 8028 | 8141 | 8147 => {
+            refused(ErrorClass::Conflict)
+        }
+        // Killed, or out of time.
+        1317 | 1969 | 3024 => refused(ErrorClass::Timeout),
+        // A full disk; TiDB's transactions that are too large, from its documents.
+        1114 | 8004 | 8025 => refused(ErrorClass::Resource),
+        // A server, or a transaction, that only reads.
+        1290 | 1836 => refused(ErrorClass::Unavailable),
+        // A node without its cluster; at COMMIT the transaction stays open, and is committed by what
+        // comes next on the connection: so it is closed. See `transaction`.
+        1047 => closed(ErrorClass::Unavailable),
+        1152 | 1158..=1161 | 1184 => unknown(ErrorClass::Connection),
+        1021 | 1037 | 1038 | 1041 => unknown(ErrorClass::Resource),
+        1156 | 1157 | 1835 => unknown(ErrorClass::Protocol),
+        // 1180, an error during COMMIT, and 1053, 1927, 4031, the end of a server, among them.
+        _ => unknown(ErrorClass::Unavailable),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(code: u16) -> ServerError {
+        let [a, b] = code.to_le_bytes();
+        ServerError::read(
+            1,
+            &[&[0xff, a, b][..], b"#23000words\non two lines"].concat(),
+        )
+    }
+
+    /// The lines of `docs/reference/mariadb.md`.
+    #[test]
+    fn numbers_become_classes_and_certainties() {
+        use Certainty::{NotApplied, Unknown};
+        use ErrorClass::{
+            Authentication, Conflict, Connection, Constraint, Data, Rejected, Resource, Statement,
+            Timeout, Unavailable,
+        };
+        for (codes, class, certainty, closes) in [
+            (&[1062, 1048, 1452, 4025][..], Constraint, NotApplied, false),
+            (
+                &[1264, 1265, 1292, 1364, 1366, 1406, 1690],
+                Data,
+                NotApplied,
+                false,
+            ),
+            (
+                &[1146, 1054, 1064, 1142, 1227, 1390, 1210, 1295, 4166],
+                Statement,
+                NotApplied,
+                false,
+            ),
+            (&[1153], Statement, NotApplied, true),
+            (&[1044, 1045, 1698], Authentication, NotApplied, true),
+            (&[1040, 1203, 1226], Rejected, NotApplied, true),
+            (&[1205, 1213], Conflict, NotApplied, false),
+            (&[1317, 1969, 3024], Timeout, NotApplied, false),
+            (&[1290], Unavailable, NotApplied, false),
+            (&[1792], Statement, NotApplied, false),
+            (&[1114], Resource, NotApplied, false),
+            (&[1047], Unavailable, NotApplied, true),
+            (
+                &[1180, 1053, 1927, 9001, 1105, 12345],
+                Unavailable,
+                Unknown,
+                true,
+            ),
+            (&[1159, 1184], Connection, Unknown, true),
+            (&[1021], Resource, Unknown, true),
+        ] {
+            for code in codes {
+                let expected = Judgment {
+                    class,
+                    certainty,
+                    closes,
+                };
+                assert_eq!(error(*code).judge(), expected, "{code}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_error_has_an_sqlstate_or_none_and_one_line() {
+        assert_eq!(error(1062).message, "words on two lines");
+        let early = ServerError::read(0, b"\xff\x10\x04Too many connections");
+        assert_eq!(
+            (early.code, early.message.as_str()),
+            (1040, "Too many connections")
+        );
+        assert_eq!(ServerError::read(1, b"\xff").code, 0);
+    }
+
+    #[test]
+    fn what_the_server_says_before_it_is_asked_changed_nothing() {
+        let unsolicited = ServerError::read(0, b"\xff\xbf\x0f#HY000idle for too long");
+        let judgment = unsolicited.judge();
+        assert_eq!(
+            (judgment.certainty, judgment.closes),
+            (Certainty::NotApplied, true)
+        );
+        assert_eq!(
+            ServerError::read(3, b"\xff\xbf\x0f#HY000")
+                .judge()
+                .certainty,
+            Certainty::Unknown
+        );
+    }
+
+    #[test]
+    fn a_target_error_has_the_kind_that_decides_the_exit_code() {
+        for (code, kind) in [
+            (1045, TargetErrorKind::Refused),
+            (1049, TargetErrorKind::Refused),
+            (1146, TargetErrorKind::MissingTable),
+            (1064, TargetErrorKind::Statement),
+            (1040, TargetErrorKind::Unreachable),
+            (1213, TargetErrorKind::Unreachable),
+        ] {
+            assert_eq!(error(code).into_target_error("x").kind, kind, "{code}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Reads the facts of the server: version, and the settings needed to repeat a run.
+//!
+//! Must not record settings that may contain a secret, or an unbounded number of them.
+
+use std::collections::BTreeMap;
+
+use highwater_driver::contract::{TargetError, TargetFacts};
+use highwater_driver::network::one_line;
+use highwater_driver::sql::dialect::Dialect;
+
+use super::admin_connection::AdminConnection;
+
+/// Settings that are recorded whatever their value: durability, memory, limits, isolation. What a
+/// product does not have, it leaves out.
+const RECORDED: [&str; 25] = [
+    "binlog_format",
+    "character_set_server",
+    "collation_database",
+    "innodb_buffer_pool_size",
+    "innodb_doublewrite",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_flush_method",
+    "innodb_io_capacity",
+    "innodb_lock_wait_timeout",
+    "innodb_log_file_size",
+    "innodb_redo_log_capacity",
+    "innodb_rollback_on_timeout",
+    "log_bin",
+    "max_allowed_packet",
+    "max_connections",
+    "max_statement_time",
+    "read_only",
+    "sync_binlog",
+    "thread_handling",
+    "tidb_txn_mode",
+    "transaction_isolation",
+    "tx_isolation",
+    "wsrep_on",
+    "wsrep_provider_version",
+    "wsrep_sync_wait",
+];
+
+/// See [`highwater_driver::contract::ServerAdmin::facts`].
+pub(super) async fn read(
+    connection: &mut AdminConnection,
+    atomic_batches: bool,
+) -> Result<TargetFacts, TargetError> {
+    let rows = connection
+        .rows("SELECT version(), @@version_comment, current_user()")
+        .await?;
+    let mut texts = rows.into_iter().flatten().map(Option::unwrap_or_default);
+    let mut next = || texts.next().unwrap_or_default();
+    let (version, comment, account) = (next(), next(), next());
+    let names = RECORDED.map(|name| format!("'{name}'")).join(", ");
+    let sql = format!("SHOW GLOBAL VARIABLES WHERE variable_name IN ({names})");
+    let mut settings = BTreeMap::new();
+    for row in connection.rows(&sql).await? {
+        if let [Some(name), Some(value)] = row.as_slice() {
+            settings.insert(name.to_lowercase(), one_line(value));
+        }
+    }
+    let relaxed = relaxed(&settings);
+    let mut traits = vec![format!("insert={}", connection.insert)];
+    traits.extend(relaxed.iter().cloned());
+    settings.insert("durability".to_owned(), durability(&settings));
+    if !relaxed.is_empty() {
+        settings.insert("durability.relaxed".to_owned(), relaxed.join(" "));
+    }
+    settings.insert("insert".to_owned(), connection.insert.to_owned());
+    // A server may take a user for another one, such as an anonymous account.
+    settings.insert("account".to_owned(), one_line(&account));
+    let tls = if connection.is_encrypted() {
+        "on"
+    } else {
+        "off"
+    };
+    settings.insert("tls".to_owned(), tls.to_owned());
+    Ok(TargetFacts {
+        version: one_line(&format!("{version} ({comment})")),
+        dialects: connection.product.dialects(),
+        settings,
+        traits,
+        tables: Dialect::MySql.table_features(),
+        transactions: true,
+        atomic_batches,
+    })
+}
+
+/// What an acknowledged commit has survived, in the server's own words.
+fn durability(settings: &BTreeMap<String, String>) -> String {
+    let names = [
+        "innodb_flush_log_at_trx_commit",
+        "innodb_doublewrite",
+        "sync_binlog",
+    ];
+    let reported = names.iter().filter_map(|name| {
+        let value = settings.get(*name)?;
+        Some(format!("{name}={value}"))
+    });
+    let words: Vec<String> = reported.collect();
+    if words.is_empty() {
+        return "not reported by the server".to_owned();
+    }
+    words.join(" ")
+}
+
+/// Settings with which less of an acknowledged commit survives than usual.
+fn relaxed(settings: &BTreeMap<String, String>) -> Vec<String> {
+    let is = |name: &str, value: &str| settings.get(name).is_some_and(|found| found == value);
+    let differs = |name: &str, usual: &str| {
+        let value = settings.get(name).filter(|value| *value != usual)?;
+        Some(format!("{name}={value}"))
+    };
+    let binlog = is("log_bin", "ON").then(|| differs("sync_binlog", "1"));
+    let doublewrite = is("innodb_doublewrite", "OFF");
+    [
+        differs("innodb_flush_log_at_trx_commit", "1"),
+        doublewrite.then(|| "innodb_doublewrite=OFF".to_owned()),
+        binlog.flatten(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_durability_is_said() {
+        let of = |settings: &[(&str, &str)]| {
+            let settings = settings.iter();
+            let settings = settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            let settings: BTreeMap<String, String> = settings.collect();
+            (durability(&settings), relaxed(&settings))
+        };
+        let flush = "innodb_flush_log_at_trx_commit";
+        assert_eq!(of(&[]).0, "not reported by the server");
+        let usual = of(&[(flush, "1"), ("sync_binlog", "0"), ("log_bin", "OFF")]);
+        assert_eq!(usual.0, "innodb_flush_log_at_trx_commit=1 sync_binlog=0");
+        assert!(usual.1.is_empty());
+        let fast = of(&[(flush, "2"), ("sync_binlog", "0"), ("log_bin", "ON")]);
+        assert_eq!(
+            fast.1,
+            ["innodb_flush_log_at_trx_commit=2", "sync_binlog=0"]
+        );
+    }
+}

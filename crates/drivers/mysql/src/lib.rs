@@ -1,0 +1,185 @@
+//! Driver for everything that speaks the MySQL wire protocol: MariaDB, MySQL and relatives.
+//!
+//! Written on the protocol itself: an op is one write and one read, its bytes are made before its clock
+//! starts, answers are counted without being decoded, and what had left when a connection was lost
+//! decides what is certain. Where to read: `wire` (bytes), `encode` (ops to bytes), `session` (one op),
+//! `errors` (what is certain), `connect` (start-up), `admin` (around the load).
+//!
+//! Must not read a clock, retry, or write text for a terminal.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_model::op::PlaceholderStyle;
+use highwater_model::plan::AuditLevel;
+
+use admin::WireAdmin;
+use encode::Mode;
+use highwater_driver::contract::{
+    Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,
+    Timeline,
+};
+use highwater_driver::hosts;
+use highwater_driver::target_url::TargetUrl;
+use highwater_driver::telemetry::TelemetryReader;
+use highwater_driver::time_limit;
+use options::Node;
+use session::WireSession;
+use telemetry::WireReader;
+
+mod admin;
+mod admin_connection;
+mod answer;
+mod auth;
+mod connect;
+mod describe;
+mod encode;
+mod errors;
+mod facts;
+mod handshake;
+mod options;
+mod outcome;
+mod packet;
+mod password;
+mod placeholders;
+mod prepare;
+mod product;
+mod rows;
+mod session;
+mod tables;
+mod telemetry;
+mod transaction;
+mod wire;
+
+/// For the estimate of an audit: MariaDB 10.11 added up rows of `cpu` in 10 µs each.
+const AUDIT_NS_PER_ROW: u64 = 10_000;
+
+/// The driver; see the module.
+pub struct MySqlDriver;
+
+impl Driver for MySqlDriver {
+    fn name(&self) -> &'static str {
+        "mysql"
+    }
+
+    fn schemes(&self) -> &'static [&'static str] {
+        &["mysql", "mariadb"]
+    }
+
+    fn summary(&self) -> &'static str {
+        "MariaDB, MySQL and relatives over the MySQL wire protocol: \
+         mysql://user@host:3306/database"
+    }
+
+    fn secret_variables(&self) -> &'static [&'static str] {
+        &["MYSQL_PWD"]
+    }
+
+    fn open(
+        &self,
+        urls: &[TargetUrl],
+        options: &TargetOptions,
+    ) -> Result<Arc<dyn Target>, TargetError> {
+        let mode = match options.insert.as_deref() {
+            None => Mode::Values,
+            Some(name) => Mode::of(name).ok_or_else(|| {
+                TargetError::usage(format!("`--insert {name}` is not known to this target"))
+                    .with_hint(format!("ways to insert are {}", Mode::NAMES.join(", ")))
+            })?,
+        };
+        let mut nodes = Vec::new();
+        for url in urls {
+            nodes.extend(options::nodes(url, options, &|name| {
+                std::env::var(name).ok()
+            })?);
+        }
+        if nodes.is_empty() {
+            return Err(hosts::none_given());
+        }
+        Ok(Arc::new(MySqlTarget { nodes, mode }))
+    }
+}
+
+/// One or more servers.
+struct MySqlTarget {
+    /// At least one.
+    nodes: Vec<Node>,
+    mode: Mode,
+}
+
+impl MySqlTarget {
+    fn node(&self, number: u32, attempt: u32) -> Result<&Node, TargetError> {
+        let node = self.nodes.get(self.host_of(number, attempt));
+        node.ok_or_else(hosts::none_given)
+    }
+}
+
+impl Target for MySqlTarget {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            embedded: false,
+            simulated: false,
+            simulated_clock: false,
+            stores_values: true,
+            auditable: AuditLevel::Full,
+            audit_ns_per_row: AUDIT_NS_PER_ROW,
+            default_sessions: 8,
+            insert_modes: Mode::NAMES,
+        }
+    }
+
+    fn placeholders(&self) -> PlaceholderStyle {
+        PlaceholderStyle::Question
+    }
+
+    fn urls(&self) -> Vec<String> {
+        self.nodes.iter().map(|node| node.shown.clone()).collect()
+    }
+
+    fn host_of(&self, number: u32, attempt: u32) -> usize {
+        hosts::round_robin(number, attempt, self.nodes.len())
+    }
+
+    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
+        Box::pin(async move {
+            let node = self.node(connect.number, connect.attempt)?;
+            let mut opened = connect::open(node, &connect.timeline).await?;
+            let preparing = async {
+                let workload = &connect.workload;
+                let plans = prepare::prepare(&mut opened, workload, self.mode, &node.shown).await?;
+                let session = WireSession::new(opened.connection, plans);
+                Ok(Box::new(session) as Box<dyn Session>)
+            };
+            let limit = time_limit::of_response(node.login.connect_timeout);
+            time_limit::within(&connect.timeline, limit, &node.shown, preparing).await
+        })
+    }
+
+    fn administer(
+        &self,
+        timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
+        Box::pin(async move {
+            let open = async |node| connect::open(node, &timeline).await;
+            let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
+            let admin = WireAdmin::new(opened, node.clone(), self.mode, timeline);
+            Ok(Box::new(admin) as Box<dyn Admin>)
+        })
+    }
+
+    fn telemetry(
+        &self,
+        timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Option<Box<dyn TelemetryReader>>, TargetError>> {
+        Box::pin(async move {
+            let open = async |node| connect::open(node, &timeline).await;
+            let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
+            let reader = WireReader::new(opened, node.clone());
+            Ok(Some(Box::new(reader) as Box<dyn TelemetryReader>))
+        })
+    }
+
+    fn is_local(&self) -> bool {
+        self.nodes.iter().all(Node::is_local)
+    }
+}

@@ -1,0 +1,285 @@
+//! From a target URL and the environment to what a connection needs: hosts, login, TLS.
+//!
+//! No I/O here: files that are named are read at the first connection.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use highwater_model::units::Nanos;
+
+use highwater_driver::contract::{TargetError, TargetOptions};
+use highwater_driver::lingering::LingeringBackends;
+use highwater_driver::network::{SslMode, Tls, TlsFiles, is_loopback};
+use highwater_driver::target_url::{Host, Secret, TargetUrl};
+
+/// Parameters of a URL that are understood.
+const PARAMETERS: [&str; 8] = [
+    "connect_timeout",
+    "password",
+    "socket",
+    "sslcert",
+    "sslkey",
+    "sslmode",
+    "sslrootcert",
+    "user",
+];
+/// Those that stand elsewhere in the URL that is shown.
+const SERVER_PARAMETERS: &[&str] = &["user"];
+/// The port where neither URL nor environment names one.
+const DEFAULT_PORT: u16 = 3306;
+
+/// What all hosts of one URL share.
+#[derive(Debug)]
+pub(super) struct Login {
+    pub(super) user: String,
+    pub(super) password: Option<Secret>,
+    /// Where a password is looked up when none is given.
+    pub(super) option_file: Option<PathBuf>,
+    pub(super) database: String,
+    pub(super) application_name: String,
+    pub(super) connect_timeout: Nanos,
+}
+
+/// Where a server listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Address {
+    /// Host and port.
+    Tcp(String, u16),
+    /// A socket in the file system.
+    Socket(PathBuf),
+}
+
+/// One server that sessions may talk to.
+#[derive(Debug, Clone)]
+pub(super) struct Node {
+    pub(super) login: Arc<Login>,
+    pub(super) address: Address,
+    /// The URL for display and records.
+    pub(super) shown: String,
+    /// Connections that we left and that may still work.
+    pub(super) lingering: Arc<LingeringBackends>,
+    pub(super) tls: Arc<Tls>,
+}
+
+impl Node {
+    /// Whether the server runs on this machine.
+    pub(super) fn is_local(&self) -> bool {
+        match &self.address {
+            Address::Socket(..) => true,
+            Address::Tcp(host, _) => is_loopback(host),
+        }
+    }
+}
+
+/// Reads the environment; a function, so that tests need no process-wide state.
+pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The servers that one URL names.
+pub(super) fn nodes(
+    url: &TargetUrl,
+    options: &TargetOptions,
+    environment: Environment<'_>,
+) -> Result<Vec<Node>, TargetError> {
+    url.check_parameters(&PARAMETERS)?;
+    let given = |name: &str| url.parameters.get(name).filter(|v| !v.is_empty()).cloned();
+    let login = Arc::new(login(url, options, environment)?);
+    let sslmode = given("sslmode");
+    let sslmode = sslmode.map(|mode| SslMode::parse(&mode)).transpose()?;
+    let files = TlsFiles {
+        root: given("sslrootcert"),
+        certificate: given("sslcert"),
+        key: given("sslkey"),
+    };
+    let mut nodes = Vec::new();
+    for address in addresses(url, environment)? {
+        let (place, mode) = match &address {
+            Address::Tcp(name, port) => {
+                let host = Host {
+                    name: name.clone(),
+                    port: Some(*port),
+                };
+                let mode = sslmode.unwrap_or_else(|| SslMode::default_for(name));
+                (host.to_string(), mode)
+            }
+            Address::Socket(_) => ("localhost".to_owned(), SslMode::Disable),
+        };
+        let tls = Tls::new(files.clone(), mode);
+        tls.check_files()?;
+        nodes.push(Node {
+            shown: format!(
+                "{}://{}@{place}/{}{}",
+                url.scheme,
+                login.user,
+                login.database,
+                url.parameters_but(SERVER_PARAMETERS, '?')
+            ),
+            login: Arc::clone(&login),
+            address,
+            lingering: Arc::default(),
+            tls: Arc::new(tls),
+        });
+    }
+    Ok(nodes)
+}
+
+fn login(
+    url: &TargetUrl,
+    options: &TargetOptions,
+    environment: Environment<'_>,
+) -> Result<Login, TargetError> {
+    let given = |name: &str| url.parameters.get(name).filter(|v| !v.is_empty()).cloned();
+    let user = url
+        .user
+        .clone()
+        .filter(|user| !user.is_empty())
+        .or_else(|| given("user"))
+        .or_else(|| environment("USER"))
+        .or_else(|| environment("LOGNAME"))
+        .unwrap_or_else(|| "root".to_owned());
+    let password = url
+        .password
+        .clone()
+        .or_else(|| given("password").map(Secret::new))
+        .or_else(|| environment("MYSQL_PWD").map(Secret::new));
+    let database = url.path.trim_matches('/').to_owned();
+    if database.is_empty() {
+        return Err(
+            TargetError::usage(format!("target `{url}` names no database"))
+                .with_hint("name one that is there: `…/NAME`"),
+        );
+    }
+    Ok(Login {
+        user,
+        password,
+        option_file: environment("HOME").map(|home| PathBuf::from(home).join(".my.cnf")),
+        database,
+        application_name: options.application_name.clone(),
+        connect_timeout: match given("connect_timeout") {
+            None => options.connect_timeout,
+            Some(text) => parse_timeout(&text, options.connect_timeout)?,
+        },
+    })
+}
+
+fn addresses(url: &TargetUrl, environment: Environment<'_>) -> Result<Vec<Address>, TargetError> {
+    if let Some(socket) = url.parameters.get("socket") {
+        if url.hosts.iter().any(|host| host.name != "localhost") {
+            let error = TargetError::usage(format!("target `{url}` names a host and a socket"));
+            return Err(error.with_hint("leave out one of the two"));
+        }
+        return Ok(vec![Address::Socket(PathBuf::from(socket))]);
+    }
+    let port = match environment("MYSQL_TCP_PORT") {
+        None => DEFAULT_PORT,
+        Some(text) => text.parse().map_err(|_| {
+            TargetError::usage(format!("MYSQL_TCP_PORT: `{text}` is not a port"))
+                .with_hint("a port is a number from 1 to 65535")
+        })?,
+    };
+    let hosts = url.hosts.clone().into_iter();
+    let mut addresses: Vec<Address> = hosts
+        .map(|host| Address::Tcp(host.name, host.port.unwrap_or(port)))
+        .collect();
+    if addresses.is_empty() {
+        let host = environment("MYSQL_HOST").unwrap_or_else(|| "localhost".to_owned());
+        addresses.push(Address::Tcp(host, port));
+    }
+    Ok(addresses)
+}
+
+fn parse_timeout(text: &str, default: Nanos) -> Result<Nanos, TargetError> {
+    match text.parse::<u64>() {
+        // Every wait of ours has a bound.
+        Ok(0) => Ok(default),
+        Ok(seconds) => Ok(Nanos::from_secs(seconds)),
+        Err(_) => Err(
+            TargetError::usage(format!("`connect_timeout={text}` is not a number"))
+                .with_hint("connect_timeout is in whole seconds"),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use highwater_model::units::Seed;
+
+    use super::*;
+
+    fn read(text: &str, environment: &[(&str, &str)]) -> Result<Vec<Node>, TargetError> {
+        let options = TargetOptions {
+            insert: None,
+            data_directory: None,
+            application_name: "test".to_owned(),
+            seed: Seed(1),
+            connect_timeout: Nanos::from_secs(10),
+        };
+        let value = |name: &str| {
+            let mut found = environment.iter();
+            found
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| (*value).to_owned())
+        };
+        nodes(&TargetUrl::parse(text)?, &options, &value)
+    }
+
+    #[test]
+    fn a_url_names_hosts_user_and_database_and_the_environment_what_is_left_out() {
+        for (text, environment, shown) in [
+            (
+                "mysql://ann@h1:3307,h2/bench",
+                &[][..],
+                &["mysql://ann@h1:3307/bench", "mysql://ann@h2:3306/bench"][..],
+            ),
+            (
+                "mariadb:///bench?user=bob&sslmode=require",
+                &[("MYSQL_HOST", "db.example"), ("MYSQL_TCP_PORT", "33")],
+                &["mariadb://bob@db.example:33/bench?sslmode=require"],
+            ),
+            (
+                "mysql://ann:geheim@localhost/bench?socket=/run/my.sock",
+                &[],
+                &["mysql://ann@localhost/bench?socket=/run/my.sock"],
+            ),
+            (
+                "mysql://[::1]/b",
+                &[("USER", "eve")],
+                &["mysql://eve@[::1]:3306/b"],
+            ),
+        ] {
+            let nodes = read(text, environment).unwrap();
+            let found: Vec<&str> = nodes.iter().map(|node| node.shown.as_str()).collect();
+            assert_eq!(found, shown);
+        }
+    }
+
+    #[test]
+    fn the_password_is_the_url_s_or_that_of_the_environment() {
+        let password = |text, environment: &[(&str, &str)]| {
+            let nodes = read(text, environment).unwrap();
+            let password = nodes[0].login.password.as_ref();
+            password.map(|password| password.reveal().to_owned())
+        };
+        let variable = [("MYSQL_PWD", "two")];
+        assert_eq!(
+            password("mysql://a:one@h/b", &variable).as_deref(),
+            Some("one")
+        );
+        assert_eq!(password("mysql://a@h/b", &variable).as_deref(), Some("two"));
+        assert_eq!(password("mysql://a@h/b", &[]), None);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_a_hint() {
+        for text in [
+            "mysql://h",
+            "mysql://h/b?socket=/s",
+            "mysql://h/b?charset=latin1",
+            "mysql://h/b?sslmode=sometimes",
+            "mysql://h/b?connect_timeout=soon",
+        ] {
+            let error = read(text, &[]).unwrap_err();
+            assert!(error.hint.is_some(), "{error}");
+        }
+        assert!(read("mysql://h/b", &[("MYSQL_TCP_PORT", "x")]).is_err());
+    }
+}

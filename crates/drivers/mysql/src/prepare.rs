@@ -1,0 +1,238 @@
+//! Prepares a session's statements, so that what the server does not understand is found out before
+//! the load.
+
+use highwater_driver::RefusedStatement;
+use highwater_driver::contract::{TargetError, TargetErrorKind};
+use highwater_driver::sql::dialect::Dialect;
+use highwater_model::op::{BoundOpKind, BoundStatement, BoundTable, BoundWorkload};
+
+use super::connect::Opened;
+use super::encode::{InsertPlan, Mode, Plan, Prepared};
+use super::errors::{Failure, ServerError};
+use super::packet::{self, Reader};
+use super::placeholders::positional;
+use super::wire::Connection;
+
+/// Of the server's limit of a statement, what is not for rows.
+const PACKET_RESERVE: usize = 64;
+/// Statements are cut at this length, so that each is one packet.
+const STATEMENT_BYTES_MAX: usize = packet::PAYLOAD_MAX - PACKET_RESERVE;
+/// The name of the file in LOAD DATA: it is not read, its lines come from memory.
+const NO_FILE: &str = "highwater";
+
+/// Prepares every op of the workload; the plans are in the workload's order.
+pub(super) async fn prepare(
+    opened: &mut Opened,
+    workload: &BoundWorkload,
+    mode: Mode,
+    place: &str,
+) -> Result<Vec<Plan>, TargetError> {
+    let mut plans = Vec::with_capacity(workload.ops.len());
+    for (number, op) in workload.ops.iter().enumerate() {
+        let place = Place {
+            text: format!("{place}: op `{}`", op.name),
+            op: number,
+            statement: 0,
+        };
+        plans.push(match &op.kind {
+            BoundOpKind::Query { sql, parameters } => {
+                let connection = &mut opened.connection;
+                Plan::Query(prepare_query(connection, sql, parameters.len(), &place).await?)
+            }
+            BoundOpKind::Literal(sql) => Plan::Literal(sql.clone()),
+            BoundOpKind::Transaction(statements) => {
+                Plan::Transaction(prepare_all(&mut opened.connection, statements, &place).await?)
+            }
+            BoundOpKind::Insert { table, .. } => {
+                let table = workload.tables.get(*table).ok_or_else(|| {
+                    let place = &place.text;
+                    TargetError::usage(format!("{place} inserts into a table that is not there"))
+                })?;
+                Plan::Insert(prepare_insert(opened, table, mode, &place).await?)
+            }
+        });
+    }
+    Ok(plans)
+}
+
+/// Which statement is prepared.
+struct Place {
+    /// For people.
+    text: String,
+    /// Position of the op.
+    op: usize,
+    /// Position in the op.
+    statement: usize,
+}
+
+impl Place {
+    /// A refusal by the server, or the end of the connection.
+    fn failed(&self, failure: Failure) -> TargetError {
+        let error = failure.into_target_error(&self.text);
+        error.about(self.refused())
+    }
+
+    fn refused(&self) -> RefusedStatement {
+        RefusedStatement {
+            op: self.op,
+            statement: self.statement,
+            position: None,
+        }
+    }
+}
+
+async fn prepare_all(
+    connection: &mut Connection,
+    statements: &[BoundStatement],
+    place: &Place,
+) -> Result<Vec<(Prepared, BoundStatement)>, TargetError> {
+    let mut all = Vec::with_capacity(statements.len());
+    for (position, statement) in statements.iter().enumerate() {
+        let place = Place {
+            text: format!("{}, statement {}", place.text, position + 1),
+            op: place.op,
+            statement: position,
+        };
+        let (sql, count) = (&statement.sql, statement.parameters.len());
+        let prepared = prepare_query(connection, sql, count, &place).await?;
+        all.push((prepared, statement.clone()));
+    }
+    Ok(all)
+}
+
+async fn prepare_query(
+    connection: &mut Connection,
+    sql: &str,
+    parameters: usize,
+    place: &Place,
+) -> Result<Prepared, TargetError> {
+    let (text, values) = positional(sql);
+    let (id, count) = prepare_one(connection, &text)
+        .await
+        .map_err(|failure| place.failed(failure))?;
+    if count != values.len() || values.iter().any(|position| *position >= parameters) {
+        return Err(TargetError {
+            kind: TargetErrorKind::Preparation(place.refused()),
+            message: format!(
+                "{}: the statement has {count} placeholders, the workload gives {parameters} \
+                 parameters",
+                place.text
+            ),
+            hint: Some("write a parameter as `:name`, not as `?`".to_owned()),
+        });
+    }
+    Ok(Prepared { id, values })
+}
+
+async fn prepare_insert(
+    opened: &mut Opened,
+    table: &BoundTable,
+    mode: Mode,
+    place: &Place,
+) -> Result<InsertPlan, TargetError> {
+    let into = insert_into(table);
+    let columns = table.columns.len();
+    let mut id = 0;
+    // A missing table or column is found out here, whatever the mode.
+    if mode == Mode::Prepared || opened.product.prepares_inserts() {
+        let marks = vec!["?"; columns].join(",");
+        let sql = format!("{into} VALUES ({marks})");
+        let prepared = prepare_one(&mut opened.connection, &sql).await;
+        (id, _) = prepared.map_err(|failure| place.failed(failure))?;
+    }
+    if mode != Mode::Prepared && id > 0 {
+        let mut request = Vec::new();
+        packet::close(&mut request, id);
+        let sent = opened.connection.send(&request).await;
+        sent.map_err(|error| place.failed(error.into()))?;
+    }
+    let bytes_max = opened.packet_max.saturating_sub(PACKET_RESERVE);
+    Ok(InsertPlan {
+        mode,
+        id,
+        sql: match mode {
+            Mode::Values | Mode::Prepared => format!("{into} VALUES "),
+            Mode::LoadData => load_data(table),
+        },
+        columns,
+        bytes_max: bytes_max.min(STATEMENT_BYTES_MAX),
+    })
+}
+
+fn column_names(table: &BoundTable) -> String {
+    let names = table.columns.iter();
+    let names: Vec<String> = names
+        .map(|column| Dialect::MySql.identifier(&column.name))
+        .collect();
+    names.join(", ")
+}
+
+fn insert_into(table: &BoundTable) -> String {
+    let name = Dialect::MySql.identifier(&table.name);
+    format!("INSERT INTO {name} ({})", column_names(table))
+}
+
+fn load_data(table: &BoundTable) -> String {
+    format!(
+        "LOAD DATA LOCAL INFILE '{NO_FILE}' INTO TABLE {} CHARACTER SET utf8mb4 ({})",
+        Dialect::MySql.identifier(&table.name),
+        column_names(table)
+    )
+}
+
+/// Prepares a statement; the server's number of it, and how many placeholders it has.
+async fn prepare_one(connection: &mut Connection, sql: &str) -> Result<(u32, usize), Failure> {
+    let mut request = Vec::new();
+    packet::prepare(&mut request, sql);
+    connection.send(&request).await?;
+    let head = connection.next().await?;
+    if head.payload.first() == Some(&0xff) {
+        return Err(Failure::Server(ServerError::read(
+            head.sequence,
+            head.payload,
+        )));
+    }
+    let mut reader = Reader(head.payload);
+    let mut number = |bytes| {
+        reader
+            .number(bytes)
+            .and_then(|number| u32::try_from(number).ok())
+    };
+    let (Some(0), Some(id), Some(columns), Some(parameters)) =
+        (number(1), number(4), number(2), number(2))
+    else {
+        let cause = "what answers to a statement that is prepared is none of the protocol";
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, cause).into());
+    };
+    // What describes them, and what ends that.
+    for count in [parameters, columns] {
+        for _ in 0..if count > 0 { count + 1 } else { 0 } {
+            connection.next().await?;
+        }
+    }
+    Ok((id, usize::try_from(parameters).unwrap_or(usize::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use highwater_model::op::{BoundColumn, ColumnType};
+
+    use super::*;
+
+    #[test]
+    fn names_are_quoted() {
+        let column = |name: &str| BoundColumn::new(name, ColumnType::Bigint);
+        let table = BoundTable {
+            name: "a`b".to_owned(),
+            columns: vec![column("x"), column("rows")],
+            create: Vec::new(),
+            key: "x".to_owned(),
+            locate: None,
+        };
+        assert_eq!(insert_into(&table), "INSERT INTO `a``b` (`x`, `rows`)");
+        assert_eq!(
+            load_data(&table),
+            "LOAD DATA LOCAL INFILE 'highwater' INTO TABLE `a``b` CHARACTER SET utf8mb4 (`x`, `rows`)"
+        );
+    }
+}

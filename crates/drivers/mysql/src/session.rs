@@ -1,0 +1,110 @@
+//! One connection under load: writes the encoded op, counts the response, judges failures.
+//!
+//! The connection moves into the future of an op and comes back only if it is still in step with
+//! the server. So an abandoned op closes its connection, and cannot be mistaken for the next one.
+
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use highwater_driver::contract::{BoxFuture, Encoder, Request, Session};
+use highwater_model::op::{Op, OpBody};
+use highwater_model::outcome::Outcome;
+
+use super::answer::Answer;
+use super::encode::{Mode, Plan, WireEncoder};
+use super::outcome::{gone, judge, lost};
+use super::packet;
+use super::transaction;
+use super::wire::Connection;
+
+/// A session; see the module.
+pub(super) struct WireSession {
+    /// None while an op is on its way, and for ever after one was abandoned or lost.
+    connection: Option<Connection>,
+    plans: Rc<[Plan]>,
+}
+
+impl WireSession {
+    pub(super) fn new(connection: Connection, plans: Vec<Plan>) -> Self {
+        Self {
+            connection: Some(connection),
+            plans: plans.into(),
+        }
+    }
+
+    async fn run(&mut self, request: &Request) -> Outcome {
+        let (op, bytes) = (&request.op, request.bytes.as_slice());
+        let Some(mut connection) = self.connection.take() else {
+            let mut outcome = Outcome::refused(op.rows(), gone("the session is closed"));
+            outcome.session_usable = false;
+            return outcome;
+        };
+        let mut outcome = match (self.plans.get(usize::from(op.id.0)), &op.body) {
+            // Nothing to ask.
+            (_, OpBody::Insert(batch)) if batch.rows == 0 => Outcome::applied(0),
+            (Some(Plan::Transaction(_)), _) => {
+                transaction::of_statements(&mut connection, op, bytes).await
+            }
+            (Some(Plan::Insert(plan)), _) if plan.mode == Mode::LoadData => {
+                load_data(&mut connection, op, bytes).await
+            }
+            (Some(Plan::Insert(_)), _) => match packet::commands(bytes).count() {
+                1 => one(&mut connection, op, bytes).await,
+                commands => transaction::of_batch(&mut connection, op, bytes, commands).await,
+            },
+            _ => one(&mut connection, op, bytes).await,
+        };
+        // What was answered too early leaves the rest of its request behind.
+        outcome.session_usable &= connection.is_sent_whole();
+        if outcome.session_usable {
+            self.connection = Some(connection);
+        }
+        outcome
+    }
+}
+
+/// One command.
+async fn one(connection: &mut Connection, op: &Op, bytes: &[u8]) -> Outcome {
+    let mut answer = Answer::default();
+    match connection.exchange(bytes, 1, &mut answer).await {
+        Ok(()) => judge(op, answer),
+        Err(error) => lost(op, answer, &error, connection.is_sent_whole()),
+    }
+}
+
+/// The statement, and the lines when the server asks for them. Lines that are not ended are dropped by
+/// the server, so that a request that did not leave as a whole changed nothing.
+async fn load_data(connection: &mut Connection, op: &Op, bytes: &[u8]) -> Outcome {
+    let statement = packet::first(bytes);
+    let (statement, lines) = bytes.split_at_checked(statement).unwrap_or((bytes, &[]));
+    let mut answer = Answer::default();
+    if let Err(error) = connection.exchange(statement, 1, &mut answer).await {
+        return lost(op, answer, &error, false);
+    }
+    if !answer.wants_rows {
+        return judge(op, answer);
+    }
+    match connection.exchange(lines, 1, &mut answer).await {
+        Ok(()) => judge(op, answer),
+        Err(error) => lost(op, answer, &error, connection.is_sent_whole()),
+    }
+}
+
+impl Session for WireSession {
+    fn encoder(&self) -> Box<dyn Encoder> {
+        Box::new(WireEncoder {
+            plans: Rc::clone(&self.plans),
+        })
+    }
+
+    fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        match &mut self.connection {
+            Some(connection) => connection.poll_closed(context),
+            None => Poll::Pending,
+        }
+    }
+
+    fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {
+        Box::pin(self.run(request))
+    }
+}

@@ -1,0 +1,207 @@
+//! What becomes of ops when sessions and servers end early, and of transactions of several statements.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use highwater_driver::{RefusedStatement, TargetErrorKind};
+use highwater_model::op::{
+    BoundOp, BoundOpKind, BoundStatement, BoundWorkload, ColumnType, OpBody, Value,
+};
+use highwater_model::outcome::{Certainty, ErrorClass};
+use highwater_model::units::Nanos;
+
+use crate::client::{Client, MODES, Stage, admin, nothing, queries, started, target};
+use crate::support::block_on;
+
+/// Rows of one batch of a load.
+const ROWS: i64 = 50;
+
+#[test]
+fn rows_after_a_server_that_was_killed_in_mid_load_are_those_that_were_acknowledged() {
+    let Some(mut server) = started() else {
+        return;
+    };
+    for mode in MODES {
+        let target = target(&server, Some(mode));
+        let (acknowledged, unknown) = block_on(async {
+            let mut stage = Stage::set(target.as_ref()).await;
+            let mut acknowledged = 0;
+            for number in 0..i64::MAX {
+                // Between two ops, and with one under way.
+                let mut op = Box::pin(stage.client.insert(number * ROWS, ROWS));
+                if number == 40 {
+                    let started = futures_util_poll(&mut op).await;
+                    assert!(started.is_none(), "{started:?}");
+                    server.kill();
+                }
+                let outcome = op.await;
+                match outcome.certainty {
+                    Certainty::Applied => acknowledged += outcome.rows_applied,
+                    Certainty::NotApplied => return (acknowledged, 0),
+                    Certainty::Unknown => return (acknowledged, ROWS.unsigned_abs()),
+                }
+            }
+            unreachable!("the server was killed")
+        });
+        server.restart();
+        let found: u64 = server.sql("SELECT count(*) FROM points").parse().unwrap();
+        assert!(
+            found == acknowledged || found == acknowledged + unknown,
+            "{mode}: {acknowledged} acknowledged, {unknown} unknown, {found} found"
+        );
+        assert_eq!(acknowledged, 40 * ROWS.unsigned_abs(), "{mode}");
+    }
+}
+
+/// Polls a future once.
+async fn futures_util_poll<T>(
+    future: &mut std::pin::Pin<Box<impl Future<Output = T>>>,
+) -> Option<T> {
+    std::future::poll_fn(|context| {
+        std::task::Poll::Ready(match future.as_mut().poll(context) {
+            std::task::Poll::Ready(value) => Some(value),
+            std::task::Poll::Pending => None,
+        })
+    })
+    .await
+}
+
+#[test]
+fn an_insert_whose_client_left_while_it_waited_is_applied_later_and_quiescence_waits_for_it() {
+    let Some(server) = started() else {
+        return;
+    };
+    let target = target(&server, None);
+    block_on(async {
+        let mut stage = Stage::set(target.as_ref()).await;
+        let ops = queries(&[
+            ("START TRANSACTION", &[]),
+            ("INSERT INTO points VALUES (5, 'other')", &[]),
+            ("ROLLBACK", &[]),
+        ]);
+        let mut blocker = Client::connect(target.as_ref(), &ops).await.unwrap();
+        for op in 0..2 {
+            assert!(blocker.send(op, nothing()).await.is_success());
+        }
+        let waited = tokio::time::timeout(Duration::from_millis(300), stage.client.insert(3, 5));
+        assert!(waited.await.is_err(), "the row was not locked");
+        drop(stage.client);
+        assert!(
+            !stage.admin.quiesce(Nanos::ZERO).await.unwrap(),
+            "it still waits"
+        );
+        assert!(blocker.send(2, nothing()).await.is_success());
+        assert!(stage.admin.quiesce(Nanos::from_secs(30)).await.unwrap());
+        assert_eq!(server.sql("SELECT count(*) FROM points"), "5");
+    });
+}
+
+#[test]
+fn statements_that_cannot_be_prepared_are_named() {
+    let Some(server) = started() else {
+        return;
+    };
+    let target = target(&server, None);
+    block_on(async {
+        let ops = queries(&[("SELECT * FROM nowhere", &[])]);
+        let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();
+        let refused = RefusedStatement {
+            op: 0,
+            statement: 0,
+            position: None,
+        };
+        assert_eq!(error.kind, TargetErrorKind::Preparation(refused));
+        assert!(
+            error.message.contains("op `ask`") && error.message.contains("1146"),
+            "{error}"
+        );
+        let ops = queries(&[("SELECT ? + ?1", &[ColumnType::Integer])]);
+        let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();
+        assert!(error.message.contains("2 placeholders"), "{error}");
+    });
+}
+
+#[test]
+fn answers_larger_than_the_buffer_are_counted_to_the_last_byte() {
+    let Some(server) = started() else {
+        return;
+    };
+    let target = target(&server, None);
+    block_on(async {
+        let sql = "SELECT repeat('x', seq * 1000) FROM seq_0_to_300";
+        let ops = queries(&[(sql, &[]), ("SELECT 1", &[]), (sql, &[])]);
+        let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
+        for op in [0, 1, 2] {
+            let outcome = client.send(op, nothing()).await;
+            assert_eq!(
+                outcome.response_rows,
+                if op == 1 { 1 } else { 301 },
+                "{outcome:?}"
+            );
+        }
+        // A row that goes on in a second packet, and one behind it.
+        let long = "SELECT repeat('x', 16777000 + 500) UNION ALL SELECT 'y'";
+        server.sql("SET GLOBAL max_allowed_packet = 33554432");
+        let ops = queries(&[(long, &[]), ("SELECT 1", &[])]);
+        let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
+        let outcome = client.send(0, nothing()).await;
+        assert_eq!(outcome.response_rows, 2, "{outcome:?}");
+        assert!(outcome.response_bytes > 16_777_500);
+        assert_eq!(client.send(1, nothing()).await.response_rows, 1);
+    });
+}
+
+/// Adds the op's value to the account, and notes it; a note of 13 fails.
+fn transfer() -> Arc<BoundWorkload> {
+    let statements = [
+        "UPDATE account SET balance = balance + ?1",
+        "SELECT balance, 'text' FROM account",
+        "INSERT INTO note VALUES (?1)",
+    ];
+    let statements = statements.map(|sql| {
+        let count = usize::from(sql.contains("?1"));
+        BoundStatement {
+            sql: sql.to_owned(),
+            parameters: vec![ColumnType::Bigint; count],
+            values: vec![0; count],
+        }
+    });
+    Arc::new(BoundWorkload {
+        tables: Vec::new(),
+        ops: vec![BoundOp {
+            name: "transfer".to_owned(),
+            kind: BoundOpKind::Transaction(statements.to_vec()),
+        }],
+        rows: None,
+    })
+}
+
+#[test]
+fn a_transaction_counts_as_a_whole_or_not_at_all() {
+    let Some(server) = started() else {
+        return;
+    };
+    server.sql(
+        "CREATE TABLE account (balance BIGINT); INSERT INTO account VALUES (0); \
+         CREATE TABLE note (delta BIGINT, CHECK (delta <> 13))",
+    );
+    let target = target(&server, None);
+    block_on(async {
+        let mut client = Client::connect(target.as_ref(), &transfer()).await.unwrap();
+        for (delta, succeeds) in [(7, true), (13, false), (5, true)] {
+            let outcome = client
+                .send(0, OpBody::Query(vec![Value::Integer(delta)]))
+                .await;
+            assert_eq!(outcome.is_success(), succeeds, "{outcome:?}");
+            assert!(outcome.session_usable);
+            if !succeeds {
+                assert_eq!(outcome.certainty, Certainty::NotApplied);
+                assert_eq!(outcome.error.unwrap().class, ErrorClass::Constraint);
+            }
+        }
+        let sums = "SELECT (SELECT balance FROM account), count(*), sum(delta) FROM note";
+        assert_eq!(server.sql(sums), "12\t2\t12");
+        let mut admin = admin(target.as_ref()).await.unwrap();
+        assert!(admin.quiesce(Nanos::from_secs(30)).await.unwrap());
+    });
+}

@@ -1,0 +1,17 @@
+//! The driver for the MySQL wire protocol against a real MariaDB.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on has failed"
+)]
+
+#[path = "../../../../driver/tests/support/mod.rs"]
+mod support;
+
+mod certainty;
+mod client;
+mod connecting;
+mod describing;
+mod failing;
+mod inserting;

@@ -1,0 +1,299 @@
+//! A private MariaDB server: `mariadb-install-db`, a free port on 127.0.0.1, a socket in its own
+//! directory, ended when dropped.
+//!
+//! Root starts it as the user `mysql`, which Debian's package creates, because a server should not
+//! run as root.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::programs::{MARIADB, in_path};
+use crate::server::{copy, free_port, is_root, run};
+
+/// The superuser, without a password over loopback and over the socket.
+pub const SUPERUSER: &str = "root";
+/// The database that is there from the beginning.
+pub const DATABASE: &str = "bench";
+/// The user of the machine that a server of root runs as.
+const OS_USER: &str = "mysql";
+/// Attempts to reach a starting server, 50 ms apart.
+const START_ATTEMPTS: u32 = 1_200;
+
+/// A running server.
+pub struct MariaDb {
+    directory: TempDir,
+    port: u16,
+    settings: Vec<String>,
+    child: Option<Child>,
+}
+
+/// Whether the tests that need MariaDB are left out; see [`MARIADB`].
+///
+/// # Panics
+///
+/// As [`Program::is_left_out`](crate::programs::Program::is_left_out).
+pub fn skipped() -> bool {
+    MARIADB.is_left_out()
+}
+
+impl MariaDb {
+    /// Starts a server.
+    ///
+    /// # Panics
+    ///
+    /// If MariaDB is not installed or does not start.
+    pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// Starts a server with these options, such as `--innodb-rollback-on-timeout=ON`.
+    ///
+    /// # Panics
+    ///
+    /// As [`MariaDb::start`].
+    pub fn start_with(settings: &[&str]) -> Self {
+        match Self::try_start(settings) {
+            Ok(server) => server,
+            Err(error) => panic!("MariaDB for this test: {error}"),
+        }
+    }
+
+    /// Starts a server with TLS, by certificate and key as PEM.
+    ///
+    /// # Panics
+    ///
+    /// As [`MariaDb::start`].
+    pub fn start_with_tls(certificate: &str, key: &str) -> Self {
+        let started = Self::prepare().and_then(|mut server| {
+            for (name, text) in [("cert", certificate), ("key", key)] {
+                let path = server.path(&format!("{name}.pem"));
+                fs::write(&path, text)?;
+                give_away(&path)?;
+                server
+                    .settings
+                    .push(format!("--ssl-{name}={}", path.display()));
+            }
+            server.begin()?;
+            Ok(server)
+        });
+        match started {
+            Ok(server) => server,
+            Err(error) => panic!("MariaDB for this test: {error}"),
+        }
+    }
+
+    fn try_start(settings: &[&str]) -> io::Result<Self> {
+        let mut server = Self::prepare()?;
+        let settings = settings.iter().map(|setting| (*setting).to_owned());
+        server.settings.extend(settings);
+        server.begin()?;
+        Ok(server)
+    }
+
+    /// A data directory, and no server yet.
+    fn prepare() -> io::Result<Self> {
+        let directory = tempfile::Builder::new().prefix("hw-maria-").tempdir()?;
+        give_away(directory.path())?;
+        let server = Self {
+            directory,
+            port: free_port()?,
+            settings: Vec::new(),
+            child: None,
+        };
+        server.make_data()?;
+        Ok(server)
+    }
+
+    /// Port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The socket's path.
+    pub fn socket(&self) -> PathBuf {
+        self.path("socket")
+    }
+
+    /// URL of [`DATABASE`] for a user without a password.
+    pub fn url(&self, user: &str) -> String {
+        format!("mysql://{user}@127.0.0.1:{}/{DATABASE}", self.port)
+    }
+
+    /// Runs SQL as the superuser over the socket; its output, columns divided by tabs, without headers.
+    ///
+    /// # Panics
+    ///
+    /// If a statement fails.
+    pub fn sql(&self, text: &str) -> String {
+        match self.try_sql(text) {
+            Ok(output) => output,
+            Err(error) => panic!("mariadb `{text}`: {error}"),
+        }
+    }
+
+    /// The same, with the error of a statement that fails.
+    pub fn try_sql(&self, text: &str) -> io::Result<String> {
+        let output = Command::new("mariadb")
+            .args([
+                "--no-defaults",
+                "--batch",
+                "--skip-column-names",
+                "-u",
+                SUPERUSER,
+            ])
+            .args(["--default-character-set=utf8mb4", "--raw"])
+            .arg(format!("--socket={}", self.socket().display()))
+            .args(["-e", text, DATABASE])
+            .output()?;
+        if output.status.success() {
+            let text = String::from_utf8_lossy(&output.stdout);
+            return Ok(text.trim_end_matches('\n').to_owned());
+        }
+        Err(io::Error::other(
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        ))
+    }
+
+    /// Ends the process at once, as a lost machine does, and starts the server again.
+    ///
+    /// # Panics
+    ///
+    /// If it does not start.
+    pub fn restart(&mut self) {
+        self.kill();
+        if let Err(error) = self.begin() {
+            panic!("MariaDB did not start again: {error}");
+        }
+    }
+
+    /// Ends the process at once, as a lost machine does.
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _killed = child.kill();
+            let _ended = child.wait();
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Makes the data directory: a copy of the first one, because making it takes seconds.
+    fn make_data(&self) -> io::Result<()> {
+        let Some(template) = template() else {
+            return self.install();
+        };
+        if template.is_dir() {
+            return copy(&template, &self.path("data"));
+        }
+        self.install()?;
+        let Some(place) = template.parent() else {
+            return Ok(());
+        };
+        let fresh = tempfile::tempdir_in(place)?;
+        let data = fresh.path().join("data");
+        copy(&self.path("data"), &data)?;
+        // If another test was faster, its template is as good.
+        drop(fs::rename(data, &template));
+        Ok(())
+    }
+
+    fn install(&self) -> io::Result<()> {
+        let install = in_path("mariadb-install-db")
+            .ok_or_else(|| io::Error::other("mariadb-install-db is not installed"))?;
+        run(self
+            .program(&install)
+            .args(["--no-defaults", "--auth-root-authentication-method=normal"])
+            .args(["--skip-test-db", "--skip-name-resolve"])
+            .arg(format!("--datadir={}", self.path("data").display())))?;
+        // A directory is a database.
+        let database = self.path("data").join(DATABASE);
+        fs::create_dir(&database)?;
+        give_away(&database)
+    }
+
+    /// A program of the server, as a user that is not root.
+    fn program(&self, path: &Path) -> Command {
+        let mut command = if is_root() {
+            let mut command = Command::new("setpriv");
+            command
+                .args(["--reuid", OS_USER, "--regid", OS_USER])
+                .args(["--clear-groups", "--"])
+                .arg(path);
+            command
+        } else {
+            Command::new(path)
+        };
+        command.current_dir(self.directory.path());
+        command
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        let programs = MARIADB
+            .path()
+            .ok_or_else(|| io::Error::other("it is not installed: `cargo xtask test` does that"))?;
+        let log = fs::File::create(self.path("log"))?;
+        let child = self
+            .program(&programs)
+            .arg("--no-defaults")
+            .arg(format!("--datadir={}", self.path("data").display()))
+            .arg(format!("--socket={}", self.socket().display()))
+            .arg(format!("--pid-file={}", self.path("pid").display()))
+            .arg(format!("--port={}", self.port))
+            .args(["--bind-address=127.0.0.1", "--skip-name-resolve"])
+            .args([
+                "--innodb-buffer-pool-size=64M",
+                "--innodb-log-file-size=32M",
+            ])
+            .args(&self.settings)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()?;
+        self.child = Some(child);
+        for _ in 0..START_ATTEMPTS {
+            if self.try_sql("SELECT 1").is_ok() {
+                return Ok(());
+            }
+            if let Some(child) = &mut self.child
+                && child.try_wait()?.is_some()
+            {
+                break;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        let log = fs::read_to_string(self.path("log")).unwrap_or_default();
+        Err(io::Error::other(format!("it did not start: {log}")))
+    }
+}
+
+impl Drop for MariaDb {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Where the data directory that others are copied from is kept: among what Cargo builds. None if this
+/// program was not built by Cargo.
+fn template() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    let profile = program.parent()?.parent()?;
+    let is_cargos = profile.join("deps").is_dir();
+    is_cargos.then(|| profile.join("mariadb-data"))
+}
+
+/// Makes a file the server's.
+fn give_away(path: &Path) -> io::Result<()> {
+    if !is_root() {
+        return Ok(());
+    }
+    run(Command::new("chown")
+        .arg(format!("{OS_USER}:{OS_USER}"))
+        .arg(path))
+}

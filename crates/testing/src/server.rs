@@ -1,0 +1,45 @@
+//! What the servers of all databases need to be started and ended. Must not name one.
+
+use std::io;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// Copies a directory with its owners.
+pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    run(Command::new("cp").arg("-a").arg(from).arg(to))
+}
+
+/// Whether this process is root's.
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// A port on loopback that nobody had a moment ago.
+pub(crate) fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+}
+
+/// Signals a process that we started.
+pub(crate) fn signal(child: &Child, signal: rustix::process::Signal) {
+    let pid = i32::try_from(child.id())
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
+    if let Some(pid) = pid {
+        // An error means that it has ended already.
+        let _sent = rustix::process::kill_process(pid, signal);
+    }
+}
+
+/// Runs a program to its end.
+pub(crate) fn run(command: &mut Command) -> io::Result<()> {
+    let output = command.stdin(Stdio::null()).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(io::Error::other(format!(
+        "{}: {words}",
+        command.get_program().to_string_lossy()
+    )))
+}
