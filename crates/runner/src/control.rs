@@ -6,7 +6,7 @@ use highwater_model::record::InterventionRecord;
 use highwater_model::units::Nanos;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::interrupts::Interrupter;
+use crate::interrupts::{Interrupter, Interrupts};
 
 /// Commands that may wait.
 pub const WAITING_MAX: usize = 16;
@@ -18,6 +18,15 @@ const STOPS: usize = 2;
 pub struct Controller {
     sender: mpsc::Sender<Received>,
     interrupter: Interrupter,
+}
+
+/// What comes into a run that goes on.
+#[derive(Debug)]
+pub(crate) struct Inbound<'a> {
+    /// The user's stops.
+    pub(crate) interrupts: &'a mut Interrupts,
+    /// Commands.
+    pub(crate) controls: &'a mut Controls,
 }
 
 /// The commands of one run, and what came of them.

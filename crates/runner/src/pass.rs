@@ -12,10 +12,10 @@ use highwater_model::units::Nanos;
 use tokio::sync::mpsc;
 
 use crate::clock::{RealClock, RealTimeline};
-use crate::control::Controls;
+use crate::control::Inbound;
 use crate::executor::{Pass, PassStream, Tick, execute};
 use crate::feed::inserts_into;
-use crate::interrupts::{Interrupts, StopRequest};
+use crate::interrupts::StopRequest;
 use crate::intervention::obey;
 use crate::ledger::Ledger;
 use crate::record::collector::Collector;
@@ -102,7 +102,7 @@ pub(crate) async fn run(
     executors: Executors,
     timeline: &Rc<dyn Timeline>,
     collector: &mut Collector<'_>,
-    inbound: (&mut Interrupts, &mut Controls),
+    inbound: Inbound<'_>,
 ) -> PassRecord {
     let (sender, receiver) = mpsc::channel(TICKS_QUEUED_MAX);
     let mut stalls = None;
@@ -158,9 +158,13 @@ async fn control(
     pass: &Arc<Pass>,
     timeline: &Rc<dyn Timeline>,
     collector: &mut Collector<'_>,
-    (interrupts, controls): (&mut Interrupts, &mut Controls),
+    inbound: Inbound<'_>,
     mut ticks: mpsc::Receiver<Tick>,
 ) -> bool {
+    let Inbound {
+        interrupts,
+        controls,
+    } = inbound;
     controls.begin(pass.start);
     let mut interrupted = false;
     let mut second = 0;

@@ -51,7 +51,7 @@ mod telemetry;
 mod transaction;
 mod wire;
 
-/// For the estimate of an audit: MariaDB 10.11 added up rows of `cpu` in 10 µs each.
+/// For the estimate of an audit: about what MariaDB 10.11 took to add up a row of `cpu`.
 const AUDIT_NS_PER_ROW: u64 = 10_000;
 
 /// The driver; see the module.

@@ -310,7 +310,9 @@ impl<'a> Collector<'a> {
         let searches = phases.map(|times| GapSearch::between(times.start, times.end, limit));
         let mut searches: Vec<GapSearch> = searches.collect();
         let read = self.closed_maps.drain(|map| {
-            searches.iter_mut().for_each(|search| search.add(&map));
+            for search in &mut searches {
+                search.add(&map);
+            }
         });
         if !self.was_read(read) {
             return Vec::new();

@@ -338,7 +338,9 @@ mod tests {
         }];
         let used = |measured: &[PhaseTimes]| {
             let mut used = MachineUse::within(measured);
-            counters.iter().for_each(|counters| used.add(*counters));
+            for counters in &counters {
+                used.add(*counters);
+            }
             used.finish()
         };
         let (sample, length) = used(&measured);

@@ -6,6 +6,7 @@
 
 mod acknowledgements;
 mod intervals;
+mod key_plan;
 mod key_stats;
 mod phase_keys;
 mod windows;
@@ -16,26 +17,12 @@ use highwater_model::units::Nanos;
 
 pub use acknowledgements::{AcknowledgementMap, Gap, GapSearch, MILLIS_PER_MAP};
 pub use intervals::{IntervalDelta, Intervals, WINDOWS_PER_SECOND};
+pub use key_plan::KeyPlan;
 pub use key_stats::{KeyStats, RowWait};
 pub(crate) use phase_keys::PhaseKeys;
 pub use windows::{WindowCounts, WindowDelta};
 
 use windows::WindowDeltas;
-
-/// What the recorder must know of a (phase, stream, op).
-#[derive(Debug, Clone, PartialEq)]
-pub struct KeyPlan {
-    /// Position of the phase.
-    pub phase: usize,
-    /// Position of the stream.
-    pub stream: usize,
-    /// Position of the op in the workload.
-    pub op: usize,
-    /// Whether it belongs to a measured phase.
-    pub measured: bool,
-    /// In open load of rows: how its rows wait for their batch.
-    pub row_wait: Option<RowWait>,
-}
 
 /// An op that has ended, with its times.
 #[derive(Debug)]

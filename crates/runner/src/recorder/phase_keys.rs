@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use highwater_model::plan::{Pace, PhaseKind, Plan, StreamPlan, Unit};
 
-use super::{KeyPlan, RowWait};
+use super::key_plan::KeyPlan;
+use super::key_stats::RowWait;
 use crate::schedule::{Schedule, ScheduledPhase};
 
 /// Where the keys of a pass come from.

@@ -41,13 +41,17 @@ fn ended(times: [u64; 4], outcome: &Outcome) -> Ended<'_> {
 /// The counts of the only key.
 fn whole(deltas: &[WindowDelta]) -> Windows {
     let mut whole = Windows::default();
-    deltas.iter().for_each(|delta| delta.add_to(&mut whole));
+    for delta in deltas {
+        delta.add_to(&mut whole);
+    }
     whole
 }
 
 fn gaps(maps: &[AcknowledgementMap], end: Nanos, limit: usize) -> Vec<Gap> {
     let mut search = GapSearch::between(ms(0), end, limit);
-    maps.iter().for_each(|map| search.add(map));
+    for map in maps {
+        search.add(map);
+    }
     search.finish()
 }
 

@@ -13,8 +13,8 @@ use highwater_workload::Invariant;
 
 use super::state::Run;
 use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, PatientAdmin};
-use crate::control::{Controls, Received};
-use crate::interrupts::{Interrupts, StopRequest};
+use crate::control::{Controls, Inbound, Received};
+use crate::interrupts::StopRequest;
 use crate::intervention::obey_after_load;
 use crate::ledger::Ledger;
 use crate::observer::Observer;
@@ -121,7 +121,10 @@ impl Run {
             let mut admin =
                 PatientAdmin::new(admin, target.as_ref(), &self.timeline, &input.progress);
             let audit = audit::audit(&input, ledgers, &mut admin, &self.timeline);
-            let inbound = (&mut self.interrupts, &mut self.controls);
+            let inbound = Inbound {
+                interrupts: &mut self.interrupts,
+                controls: &mut self.controls,
+            };
             let stopped = stop_at_once(inbound, self.timeline.as_ref(), self.observer.as_ref());
             let stopped = std::pin::pin!(stopped);
             match select(stopped, std::pin::pin!(audit)).await {
@@ -138,10 +141,14 @@ impl Run {
 
 /// Waits for the request to end at once; beside, commands are answered.
 pub(super) async fn stop_at_once(
-    (interrupts, controls): (&mut Interrupts, &mut Controls),
+    inbound: Inbound<'_>,
     timeline: &dyn Timeline,
     observer: &dyn Observer,
 ) {
+    let Inbound {
+        interrupts,
+        controls,
+    } = inbound;
     loop {
         tokio::select! {
             biased;

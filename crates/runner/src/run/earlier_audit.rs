@@ -17,6 +17,7 @@ use highwater_model::units::Nanos;
 use super::auditing::stop_at_once;
 use super::state::Run;
 use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, PatientAdmin};
+use crate::control::Inbound;
 use crate::earlier::{self, EarlierRun};
 use crate::executor;
 use crate::ledger::Ledger;
@@ -142,7 +143,10 @@ impl Run {
         let audited = {
             let mut admin = PatientAdmin::new(admin, target, &self.timeline, &input.progress);
             let audit = audit::audit(&input, &mut ledgers, &mut admin, &self.timeline);
-            let inbound = (&mut self.interrupts, &mut self.controls);
+            let inbound = Inbound {
+                interrupts: &mut self.interrupts,
+                controls: &mut self.controls,
+            };
             let stopped = stop_at_once(inbound, self.timeline.as_ref(), self.observer.as_ref());
             let stopped = std::pin::pin!(stopped);
             match select(stopped, std::pin::pin!(audit)).await {

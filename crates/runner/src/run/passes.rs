@@ -13,6 +13,7 @@ use highwater_model::units::Nanos;
 use highwater_workload::OpContext;
 
 use super::state::{Run, executors_of};
+use crate::control::Inbound;
 use crate::disk_guard::Watch;
 use crate::estimate::{self, EstimateInput};
 use crate::executor::{Pass, PassStream};
@@ -225,7 +226,10 @@ impl Run {
         let (timeline, space) = (Rc::clone(&self.timeline), self.space.clone());
         let watch = Watch::default();
         let (record, in_step) = {
-            let inbound = (&mut self.interrupts, &mut self.controls);
+            let inbound = Inbound {
+                interrupts: &mut self.interrupts,
+                controls: &mut self.controls,
+            };
             let running = pass::run(pass, self.executors, &timeline, collector, inbound);
             let running = self.poller.beside(running);
             let full = watch.full(admin.as_mut(), space, &timeline);

@@ -130,8 +130,8 @@ fn a_changed_rate_begins_a_phase_whose_results_are_its_own() {
             to: open_at(2_000),
         },
     };
-    assert_eq!(record.interventions, [done.clone()]);
-    assert_eq!(events, [done.clone()]);
+    assert_eq!(record.interventions, std::slice::from_ref(&done));
+    assert_eq!(events, std::slice::from_ref(&done));
     assert_eq!(answers, [Ok(done)]);
     assert_eq!(
         record.plan,
