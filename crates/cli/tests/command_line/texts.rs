@@ -123,8 +123,8 @@ fn help_of_check() {
 
     Figures:
           --model <MODEL>  Predict with this scaling model alone, and warn if too few sizes were
-                           measured for it: linear, affine, amdahl, usl, or power [default: all five,
-                           averaged]
+                           measured for it: linear, affine, amdahl, usl, or power [default: the last
+                           three, averaged]
 
     Output:
       -o, --out <DIR>  Store each run in its own directory under DIR [default: highwater-runs]
