@@ -236,7 +236,7 @@ mod tests {
     fn an_intervention_reads_as_one_line() {
         let line = |change| {
             intervention(&InterventionRecord {
-                time_ns: 12_350_000_000,
+                time_ns: 12_400_000_000,
                 phase: "measure-2".to_owned(),
                 change,
             })

@@ -52,7 +52,7 @@ fn what_was_changed_while_it_ran_is_a_line_each_and_the_rest_is_counted() {
         .filter(|line| line.starts_with("changed"))
         .collect();
     assert_eq!(changed.len(), 6, "{text}");
-    assert_eq!(changed[0], "changed        at 1.00 s: note 1 [2J");
+    assert_eq!(changed[0], "changed        at 1.00 s: note 1  [2J");
     assert_eq!(changed[5], "changed        and 2 more in the record");
     let page = crate::html(&record);
     assert!(
