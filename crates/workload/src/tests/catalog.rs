@@ -104,8 +104,8 @@ fn golden_fingerprints_of_kv_with_every_kind_of_op() {
         )
     });
     insta::assert_snapshot!(found.join("\n"), @r"
-    seed 1: b6e4ba115262c366f9f512ec555146840083e9b70473885c2583102585766fa7 rows 236c900ce783cfde ops e421902b08a6b0c0
-    seed 42: 9feee5a482520f6e02983ddc9d78c870f172cb58db2216507e60ae45edf02811 rows d3ada9b692da865a ops ee33259184fa9bbc
+    seed 1: 1394198f7e150344affeda13a9f0b2281ff9731be8a5b300398e525b790f5ee2 rows 236c900ce783cfde ops e421902b08a6b0c0
+    seed 42: 9806e78f72c12bf3ec322ea94a384ad6f7002a799d19012b67a20a3e1e464dde rows d3ada9b692da865a ops ee33259184fa9bbc
     ");
 }
 

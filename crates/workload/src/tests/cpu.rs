@@ -52,12 +52,12 @@ fn golden_fingerprints_of_definition_rows_and_ops() {
     [
       [
         1,
-        "98f9940bcbb329c760136213891fefc822219471da46af45eddfed2269eb7b7b",
+        "2639bd60e5c078075d97328ddb83d643e727e32c1a80d5ec0b47db52b5e9064f",
         "52021c35bd31a5a6"
       ],
       [
         42,
-        "6a4a7bdf6886447aa7d18388f2080edb4d61ce487475de5787e736e17c772a26",
+        "3bd7f0b7069328d35c6a6c5a7b75e9009284e523b59b26b9ff8e48e1d905a4c3",
         "85cb86978ca2a774"
       ]
     ]
