@@ -3,13 +3,13 @@
 //! Gauss-Newton steps with Marquardt's damping (1963), kept inside the bounds. What a fit can and
 //! cannot tell beyond the measured sizes is not decided here.
 
-use nalgebra::{DMatrix, DVector};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use highwater_model::numbers::len_to_f64;
 
 use super::curve::{Curve, ScalingModel};
+use super::normal_equations::{MOST, NormalEquations};
 use super::shapes::shapes;
 use super::sweep::Point;
 
@@ -123,30 +123,30 @@ impl Problem<'_> {
         }
     }
 
-    fn residuals(&self, parameters: &DVector<f64>) -> DVector<f64> {
+    fn residual(&self, curve: &Curve, point: &Point) -> f64 {
+        self.weight(point) * (point.per_s - curve.per_s(point.size))
+    }
+
+    fn squares(&self, parameters: &[f64]) -> f64 {
         let curve = curve(self.model, parameters);
-        let residual = |point: &Point| self.weight(point) * (point.per_s - curve.per_s(point.size));
-        DVector::from_iterator(self.points.len(), self.points.iter().map(residual))
+        let square = |point| self.residual(&curve, point).powi(2);
+        self.points.iter().map(square).sum()
     }
 
-    fn squares(&self, parameters: &DVector<f64>) -> f64 {
-        self.residuals(parameters).norm_squared()
-    }
-
-    fn slopes(&self, parameters: &DVector<f64>) -> DMatrix<f64> {
-        let mut slopes = DMatrix::zeros(self.points.len(), parameters.len());
-        for (row, point) in self.points.iter().enumerate() {
-            let derivatives = derivatives(self.model, parameters.as_slice(), point.size);
-            for column in 0..parameters.len() {
-                slopes[(row, column)] = self.weight(point) * derivatives[column];
-            }
+    fn equations(&self, parameters: &[f64]) -> NormalEquations {
+        let curve = curve(self.model, parameters);
+        let mut equations = NormalEquations::default();
+        for point in self.points {
+            let slopes = derivatives(self.model, parameters, point.size);
+            let weighted = slopes.map(|slope| self.weight(point) * slope);
+            equations.add(self.residual(&curve, point), weighted);
         }
-        slopes
+        equations
     }
 
     /// The best of the model's shapes, each at its best scale: near enough to the least sum that
     /// the descent from there does not end in another valley.
-    fn start(&self, smallest: f64, largest: f64) -> Option<DVector<f64>> {
+    fn start(&self, smallest: f64, largest: f64) -> Option<Vec<f64>> {
         let scaled = |shape: &Curve| {
             let (mut with_points, mut with_itself) = (0.0, 0.0);
             for point in self.points {
@@ -163,7 +163,7 @@ impl Problem<'_> {
             .min_by(|a, b| self.squares(a).total_cmp(&self.squares(b)))
     }
 
-    fn descend(&self, start: DVector<f64>) -> DVector<f64> {
+    fn descend(&self, start: Vec<f64>) -> Vec<f64> {
         let (mut now, mut damping) = (start, FIRST_DAMPING);
         for _ in 0..MOST_STEPS {
             let Some(next) = self.step(&now, damping) else {
@@ -188,26 +188,19 @@ impl Problem<'_> {
     }
 
     /// One damped step of the parameters that are not held by a bound.
-    fn step(&self, now: &DVector<f64>, damping: f64) -> Option<DVector<f64>> {
-        let slopes = self.slopes(now);
-        let pull = slopes.tr_mul(&self.residuals(now));
-        let free = self.free(now, &pull);
-        let slopes = slopes.select_columns(&free);
-        let mut normal = slopes.tr_mul(&slopes);
-        for i in 0..free.len() {
-            normal[(i, i)] *= 1.0 + damping;
-        }
-        let change = normal.cholesky()?.solve(&pull.select_rows(&free));
-        let mut next = now.clone();
-        for (i, &parameter) in free.iter().enumerate() {
+    fn step(&self, now: &[f64], damping: f64) -> Option<Vec<f64>> {
+        let equations = self.equations(now);
+        let free = self.free(now, equations.pull());
+        let mut next = now.to_vec();
+        for (change, &parameter) in equations.step(&free, damping)?.iter().zip(&free) {
             let (low, high) = bounds(self.model, parameter);
-            next[parameter] = (now[parameter] + change[i]).clamp(low, high);
+            next[parameter] = (now[parameter] + change).clamp(low, high);
         }
         Some(next)
     }
 
     /// Parameters that the pull (the descent's direction) does not press against a bound.
-    fn free(&self, now: &DVector<f64>, pull: &DVector<f64>) -> Vec<usize> {
+    fn free(&self, now: &[f64], pull: &[f64; MOST]) -> Vec<usize> {
         let held = |i: usize| {
             let (low, high) = bounds(self.model, i);
             (now[i] <= low && pull[i] <= 0.0) || (now[i] >= high && pull[i] >= 0.0)
@@ -215,16 +208,14 @@ impl Problem<'_> {
         (0..now.len()).filter(|&i| !held(i)).collect()
     }
 
-    fn parameters(&self, best: &DVector<f64>, freedom: usize) -> Vec<Parameter> {
-        let slopes = self.slopes(best);
-        let pull = slopes.tr_mul(&self.residuals(best));
-        let free = self.free(best, &pull);
-        let slopes = slopes.select_columns(&free);
-        let inverse = slopes.tr_mul(&slopes).try_inverse();
+    fn parameters(&self, best: &[f64], freedom: usize) -> Vec<Parameter> {
+        let equations = self.equations(best);
+        let free = self.free(best, equations.pull());
+        let variances = equations.variances(&free);
         let variance = (freedom > 0).then(|| self.squares(best) / len_to_f64(freedom));
         let error = |i: usize| {
             let at = free.iter().position(|&parameter| parameter == i)?;
-            Some((variance? * inverse.as_ref()?[(at, at)]).sqrt())
+            Some((variance? * variances.as_ref()?[at]).sqrt())
         };
         let parameter = |(i, name): (usize, &&str)| Parameter {
             name: (*name).to_owned(),
@@ -258,7 +249,7 @@ fn bounds(model: ScalingModel, parameter: usize) -> (f64, f64) {
     }
 }
 
-fn curve(model: ScalingModel, parameters: &DVector<f64>) -> Curve {
+fn curve(model: ScalingModel, parameters: &[f64]) -> Curve {
     let at = |i: usize| parameters[i];
     match model {
         ScalingModel::Linear => Curve::Linear { per_node: at(0) },
@@ -283,8 +274,8 @@ fn curve(model: ScalingModel, parameters: &DVector<f64>) -> Curve {
 }
 
 /// The parameters of a shape that is made `scale` times as high.
-fn parameters(shape: &Curve, scale: f64) -> DVector<f64> {
-    DVector::from_vec(match *shape {
+fn parameters(shape: &Curve, scale: f64) -> Vec<f64> {
+    match *shape {
         Curve::Linear { per_node } => vec![scale * per_node],
         Curve::Affine { fixed, per_node } => vec![scale * fixed, scale * per_node],
         Curve::Amdahl { first, contention } => vec![scale * first, contention],
@@ -294,11 +285,11 @@ fn parameters(shape: &Curve, scale: f64) -> DVector<f64> {
             crosstalk,
         } => vec![scale * first, contention, crosstalk],
         Curve::Power { first, exponent } => vec![scale * first, exponent],
-    })
+    }
 }
 
 /// Change of the throughput at `n` with each parameter.
-fn derivatives(model: ScalingModel, parameters: &[f64], n: f64) -> [f64; 3] {
+fn derivatives(model: ScalingModel, parameters: &[f64], n: f64) -> [f64; MOST] {
     match (model, parameters) {
         (ScalingModel::Linear, _) => [n, 0.0, 0.0],
         (ScalingModel::Affine, _) => [1.0, n, 0.0],
@@ -312,6 +303,6 @@ fn derivatives(model: ScalingModel, parameters: &[f64], n: f64) -> [f64; 3] {
             let by_contention = -first * n * (n - 1.0) / (losses * losses);
             [n / losses, by_contention, by_contention * n]
         }
-        _ => [0.0; 3],
+        _ => [0.0; MOST],
     }
 }

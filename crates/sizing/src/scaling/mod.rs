@@ -9,6 +9,7 @@ mod fit;
 mod forecast;
 mod growth;
 mod identifiability;
+mod normal_equations;
 mod pooled;
 mod posterior;
 mod reach;
