@@ -120,10 +120,13 @@ fn encoder(workload: &Arc<Workload>) -> Result<Box<dyn Encoder>, Box<dyn Error>>
         let timeline: Rc<dyn Timeline> = timeline;
         let mut admin = target.administer(Rc::clone(&timeline)).await?;
         let dialects = admin.facts().await?.dialects;
+        let identity = workload
+            .row_identity(&dialects)
+            .map_err(|error| error.message)?;
         let bound = workload.bind(&dialects, target.placeholders());
         let bound = Arc::new(bound.map_err(|error| error.message)?);
         admin
-            .create_tables(&bound, &TablePolicy::new(workload.row_identity(), SEED))
+            .create_tables(&bound, &TablePolicy::new(&identity, SEED))
             .await?;
         let connect = Connect {
             workload: bound,
