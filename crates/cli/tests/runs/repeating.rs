@@ -266,21 +266,3 @@ fn a_password_in_the_command_of_a_variant_is_never_kept() {
     let again = place.call(&[&words[..], &["--variant", "a=PASSWORD=*** sh"]].concat());
     assert_eq!(again.code, Some(2), "{again:?}");
 }
-
-#[test]
-fn zz_temporary_schemas() {
-    let Ok(to) = std::env::var("ZZ_SCHEMAS") else {
-        return;
-    };
-    let to = Path::new(&to);
-    fs::write(
-        to.join("record.schema.json"),
-        format!("{}\n", highwater_report::schema().trim_end()),
-    )
-    .unwrap();
-    fs::write(
-        to.join("event.schema.json"),
-        format!("{}\n", highwater_report::event_schema().trim_end()),
-    )
-    .unwrap();
-}

@@ -10,6 +10,8 @@ use crate::invocation::PREFIX;
 
 /// Stands in place of what is hidden; a command that holds it cannot be run.
 pub(super) const HIDDEN: &str = "***";
+/// Words that begin like `-pPASSWORD`, and are conditions of `find`.
+const NO_PASSWORDS: [&str; 5] = ["-path", "-perm", "-print", "-print0", "-prune"];
 
 /// A shell command as records and people see it. It rather hides too much: a password may be the
 /// value of a variable or of a flag, may stand in a URL, behind `-p` or behind `--user NAME:`.
@@ -38,7 +40,7 @@ fn after(flag: &str, word: &str) -> String {
     {
         return format!("{user}:{HIDDEN}");
     }
-    if word.starts_with("-p") && word.len() > 2 {
+    if word.starts_with("-p") && word.len() > 2 && !NO_PASSWORDS.contains(&word) {
         return format!("-p{HIDDEN}");
     }
     let name = word.split_once('=').map(|(name, _)| name);
@@ -103,6 +105,7 @@ mod tests {
         for (given, expected) in [
             ("./restart.sh wal", "./restart.sh wal"),
             ("mkdir -p a && touch 'a b'", "mkdir -p a && touch 'a b'"),
+            ("find a -path b", "find a -path b"),
             ("PGPASSWORD=geheim psql -c x", "PGPASSWORD=*** psql -c x"),
             ("PGPASSWORD='ge heim' psql", "PGPASSWORD=*** psql"),
             ("PASS=geheim ./x", "PASS=*** ./x"),
