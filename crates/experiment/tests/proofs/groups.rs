@@ -36,7 +36,6 @@ impl Variants {
         let target = &self.targets[requested.trial.variant];
         let mut job = Job::new(target, &[("latest-metrics", closed(4))]);
         job.step = LENGTH;
-        job.seed += u64::from(requested.trial.round);
         job
     }
 }
@@ -56,7 +55,10 @@ impl TrialMaker<GroupRun> for Variants {
         directory: RunDirectory,
     ) -> Result<RunRequest, RunError> {
         let job = self.job(requested);
-        Ok(job.request_in(job.open_target(&self.root), plan, directory))
+        // The plan is the same in all rounds, or they could not be compared.
+        let mut of_round = self.job(requested);
+        of_round.seed += u64::from(requested.trial.round);
+        Ok(job.request_in(of_round.open_target(&self.root), plan, directory))
     }
 }
 
