@@ -2,14 +2,16 @@
 //!
 //! The figures are those of the text summary. A target's own words cannot become markup.
 
+use crate::compare;
 use crate::findings::findings as rules;
+use highwater_analysis::group::comparisons;
 use highwater_analysis::judge::measured_streams;
 use highwater_model::display::foreign;
 use highwater_model::judgment::{Data, Measurement, ObjectiveValue, Reason};
 use highwater_model::record::{ExperimentRecord, RecordRef};
 
 use super::layout::Row;
-use super::text::{counts, head, judged, next_command, ops, search, tail};
+use super::text::{counts, group, head, judged, next_command, ops, search, tail};
 
 /// Characters of a target's own words.
 const WORDS: usize = 300;
@@ -36,6 +38,15 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
                 .join("  \n"),
         );
         blocks.push(table(&search::table(of_search), 1));
+    } else if let Some(of_group) = record.experiment().and_then(ExperimentRecord::group) {
+        for (variant, comparison) in comparisons(of_group) {
+            blocks.extend(compare::blocks(
+                group::names(of_group, variant),
+                &comparison,
+            ));
+        }
+        blocks.push(table(&group::variants(of_group), 1));
+        blocks.push(table(&group::table(of_group), 1));
     } else {
         let head = Row::new(["", "offered", "sent", "acknowledged", "found"]);
         let rows = counts::rows(run, &measured);

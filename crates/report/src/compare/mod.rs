@@ -16,8 +16,10 @@ use highwater_model::target_telemetry::units;
 
 use super::layout::{Row, aligned, labeled};
 
+pub(crate) use markdown::blocks;
 pub use markdown::compare_markdown;
 pub use page::compare_html;
+pub(crate) use page::{card, differences};
 
 /// Characters of a name or a setting.
 const WORDS: usize = 120;
@@ -50,37 +52,43 @@ pub struct CompareReport<'a> {
 /// The comparison as text, without colors.
 pub fn compare_text(report: &CompareReport<'_>) -> String {
     let blocks = report.others.iter().map(|(group, comparison)| {
-        let mut lines = vec![
-            labeled("A", &named(&report.baseline)),
-            labeled("B", &named(group)),
-            String::new(),
-        ];
-        lines.extend(aligned(&rows(comparison), 2));
-        lines.push(String::new());
-        lines.push(labeled("verdict", &verdict(comparison, true)));
-        lines.extend(basis(comparison).iter().map(|line| labeled("", line)));
-        let differs = differing(comparison);
-        lines.extend(
-            differs
-                .iter()
-                .enumerate()
-                .map(|(number, line)| labeled(if number == 0 { "differs" } else { "" }, line)),
-        );
-        lines.join("\n") + "\n"
+        lines([&report.baseline.name, &group.name], comparison).join("\n") + "\n"
     });
     blocks.collect::<Vec<_>>().join("\n")
 }
 
-fn named(group: &Group<'_>) -> String {
-    let runs = match group.runs.len() {
-        1 => "1 run".to_owned(),
-        several => format!("{several} runs"),
+/// One comparison of two groups of these names.
+pub(crate) fn lines(names: [&str; 2], comparison: &Comparison) -> Vec<String> {
+    let [a, b] = named(names, comparison);
+    let mut lines = vec![labeled("A", &a), labeled("B", &b), String::new()];
+    lines.extend(aligned(&rows(comparison), 2));
+    lines.push(String::new());
+    lines.push(labeled("verdict", &verdict(comparison, true)));
+    lines.extend(basis(comparison).iter().map(|line| labeled("", line)));
+    let differs = differing(comparison);
+    lines.extend(
+        differs
+            .iter()
+            .enumerate()
+            .map(|(number, line)| labeled(if number == 0 { "differs" } else { "" }, line)),
+    );
+    lines
+}
+
+/// Both with the number of their runs.
+fn named(names: [&str; 2], comparison: &Comparison) -> [String; 2] {
+    let named = |side: usize| {
+        let runs = match comparison.runs[side] {
+            1 => "1 run".to_owned(),
+            several => format!("{several} runs"),
+        };
+        format!("{} · {runs}", foreign(names[side], WORDS))
     };
-    format!("{} · {runs}", foreign(&group.name, WORDS))
+    [named(0), named(1)]
 }
 
 /// The head and a row for each figure; the first two columns hold words.
-fn rows(comparison: &Comparison) -> Vec<Row> {
+pub(crate) fn rows(comparison: &Comparison) -> Vec<Row> {
     let mut rows = vec![Row::new(["of", "figure", "A", "B", "difference", "95 %"])];
     rows.extend(comparison.figures.iter().map(row));
     rows
@@ -102,9 +110,9 @@ fn row(compared: &Compared) -> Row {
     };
     Row::new([
         place,
-        figure.name.to_owned(),
-        shown(figure.unit, a),
-        shown(figure.unit, b),
+        figure.name.clone(),
+        shown(&figure.unit, a),
+        shown(&figure.unit, b),
         format!("{} {}", signed(difference), unit_of(scale)),
         interval,
     ])

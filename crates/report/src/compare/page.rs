@@ -14,7 +14,9 @@ pub fn compare_html(report: &CompareReport<'_>) -> String {
         id: "verdicts",
         title: "Verdicts",
         body: html! {
-            @for (group, comparison) in &report.others { (card(group, comparison)) }
+            @for (group, comparison) in &report.others {
+                (card([&report.baseline.name, &group.name], comparison))
+            }
             p class="term" {
                 "Equal: the whole interval is inside the practical difference. Better or worse: the \
                  difference would be rare between equal groups. Inconclusive: too few runs. The \
@@ -28,7 +30,8 @@ pub fn compare_html(report: &CompareReport<'_>) -> String {
         title: "Figures",
         body: html! {
             @for (group, comparison) in &report.others {
-                h3 { (named(&report.baseline)) " against " (named(group)) }
+                @let [a, b] = named([&report.baseline.name, &group.name], comparison);
+                h3 { (a) " against " (b) }
                 (table("Figures of both groups", &rows(comparison), 2))
             }
         },
@@ -56,7 +59,15 @@ pub fn compare_html(report: &CompareReport<'_>) -> String {
             body,
         });
     }
-    parts.push(differences(report));
+    parts.push(Part {
+        id: "differences",
+        title: "What else differs",
+        body: html! {
+            @for (group, comparison) in &report.others {
+                (differences([&report.baseline.name, &group.name], comparison))
+            }
+        },
+    });
     let others: Vec<String> = report
         .others
         .iter()
@@ -77,25 +88,23 @@ pub fn compare_html(report: &CompareReport<'_>) -> String {
     })
 }
 
-fn differences(report: &CompareReport<'_>) -> Part {
-    Part {
-        id: "differences",
-        title: "What else differs",
-        body: html! {
-            @for (group, comparison) in &report.others {
-                @let lines = differing(comparison);
-                h3 { (named(group)) }
-                @if lines.is_empty() {
-                    p { "Nothing that the records know of." }
-                } @else {
-                    ul class="noted" { @for line in lines { li { (line) } } }
-                }
-            }
-        },
+/// What else differs between two groups of these names.
+pub(crate) fn differences(names: [&str; 2], comparison: &Comparison) -> Markup {
+    let lines = differing(comparison);
+    let [_, b] = named(names, comparison);
+    html! {
+        h3 { (b) }
+        @if lines.is_empty() {
+            p { "Nothing that the records know of." }
+        } @else {
+            ul class="noted" { @for line in lines { li { (line) } } }
+        }
     }
 }
 
-fn card(group: &Group<'_>, comparison: &Comparison) -> Markup {
+/// The verdict on the second of two groups of these names.
+pub(crate) fn card(names: [&str; 2], comparison: &Comparison) -> Markup {
+    let [_, b] = named(names, comparison);
     let class = match comparison.verdict() {
         Verdict::Worse => "verdict bad",
         Verdict::Inconclusive => "verdict open",
@@ -104,7 +113,7 @@ fn card(group: &Group<'_>, comparison: &Comparison) -> Markup {
     };
     html! {
         article class=(class) {
-            h3 { (named(group)) }
+            h3 { (b) }
             p class="value" { (word(comparison.verdict(), false)) }
             @let directions = directions(comparison);
             @if !directions.is_empty() { p class="remark" { (directions) } }

@@ -7,7 +7,7 @@ use highwater_model::display::flag_span;
 use highwater_model::plan::{Objective, Pace, PhaseKind, StreamPlan};
 use highwater_model::record::{Question, RecordRef, RunRecord};
 
-use super::{next, search, tune};
+use super::{group, next, search, tune};
 
 /// The command; passwords are in no record and so not in it.
 pub(crate) fn repeat(record: RecordRef<'_>) -> String {
@@ -15,12 +15,13 @@ pub(crate) fn repeat(record: RecordRef<'_>) -> String {
         RecordRef::Experiment(experiment) => match &experiment.question {
             Question::Tune(tune) => tune::again(experiment.into(), tune),
             Question::Search(search) => search::again(experiment.into(), search, 1),
+            Question::Group(group) => group::again(experiment, group),
         },
         RecordRef::Run(_) | RecordRef::Imported(_) => again(&record.measured_run()),
     }
 }
 
-fn again(record: &RunRecord) -> String {
+pub(super) fn again(record: &RunRecord) -> String {
     let plan = &record.plan.definition;
     if plan.stop.fills {
         return next::base("load", record, &[]);
@@ -33,6 +34,14 @@ fn again(record: &RunRecord) -> String {
             next::quoted(&stream.name),
             paces(stream)
         );
+    }
+    let is_closed = |pace: &Pace| matches!(pace, Pace::Closed { .. });
+    let streams = || plan.streams.iter();
+    if !record.header.given.contains_key("sessions")
+        && streams().flat_map(|stream| &stream.paces).any(is_closed)
+        && let Some(sessions) = streams().map(|stream| stream.sessions).max()
+    {
+        let _ = write!(command, " -c {sessions}");
     }
     let measured = plan.phases.iter();
     let mut measured = measured.filter(|phase| phase.kind == PhaseKind::Measure);
@@ -81,7 +90,7 @@ mod tests {
     fn the_command_says_the_plan_again() {
         insta::assert_snapshot!(
             again(&fixture::closed()),
-            @"highwater run cpu sqlite: --stream insert@4c -d 10s"
+            @"highwater run cpu sqlite: --stream insert@4c -c 16 -d 10s"
         );
         insta::assert_snapshot!(
             again(&fixture::open_steps()),
