@@ -79,6 +79,18 @@ impl TargetError {
         }
     }
 
+    /// The same error, with what names the target before it if it is about a table that cannot be
+    /// used: the rules that refuse one do not know where it is.
+    pub fn of_table(self, place: &str) -> Self {
+        match self.kind {
+            TargetErrorKind::ForeignTable | TargetErrorKind::Usage => Self {
+                message: format!("{place}: {}", self.message),
+                ..self
+            },
+            _ => self,
+        }
+    }
+
     /// The same error with a hint.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

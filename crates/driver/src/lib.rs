@@ -29,7 +29,7 @@ pub mod time_limit;
 
 pub use contract::{
     Admin, BoxFuture, BucketSums, Capabilities, Connect, Driver, Encoder, KeyCounts, KeySums,
-    Request, RowTaker, ServerAdmin, Session, ShardCopies, TableAdmin, TableDescriber,
+    Request, Response, RowTaker, ServerAdmin, Session, ShardCopies, TableAdmin, TableDescriber,
     TableFeatures, TableReader, Target, TargetError, TargetErrorKind, TargetFacts, TargetOptions,
     Timeline,
 };

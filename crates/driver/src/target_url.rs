@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use highwater_model::units::Nanos;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
 use crate::error::TargetError;
@@ -67,6 +68,16 @@ pub struct Host {
     pub port: Option<u16>,
 }
 
+impl Host {
+    /// At the port that is usual there.
+    pub fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            port: None,
+        }
+    }
+}
+
 impl TargetUrl {
     /// Fails where the URL has a parameter that the target does not know.
     pub fn check_parameters(&self, known: &[&str]) -> Result<(), TargetError> {
@@ -77,6 +88,27 @@ impl TargetUrl {
                 "target `{self}`: unknown parameter `{name}`"
             ))
             .with_hint(format!("known parameters are {}", known.join(", ")))),
+        }
+    }
+
+    /// A parameter that has a value.
+    pub fn parameter(&self, name: &str) -> Option<&String> {
+        self.parameters.get(name).filter(|value| !value.is_empty())
+    }
+
+    /// The parameter `connect_timeout`, in whole seconds.
+    pub fn connect_timeout(&self, default: Nanos) -> Result<Nanos, TargetError> {
+        let Some(text) = self.parameter("connect_timeout") else {
+            return Ok(default);
+        };
+        match text.parse::<u64>() {
+            // libpq waits for ever then; every wait of ours has a bound.
+            Ok(0) => Ok(default),
+            Ok(seconds) => Ok(Nanos::from_secs(seconds)),
+            Err(_) => Err(
+                TargetError::usage(format!("`connect_timeout={text}` is not a number"))
+                    .with_hint("connect_timeout is in whole seconds"),
+            ),
         }
     }
 

@@ -14,4 +14,5 @@ pub mod dialect;
 pub mod leases;
 pub mod quoting;
 pub mod registry;
+pub mod tables;
 pub mod with_clause;

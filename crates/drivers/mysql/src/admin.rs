@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use highwater_driver::contract::{
-    BoxFuture, KeyCounts, KeySums, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableReader,
-    TargetError, TargetErrorKind, TargetFacts, Timeline,
+    KeyCounts, KeySums, Response, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableReader,
+    TargetError, TargetFacts, Timeline,
 };
 use highwater_driver::disk::DiskSpace;
 use highwater_driver::lease::{Lease, LeaseAction};
-use highwater_driver::rights::{self, Right, Rights};
+use highwater_driver::rights::{self, Right};
 use highwater_driver::sql::audit;
 use highwater_driver::sql::describe::number;
 use highwater_driver::sql::dialect::Dialect;
-use highwater_driver::sql::leases;
+use highwater_driver::sql::{leases, tables};
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
 use highwater_model::op::{BoundTable, BoundWorkload, Value};
 use highwater_model::stored::{KeyRange, is_within};
@@ -27,7 +27,6 @@ use super::describe;
 use super::encode::Mode;
 use super::facts;
 use super::options::Node;
-use super::tables;
 
 /// Its SQL.
 const DIALECT: Dialect = Dialect::MySql;
@@ -77,28 +76,15 @@ impl WireAdmin {
     }
 
     async fn count(&mut self, table: &BoundTable, width: u64) -> Result<KeyCounts, TargetError> {
-        let mut counts = KeyCounts::default();
         let sql = audit::counts(DIALECT, table, width);
-        for row in self.connection.long_rows(&sql).await? {
-            if !audit::take_count(&mut counts, &row) {
-                return Err(self.unexpected());
-            }
-        }
-        Ok(counts)
+        let counts = audit::counted(&self.connection.long_rows(&sql).await?);
+        counts.ok_or_else(|| audit::not_integers(self.connection.place()))
     }
 
     async fn sums(&mut self, table: &BoundTable, width: u64) -> Result<KeySums, TargetError> {
-        let mut sums = KeySums {
-            covered: vec![true; table.columns.len()],
-            ..KeySums::default()
-        };
         let sql = audit::sums(DIALECT, table, width);
-        for row in self.connection.long_rows(&sql).await? {
-            if !audit::take_sums(&mut sums, width, &row) {
-                return Err(self.unexpected());
-            }
-        }
-        Ok(sums)
+        let sums = audit::summed(table, width, &self.connection.long_rows(&sql).await?);
+        sums.ok_or_else(|| audit::not_integers(self.connection.place()))
     }
 
     async fn read(
@@ -120,29 +106,18 @@ impl WireAdmin {
         }
         Ok(())
     }
-
-    fn unexpected(&self) -> TargetError {
-        TargetError {
-            kind: TargetErrorKind::Statement,
-            message: format!(
-                "{}: the count by key is not made of integers",
-                self.connection.place()
-            ),
-            hint: Some("the workload's `key` must be an integer expression".to_owned()),
-        }
-    }
 }
 
 impl ServerAdmin for WireAdmin {
-    fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
+    fn facts(&mut self) -> Response<'_, TargetFacts> {
         Box::pin(facts::read(&mut self.connection, self.mode.is_atomic()))
     }
 
-    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+    fn quiesce(&mut self, deadline: Nanos) -> Response<'_, bool> {
         Box::pin(self.wait_until_idle(deadline))
     }
 
-    fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
+    fn disk(&mut self) -> Response<'_, Option<DiskSpace>> {
         Box::pin(async move {
             if self.directories.get().is_none() {
                 let found = directories(&mut self.connection).await;
@@ -155,18 +130,10 @@ impl ServerAdmin for WireAdmin {
         })
     }
 
-    fn try_rights<'a>(
-        &'a mut self,
-        table: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Vec<Right>>, TargetError>> {
+    fn try_rights<'a>(&'a mut self, table: &'a str) -> Response<'a, Option<Vec<Right>>> {
         Box::pin(async move {
-            let mut rights = Rights::default();
-            for (name, sql) in rights::attempts(&DIALECT.identifier(table)) {
-                if !rights.note(name, self.connection.run(&sql).await)? {
-                    break;
-                }
-            }
-            Ok(Some(rights.into_list()))
+            let name = DIALECT.identifier(table);
+            rights::try_all(&mut self.connection, &name).await.map(Some)
         })
     }
 }
@@ -176,41 +143,27 @@ impl TableAdmin for WireAdmin {
         &'a mut self,
         workload: &'a BoundWorkload,
         policy: &'a TablePolicy<'a>,
-    ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
-        Box::pin(tables::create(&mut self.connection, workload, policy))
+    ) -> Response<'a, Vec<RegistryEntry>> {
+        Box::pin(async move {
+            let made = tables::create(&mut self.connection, DIALECT, workload, policy).await;
+            made.map_err(|error| error.of_table(self.connection.place()))
+        })
     }
 
-    fn update_registry<'a>(
-        &'a mut self,
-        entries: &'a [RegistryEntry],
-    ) -> BoxFuture<'a, Result<(), TargetError>> {
-        Box::pin(tables::update(&mut self.connection, entries))
+    fn update_registry<'a>(&'a mut self, entries: &'a [RegistryEntry]) -> Response<'a, ()> {
+        Box::pin(tables::update(&mut self.connection, DIALECT, entries))
     }
 
-    fn leases<'a>(
-        &'a mut self,
-        action: LeaseAction<'a>,
-    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>> {
+    fn leases<'a>(&'a mut self, action: LeaseAction<'a>) -> Response<'a, Vec<Lease>> {
         Box::pin(async move {
             let words = DIALECT.lease_words();
             leases::perform(&mut self.connection, &words, action).await
         })
     }
 
-    /// None of its counters leaves out what failed or was rolled back.
-    fn rows_inserted<'a>(
-        &'a mut self,
-        _workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        Box::pin(std::future::ready(Ok(None)))
-    }
-
-    fn storage_bytes<'a>(
-        &'a mut self,
-        workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+    fn storage_bytes<'a>(&'a mut self, workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
         Box::pin(async move {
-            let Some(named) = tables::is_among(workload) else {
+            let Some(named) = is_among(workload) else {
                 return Ok(Some(0));
             };
             let sql = format!(
@@ -227,15 +180,11 @@ impl TableReader for WireAdmin {
         &'a mut self,
         table: &'a BoundTable,
         width: u64,
-    ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
+    ) -> Response<'a, KeyCounts> {
         Box::pin(self.count(table, width))
     }
 
-    fn sums_by_key<'a>(
-        &'a mut self,
-        table: &'a BoundTable,
-        width: u64,
-    ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
+    fn sums_by_key<'a>(&'a mut self, table: &'a BoundTable, width: u64) -> Response<'a, KeySums> {
         Box::pin(self.sums(table, width))
     }
 
@@ -244,7 +193,7 @@ impl TableReader for WireAdmin {
         table: &'a BoundTable,
         ranges: &'a [KeyRange],
         take: &'a mut RowTaker<'a>,
-    ) -> BoxFuture<'a, Result<(), TargetError>> {
+    ) -> Response<'a, ()> {
         Box::pin(self.read(table, ranges, take))
     }
 
@@ -252,21 +201,27 @@ impl TableReader for WireAdmin {
         Some(DIALECT.condition(table, row))
     }
 
-    fn query<'a>(
-        &'a mut self,
-        sql: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Vec<Option<String>>>, TargetError>> {
+    fn query<'a>(&'a mut self, sql: &'a str) -> Response<'a, Vec<Vec<Option<String>>>> {
         Box::pin(self.connection.long_rows(sql))
     }
 }
 
 impl TableDescriber for WireAdmin {
-    fn describe<'a>(
-        &'a mut self,
-        table: &'a str,
-    ) -> BoxFuture<'a, Result<TableShape, TargetError>> {
+    fn describe<'a>(&'a mut self, table: &'a str) -> Response<'a, TableShape> {
         Box::pin(describe::describe(&mut self.connection, table))
     }
+}
+
+/// A condition on `information_schema.tables` that leaves those of the workload; none if it has none.
+fn is_among(workload: &BoundWorkload) -> Option<String> {
+    let names = workload.tables.iter();
+    let names: Vec<String> = names.map(|table| DIALECT.literal(&table.name)).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "table_schema = database() AND table_name IN ({})",
+            names.join(", ")
+        )
+    })
 }
 
 /// Where the server writes, if it runs on this machine and reports it: tables, and its log.

@@ -53,11 +53,6 @@ impl AdminConnection {
         self.wire.is_encrypted()
     }
 
-    /// Runs a statement for its effect.
-    pub(super) async fn run(&mut self, sql: &str) -> Result<(), TargetError> {
-        self.texts(sql).await.map(drop)
-    }
-
     /// Runs a statement that is quickly answered, and reads its rows.
     pub(super) async fn rows(&mut self, sql: &str) -> Result<Texts, TargetError> {
         let limit = time_limit::of_response(self.node.login.connect_timeout);

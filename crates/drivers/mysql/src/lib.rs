@@ -11,7 +11,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_model::op::PlaceholderStyle;
-use highwater_model::plan::AuditLevel;
 
 use admin::WireAdmin;
 use encode::Mode;
@@ -46,7 +45,6 @@ mod prepare;
 mod product;
 mod rows;
 mod session;
-mod tables;
 mod telemetry;
 mod transaction;
 mod wire;
@@ -117,14 +115,9 @@ impl MySqlTarget {
 impl Target for MySqlTarget {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            embedded: false,
-            simulated: false,
-            simulated_clock: false,
-            stores_values: true,
-            auditable: AuditLevel::Full,
             audit_ns_per_row: AUDIT_NS_PER_ROW,
-            default_sessions: 8,
             insert_modes: Mode::NAMES,
+            ..Capabilities::SERVER
         }
     }
 

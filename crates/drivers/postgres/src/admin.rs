@@ -10,23 +10,23 @@ use highwater_model::table_shape::TableShape;
 use highwater_model::units::Nanos;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
-use super::admin_connection::{AdminConnection, number, row};
+use super::admin_connection::{AdminConnection, row};
 use super::connect::Opened;
 use super::describe;
 use super::facts;
 use super::message;
 use super::options::Node;
-use super::tables;
 use highwater_driver::contract::{
-    BoxFuture, KeyCounts, KeySums, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableReader,
-    TargetError, TargetErrorKind, TargetFacts, Timeline,
+    KeyCounts, KeySums, Response, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableReader,
+    TargetError, TargetFacts, Timeline,
 };
 use highwater_driver::disk::DiskSpace;
 use highwater_driver::lease::{Lease, LeaseAction};
-use highwater_driver::rights::{self, Right, Rights};
+use highwater_driver::rights::{self, Right};
 use highwater_driver::sql::audit;
+use highwater_driver::sql::describe::{SqlQuery, number};
 use highwater_driver::sql::dialect::Dialect;
-use highwater_driver::sql::leases;
+use highwater_driver::sql::{leases, tables};
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
 
 /// First pause between two polls of a server that is not done.
@@ -79,7 +79,7 @@ impl WireAdmin {
             let unread = self.connection.dialect().hides_unread_inserts()
                 && !lingering.is_empty()
                 && self.timeline.now().saturating_sub(begun) < UNREAD;
-            if number(&self.connection.rows(&sql).await?) == 0 && !unread {
+            if number(&self.connection.rows(&sql).await?, 0) == 0 && !unread {
                 self.connection.node.lingering.forget(&lingering);
                 return self.make_all_visible().await.map(|()| true);
             }
@@ -106,7 +106,7 @@ impl WireAdmin {
             .await?;
         for name in tables.into_iter().flatten().flatten() {
             if let Some(statement) = self.connection.dialect().refresh(&escape_identifier(&name)) {
-                self.connection.run(&statement).await?;
+                self.connection.texts(&statement).await?;
             }
         }
         Ok(())
@@ -115,28 +115,15 @@ impl WireAdmin {
     async fn count(&mut self, table: &BoundTable, width: u64) -> Result<KeyCounts, TargetError> {
         self.connection.make_visible(table).await?;
         let sql = audit::counts(self.connection.dialect(), table, width);
-        let mut counts = KeyCounts::default();
-        for row in self.connection.long_rows(&sql).await? {
-            if !audit::take_count(&mut counts, &row) {
-                return Err(unexpected(&self.connection.node.shown));
-            }
-        }
-        Ok(counts)
+        let counts = audit::counted(&self.connection.long_rows(&sql).await?);
+        counts.ok_or_else(|| audit::not_integers(self.connection.place()))
     }
 
     async fn sums(&mut self, table: &BoundTable, width: u64) -> Result<KeySums, TargetError> {
         self.connection.make_visible(table).await?;
-        let mut sums = KeySums {
-            covered: vec![true; table.columns.len()],
-            ..KeySums::default()
-        };
         let sql = audit::sums(self.connection.dialect(), table, width);
-        for row in self.connection.long_rows(&sql).await? {
-            if !audit::take_sums(&mut sums, width, &row) {
-                return Err(unexpected(&self.connection.node.shown));
-            }
-        }
-        Ok(sums)
+        let sums = audit::summed(table, width, &self.connection.long_rows(&sql).await?);
+        sums.ok_or_else(|| audit::not_integers(self.connection.place()))
     }
 
     async fn read(
@@ -190,7 +177,7 @@ impl WireAdmin {
                 names.join(", ")
             ))
             .await?;
-        Ok(number(&rows))
+        Ok(number(&rows, 0))
     }
 
     /// Reads the counter until it rests: backends report what they did with a delay.
@@ -217,15 +204,15 @@ impl WireAdmin {
 }
 
 impl ServerAdmin for WireAdmin {
-    fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
+    fn facts(&mut self) -> Response<'_, TargetFacts> {
         Box::pin(facts::read(&mut self.connection))
     }
 
-    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+    fn quiesce(&mut self, deadline: Nanos) -> Response<'_, bool> {
         Box::pin(self.wait_until_idle(deadline))
     }
 
-    fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
+    fn disk(&mut self) -> Response<'_, Option<DiskSpace>> {
         Box::pin(async move {
             if self.directories.get().is_none() {
                 let found = directories(&mut self.connection).await;
@@ -238,18 +225,10 @@ impl ServerAdmin for WireAdmin {
         })
     }
 
-    fn try_rights<'a>(
-        &'a mut self,
-        table: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Vec<Right>>, TargetError>> {
+    fn try_rights<'a>(&'a mut self, table: &'a str) -> Response<'a, Option<Vec<Right>>> {
         Box::pin(async move {
-            let mut rights = Rights::default();
-            for (name, sql) in rights::attempts(&escape_identifier(table)) {
-                if !rights.note(name, self.connection.run(&sql).await)? {
-                    break;
-                }
-            }
-            Ok(Some(rights.into_list()))
+            let name = escape_identifier(table);
+            rights::try_all(&mut self.connection, &name).await.map(Some)
         })
     }
 }
@@ -259,31 +238,29 @@ impl TableAdmin for WireAdmin {
         &'a mut self,
         workload: &'a BoundWorkload,
         policy: &'a TablePolicy<'a>,
-    ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
-        Box::pin(tables::create(&mut self.connection, workload, policy))
+    ) -> Response<'a, Vec<RegistryEntry>> {
+        Box::pin(async move {
+            let dialect = self.connection.dialect();
+            let made = tables::create(&mut self.connection, dialect, workload, policy).await;
+            made.map_err(|error| error.of_table(self.connection.place()))
+        })
     }
 
-    fn update_registry<'a>(
-        &'a mut self,
-        entries: &'a [RegistryEntry],
-    ) -> BoxFuture<'a, Result<(), TargetError>> {
-        Box::pin(tables::update(&mut self.connection, entries))
+    fn update_registry<'a>(&'a mut self, entries: &'a [RegistryEntry]) -> Response<'a, ()> {
+        Box::pin(async move {
+            let dialect = self.connection.dialect();
+            tables::update(&mut self.connection, dialect, entries).await
+        })
     }
 
-    fn leases<'a>(
-        &'a mut self,
-        action: LeaseAction<'a>,
-    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>> {
+    fn leases<'a>(&'a mut self, action: LeaseAction<'a>) -> Response<'a, Vec<Lease>> {
         Box::pin(async move {
             let words = self.connection.dialect().lease_words();
             leases::perform(&mut self.connection, &words, action).await
         })
     }
 
-    fn rows_inserted<'a>(
-        &'a mut self,
-        workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+    fn rows_inserted<'a>(&'a mut self, workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
         Box::pin(async move {
             match self.connection.dialect() {
                 Dialect::PostgreSql => self.settled_inserts(workload).await.map(Some),
@@ -292,10 +269,7 @@ impl TableAdmin for WireAdmin {
         })
     }
 
-    fn storage_bytes<'a>(
-        &'a mut self,
-        workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+    fn storage_bytes<'a>(&'a mut self, workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
         Box::pin(async move {
             match self.connection.dialect() {
                 Dialect::PostgreSql => self
@@ -313,15 +287,11 @@ impl TableReader for WireAdmin {
         &'a mut self,
         table: &'a BoundTable,
         width: u64,
-    ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
+    ) -> Response<'a, KeyCounts> {
         Box::pin(self.count(table, width))
     }
 
-    fn sums_by_key<'a>(
-        &'a mut self,
-        table: &'a BoundTable,
-        width: u64,
-    ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
+    fn sums_by_key<'a>(&'a mut self, table: &'a BoundTable, width: u64) -> Response<'a, KeySums> {
         Box::pin(self.sums(table, width))
     }
 
@@ -330,7 +300,7 @@ impl TableReader for WireAdmin {
         table: &'a BoundTable,
         ranges: &'a [KeyRange],
         take: &'a mut RowTaker<'a>,
-    ) -> BoxFuture<'a, Result<(), TargetError>> {
+    ) -> Response<'a, ()> {
         Box::pin(self.read(table, ranges, take))
     }
 
@@ -338,19 +308,13 @@ impl TableReader for WireAdmin {
         Some(self.connection.dialect().condition(table, row))
     }
 
-    fn query<'a>(
-        &'a mut self,
-        sql: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Vec<Option<String>>>, TargetError>> {
+    fn query<'a>(&'a mut self, sql: &'a str) -> Response<'a, Vec<Vec<Option<String>>>> {
         Box::pin(self.connection.long_rows(sql))
     }
 }
 
 impl TableDescriber for WireAdmin {
-    fn describe<'a>(
-        &'a mut self,
-        table: &'a str,
-    ) -> BoxFuture<'a, Result<TableShape, TargetError>> {
+    fn describe<'a>(&'a mut self, table: &'a str) -> Response<'a, TableShape> {
         Box::pin(describe::describe(&mut self.connection, table))
     }
 }
@@ -377,12 +341,4 @@ async fn directories(connection: &mut AdminConnection) -> Vec<PathBuf> {
     let log = found.first().map(|directory| directory.join("pg_wal"));
     found.extend(log);
     found
-}
-
-fn unexpected(place: &str) -> TargetError {
-    TargetError {
-        kind: TargetErrorKind::Statement,
-        message: format!("{place}: the count by key is not made of integers"),
-        hint: Some("the workload's `key` must be an integer expression".to_owned()),
-    }
 }

@@ -64,11 +64,6 @@ impl AdminConnection {
         self.wire.is_encrypted()
     }
 
-    /// Runs a statement for its effect.
-    pub(super) async fn run(&mut self, sql: &str) -> Result<(), TargetError> {
-        self.texts(sql).await.map(drop)
-    }
-
     /// Runs a statement that is quickly answered, and reads its rows.
     pub(super) async fn rows(&mut self, sql: &str) -> Result<Texts, TargetError> {
         let limit = time_limit::of_response(self.node.login.connect_timeout);
@@ -107,6 +102,10 @@ impl SqlQuery for AdminConnection {
         let limit = time_limit::of_long_response(self.node.login.connect_timeout);
         self.rows_within(limit, sql).await
     }
+
+    async fn quick_texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
+        self.rows(sql).await
+    }
 }
 
 /// Runs a statement on a connection to that server and reads its rows.
@@ -133,14 +132,6 @@ pub(super) async fn rows_of(
     let exchanged = exchanged.await;
     exchanged.map_err(|failure| failure.into_target_error(&node.shown))?;
     Ok(rows)
-}
-
-/// The first value of the first row as a number; 0 where there is none.
-pub(super) fn number(rows: &Texts) -> u64 {
-    rows.first()
-        .and_then(|row| row.first())
-        .and_then(|value| value.as_deref()?.parse().ok())
-        .unwrap_or(0)
 }
 
 /// The values of a data row in text format; what is cut short stays null.
@@ -177,7 +168,5 @@ mod tests {
         .concat();
         assert_eq!(row(&body), vec![Some("7".to_owned()), None, None]);
         assert_eq!(row(&[0]), Vec::<Option<String>>::new());
-        assert_eq!(number(&vec![vec![Some("42".to_owned())]]), 42);
-        assert_eq!(number(&Vec::new()), 0);
     }
 }

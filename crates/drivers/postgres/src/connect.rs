@@ -5,12 +5,11 @@
 use std::rc::Rc;
 
 use bytes::BytesMut;
-use futures_util::future::{Either, select};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 use postgres_protocol::message::frontend;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::UnixStream;
 
 use super::errors::{Failure, ServerError};
 use super::message;
@@ -18,8 +17,9 @@ use super::options::{Address, Node};
 use super::password::password;
 use super::wire::Connection;
 use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline};
-use highwater_driver::network::{SslMode, Stream, describe, first_bytes};
+use highwater_driver::network::{self, SslMode, Stream, first_bytes};
 use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::time_limit;
 
 /// A connection that is ready for queries.
 pub(super) struct Opened {
@@ -33,17 +33,7 @@ pub(super) struct Opened {
 /// Connects within the login's bound.
 pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Opened, TargetError> {
     let bound = node.login.connect_timeout;
-    let deadline = timeline.sleep_until(timeline.now().saturating_add(bound));
-    let opening = Box::pin(open_unbounded(node));
-    match select(opening, deadline).await {
-        Either::Left((opened, _)) => opened,
-        Either::Right(_) => Err(TargetError::unreachable(format!(
-            "{}: no connection within {} s",
-            node.shown,
-            bound.as_secs_f64()
-        ))
-        .with_hint("`?connect_timeout=SECONDS` changes the bound")),
-    }
+    time_limit::connected(timeline, bound, &node.shown, open_unbounded(node)).await
 }
 
 /// The error of a first contact; where something else answers, it says what.
@@ -76,6 +66,16 @@ struct AttemptError {
     other_kind: bool,
 }
 
+impl AttemptError {
+    /// With which libpq would give up.
+    fn of(error: TargetError) -> Self {
+        Self {
+            error,
+            other_kind: false,
+        }
+    }
+}
+
 async fn open_unbounded(node: &Node) -> Result<Opened, TargetError> {
     let mut first = None;
     for encrypted in node.sslmode().kinds() {
@@ -103,10 +103,7 @@ async fn attempt(node: &Node, encrypted: bool) -> Result<Opened, AttemptError> {
             dialect,
             copies,
         }),
-        Err(StartUpError::Client(error)) => Err(AttemptError {
-            error,
-            other_kind: false,
-        }),
+        Err(StartUpError::Client(error)) => Err(AttemptError::of(error)),
         Err(StartUpError::Server(failure)) => {
             let other_kind = matches!(&failure, Failure::Server(error) if error.code == "28000");
             Err(AttemptError {
@@ -119,40 +116,26 @@ async fn attempt(node: &Node, encrypted: bool) -> Result<Opened, AttemptError> {
 
 async fn connect(node: &Node, encrypted: bool) -> Result<Stream, AttemptError> {
     let place = &node.shown;
-    let unreachable = |error: &std::io::Error| AttemptError {
-        error: TargetError::unreachable(format!("{place}: {}", describe(error)))
-            .with_hint("is the server running, and are host and port right?"),
-        other_kind: false,
-    };
+    let failed = |error: &std::io::Error| AttemptError::of(network::unreachable(place, error));
     let (host, port) = match &node.address {
         Address::Socket(directory, port) => {
             let path = directory.join(format!(".s.PGSQL.{port}"));
             let stream = UnixStream::connect(path).await;
-            return stream
-                .map(Stream::Unix)
-                .map_err(|error| unreachable(&error));
+            return stream.map(Stream::Unix).map_err(|error| failed(&error));
         }
         Address::Tcp(host, port) => (host, *port),
     };
-    let mut stream = TcpStream::connect((host.as_str(), port))
-        .await
-        .map_err(|error| unreachable(&error))?;
-    stream
-        .set_nodelay(true)
-        .map_err(|error| unreachable(&error))?;
+    let stream = network::connect_tcp(place, host, port).await;
+    let mut stream = stream.map_err(AttemptError::of)?;
     if !encrypted {
         return Ok(Stream::Tcp(stream));
     }
     let mut request = BytesMut::new();
     frontend::ssl_request(&mut request);
-    stream
-        .write_all(&request)
-        .await
-        .map_err(|error| unreachable(&error))?;
-    let answer = stream
-        .read_u8()
-        .await
-        .map_err(|error| unreachable(&error))?;
+    let sent = stream.write_all(&request).await;
+    sent.map_err(|error| failed(&error))?;
+    let answer = stream.read_u8().await;
+    let answer = answer.map_err(|error| failed(&error))?;
     match (answer, node.sslmode()) {
         (b'S', _) => match node.tls.handshake(place, host, stream).await {
             Ok(stream) => Ok(Stream::Tls(Box::new(stream))),
@@ -170,12 +153,9 @@ async fn connect(node: &Node, encrypted: bool) -> Result<Stream, AttemptError> {
             },
             other_kind: true,
         }),
-        _ => Err(AttemptError {
-            error: TargetError::unreachable(format!(
-                "{place}: what answers there does not speak the PostgreSQL protocol"
-            )),
-            other_kind: false,
-        }),
+        _ => Err(AttemptError::of(TargetError::unreachable(format!(
+            "{place}: what answers there does not speak the PostgreSQL protocol"
+        )))),
     }
 }
 

@@ -11,13 +11,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_model::op::PlaceholderStyle;
-use highwater_model::plan::AuditLevel;
 
 use admin::WireAdmin;
 use connect::Opened;
 use encode::Mode;
 use highwater_driver::contract::{
-    Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,
+    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetError, TargetOptions,
     Timeline,
 };
 use highwater_driver::hosts;
@@ -42,7 +41,6 @@ mod outcome;
 mod password;
 mod prepare;
 mod session;
-mod tables;
 mod telemetry;
 mod transaction;
 mod wire;
@@ -81,13 +79,7 @@ impl Driver for PostgresDriver {
         urls: &[TargetUrl],
         options: &TargetOptions,
     ) -> Result<Arc<dyn Target>, TargetError> {
-        let insert = match options.insert.as_deref() {
-            None => None,
-            Some(name) => Some(Mode::of(name).ok_or_else(|| {
-                TargetError::usage(format!("`--insert {name}` is not known to this target"))
-                    .with_hint(format!("ways to insert are {}", Mode::NAMES.join(", ")))
-            })?),
-        };
+        let insert = options.insert_mode(Mode::of, Mode::NAMES)?;
         let mut nodes = Vec::new();
         for url in urls {
             nodes.extend(options::nodes(url, options, &|name| {
@@ -129,14 +121,9 @@ impl PostgresTarget {
 impl Target for PostgresTarget {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            embedded: false,
-            simulated: false,
-            simulated_clock: false,
-            stores_values: true,
-            auditable: AuditLevel::Full,
             audit_ns_per_row: AUDIT_NS_PER_ROW,
-            default_sessions: 8,
             insert_modes: Mode::NAMES,
+            ..Capabilities::SERVER
         }
     }
 
@@ -152,7 +139,7 @@ impl Target for PostgresTarget {
         hosts::round_robin(number, attempt, self.nodes.len())
     }
 
-    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
+    fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
         Box::pin(async move {
             let node = self.node(connect.number, connect.attempt)?;
             let mut opened = connect::open(node, &connect.timeline).await?;
@@ -170,10 +157,7 @@ impl Target for PostgresTarget {
         })
     }
 
-    fn administer(
-        &self,
-        timeline: Rc<dyn Timeline>,
-    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
+    fn administer(&self, timeline: Rc<dyn Timeline>) -> Response<'_, Box<dyn Admin>> {
         Box::pin(async move {
             let open = async |node| match connect::open(node, &timeline).await {
                 Err(error) => Err(connect::explained(error, node, &timeline).await),
@@ -189,7 +173,7 @@ impl Target for PostgresTarget {
     fn telemetry(
         &self,
         timeline: Rc<dyn Timeline>,
-    ) -> BoxFuture<'_, Result<Option<Box<dyn TelemetryReader>>, TargetError>> {
+    ) -> Response<'_, Option<Box<dyn TelemetryReader>>> {
         Box::pin(async move {
             let open = async |node| connect::open(node, &timeline).await;
             let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;

@@ -5,7 +5,7 @@ use super::admin_connection::rows_of;
 use super::connect::Opened;
 use super::options::Node;
 use super::wire::Connection;
-use highwater_driver::contract::{BoxFuture, TargetError};
+use highwater_driver::contract::{Response, TargetError};
 use highwater_driver::sql::cratedb_telemetry;
 use highwater_driver::sql::describe::Texts;
 use highwater_driver::sql::dialect::Dialect;
@@ -209,7 +209,7 @@ impl WireReader {
 }
 
 impl TelemetryReader for WireReader {
-    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>> {
+    fn read(&mut self) -> Response<'_, Vec<MetricSample>> {
         Box::pin(async move {
             match self.dialect {
                 Dialect::CrateDb => self.of_cluster().await,

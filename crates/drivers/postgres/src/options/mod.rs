@@ -149,7 +149,7 @@ fn login(
     options: &TargetOptions,
     environment: Environment<'_>,
 ) -> Result<Login, TargetError> {
-    let given = |name: &str| url.parameters.get(name).filter(|v| !v.is_empty()).cloned();
+    let given = |name: &str| url.parameter(name).cloned();
     let user = url
         .user
         .clone()
@@ -188,39 +188,26 @@ fn login(
         application_name: given("application_name")
             .unwrap_or_else(|| options.application_name.clone()),
         options: given("options").or_else(|| environment("PGOPTIONS")),
-        connect_timeout: match given("connect_timeout") {
-            None => options.connect_timeout,
-            Some(text) => parse_timeout(&text, options.connect_timeout)?,
-        },
+        connect_timeout: url.connect_timeout(options.connect_timeout)?,
     })
 }
 
 fn addresses(url: &TargetUrl, environment: Environment<'_>) -> Result<Vec<Address>, TargetError> {
-    let port = match url
-        .parameters
-        .get("port")
-        .cloned()
-        .or_else(|| environment("PGPORT"))
-    {
+    let port = url.parameters.get("port").cloned();
+    let port = match port.or_else(|| environment("PGPORT")) {
         None if url.scheme == OTHER_PORT.0 => OTHER_PORT.1,
         None => DEFAULT_PORT,
         Some(text) => parse_port(&text)?,
     };
     let mut hosts = url.hosts.clone();
     if hosts.is_empty() {
-        let named = url
-            .parameters
-            .get("host")
-            .cloned()
-            .or_else(|| environment("PGHOST"));
+        let named = url.parameters.get("host").cloned();
+        let named = named.or_else(|| environment("PGHOST"));
         let named = named.unwrap_or_else(|| "localhost".to_owned());
         hosts = named
             .split(',')
             .filter(|name| !name.is_empty())
-            .map(|name| Host {
-                name: name.to_owned(),
-                port: None,
-            })
+            .map(Host::named)
             .collect();
     } else if url.parameters.contains_key("host") {
         return Err(
@@ -249,18 +236,6 @@ fn parse_port(text: &str) -> Result<u16, TargetError> {
         TargetError::usage(format!("`{text}` is not a port"))
             .with_hint("a port is a number from 1 to 65535 (`port` of the URL, or PGPORT)")
     })
-}
-
-fn parse_timeout(text: &str, default: Nanos) -> Result<Nanos, TargetError> {
-    match text.parse::<u64>() {
-        // libpq waits for ever then; every wait of ours has a bound.
-        Ok(0) => Ok(default),
-        Ok(seconds) => Ok(Nanos::from_secs(seconds)),
-        Err(_) => Err(
-            TargetError::usage(format!("`connect_timeout={text}` is not a number"))
-                .with_hint("connect_timeout is in whole seconds"),
-        ),
-    }
 }
 
 #[cfg(test)]
