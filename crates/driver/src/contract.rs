@@ -23,6 +23,7 @@ pub use crate::admin::{
 };
 pub use crate::error::{TargetError, TargetErrorKind};
 pub use crate::future::{BoxFuture, Response};
+use crate::hosts;
 pub use crate::target_facts::{TableFeatures, TargetFacts};
 use crate::target_url::TargetUrl;
 use crate::telemetry::TelemetryReader;
@@ -155,7 +156,9 @@ pub trait Target: Send + Sync {
     /// URLs for display and records, without secrets; one per host.
     fn urls(&self) -> Vec<String>;
     /// The host (an index into [`Target::urls`]) that session `number` talks to at `attempt`.
-    fn host_of(&self, number: u32, attempt: u32) -> usize;
+    fn host_of(&self, number: u32, attempt: u32) -> usize {
+        hosts::round_robin(number, attempt, self.urls().len())
+    }
     /// Opens a session and prepares its statements.
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>>;
     /// Fails with a statement of the workload that the target refuses, executing none. Connecting does

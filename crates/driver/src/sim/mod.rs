@@ -151,10 +151,6 @@ impl Target for SimTarget {
         vec![self.url.clone()]
     }
 
-    fn host_of(&self, _number: u32, _attempt: u32) -> usize {
-        0
-    }
-
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
         Box::pin(async move {
             // A connection costs a round trip; without one it still takes time to be refused, so

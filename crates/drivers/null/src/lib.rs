@@ -123,10 +123,6 @@ impl Target for NullTarget {
         vec![format!("null:{}", self.protocol.name())]
     }
 
-    fn host_of(&self, _number: u32, _attempt: u32) -> usize {
-        0
-    }
-
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
         Box::pin(async move {
             let running = self.running()?;

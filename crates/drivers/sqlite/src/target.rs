@@ -58,10 +58,6 @@ impl Target for SqliteTarget {
         vec![self.database.settings().url.clone()]
     }
 
-    fn host_of(&self, _number: u32, _attempt: u32) -> usize {
-        0
-    }
-
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
         Box::pin(async move {
             let session = SqliteSession::open(&self.database, connect).await?;
