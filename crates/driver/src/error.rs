@@ -79,6 +79,15 @@ impl TargetError {
         }
     }
 
+    /// The target is there, and may not be used so.
+    pub fn refused(message: impl Into<String>) -> Self {
+        Self {
+            kind: TargetErrorKind::Refused,
+            message: message.into(),
+            hint: None,
+        }
+    }
+
     /// The same error, with what names the target before it if it is about a table that cannot be
     /// used: the rules that refuse one do not know where it is.
     pub fn of_table(self, place: &str) -> Self {

@@ -20,6 +20,9 @@ const RESERVED: &AsciiSet = &CONTROLS
     .add(b'+')
     .add(b'"');
 
+/// Reads the environment; a function, so that tests need no process-wide state.
+pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 /// A value that never appears in text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
@@ -94,6 +97,19 @@ impl TargetUrl {
     /// A parameter that has a value.
     pub fn parameter(&self, name: &str) -> Option<&String> {
         self.parameters.get(name).filter(|value| !value.is_empty())
+    }
+
+    /// The user, before the hosts or as a parameter.
+    pub fn named_user(&self) -> Option<String> {
+        let user = self.user.clone().filter(|user| !user.is_empty());
+        user.or_else(|| self.parameter("user").cloned())
+    }
+
+    /// The password, before the hosts or as a parameter, else that of a variable.
+    pub fn password_or(&self, variable: Option<String>) -> Option<Secret> {
+        let parameter = || self.parameter("password").cloned();
+        let password = self.password.clone();
+        password.or_else(|| parameter().or(variable).map(Secret::new))
     }
 
     /// The parameter `connect_timeout`, in whole seconds.

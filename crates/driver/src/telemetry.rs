@@ -58,7 +58,8 @@ impl MetricSample {
         self
     }
 
-    fn new(name: &'static str, unit: &'static str, measure: Measure, value: f64) -> Self {
+    /// Of the target as a whole.
+    pub fn new(name: &'static str, unit: &'static str, measure: Measure, value: f64) -> Self {
         Self {
             name: Cow::Borrowed(name),
             unit: Cow::Borrowed(unit),

@@ -2,6 +2,7 @@
 //!
 //! Must not know a protocol or a server, or read a clock.
 
+mod attempts;
 mod peer;
 mod sslmode;
 mod stream;
@@ -11,6 +12,7 @@ use std::io;
 
 use tokio::net::TcpStream;
 
+pub use attempts::{AttemptError, by_kind, no_tls};
 pub use peer::first_bytes;
 pub use sslmode::{SslMode, is_loopback};
 pub use stream::Stream;

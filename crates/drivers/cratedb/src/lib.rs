@@ -87,14 +87,9 @@ impl Driver for CrateDbDriver {
         let insert = options.insert_mode(Mode::of, Mode::NAMES)?;
         let insert = insert.unwrap_or(Mode::Bulk);
         let stability = Arc::new(ClusterStability::default());
-        let environment = |name: &str| std::env::var(name).ok();
-        let mut nodes = Vec::new();
-        for url in urls {
-            nodes.extend(options::nodes(url, options, &environment, &stability)?);
-        }
-        if nodes.is_empty() {
-            return Err(hosts::none_given());
-        }
+        let nodes = hosts::of_urls(urls, |url, environment| {
+            options::nodes(url, options, environment, &stability)
+        })?;
         Ok(Arc::new(CrateDbTarget { nodes, insert }))
     }
 }
@@ -121,10 +116,6 @@ impl Target for CrateDbTarget {
 
     fn urls(&self) -> Vec<String> {
         self.nodes.iter().map(|node| node.shown.clone()).collect()
-    }
-
-    fn host_of(&self, number: u32, attempt: u32) -> usize {
-        hosts::round_robin(number, attempt, self.nodes.len())
     }
 
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {

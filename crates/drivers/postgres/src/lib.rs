@@ -12,7 +12,6 @@ use std::sync::Arc;
 
 use highwater_model::op::PlaceholderStyle;
 
-use admin::WireAdmin;
 use connect::Opened;
 use encode::Mode;
 use highwater_driver::contract::{
@@ -28,7 +27,6 @@ use session::WireSession;
 use telemetry::WireReader;
 
 mod admin;
-mod admin_connection;
 mod answer;
 mod connect;
 mod describe;
@@ -40,6 +38,7 @@ mod options;
 mod outcome;
 mod password;
 mod prepare;
+mod rows;
 mod session;
 mod telemetry;
 mod transaction;
@@ -80,15 +79,9 @@ impl Driver for PostgresDriver {
         options: &TargetOptions,
     ) -> Result<Arc<dyn Target>, TargetError> {
         let insert = options.insert_mode(Mode::of, Mode::NAMES)?;
-        let mut nodes = Vec::new();
-        for url in urls {
-            nodes.extend(options::nodes(url, options, &|name| {
-                std::env::var(name).ok()
-            })?);
-        }
-        if nodes.is_empty() {
-            return Err(hosts::none_given());
-        }
+        let nodes = hosts::of_urls(urls, |url, environment| {
+            options::nodes(url, options, environment)
+        })?;
         Ok(Arc::new(PostgresTarget { nodes, insert }))
     }
 }
@@ -135,10 +128,6 @@ impl Target for PostgresTarget {
         self.nodes.iter().map(|node| node.shown.clone()).collect()
     }
 
-    fn host_of(&self, number: u32, attempt: u32) -> usize {
-        hosts::round_robin(number, attempt, self.nodes.len())
-    }
-
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
         Box::pin(async move {
             let node = self.node(connect.number, connect.attempt)?;
@@ -165,7 +154,7 @@ impl Target for PostgresTarget {
             };
             let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
             let insert = self.mode(&opened, &node.shown)?.name();
-            let admin = WireAdmin::new(opened, node.clone(), insert, timeline);
+            let admin = admin::admin(opened, node, insert, timeline);
             Ok(Box::new(admin) as Box<dyn Admin>)
         })
     }
@@ -177,7 +166,7 @@ impl Target for PostgresTarget {
         Box::pin(async move {
             let open = async |node| connect::open(node, &timeline).await;
             let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
-            let reader = WireReader::new(opened, node.clone());
+            let reader = WireReader::new(opened, node);
             Ok(reader.map(|reader| Box::new(reader) as Box<dyn TelemetryReader>))
         })
     }

@@ -12,7 +12,7 @@ use highwater_model::units::Nanos;
 use super::stability::ClusterStability;
 use highwater_driver::contract::{TargetError, TargetOptions};
 use highwater_driver::network::{SslMode, Tls, TlsFiles};
-use highwater_driver::target_url::{Host, Secret, TargetUrl};
+use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl};
 
 /// Parameters of a URL that are understood; the names are libpq's where it has one.
 const PARAMETERS: [&str; 8] = [
@@ -69,9 +69,6 @@ impl std::fmt::Debug for RequestHead {
     }
 }
 
-/// Reads the environment; a function, so that tests need no process-wide state.
-pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
-
 /// The servers that one URL names.
 pub(super) fn nodes(
     url: &TargetUrl,
@@ -81,23 +78,10 @@ pub(super) fn nodes(
 ) -> Result<Vec<Node>, TargetError> {
     url.check_parameters(&PARAMETERS)?;
     let given = |name: &str| url.parameter(name);
-    let user = url
-        .user
-        .as_ref()
-        .filter(|user| !user.is_empty())
-        .or_else(|| given("user"));
-    let user = user.cloned().unwrap_or_else(|| DEFAULT_USER.to_owned());
-    let password = url
-        .password
-        .clone()
-        .or_else(|| given("password").map(Secret::new))
-        .or_else(|| environment("CRATEDB_PASSWORD").map(Secret::new));
+    let user = url.named_user().unwrap_or_else(|| DEFAULT_USER.to_owned());
+    let password = url.password_or(environment("CRATEDB_PASSWORD"));
     let sslmode = sslmode(url)?;
-    let files = TlsFiles {
-        root: given("sslrootcert").cloned(),
-        certificate: given("sslcert").cloned(),
-        key: given("sslkey").cloned(),
-    };
+    let files = TlsFiles::named(|name| given(name).cloned());
     let gzip = given("gzip").map(|level| parse_gzip(level)).transpose()?;
     let connect_timeout = url.connect_timeout(options.connect_timeout)?;
     let schema = schema(url)?;
