@@ -8,7 +8,7 @@ use postgres_protocol::escape::{escape_identifier, escape_literal};
 use super::condition::{ConditionWords, condition};
 use super::leases::LeaseWords;
 use super::quoting::{backquoted, backslashed, literal, quoted};
-use super::tables::TableWords;
+use super::table_words::TableWords;
 use super::with_clause::{with_options, with_settings};
 use crate::contract::TableFeatures;
 

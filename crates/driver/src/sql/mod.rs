@@ -18,5 +18,6 @@ pub mod leases;
 pub mod preparing;
 pub mod quoting;
 pub mod registry;
+pub mod table_words;
 pub mod tables;
 pub mod with_clause;

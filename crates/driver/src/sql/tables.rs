@@ -12,23 +12,6 @@ use super::registry;
 use crate::contract::{TargetError, TargetErrorKind};
 use crate::table_registry::{REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy};
 
-/// What a dialect says in its own words. `{name}` stands for the name of a table, as a literal.
-#[derive(Debug, Clone, Copy)]
-pub struct TableWords {
-    /// A statement that creates a table, with these settings.
-    pub with_settings: fn(&str, &[(String, String)]) -> String,
-    /// What follows the columns of the registry where it is created.
-    pub registry_options: &'static str,
-    /// Counts the tables of that name.
-    pub exists: &'static str,
-    /// Names the engine of the table, if it is one without transactions.
-    pub without_transactions: Option<&'static str>,
-    /// Makes what was written to the registry visible.
-    pub refresh: Option<&'static str>,
-    /// Whether DDL can be rolled back together with rows.
-    pub transactional: bool,
-}
-
 /// See [`crate::contract::TableAdmin::create_tables`].
 ///
 /// Shares of a plan begin at one moment: the server may refuse what two of them create at once, although
