@@ -7,11 +7,12 @@ use crate::findings::findings as rules;
 use highwater_analysis::group::comparisons;
 use highwater_analysis::judge::measured_streams;
 use highwater_model::display::foreign;
-use highwater_model::judgment::{Data, Measurement, ObjectiveValue, Reason};
+use highwater_model::judgment::Reason;
 use highwater_model::record::{ExperimentRecord, RecordRef};
 
 use super::layout::Row;
-use super::text::{counts, group, head, judged, next_command, ops, search, tail};
+use super::text::judged::{self, Tone};
+use super::text::{counts, group, head, next_command, ops, search, tail};
 
 /// Characters of a target's own words.
 const WORDS: usize = 300;
@@ -71,25 +72,15 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
 
 fn judgments(record: RecordRef<'_>) -> String {
     let (judged, run) = (record.judgments(), record.measured_run());
-    let measurement = match judged.measurement.value {
-        Measurement::Valid => "valid",
-        Measurement::Invalid => "**INVALID**",
-        Measurement::Inconclusive => "**inconclusive**",
+    let stressed = |(value, tone): (&str, Tone)| match tone {
+        Tone::Good | Tone::None => value.to_owned(),
+        Tone::Bad => format!("**{}**", value.to_uppercase()),
+        Tone::Open => format!("**{value}**"),
     };
-    let data = match judged.data.value {
-        Data::Clean => "clean",
-        Data::Lost => "**LOST**",
-        Data::Duplicated => "**DUPLICATED**",
-        Data::Surplus => "**SURPLUS**",
-        Data::Altered => "**ALTERED**",
-        Data::Unverified => "**unverified**",
-        Data::NotChecked => "not checked",
-    };
-    let objective = match judged.objective.value {
-        ObjectiveValue::Met => "met",
-        ObjectiveValue::Missed => "**MISSED**",
-        ObjectiveValue::NoneSet => "none set",
-    };
+    let measurement = judged::measurement(judged.measurement.value);
+    let data = judged::data(judged.data.value);
+    let objective = judged::objective(judged.objective.value);
+    let (audited, stated) = (judged::audited(&run), judged::objectives(&run));
     let rows = [
         (
             "measurement",
@@ -97,18 +88,14 @@ fn judgments(record: RecordRef<'_>) -> String {
             String::new(),
             &judged.measurement.reasons,
         ),
-        ("data", data, judged::audited(&run), &judged.data.reasons),
-        (
-            "objective",
-            objective,
-            judged::objectives(&run),
-            &judged.objective.reasons,
-        ),
+        ("data", data, audited, &judged.data.reasons),
+        ("objective", objective, stated, &judged.objective.reasons),
     ];
     let mut lines = vec!["| judgment | | |".to_owned(), "|---|---|---|".to_owned()];
     lines.extend(rows.map(|(name, value, remark, reasons)| {
         let why = [remark].into_iter().chain(reasons.iter().map(reason));
         let why: Vec<String> = why.filter(|text| !text.is_empty()).collect();
+        let value = stressed(value);
         format!("| {name} | {value} | {} |", plain(&why.join(" · ")))
     }));
     lines.join("\n")
