@@ -23,6 +23,7 @@ pub mod redaction;
 pub mod rights;
 pub mod sim;
 pub mod sql;
+pub mod sql_query;
 pub mod table_registry;
 mod target_facts;
 pub mod target_url;

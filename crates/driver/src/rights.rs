@@ -5,7 +5,7 @@
 //! interpret a refusal.
 
 use crate::error::{TargetError, TargetErrorKind};
-use crate::sql::describe::SqlQuery;
+use crate::sql_query::SqlQuery;
 
 /// One thing that a run needs to be allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 //! round, `import` makes records of what other tools wrote.
 
 mod compare;
+mod comparison;
 mod csv;
 mod events;
 mod figures;
@@ -16,6 +17,7 @@ mod json;
 mod layout;
 mod live;
 mod markdown;
+mod markdown_words;
 mod merge;
 mod progress;
 mod size;

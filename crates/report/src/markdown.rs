@@ -2,20 +2,17 @@
 //!
 //! The figures are those of the text summary. A target's own words cannot become markup.
 
-use crate::compare;
+use crate::comparison;
 use crate::findings::findings as rules;
 use highwater_analysis::group::comparisons;
 use highwater_analysis::judge::measured_streams;
-use highwater_model::display::foreign;
 use highwater_model::judgment::Reason;
 use highwater_model::record::{ExperimentRecord, RecordRef};
 
 use super::layout::Row;
+use super::markdown_words::{plain, table};
 use super::text::judged::{self, Tone};
 use super::text::{counts, group, head, next_command, ops, search, tail};
-
-/// Characters of a target's own words.
-const WORDS: usize = 300;
 
 /// The summary; `directory` is where the record is stored.
 pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String {
@@ -41,7 +38,7 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
         blocks.push(table(&search::table(of_search), 1));
     } else if let Some(of_group) = record.experiment().and_then(ExperimentRecord::group) {
         for (variant, comparison) in comparisons(of_group) {
-            blocks.extend(compare::blocks(
+            blocks.extend(comparison::blocks(
                 group::names(of_group, variant),
                 &comparison,
             ));
@@ -103,50 +100,6 @@ fn judgments(record: RecordRef<'_>) -> String {
 
 fn reason(reason: &Reason) -> String {
     format!("{} [{}]", reason.sentence(), reason.code.name())
-}
-
-/// The first row is the head; the first `words` columns hold words.
-pub(super) fn table(rows: &[Row], words: usize) -> String {
-    let columns = rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
-    let remarks = rows.iter().any(|row| !row.remark.is_empty());
-    let mut lines = Vec::new();
-    for (number, row) in rows.iter().enumerate() {
-        let cell = |column| {
-            row.cells
-                .get(column)
-                .map_or_else(String::new, |c: &String| plain(c))
-        };
-        let mut cells: Vec<String> = (0..columns).map(cell).collect();
-        if remarks {
-            cells.push(plain(&row.remark));
-        }
-        lines.push(format!("| {} |", cells.join(" | ")));
-        if number == 0 {
-            let mut rule: Vec<&str> = (0..columns)
-                .map(|column| if column < words { "---" } else { "---:" })
-                .collect();
-            rule.extend(remarks.then_some("---"));
-            lines.push(format!("|{}|", rule.join("|")));
-        }
-    }
-    lines.join("\n")
-}
-
-/// One line in which no character begins markup of either kind.
-pub(super) fn plain(text: &str) -> String {
-    let mut shown = String::new();
-    for character in foreign(text, WORDS).chars() {
-        match character {
-            '<' => shown.push_str("&lt;"),
-            '&' => shown.push_str("&amp;"),
-            '|' | '`' | '*' | '_' | '[' | ']' | '\\' | '#' => {
-                shown.push('\\');
-                shown.push(character);
-            }
-            other => shown.push(other),
-        }
-    }
-    shown
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use highwater_model::table_shape::TableShape;
 use highwater_model::units::Nanos;
 
 use super::connection::{SqlConnection, TextWire};
-use super::describe::{SqlQuery, Texts, number};
+use super::describe::number;
 use super::dialect::Dialect;
 use super::{audit, leases, tables};
 use crate::contract::{
@@ -23,6 +23,7 @@ use crate::disk::DiskSpace;
 use crate::lease::{Lease, LeaseAction};
 use crate::lingering::LingeringBackends;
 use crate::rights::{self, Right};
+use crate::sql_query::{SqlQuery, Texts};
 use crate::table_registry::{RegistryEntry, TablePolicy};
 
 /// First pause between two polls of a server that is not done.

@@ -10,9 +10,10 @@ use highwater_model::checksum::{
 use highwater_model::op::{BoundColumn, BoundTable, ColumnType, Value};
 use highwater_model::stored::{KeyRange, StoredRow};
 
-use super::describe::{AUDITED, Texts};
+use super::describe::AUDITED;
 use super::dialect::Dialect;
 use crate::contract::{KeyCounts, KeySums, TargetError, TargetErrorKind};
+use crate::sql_query::Texts;
 
 /// Keys or blocks of keys that one statement names, at most: a server looks them up by hash.
 const BLOCKS_MAX: u64 = 10_000;

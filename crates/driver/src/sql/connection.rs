@@ -9,9 +9,9 @@ use std::rc::Rc;
 use highwater_model::units::Nanos;
 
 use super::answer_limit::{AnswerLimit, TOO_LONG};
-use super::describe::{SqlQuery, Texts};
 use crate::contract::{TargetError, Timeline};
 use crate::failure::{Failure, ServerMessage};
+use crate::sql_query::{SqlQuery, Texts};
 use crate::time_limit::{self, unanswered, within};
 
 /// A row of a response as text, null as none.

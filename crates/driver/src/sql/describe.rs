@@ -7,6 +7,7 @@ use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{ColumnShape, IndexShape, LISTED_MAX};
 
 use crate::contract::{TargetError, TargetErrorKind};
+use crate::sql_query::{SqlQuery, Texts};
 
 /// Rows of the sample.
 pub const SAMPLE_ROWS: u64 = 100_000;
@@ -14,20 +15,6 @@ pub const SAMPLE_ROWS: u64 = 100_000;
 pub const SAMPLE: &str = "highwater_sample";
 /// The alias of the rows that an audit reads; statements with it are Highwater's too.
 pub const AUDITED: &str = "highwater_audited";
-
-/// Rows of a response as text, null as none.
-pub type Texts = Vec<Vec<Option<String>>>;
-
-/// A connection that runs one statement at a time.
-#[expect(async_fn_in_trait, reason = "a connection stays on its thread")]
-pub trait SqlQuery {
-    /// Runs a statement and returns its rows.
-    async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError>;
-    /// The same of a statement that is quickly answered, in less time where that has a limit.
-    async fn quick_texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
-        self.texts(sql).await
-    }
-}
 
 /// The error of a name that no table has; `place` names the target.
 pub fn not_there(place: &str, table: &str) -> TargetError {

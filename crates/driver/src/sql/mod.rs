@@ -2,7 +2,7 @@
 //! statements, the description of a table, and table settings.
 //!
 //! Must not do I/O: a driver brings its wire as a [`connection::TextWire`], passes its connection as
-//! a [`describe::SqlQuery`], or sends the statements itself.
+//! a [`crate::sql_query::SqlQuery`], or sends the statements itself.
 
 pub mod admin;
 pub mod answer_limit;

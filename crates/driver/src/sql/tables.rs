@@ -6,10 +6,11 @@
 
 use highwater_model::op::{BoundTable, BoundWorkload};
 
-use super::describe::{SqlQuery, number};
+use super::describe::number;
 use super::dialect::Dialect;
 use super::registry;
 use crate::contract::{TargetError, TargetErrorKind};
+use crate::sql_query::SqlQuery;
 use crate::table_registry::{REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy};
 
 /// See [`crate::contract::TableAdmin::create_tables`].

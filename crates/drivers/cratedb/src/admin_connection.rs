@@ -9,8 +9,8 @@ use super::http::HttpConnection;
 use super::options::Node;
 use super::query::{self, Rows};
 use highwater_driver::contract::{TargetError, Timeline};
-use highwater_driver::sql::describe::{SqlQuery, Texts};
 use highwater_driver::sql::quoting::quoted;
+use highwater_driver::sql_query::{SqlQuery, Texts};
 use highwater_driver::time_limit::{self, unanswered, within};
 
 /// First pause between two polls of a server that is not done.

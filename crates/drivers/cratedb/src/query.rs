@@ -12,8 +12,8 @@ use super::json;
 use super::options::Node;
 use highwater_driver::contract::TargetError;
 use highwater_driver::network::{describe, one_line};
-use highwater_driver::sql::describe::Texts;
 use highwater_driver::sql::quoting::literal;
+use highwater_driver::sql_query::Texts;
 
 /// Longest response that is buffered.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;

@@ -8,7 +8,7 @@ use highwater_driver::contract::Response;
 use highwater_driver::sql::cratedb_telemetry::{STATEMENTS, metric_samples};
 use highwater_driver::telemetry::{MetricSample, TelemetryReader};
 
-/// SqlQuery over HTTP.
+/// Asks over HTTP.
 pub(super) struct HttpReader {
     connection: HttpConnection,
     node: Node,

@@ -8,9 +8,9 @@ use super::wire::Connection;
 use highwater_driver::contract::{TargetError, TargetFacts};
 use highwater_driver::network::one_line;
 use highwater_driver::sql::connection::SqlConnection;
-use highwater_driver::sql::describe::Texts;
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql::facts::{add_connection, add_durability};
+use highwater_driver::sql_query::Texts;
 
 /// Settings that are recorded whatever their value: durability, memory, isolation.
 const ALWAYS: &str = "'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', \

@@ -7,8 +7,8 @@ use super::wire::Connection;
 use highwater_driver::contract::{Response, TargetError};
 use highwater_driver::sql::connection::rows_of;
 use highwater_driver::sql::cratedb_telemetry;
-use highwater_driver::sql::describe::Texts;
 use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::sql_query::Texts;
 use highwater_driver::telemetry::{Measure, MetricSample, TelemetryReader, names};
 
 /// A figure: name, unit, how it is to be read, the versions that have it (the first one, and the

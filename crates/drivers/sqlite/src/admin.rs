@@ -21,9 +21,9 @@ use highwater_driver::disk::DiskSpace;
 use highwater_driver::lease::{Lease, LeaseAction};
 use highwater_driver::rights::{self, Right};
 use highwater_driver::sql::condition::{ConditionWords, condition};
-use highwater_driver::sql::describe::{SqlQuery, Texts};
 use highwater_driver::sql::leases::{self, LeaseWords};
 use highwater_driver::sql::quoting::{literal, quoted};
+use highwater_driver::sql_query::{SqlQuery, Texts};
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
 
 use super::audit;

@@ -2,11 +2,11 @@
 
 use maud::{Markup, html};
 
-use highwater_analysis::comparison::{Comparison, Verdict};
 use highwater_model::display::foreign;
 
-use super::super::html::{Overlaid, Page, Part, overlaid, page, table};
-use super::{CompareReport, Group, WORDS, basis, differing, directions, named, rows, word};
+use super::{CompareReport, Group};
+use crate::comparison::{WORDS, card, differences, named, rows};
+use crate::html::{Overlaid, Page, Part, overlaid, page, table};
 
 /// The page; it opens offline.
 pub fn compare_html(report: &CompareReport<'_>) -> String {
@@ -36,23 +36,7 @@ pub fn compare_html(report: &CompareReport<'_>) -> String {
             }
         },
     });
-    let groups: Vec<&Group<'_>> = std::iter::once(&report.baseline)
-        .chain(report.others.iter().map(|(group, _)| group))
-        .collect();
-    let overlaid = overlaid(
-        &groups
-            .iter()
-            .map(|group| Overlaid {
-                name: foreign(&group.name, WORDS),
-                runs: group
-                    .runs
-                    .iter()
-                    .map(|run| run.measured_run().run)
-                    .collect(),
-            })
-            .collect::<Vec<_>>(),
-    );
-    if let Some(body) = overlaid {
+    if let Some(body) = courses(report) {
         parts.push(Part {
             id: "courses",
             title: "Time courses",
@@ -88,36 +72,17 @@ pub fn compare_html(report: &CompareReport<'_>) -> String {
     })
 }
 
-/// What else differs between two groups of these names.
-pub(crate) fn differences(names: [&str; 2], comparison: &Comparison) -> Markup {
-    let lines = differing(comparison);
-    let [_, b] = named(names, comparison);
-    html! {
-        h3 { (b) }
-        @if lines.is_empty() {
-            p { "Nothing that the records know of." }
-        } @else {
-            ul class="noted" { @for line in lines { li { (line) } } }
-        }
-    }
+/// The time courses of all runs, laid over each other.
+fn courses(report: &CompareReport<'_>) -> Option<Markup> {
+    let others = report.others.iter().map(|(group, _)| group);
+    let groups = std::iter::once(&report.baseline).chain(others);
+    overlaid(&groups.map(runs_of).collect::<Vec<_>>())
 }
 
-/// The verdict on the second of two groups of these names.
-pub(crate) fn card(names: [&str; 2], comparison: &Comparison) -> Markup {
-    let [_, b] = named(names, comparison);
-    let class = match comparison.verdict() {
-        Verdict::Worse => "verdict bad",
-        Verdict::Inconclusive => "verdict open",
-        Verdict::Equal => "verdict none",
-        Verdict::Better => "verdict good",
-    };
-    html! {
-        article class=(class) {
-            h3 { (b) }
-            p class="value" { (word(comparison.verdict(), false)) }
-            @let directions = directions(comparison);
-            @if !directions.is_empty() { p class="remark" { (directions) } }
-            @for line in basis(comparison) { p class="question" { (line) } }
-        }
+fn runs_of<'a>(group: &'a Group<'_>) -> Overlaid<'a> {
+    let runs = group.runs.iter();
+    Overlaid {
+        name: foreign(&group.name, WORDS),
+        runs: runs.map(|run| run.measured_run().run).collect(),
     }
 }

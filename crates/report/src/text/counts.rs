@@ -75,7 +75,8 @@ fn written(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<Row
 }
 
 /// Offered, sent and acknowledged, as far as they are reported.
-fn shown(record: &MeasuredRun<'_>, [offered, sent, acknowledged]: [u64; 3]) -> [String; 3] {
+fn shown(record: &MeasuredRun<'_>, figures: [u64; 3]) -> [String; 3] {
+    let [offered, sent, acknowledged] = figures;
     let leaves_out = |what| {
         let origin = record.origin;
         origin.is_some_and(|origin| origin.leaves_out(what))

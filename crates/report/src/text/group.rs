@@ -10,8 +10,8 @@ use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue};
 use highwater_model::numbers::{len_to_f64, round_to_u64, to_f64};
 use highwater_model::record::{ExperimentRecord, RunRecord};
 
-use super::next;
-use crate::compare;
+use super::{next, same_run};
+use crate::comparison;
 use crate::layout::{Row, aligned};
 
 /// Characters of a name, and of a command.
@@ -21,7 +21,7 @@ const WORDS: usize = 120;
 pub(super) fn blocks(run: &RunRecord, group: &GroupRecord) -> Vec<Vec<String>> {
     let mut blocks = vec![vec![question(run, group)], aligned(&variants(group), 1)];
     for (variant, comparison) in comparisons(group) {
-        blocks.push(compare::lines(names(group, variant), &comparison));
+        blocks.push(comparison::lines(names(group, variant), &comparison));
     }
     blocks.push(aligned(&table(group), 1));
     blocks
@@ -175,7 +175,7 @@ pub(super) fn again(experiment: &ExperimentRecord, group: &GroupRecord) -> Strin
     if let Some(baseline) = group.variants.first() {
         run.target.urls.clone_from(&baseline.urls);
     }
-    let mut command = super::repeat::again(&run);
+    let mut command = same_run::command(&run);
     command += &format!(" --repeat {}", group.times);
     for variant in &group.variants {
         if let Some(shell) = &variant.command {
@@ -213,7 +213,7 @@ pub(crate) mod tests {
         let last = fixture::closed();
         let variant = |name: &str| VariantRecord {
             name: name.to_owned(),
-            urls: vec!["sqlite:".to_owned()],
+            urls: vec!["sim:".to_owned()],
             command: Some(format!("./restart.sh {name}")),
         };
         let mut group = GroupRecord {

@@ -10,6 +10,7 @@ pub(super) mod judged;
 mod next;
 pub(super) mod ops;
 mod repeat;
+mod same_run;
 pub(super) mod search;
 pub(super) mod tail;
 pub(super) mod target;

@@ -2,7 +2,7 @@
 
 use maud::html;
 
-use crate::compare::{card, differences, rows};
+use crate::comparison::{card, differences, rows};
 use crate::text::group as group_text;
 use highwater_analysis::group::comparisons;
 use highwater_model::group::GroupRecord;

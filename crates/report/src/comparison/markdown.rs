@@ -1,16 +1,9 @@
-//! A comparison as Markdown, for a comment on a change.
+//! One comparison as Markdown.
 
-use super::super::markdown::{plain, table};
-use super::{CompareReport, basis, differing, named, rows, verdict};
 use highwater_analysis::comparison::Comparison;
 
-/// The comparison; what targets say cannot become markup.
-pub fn compare_markdown(report: &CompareReport<'_>) -> String {
-    let others = report.others.iter();
-    let blocks = others
-        .flat_map(|(group, comparison)| blocks([&report.baseline.name, &group.name], comparison));
-    blocks.collect::<Vec<_>>().join("\n\n") + "\n"
-}
+use super::words::{basis, differing, named, rows, verdict};
+use crate::markdown_words::{plain, table};
 
 /// One comparison of two groups of these names.
 pub(crate) fn blocks(names: [&str; 2], comparison: &Comparison) -> Vec<String> {
