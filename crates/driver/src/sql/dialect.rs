@@ -343,7 +343,7 @@ impl Dialect {
                 exists: "SELECT count(*) FROM information_schema.tables \
                          WHERE table_schema = current_schema AND table_name = {name}",
                 without_transactions: None,
-                refresh: Some("REFRESH TABLE highwater_tables"),
+                refresh: Some("REFRESH TABLE \"highwater_tables\""),
                 transactional: false,
             },
             Self::MySql => TableWords {

@@ -24,7 +24,7 @@ pub async fn create(
     policy: &TablePolicy<'_>,
 ) -> Result<Vec<RegistryEntry>, TargetError> {
     let create = format!(
-        "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} (name {} NOT NULL PRIMARY KEY, \
+        "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} (name {} PRIMARY KEY, \
          fingerprint TEXT NOT NULL, seed TEXT NOT NULL, {} BIGINT, \
          next_index BIGINT NOT NULL, writing BOOLEAN NOT NULL){}",
         dialect.key_text(),
