@@ -77,6 +77,7 @@ fn judgments(record: RecordRef<'_>) -> String {
     let objective = match judged.objective.value {
         ObjectiveValue::Met => "met",
         ObjectiveValue::Missed => "**MISSED**",
+        ObjectiveValue::NotDecided => "**not decided**",
         ObjectiveValue::NoneSet => "none set",
     };
     let rows = [

@@ -47,6 +47,9 @@ pub fn conclude(last: RunRecord, search: SearchRecord, id: String) -> Experiment
 }
 
 fn unfinished(judged: &mut Judgments) {
+    if judged.objective.value == ObjectiveValue::Met {
+        judged.objective.value = ObjectiveValue::NotDecided;
+    }
     judged.measurement = unknown(
         ReasonCode::Interrupted,
         "the search has not ended",
@@ -103,12 +106,19 @@ fn not_held(search: &SearchRecord, mark: &Mark, soak: &ProbeRecord) -> Reason {
 }
 
 fn has_missed(probe: &ProbeRecord) -> bool {
-    matches!(probe.verdict, ProbeVerdict::Missed | ProbeVerdict::NotShown)
+    matches!(
+        probe.verdict,
+        ProbeVerdict::Failed | ProbeVerdict::NotDecided
+    )
 }
 
 fn unmarked(whole: &mut Conclusion, search: &SearchRecord, no_mark: &NoMark) {
     let history = history(search, no_mark);
     let judged = &mut whole.judgments;
+    // The last probe's own objective is not that of the search.
+    if judged.objective.value == ObjectiveValue::Met {
+        judged.objective.value = ObjectiveValue::NotDecided;
+    }
     match no_mark.why {
         NoMarkReason::BelowLowest => {
             let own = judged.objective.reasons.clone();
@@ -145,6 +155,18 @@ fn unmarked(whole: &mut Conclusion, search: &SearchRecord, no_mark: &NoMark) {
                 "a probe has too few ops for the percentile that the objective names",
                 &history,
                 Some(hint),
+            );
+        }
+        NoMarkReason::OpsTooLong => {
+            judged.objective = Judgment {
+                value: ObjectiveValue::NotDecided,
+                reasons: Vec::new(),
+            };
+            judged.measurement = unknown(
+                ReasonCode::TooShort,
+                "an op takes longer than a probe measures, even at the lowest value",
+                &history,
+                Some("probe longer with --probe, or make ops smaller (--batch)"),
             );
         }
         NoMarkReason::BudgetSpent => {

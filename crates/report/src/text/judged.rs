@@ -34,6 +34,7 @@ pub(super) fn lines(record: RecordRef<'_>) -> Vec<String> {
     let objective = match judged.objective.value {
         ObjectiveValue::Met => "met",
         ObjectiveValue::Missed => "MISSED",
+        ObjectiveValue::NotDecided => "not decided",
         ObjectiveValue::NoneSet => "none set",
     };
     let mut lines = Vec::new();

@@ -11,7 +11,7 @@ use highwater_model::record::{
     RunRecord,
 };
 use highwater_model::search::{
-    Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis,
+    Estimate, Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis,
     SearchObjective, SearchOutcome, SearchPolicy, SearchRecord,
 };
 
@@ -262,7 +262,7 @@ fn a_record_without_a_measured_phase_has_a_summary() {
 }
 
 fn probe(purpose: ProbePurpose, at: f64, verdict: ProbeVerdict) -> ProbeRecord {
-    let missed = verdict == ProbeVerdict::Missed;
+    let missed = verdict == ProbeVerdict::Failed;
     ProbeRecord {
         number: 0,
         purpose,
@@ -277,6 +277,7 @@ fn probe(purpose: ProbePurpose, at: f64, verdict: ProbeVerdict) -> ProbeRecord {
         pressure: Some(-0.4),
         late: Some(0.3),
         p99_ns: Some(if missed { 61_000_000 } else { 44_000_000 }),
+        mean_ns: None,
         failed_ops: 0,
         rows_before: 500_000,
         bytes_before: Some(52_428_800),
@@ -333,6 +334,11 @@ fn searched(outcome: SearchOutcome, probes: &[ProbeRecord]) -> ExperimentRecord 
 fn a_mark_is_an_interval_with_its_hold_its_data_and_its_limit() {
     let mark = Mark {
         confirmed: 1_000.0,
+        estimate: Some(Estimate {
+            value: 1_012.0,
+            low90: 1_004.0,
+            high90: 1_020.0,
+        }),
         failed: Some(1_019.0),
         limited_by: vec![ReasonCode::ObjectiveLatency],
         hold_ns: 300 * fixture::S,
@@ -341,14 +347,14 @@ fn a_mark_is_an_interval_with_its_hold_its_data_and_its_limit() {
         passed_above: vec![1_500.0],
         wider: false,
     };
-    let confirm = probe(ProbePurpose::Confirm, 1_000.0, ProbeVerdict::Met);
+    let confirm = probe(ProbePurpose::Confirm, 1_000.0, ProbeVerdict::Passed);
     let record = searched(
         SearchOutcome::Mark(mark),
         &[
             probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated),
-            probe(ProbePurpose::Search, 1_500.0, ProbeVerdict::Met),
-            probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Met),
-            probe(ProbePurpose::Search, 1_019.0, ProbeVerdict::Missed),
+            probe(ProbePurpose::Search, 1_500.0, ProbeVerdict::Passed),
+            probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Passed),
+            probe(ProbePurpose::Search, 1_019.0, ProbeVerdict::Failed),
             confirm.clone(),
             confirm.clone(),
             confirm,
@@ -362,6 +368,11 @@ fn a_mark_that_did_not_hold_for_long_stays_and_misses_the_objective() {
     let mark = || {
         SearchOutcome::Mark(Mark {
             confirmed: 1_010.0,
+            estimate: Some(Estimate {
+                value: 1_012.0,
+                low90: 1_004.0,
+                high90: 1_020.0,
+            }),
             failed: Some(1_019.0),
             limited_by: vec![ReasonCode::ObjectiveLatency],
             hold_ns: 300 * fixture::S,
@@ -371,10 +382,10 @@ fn a_mark_that_did_not_hold_for_long_stays_and_misses_the_objective() {
             wider: false,
         })
     };
-    let mut soak = probe(ProbePurpose::Soak, 1_010.0, ProbeVerdict::Met);
+    let mut soak = probe(ProbePurpose::Soak, 1_010.0, ProbeVerdict::Passed);
     soak.measured_ns = 1_800 * fixture::S;
     let held = searched(mark(), std::slice::from_ref(&soak));
-    soak.verdict = ProbeVerdict::Missed;
+    soak.verdict = ProbeVerdict::Failed;
     soak.reasons = vec![ReasonCode::ObjectiveLatency];
     let missed = searched(mark(), &[soak]);
     let of = |record: &ExperimentRecord| {
@@ -386,9 +397,9 @@ fn a_mark_that_did_not_hold_for_long_stays_and_misses_the_objective() {
         lines.collect::<Vec<_>>().join("\n")
     };
     insta::assert_snapshot!([of(&held), of(&missed)].join("\n"), @r"
-    soak           30 min more at 1,010 rows/s: met · 1,200 acknowledged/s · p99 44.0 ms
+    soak           30 min more at 1,010 rows/s: passed · 1,200 acknowledged/s · p99 44.0 ms
     objective      met         p99 ≤ 10 ms
-    soak           30 min more at 1,010 rows/s: missed · 1,200 acknowledged/s · p99 44.0 ms · latency
+    soak           30 min more at 1,010 rows/s: failed · 1,200 acknowledged/s · p99 44.0 ms · latency
     objective      MISSED      p99 ≤ 10 ms
       the mark did not hold for long: 1,010 rows/s missed over 30 min, confirmed over 5 min [rate_not_sustained]
     ");
@@ -399,6 +410,7 @@ fn a_search_without_a_mark_says_why_and_what_it_knows() {
     let no_mark = NoMark {
         why: NoMarkReason::BudgetSpent,
         highest_met: Some(1_000.0),
+        estimate: None,
         lowest_failed: Some(1_500.0),
         limited_by: vec![ReasonCode::ObjectiveLatency],
     };
@@ -406,8 +418,8 @@ fn a_search_without_a_mark_says_why_and_what_it_knows() {
         SearchOutcome::NoMark(no_mark),
         &[
             probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated),
-            probe(ProbePurpose::Search, 1_500.0, ProbeVerdict::Missed),
-            probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Met),
+            probe(ProbePurpose::Search, 1_500.0, ProbeVerdict::Failed),
+            probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Passed),
         ],
     );
     insta::assert_snapshot!(text(&record));

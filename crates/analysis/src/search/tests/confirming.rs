@@ -27,7 +27,7 @@ impl Target for Close {
             return shown(Shown::met(at), 0.05, 0.01);
         }
         let mut close = Shown::missed(at, ReasonCode::ObjectiveLatency);
-        close.verdict = ProbeVerdict::NotShown;
+        close.verdict = ProbeVerdict::NotDecided;
         shown(close, self.late, self.margin)
     }
 }
@@ -57,7 +57,7 @@ fn a_short_probe_passes_where_the_confirmations_would_show_what_it_did_not() {
     );
     let passed = |late: f64, margin: f64| {
         let probe = ProbeRecord {
-            verdict: ProbeVerdict::NotShown,
+            verdict: ProbeVerdict::NotDecided,
             pressure: Some((late + margin).ln()),
             late: Some(late),
             ..found.probes[1].clone()

@@ -105,7 +105,7 @@ fn an_unsound_probe_is_repeated_once() {
     let found = find(&search(), &mut target);
     assert_eq!(found.probes[1].verdict, ProbeVerdict::Invalid);
     assert!(is_same(found.probes[1].at, found.probes[2].at));
-    assert_eq!(found.probes[2].verdict, ProbeVerdict::Met);
+    assert_eq!(found.probes[2].verdict, ProbeVerdict::Passed);
     assert!((970.0..=1_011.0).contains(&found.mark().confirmed));
 }
 
@@ -202,7 +202,7 @@ impl Target for Slow {
 
     fn probe(&mut self, at: f64, _seconds: f64) -> Shown {
         let mut shown = Awkward::new(self.capacity).probe(at, 0.0);
-        if at < self.enough_from && shown.verdict == ProbeVerdict::Met {
+        if at < self.enough_from && shown.verdict == ProbeVerdict::Passed {
             shown.verdict = ProbeVerdict::TooFewOps;
             shown.reasons = vec![ReasonCode::ObjectiveLatency];
         }
@@ -234,7 +234,7 @@ impl Target for Counting {
 
     fn probe(&mut self, at: f64, seconds: f64) -> Shown {
         let mut shown = Awkward::new(self.capacity).probe(at, seconds);
-        if at * seconds < self.ops && shown.verdict == ProbeVerdict::Met {
+        if at * seconds < self.ops && shown.verdict == ProbeVerdict::Passed {
             shown.verdict = ProbeVerdict::TooFewOps;
             shown.reasons = vec![ReasonCode::ObjectiveLatency];
         }
@@ -407,7 +407,7 @@ fn a_mark_that_was_confirmed_survives_what_ends_the_search_while_it_is_raised() 
                 assert!(mark.confirmed <= found.mark().confirmed);
                 let failed = mark.failed.unwrap();
                 let met = |p: &ProbeRecord| {
-                    matches!(p.verdict, ProbeVerdict::Met | ProbeVerdict::Interrupted)
+                    matches!(p.verdict, ProbeVerdict::Passed | ProbeVerdict::Interrupted)
                 };
                 let failed = probes.iter().any(|p| is_same(p.at, failed) && !met(p));
                 assert!(failed, "{mark:?}");

@@ -32,7 +32,7 @@ fn steady() -> Tires {
     Tires {
         capacity: 1_000.0,
         holds_s: f64::INFINITY,
-        then: ProbeVerdict::Met,
+        then: ProbeVerdict::Passed,
     }
 }
 
@@ -58,8 +58,8 @@ fn soaks(found: &Found) -> Vec<&ProbeRecord> {
 #[test]
 fn a_mark_is_followed_by_one_long_run_at_its_confirmed_value() {
     for then in [
-        ProbeVerdict::Met,
-        ProbeVerdict::Missed,
+        ProbeVerdict::Passed,
+        ProbeVerdict::Failed,
         ProbeVerdict::Invalid,
         ProbeVerdict::TargetLost,
         ProbeVerdict::Interrupted,

@@ -317,7 +317,7 @@ impl Target for Stalling {
     fn probe(&mut self, at: f64, seconds: f64) -> Shown {
         let mut shown = self.queue.probe(at, seconds);
         if self.queue.noise.uniform() < self.probability {
-            shown.verdict = ProbeVerdict::Missed;
+            shown.verdict = ProbeVerdict::Failed;
             shown.pressure = Some(4.5_f64.ln());
             shown.late = Some(4.0);
             shown.reasons = vec![ReasonCode::ObjectiveLatency];

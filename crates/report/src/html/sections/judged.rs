@@ -61,6 +61,7 @@ pub(in crate::html) fn judged(record: RecordRef<'_>) -> Part {
     let (objective, met) = match judged.objective.value {
         ObjectiveValue::Met => ("met", Tone::Good),
         ObjectiveValue::Missed => ("missed", Tone::Bad),
+        ObjectiveValue::NotDecided => ("not decided", Tone::Open),
         ObjectiveValue::NoneSet => ("none set", Tone::None),
     };
     let cards = [

@@ -9,8 +9,8 @@ use highwater_model::record::{
     ExperimentRecord, IntervalRecord, Question, RunRecord, TelemetrySample,
 };
 use highwater_model::search::{
-    Mark, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchObjective, SearchOutcome,
-    SearchPolicy, SearchRecord,
+    Estimate, Mark, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchObjective,
+    SearchOutcome, SearchPolicy, SearchRecord,
 };
 use highwater_model::tune::{
     BestConfiguration, NoBest, NoBestReason, RunnerUp, TrialPurpose, TrialRecord, TrialVerdict,
@@ -119,13 +119,18 @@ pub(super) fn searched() -> ExperimentRecord {
         },
         probes: vec![
             probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated),
-            probe(ProbePurpose::Search, 1_500.0, ProbeVerdict::Missed),
-            probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Met),
-            probe(ProbePurpose::Search, 1_019.0, ProbeVerdict::NotShown),
-            probe(ProbePurpose::Confirm, 1_000.0, ProbeVerdict::Met),
+            probe(ProbePurpose::Search, 1_500.0, ProbeVerdict::Failed),
+            probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Passed),
+            probe(ProbePurpose::Search, 1_019.0, ProbeVerdict::NotDecided),
+            probe(ProbePurpose::Confirm, 1_000.0, ProbeVerdict::Passed),
         ],
         outcome: Some(SearchOutcome::Mark(Mark {
             confirmed: 1_000.0,
+            estimate: Some(Estimate {
+                value: 1_012.0,
+                low90: 1_004.0,
+                high90: 1_020.0,
+            }),
             failed: Some(1_019.0),
             limited_by: vec![ReasonCode::ObjectiveLatency],
             hold_ns: 300 * S,
@@ -150,7 +155,7 @@ fn experiment(question: Question, last: RunRecord) -> ExperimentRecord {
 }
 
 fn probe(purpose: ProbePurpose, at: f64, verdict: ProbeVerdict) -> ProbeRecord {
-    let missed = verdict == ProbeVerdict::Missed;
+    let missed = verdict == ProbeVerdict::Failed;
     ProbeRecord {
         number: 1,
         purpose,
@@ -161,6 +166,7 @@ fn probe(purpose: ProbePurpose, at: f64, verdict: ProbeVerdict) -> ProbeRecord {
         pressure: None,
         late: None,
         p99_ns: Some(if missed { 61 * MS } else { 44 * MS }),
+        mean_ns: None,
         failed_ops: 0,
         rows_before: 500_000,
         bytes_before: None,
