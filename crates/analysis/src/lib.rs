@@ -1,7 +1,7 @@
 //! What a record means: statistics and judgments, as pure functions.
 //!
 //! Rates and their uncertainty, bounds on tails, availability, queueing theory, judgments, the
-//! policies of searches and tunings. Nothing here reads a clock, draws a random number or prints.
+//! policies of searches, tunings and groups of runs. Nothing here reads a clock, draws a random number or prints.
 
 pub mod availability;
 pub mod buckets;
@@ -16,6 +16,7 @@ pub mod findings;
     reason = "a fixture that cannot be made fails its test"
 )]
 pub mod fixture;
+pub mod group;
 pub mod judge;
 pub mod littles_law;
 mod long_run;
@@ -29,5 +30,6 @@ pub mod synthetic;
 pub mod telemetry;
 pub mod throughput;
 pub mod tuning;
+mod whole;
 
 pub use judge::{Ended, exit_code, judge, judge_imported};

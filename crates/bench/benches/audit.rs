@@ -11,7 +11,7 @@ use highwater_model::display::rate;
 use highwater_model::event::{Event, Part};
 use highwater_model::judgment::Data;
 use highwater_model::numbers::to_f64;
-use highwater_model::plan::{AuditLevel, PhaseKind};
+use highwater_model::plan::PhaseKind;
 use highwater_model::record::RunRecord;
 use highwater_model::units::{Nanos, Rate};
 use highwater_runner::clock::RealClock;
@@ -66,16 +66,9 @@ impl Observer for Begin {
 fn narrowing() -> Result<Vec<Figure>, Box<dyn Error>> {
     let memory = PeakMemory::start();
     let job = Job {
-        workload: PLAIN_ROWS,
-        settings: &[],
-        target: SIMULATED,
-        insert: None,
-        stream: "insert",
         pace: PaceInput::Open(Rate::per_second(ROWS_PER_S)),
-        sessions: SESSIONS,
-        warm_up: Nanos::ZERO,
         measure: Nanos::from_secs(LONG_SECONDS),
-        audit: AuditLevel::Sums,
+        ..Job::inserting(PLAIN_ROWS, SIMULATED, SESSIONS)
     };
     let clock = RealClock::start();
     let begin = Cell::new(None);
@@ -110,16 +103,8 @@ fn seconds(record: &RunRecord, kind: PhaseKind) -> f64 {
 /// Loads `cpu` rows and audits them.
 fn loaded(url: &str, rows: &str, sessions: u32) -> Result<RunRecord, Box<dyn Error>> {
     let job = Job {
-        workload: cpu_workload()?,
         settings: &[("rows", rows), ("batch", "5000")],
-        target: url,
-        insert: None,
-        stream: "insert",
-        pace: PaceInput::Closed(Some(sessions)),
-        sessions,
-        warm_up: Nanos::ZERO,
-        measure: Nanos::from_secs(1),
-        audit: AuditLevel::Sums,
+        ..Job::inserting(cpu_workload()?, url, sessions)
     };
     let record = job.run(Rc::new(Silent))?;
     check(&record, Data::Clean)?;

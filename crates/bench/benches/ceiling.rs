@@ -11,7 +11,6 @@ use highwater_bench::sending::{Parts, parts};
 use highwater_model::plan::AuditLevel;
 use highwater_model::units::Nanos;
 use highwater_runner::observer::Silent;
-use highwater_runner::planner::PaceInput;
 
 const ROUNDS: usize = 5;
 const BATCH: u32 = 1_000;
@@ -118,16 +117,11 @@ fn figures_of(path: &str, budget: Budget, rounds: &[Round]) -> [Figure; 5] {
 
 fn round(sink: &'static str, insert: &'static str) -> Result<Round, Box<dyn Error>> {
     let job = Job {
-        workload: cpu_workload()?,
-        settings: &[],
-        target: sink,
         insert: Some(insert),
-        stream: "insert",
-        pace: PaceInput::Closed(Some(SESSIONS)),
-        sessions: SESSIONS,
         warm_up: Nanos::from_secs(1),
         measure: MEASURE,
         audit: AuditLevel::Off,
+        ..Job::inserting(cpu_workload()?, sink, SESSIONS)
     };
     let record = job.run(Rc::new(Silent))?;
     let result = measured(&record)?;

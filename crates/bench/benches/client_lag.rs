@@ -100,16 +100,12 @@ fn figures_of(rounds: &[Round]) -> Vec<Figure> {
 
 fn run(pace: PaceInput, measure: Nanos) -> Result<RunRecord, Box<dyn Error>> {
     let job = Job {
-        workload: cpu_workload()?,
-        settings: &[],
-        target: TARGET,
-        insert: None,
         stream: "latest-metrics",
         pace,
-        sessions: SESSIONS,
         warm_up: Nanos::SECOND,
         measure,
         audit: AuditLevel::Off,
+        ..Job::inserting(cpu_workload()?, TARGET, SESSIONS)
     };
     job.run(Rc::new(Silent))
 }

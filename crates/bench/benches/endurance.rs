@@ -12,7 +12,6 @@ use highwater_bench::job::{Job, measured};
 use highwater_bench::meters::{PeakMemory, resident_bytes};
 use highwater_model::event::Event;
 use highwater_model::numbers::to_f64;
-use highwater_model::plan::AuditLevel;
 use highwater_model::units::{Nanos, Rate};
 use highwater_runner::observer::Observer;
 use highwater_runner::planner::PaceInput;
@@ -77,16 +76,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seconds = hours * 3_600;
     let notes = Rc::new(Notes::of(usize::try_from(seconds)?));
     let job = Job {
-        workload: PLAIN_ROWS,
         settings: &[("batch", BATCH)],
-        target: SIMULATED,
-        insert: None,
-        stream: "insert",
         pace: PaceInput::Open(Rate::per_second(ROWS_PER_S)),
-        sessions: SESSIONS,
-        warm_up: Nanos::ZERO,
         measure: Nanos::from_secs(seconds),
-        audit: AuditLevel::Sums,
+        ..Job::inserting(PLAIN_ROWS, SIMULATED, SESSIONS)
     };
     let peak = PeakMemory::start();
     let record = job.run(Rc::<Notes>::clone(&notes))?;

@@ -11,7 +11,6 @@ use highwater_model::display::rate;
 use highwater_model::event::Event;
 use highwater_model::numbers::to_f64;
 use highwater_model::op::ColumnData;
-use highwater_model::plan::AuditLevel;
 use highwater_model::record::RunRecord;
 use highwater_model::units::{Nanos, Rate};
 use highwater_runner::observer::{Observer, Silent};
@@ -69,16 +68,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn long_run(idle: f64) -> Result<Vec<Figure>, Box<dyn Error>> {
     let notes = Rc::new(Notes::default());
     let job = Job {
-        workload: PLAIN_ROWS,
-        settings: &[],
-        target: SIMULATED,
-        insert: None,
-        stream: "insert",
         pace: PaceInput::Open(Rate::per_second(ROWS_PER_S)),
-        sessions: 64,
-        warm_up: Nanos::ZERO,
         measure: Nanos::from_secs(LONG_SECONDS),
-        audit: AuditLevel::Sums,
+        ..Job::inserting(PLAIN_ROWS, SIMULATED, 64)
     };
     let peak = PeakMemory::start();
     let record = job.run(Rc::<Notes>::clone(&notes))?;
@@ -126,16 +118,9 @@ fn batches(idle: f64) -> Result<Figure, Box<dyn Error>> {
     let bytes: usize = batch.columns.iter().map(column_bytes).sum();
     drop((batch, cpu));
     let job = Job {
-        workload: cpu_workload()?,
         settings: &settings,
-        target: FREE,
-        insert: None,
-        stream: "insert",
-        pace: PaceInput::Closed(Some(SESSIONS)),
-        sessions: SESSIONS,
-        warm_up: Nanos::ZERO,
         measure: Nanos::from_secs(5),
-        audit: AuditLevel::Sums,
+        ..Job::inserting(cpu_workload()?, FREE, SESSIONS)
     };
     let peak = PeakMemory::start();
     job.run(Rc::new(Silent))?;

@@ -12,7 +12,6 @@ use highwater_model::numbers::to_f64;
 use highwater_model::plan::AuditLevel;
 use highwater_model::units::Nanos;
 use highwater_runner::observer::Silent;
-use highwater_runner::planner::PaceInput;
 use highwater_testing::postgres::{Postgres, SUPERUSER};
 
 const WORKLOAD: &str = include_str!("point_select.toml");
@@ -77,18 +76,12 @@ fn rounds(server: &Postgres, clients: u32) -> Result<[Figure; 2], Box<dyn Error>
 }
 
 fn highwater_run(server: &Postgres, clients: u32) -> Result<Run, Box<dyn Error>> {
-    let url = server.url(SUPERUSER, DATABASE);
+    let url = format!("{}?sslmode=disable", server.url(SUPERUSER, DATABASE));
     let job = Job {
-        workload: WORKLOAD,
-        settings: &[],
-        target: &format!("{url}?sslmode=disable"),
-        insert: None,
         stream: "select",
-        pace: PaceInput::Closed(Some(clients)),
-        sessions: clients,
-        warm_up: Nanos::ZERO,
         measure: Nanos::from_secs(SECONDS),
         audit: AuditLevel::Off,
+        ..Job::inserting(WORKLOAD, &url, clients)
     };
     let before = process_cpu();
     let record = job.run(Rc::new(Silent))?;

@@ -12,11 +12,9 @@ use highwater_bench::meters::{process_cpu, thread_cpu};
 use highwater_driver::{Connect, Encoder, Request, TablePolicy, Timeline};
 use highwater_model::numbers::to_f64;
 use highwater_model::op::{Op, OpBody, OpId, RowBatch};
-use highwater_model::plan::AuditLevel;
 use highwater_model::units::Nanos;
 use highwater_runner::clock::{RealClock, RealTimeline};
 use highwater_runner::observer::Silent;
-use highwater_runner::planner::PaceInput;
 use highwater_testing::postgres::{Postgres, SUPERUSER};
 use highwater_workload::Workload;
 
@@ -120,10 +118,13 @@ fn encoder(workload: &Arc<Workload>) -> Result<Box<dyn Encoder>, Box<dyn Error>>
         let timeline: Rc<dyn Timeline> = timeline;
         let mut admin = target.administer(Rc::clone(&timeline)).await?;
         let dialects = admin.facts().await?.dialects;
+        let identity = workload
+            .row_identity(&dialects)
+            .map_err(|error| error.message)?;
         let bound = workload.bind(&dialects, target.placeholders());
         let bound = Arc::new(bound.map_err(|error| error.message)?);
         admin
-            .create_tables(&bound, &TablePolicy::new(workload.row_identity(), SEED))
+            .create_tables(&bound, &TablePolicy::new(&identity, SEED))
             .await?;
         let connect = Connect {
             workload: bound,
@@ -140,16 +141,9 @@ fn simulated(stream: &str) -> Result<f64, Box<dyn Error>> {
     let mut speeds = Vec::new();
     for _ in 0..SIMULATED_ROUNDS {
         let job = Job {
-            workload: cpu_workload()?,
-            settings: &[],
-            target: SIMULATED,
-            insert: None,
             stream,
-            pace: PaceInput::Closed(Some(64)),
-            sessions: 64,
-            warm_up: Nanos::ZERO,
             measure: SIMULATED_LENGTH,
-            audit: AuditLevel::Sums,
+            ..Job::inserting(cpu_workload()?, SIMULATED, 64)
         };
         let begin = process_cpu();
         let record = job.run(Rc::new(Silent))?;

@@ -12,7 +12,6 @@ use highwater_model::plan::{AuditLevel, PhaseKind};
 use highwater_model::record::RunRecord;
 use highwater_model::units::Nanos;
 use highwater_runner::observer::Silent;
-use highwater_runner::planner::PaceInput;
 use highwater_workload::builtin;
 
 const ROUNDS: usize = 3;
@@ -128,16 +127,13 @@ fn run(
     stream: &str,
 ) -> Result<RunRecord, Box<dyn Error>> {
     let job = Job {
-        workload: text(name)?,
         settings,
-        target: sink,
         insert,
         stream,
-        pace: PaceInput::Closed(Some(SESSIONS)),
-        sessions: SESSIONS,
         warm_up: Nanos::from_secs(1),
         measure: MEASURE,
         audit: AuditLevel::Off,
+        ..Job::inserting(text(name)?, sink, SESSIONS)
     };
     job.run(Rc::new(Silent))
 }

@@ -45,7 +45,23 @@ pub struct Job<'a> {
     pub audit: AuditLevel,
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
+    /// Closed, so many sessions that insert without a pause for a second; rows are added up afterwards.
+    pub fn inserting(workload: &'a str, target: &'a str, sessions: u32) -> Self {
+        Self {
+            workload,
+            settings: &[],
+            target,
+            insert: None,
+            stream: "insert",
+            pace: PaceInput::Closed(Some(sessions)),
+            sessions,
+            warm_up: Nanos::ZERO,
+            measure: Nanos::SECOND,
+            audit: AuditLevel::Sums,
+        }
+    }
+
     /// Runs it in a directory that is gone afterwards.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use highwater_model::record::{ExperimentRecord, Record, RecordRef};
 use highwater_runner::{record, store};
 use highwater_sizing::series::{self, SeriesSet};
 
@@ -46,11 +47,26 @@ fn of(name: &str, out: &Path) -> Result<SeriesSet, Failure> {
     run(&store::find(out, Some(name))?)
 }
 
+/// A record; of a group of runs those of each.
 fn run(path: &Path) -> Result<SeriesSet, Failure> {
-    Ok(SeriesSet {
-        points: series::of_record(&record::read(path)?),
+    let record = record::read(path)?;
+    let group = RecordRef::from(&record).experiment();
+    let Some(group) = group.and_then(ExperimentRecord::group) else {
+        return Ok(of_record(&record));
+    };
+    let mut set = SeriesSet::default();
+    for trial in (0..group.variants.len()).flat_map(|variant| group.complete(variant)) {
+        let path = store::directory_of(path).join(&trial.run);
+        set.append(of_record(&record::read(&path)?));
+    }
+    Ok(set)
+}
+
+fn of_record(record: &Record) -> SeriesSet {
+    SeriesSet {
+        points: series::of_record(record),
         ..SeriesSet::default()
-    })
+    }
 }
 
 /// The runs of a directory, in the order of their names, which is that of their times; one more

@@ -87,8 +87,7 @@ impl Progress {
 fn trials(event: &Event) {
     match event {
         Event::Trial { number, trial, .. } => {
-            let about = report::trial_about(trial);
-            terminal::note(&format!("probe {number}: {about}\n"));
+            terminal::note(&format!("{}\n", report::trial_begun(*number, trial)));
         }
         Event::Probed(probe) => {
             terminal::note(&format!("  {}\n", report::probe_line(probe)));
@@ -122,7 +121,7 @@ fn draw(screen: &Screen, event: &Event) {
         Event::Second(line) => live.second(line),
         Event::Audit(progress) => live.audit(now, progress.clone()),
         Event::Part(_) => live.other_part(),
-        Event::Probed(_) | Event::Measured { .. } => live.probed(),
+        Event::Probed(_) | Event::Measured { .. } | Event::Repeated { .. } => live.probed(),
         _ => {}
     });
 }

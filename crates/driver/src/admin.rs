@@ -9,7 +9,7 @@ use highwater_model::units::Nanos;
 
 use crate::disk::DiskSpace;
 use crate::error::TargetError;
-use crate::future::BoxFuture;
+use crate::future::Response;
 use crate::lease::{Lease, LeaseAction};
 use crate::rights::Right;
 use crate::table_registry::{RegistryEntry, TablePolicy};
@@ -85,26 +85,23 @@ pub type RowTaker<'a> = dyn FnMut(StoredRow) + 'a;
 /// What a run learns of a server as a whole.
 pub trait ServerAdmin {
     /// Reads the target's facts.
-    fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>>;
+    fn facts(&mut self) -> Response<'_, TargetFacts>;
     /// Waits until no statement of this program's sessions runs any more and all that was
     /// acknowledged is visible; false if `deadline` came first.
-    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>>;
+    fn quiesce(&mut self, deadline: Nanos) -> Response<'_, bool>;
     /// Free space on the disk of the target's tables, if known. Polled once a second during the
     /// load, so it must be cheap.
-    fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
+    fn disk(&mut self) -> Response<'_, Option<DiskSpace>> {
         Box::pin(std::future::ready(Ok(None)))
     }
     /// Creates, fills, reads and drops a small table of this name to find the user's privileges;
     /// none if the target has no privileges. A missing privilege is not an error.
-    fn try_rights<'a>(
-        &'a mut self,
-        _table: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Vec<Right>>, TargetError>> {
+    fn try_rights<'a>(&'a mut self, _table: &'a str) -> Response<'a, Option<Vec<Right>>> {
         Box::pin(std::future::ready(Ok(None)))
     }
     /// Sentences for the reader of the record, requested after the load: the state of the target as
     /// far as no figure shows it.
-    fn remarks(&mut self) -> BoxFuture<'_, Result<Vec<String>, TargetError>> {
+    fn remarks(&mut self) -> Response<'_, Vec<String>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 }
@@ -118,38 +115,32 @@ pub trait TableAdmin {
         &'a mut self,
         workload: &'a BoundWorkload,
         policy: &'a TablePolicy<'a>,
-    ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>>;
-    /// Replaces the registry entries of these tables, which are registered.
-    fn update_registry<'a>(
-        &'a mut self,
-        entries: &'a [RegistryEntry],
-    ) -> BoxFuture<'a, Result<(), TargetError>>;
+    ) -> Response<'a, Vec<RegistryEntry>>;
+    /// Replaces the registry entries of these tables, which are registered; a target that stores
+    /// nothing for a later run has none.
+    fn update_registry<'a>(&'a mut self, _entries: &'a [RegistryEntry]) -> Response<'a, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
     /// Does something with the leases of tables, and returns all that are there then. Called only
     /// if the target stores values, and is no model.
-    fn leases<'a>(
-        &'a mut self,
-        action: LeaseAction<'a>,
-    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>>;
+    fn leases<'a>(&'a mut self, _action: LeaseAction<'a>) -> Response<'a, Vec<Lease>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
     /// The server's own counter of rows inserted into the workload's tables, where it has one.
-    fn rows_inserted<'a>(
-        &'a mut self,
-        workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>>;
+    fn rows_inserted<'a>(&'a mut self, _workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
     /// Bytes on disk of the workload's tables, if known.
-    fn storage_bytes<'a>(
-        &'a mut self,
-        workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>>;
+    fn storage_bytes<'a>(&'a mut self, _workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
 }
 
 /// What reads a table back, for the audit.
 pub trait TableReader {
     /// Counts rows by key div `width`.
-    fn count_by_key<'a>(
-        &'a mut self,
-        table: &'a BoundTable,
-        width: u64,
-    ) -> BoxFuture<'a, Result<KeyCounts, TargetError>>;
+    fn count_by_key<'a>(&'a mut self, table: &'a BoundTable, width: u64)
+    -> Response<'a, KeyCounts>;
     /// Counts rows and adds up their checksums by key div `width`, a power of two.
     ///
     /// A statement groups by at most [`GROUP_WIDTH_MAX`](highwater_model::checksum) keys, so
@@ -157,11 +148,7 @@ pub trait TableReader {
     /// column's value is its [`value`](highwater_model::op::BoundColumn::value) expression,
     /// or the dialect's expression for its type. Called only if [`Capabilities::auditable`](crate::Capabilities::auditable) allows
     /// it.
-    fn sums_by_key<'a>(
-        &'a mut self,
-        table: &'a BoundTable,
-        width: u64,
-    ) -> BoxFuture<'a, Result<KeySums, TargetError>>;
+    fn sums_by_key<'a>(&'a mut self, table: &'a BoundTable, width: u64) -> Response<'a, KeySums>;
     /// Gives every row whose key is in one of the ranges (ascending, apart) to `take`, a row that
     /// is there twice twice, in any order, without holding more than a bounded part of them; in as
     /// few statements as it can: a key expression has no index, unless [`BoundTable::locate`] names
@@ -171,7 +158,7 @@ pub trait TableReader {
         table: &'a BoundTable,
         ranges: &'a [KeyRange],
         take: &'a mut RowTaker<'a>,
-    ) -> BoxFuture<'a, Result<(), TargetError>>;
+    ) -> Response<'a, ()>;
     /// A condition in SQL, without the table's key, that every row with these values fulfils; they are in
     /// the order of the columns, as [`highwater_model::stored::value_at`] gives them. Values
     /// with more than one form, such as fractions, are left out, so that it may hold for other rows
@@ -180,18 +167,12 @@ pub trait TableReader {
         None
     }
     /// Runs a query and returns its rows as text, null as none.
-    fn query<'a>(
-        &'a mut self,
-        _sql: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Vec<Option<String>>>, TargetError>> {
+    fn query<'a>(&'a mut self, _sql: &'a str) -> Response<'a, Vec<Vec<Option<String>>>> {
         let error = TargetError::usage("this target cannot be asked a query of the workload's own");
         Box::pin(std::future::ready(Err(error)))
     }
     /// Rows of each copy of each shard, if copies can be counted one by one.
-    fn copies<'a>(
-        &'a mut self,
-        _workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Vec<ShardCopies>, TargetError>> {
+    fn copies<'a>(&'a mut self, _workload: &'a BoundWorkload) -> Response<'a, Vec<ShardCopies>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 }
@@ -199,10 +180,7 @@ pub trait TableReader {
 /// What describes a table that somebody else made.
 pub trait TableDescriber {
     /// Describes an existing table, from a sample of its rows.
-    fn describe<'a>(
-        &'a mut self,
-        _table: &'a str,
-    ) -> BoxFuture<'a, Result<TableShape, TargetError>> {
+    fn describe<'a>(&'a mut self, _table: &'a str) -> Response<'a, TableShape> {
         let error = TargetError::usage("this target cannot describe a table");
         Box::pin(std::future::ready(Err(error)))
     }

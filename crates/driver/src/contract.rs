@@ -22,7 +22,8 @@ pub use crate::admin::{
     TableDescriber, TableReader,
 };
 pub use crate::error::{TargetError, TargetErrorKind};
-pub use crate::future::BoxFuture;
+pub use crate::future::{BoxFuture, Response};
+use crate::hosts;
 pub use crate::target_facts::{TableFeatures, TargetFacts};
 use crate::target_url::TargetUrl;
 use crate::telemetry::TelemetryReader;
@@ -79,6 +80,24 @@ pub struct TargetOptions {
     pub connect_timeout: Nanos,
 }
 
+impl TargetOptions {
+    /// The way to insert that `--insert` names, if it names one; `of` knows the target's by their
+    /// `names`.
+    pub fn insert_mode<M>(
+        &self,
+        of: impl FnOnce(&str) -> Option<M>,
+        names: &[&str],
+    ) -> Result<Option<M>, TargetError> {
+        let mode = |name: &str| {
+            of(name).ok_or_else(|| {
+                TargetError::usage(format!("`--insert {name}` is not known to this target"))
+                    .with_hint(format!("ways to insert are {}", names.join(", ")))
+            })
+        };
+        self.insert.as_deref().map(mode).transpose()
+    }
+}
+
 /// What a target can do, known before any I/O; it does not change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
@@ -98,6 +117,21 @@ pub struct Capabilities {
     pub default_sessions: u32,
     /// Ways to insert, the default first.
     pub insert_modes: &'static [&'static str],
+}
+
+impl Capabilities {
+    /// A database server, whose rows can be audited in full; `audit_ns_per_row` and `insert_modes`
+    /// are to be filled in.
+    pub const SERVER: Self = Self {
+        embedded: false,
+        simulated: false,
+        simulated_clock: false,
+        stores_values: true,
+        auditable: AuditLevel::Full,
+        audit_ns_per_row: 0,
+        default_sessions: 8,
+        insert_modes: &[],
+    };
 }
 
 /// What a session is opened for.
@@ -122,25 +156,24 @@ pub trait Target: Send + Sync {
     /// URLs for display and records, without secrets; one per host.
     fn urls(&self) -> Vec<String>;
     /// The host (an index into [`Target::urls`]) that session `number` talks to at `attempt`.
-    fn host_of(&self, number: u32, attempt: u32) -> usize;
+    fn host_of(&self, number: u32, attempt: u32) -> usize {
+        hosts::round_robin(number, attempt, self.urls().len())
+    }
     /// Opens a session and prepares its statements.
-    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>>;
+    fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>>;
     /// Fails with a statement of the workload that the target refuses, executing none. Connecting does
     /// that, where it prepares statements.
-    fn check_statements(&self, connect: Connect) -> BoxFuture<'_, Result<(), TargetError>> {
+    fn check_statements(&self, connect: Connect) -> Response<'_, ()> {
         Box::pin(async move { self.connect(connect).await.map(drop) })
     }
     /// Opens what is needed around the load.
-    fn administer(
-        &self,
-        timeline: Rc<dyn Timeline>,
-    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>>;
+    fn administer(&self, timeline: Rc<dyn Timeline>) -> Response<'_, Box<dyn Admin>>;
     /// Opens a separate connection for telemetry during the load; none if the target has no
     /// telemetry.
     fn telemetry(
         &self,
         _timeline: Rc<dyn Timeline>,
-    ) -> BoxFuture<'_, Result<Option<Box<dyn TelemetryReader>>, TargetError>> {
+    ) -> Response<'_, Option<Box<dyn TelemetryReader>>> {
         Box::pin(std::future::ready(Ok(None)))
     }
     /// Whether all of it runs on this machine, so that this machine's CPU, disks and networks are

@@ -79,6 +79,27 @@ impl TargetError {
         }
     }
 
+    /// The target is there, and may not be used so.
+    pub fn refused(message: impl Into<String>) -> Self {
+        Self {
+            kind: TargetErrorKind::Refused,
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    /// The same error, with what names the target before it if it is about a table that cannot be
+    /// used: the rules that refuse one do not know where it is.
+    pub fn of_table(self, place: &str) -> Self {
+        match self.kind {
+            TargetErrorKind::ForeignTable | TargetErrorKind::Usage => Self {
+                message: format!("{place}: {}", self.message),
+                ..self
+            },
+            _ => self,
+        }
+    }
+
     /// The same error with a hint.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

@@ -3,5 +3,9 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use crate::error::TargetError;
+
 /// A future that stays on its executor's thread.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+/// What a target responds with, or why it does not.
+pub type Response<'a, T> = BoxFuture<'a, Result<T, TargetError>>;

@@ -3,6 +3,7 @@
 //! Must not connect by itself, or know what a host is.
 
 use crate::error::TargetError;
+use crate::target_url::{Environment, TargetUrl};
 
 /// The host that session `number` takes for its attempt: round robin, and another one each time.
 pub fn round_robin(number: u32, attempt: u32, hosts: usize) -> usize {
@@ -13,6 +14,22 @@ pub fn round_robin(number: u32, attempt: u32, hosts: usize) -> usize {
 /// The error if there is no host.
 pub fn none_given() -> TargetError {
     TargetError::usage("no host given")
+}
+
+/// The hosts of all URLs, at least one; `read` finds those of one URL, with the process's environment.
+pub fn of_urls<H>(
+    urls: &[TargetUrl],
+    read: impl Fn(&TargetUrl, Environment<'_>) -> Result<Vec<H>, TargetError>,
+) -> Result<Vec<H>, TargetError> {
+    let environment = |name: &str| std::env::var(name).ok();
+    let mut hosts = Vec::new();
+    for url in urls {
+        hosts.extend(read(url, &environment)?);
+    }
+    if hosts.is_empty() {
+        return Err(none_given());
+    }
+    Ok(hosts)
 }
 
 /// The first host that opens, with its connection; if none opens, the error of the last one.

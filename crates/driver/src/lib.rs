@@ -11,16 +11,19 @@ pub mod conformance;
 pub mod contract;
 pub mod disk;
 mod error;
+pub mod failure;
 mod future;
 pub mod hosts;
 pub mod lease;
 pub mod lingering;
 pub mod metrics;
 pub mod network;
+pub mod private_file;
 pub mod redaction;
 pub mod rights;
 pub mod sim;
 pub mod sql;
+pub mod sql_query;
 pub mod table_registry;
 mod target_facts;
 pub mod target_url;
@@ -29,7 +32,7 @@ pub mod time_limit;
 
 pub use contract::{
     Admin, BoxFuture, BucketSums, Capabilities, Connect, Driver, Encoder, KeyCounts, KeySums,
-    Request, RowTaker, ServerAdmin, Session, ShardCopies, TableAdmin, TableDescriber,
+    Request, Response, RowTaker, ServerAdmin, Session, ShardCopies, TableAdmin, TableDescriber,
     TableFeatures, TableReader, Target, TargetError, TargetErrorKind, TargetFacts, TargetOptions,
     Timeline,
 };

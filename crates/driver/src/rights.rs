@@ -1,10 +1,11 @@
 //! The user's privileges, found by trying: a small table is created, filled, read and dropped.
 //!
 //! Querying privileges would require knowing every way to grant them; an attempt does not. The
-//! table has a name that no workload uses, and is dropped only if it was created here. Must not do
-//! I/O, or interpret a refusal.
+//! table has a name that no workload uses, and is dropped only if it was created here. Must not
+//! interpret a refusal.
 
 use crate::error::{TargetError, TargetErrorKind};
+use crate::sql_query::SqlQuery;
 
 /// One thing that a run needs to be allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub struct Right {
 const CREATE: &str = "create tables";
 
 /// The attempts at a table of this name, in their order. `quoted` is the name as SQL reads it.
-pub fn attempts(quoted: &str) -> [(&'static str, String); 4] {
+fn attempts(quoted: &str) -> [(&'static str, String); 4] {
     [
         (CREATE, format!("CREATE TABLE {quoted} (n INTEGER)")),
         (
@@ -31,33 +32,27 @@ pub fn attempts(quoted: &str) -> [(&'static str, String); 4] {
     ]
 }
 
-/// The results of the attempts so far.
-#[derive(Debug, Default)]
-pub struct Rights(Vec<Right>);
-
-impl Rights {
-    /// Adds an attempt; false if the next one would make no sense.
-    ///
-    /// # Errors
-    ///
-    /// If the connection to the target was lost.
-    pub fn note(
-        &mut self,
-        name: &'static str,
-        attempt: Result<(), TargetError>,
-    ) -> Result<bool, TargetError> {
-        let refusal = match attempt {
+/// Makes the attempts, one after the other; `quoted` is the name of the table as SQL reads it.
+///
+/// # Errors
+///
+/// If the connection to the target was lost.
+pub async fn try_all(
+    connection: &mut impl SqlQuery,
+    quoted: &str,
+) -> Result<Vec<Right>, TargetError> {
+    let mut rights = Vec::new();
+    for (name, sql) in attempts(quoted) {
+        let refusal = match connection.texts(&sql).await {
             Err(error) if error.kind == TargetErrorKind::Unreachable => return Err(error),
             attempt => attempt.err(),
         };
         // Without our own table there is nothing to fill, and nothing that may be dropped.
         let goes_on = name != CREATE || refusal.is_none();
-        self.0.push(Right { name, refusal });
-        Ok(goes_on)
+        rights.push(Right { name, refusal });
+        if !goes_on {
+            break;
+        }
     }
-
-    /// All of them.
-    pub fn into_list(self) -> Vec<Right> {
-        self.0
-    }
+    Ok(rights)
 }

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use highwater_model::units::Nanos;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
 use crate::error::TargetError;
@@ -18,6 +19,9 @@ const RESERVED: &AsciiSet = &CONTROLS
     .add(b'%')
     .add(b'+')
     .add(b'"');
+
+/// Reads the environment; a function, so that tests need no process-wide state.
+pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// A value that never appears in text.
 #[derive(Clone, PartialEq, Eq)]
@@ -67,6 +71,16 @@ pub struct Host {
     pub port: Option<u16>,
 }
 
+impl Host {
+    /// At the port that is usual there.
+    pub fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            port: None,
+        }
+    }
+}
+
 impl TargetUrl {
     /// Fails where the URL has a parameter that the target does not know.
     pub fn check_parameters(&self, known: &[&str]) -> Result<(), TargetError> {
@@ -77,6 +91,40 @@ impl TargetUrl {
                 "target `{self}`: unknown parameter `{name}`"
             ))
             .with_hint(format!("known parameters are {}", known.join(", ")))),
+        }
+    }
+
+    /// A parameter that has a value.
+    pub fn parameter(&self, name: &str) -> Option<&String> {
+        self.parameters.get(name).filter(|value| !value.is_empty())
+    }
+
+    /// The user, before the hosts or as a parameter.
+    pub fn named_user(&self) -> Option<String> {
+        let user = self.user.clone().filter(|user| !user.is_empty());
+        user.or_else(|| self.parameter("user").cloned())
+    }
+
+    /// The password, before the hosts or as a parameter, else that of a variable.
+    pub fn password_or(&self, variable: Option<String>) -> Option<Secret> {
+        let parameter = || self.parameter("password").cloned();
+        let password = self.password.clone();
+        password.or_else(|| parameter().or(variable).map(Secret::new))
+    }
+
+    /// The parameter `connect_timeout`, in whole seconds.
+    pub fn connect_timeout(&self, default: Nanos) -> Result<Nanos, TargetError> {
+        let Some(text) = self.parameter("connect_timeout") else {
+            return Ok(default);
+        };
+        match text.parse::<u64>() {
+            // libpq waits for ever then; every wait of ours has a bound.
+            Ok(0) => Ok(default),
+            Ok(seconds) => Ok(Nanos::from_secs(seconds)),
+            Err(_) => Err(
+                TargetError::usage(format!("`connect_timeout={text}` is not a number"))
+                    .with_hint("connect_timeout is in whole seconds"),
+            ),
         }
     }
 

@@ -5,8 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::error::TargetError;
-use crate::future::BoxFuture;
+use crate::future::Response;
 
 pub use highwater_model::target_telemetry::{names, units};
 
@@ -59,7 +58,8 @@ impl MetricSample {
         self
     }
 
-    fn new(name: &'static str, unit: &'static str, measure: Measure, value: f64) -> Self {
+    /// Of the target as a whole.
+    pub fn new(name: &'static str, unit: &'static str, measure: Measure, value: f64) -> Self {
         Self {
             name: Cow::Borrowed(name),
             unit: Cow::Borrowed(unit),
@@ -75,5 +75,5 @@ pub trait TelemetryReader {
     /// The current samples, about once a second; an implementation uses as few and as cheap
     /// statements as possible. Dropping the future abandons the reader. After an error it is not
     /// polled again.
-    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>>;
+    fn read(&mut self) -> Response<'_, Vec<MetricSample>>;
 }

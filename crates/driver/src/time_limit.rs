@@ -44,6 +44,25 @@ pub async fn within<T>(
     }
 }
 
+/// The connection that is being opened, or an error that names the place if it is not there after
+/// `bound`.
+pub async fn connected<T>(
+    timeline: &Rc<dyn Timeline>,
+    bound: Nanos,
+    place: &str,
+    opening: impl Future<Output = Result<T, TargetError>>,
+) -> Result<T, TargetError> {
+    let deadline = timeline.sleep_until(timeline.now().saturating_add(bound));
+    match select(Box::pin(opening), deadline).await {
+        Either::Left((opened, _)) => opened,
+        Either::Right(_) => Err(TargetError::unreachable(format!(
+            "{place}: no connection within {} s",
+            bound.as_secs_f64()
+        ))
+        .with_hint("`?connect_timeout=SECONDS` changes the bound")),
+    }
+}
+
 /// The next question on a connection whose last one got no answer: an answer that comes late would
 /// be taken for that to this one.
 pub fn unanswered(place: &str) -> TargetError {

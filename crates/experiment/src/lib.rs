@@ -1,13 +1,20 @@
-//! Questions that take several runs: how much a target sustains, and which configuration is best.
+//! Questions that take several runs: how much a target sustains, which configuration is best, and whether
+//! variants differ.
 //!
 //! One loop runs them all: a policy says what is tried next, the loop runs it as a run like any other, with
 //! its own record in a directory below that of the whole, and writes the record of the whole anew after each.
 //! What is tried next, and what a trial shows, is decided in `highwater-analysis`. Must not measure, and must
 //! not decide.
 
+mod group;
 mod progress;
-pub mod search;
+mod search;
 mod trial_loop;
 pub mod trial_maker;
 mod trials;
-pub mod tune;
+mod tune;
+
+pub use group::GroupRun;
+pub use search::Probe;
+pub use trial_loop::{Experiment, Made, Planned, Step, check, run};
+pub use tune::Configuration;

@@ -23,6 +23,11 @@ pub(crate) fn progress(
     }
 }
 
+/// The number of the trial behind these.
+pub(crate) fn number<T>(trials: &[T]) -> u32 {
+    u32::try_from(trials.len() + 1).unwrap_or(u32::MAX)
+}
+
 /// A run's length on its own timeline, load and audit included.
 pub(crate) fn took(record: &RunRecord) -> u64 {
     let phases = record.phases.iter().map(|phase| phase.duration_ns);

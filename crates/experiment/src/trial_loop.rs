@@ -2,136 +2,182 @@
 //!
 //! What must not be here: what is tried, and what it shows.
 
+use std::rc::Rc;
+
 use highwater_model::event::{Event, ExperimentProgress, Trial};
 use highwater_model::plan::Plan;
 use highwater_model::record::{ExperimentRecord, RunRecord};
-use highwater_runner::request::{RunError, RunRequest};
-use highwater_runner::store::{RunDirectory, StoreError};
+use highwater_model::units::Nanos;
+use highwater_runner::interrupts::Interrupts;
+use highwater_runner::observer::Observer;
+use highwater_runner::request::RunError;
+use highwater_runner::store::RunDirectory;
 
-use crate::trials::{Before, Ran, Trials};
+use crate::trial_maker::{Requested, TrialMaker};
+use crate::trials::Trials;
 
 /// What comes next.
-pub(crate) enum Step<T> {
+pub enum Step<T> {
     /// This trial.
-    Trial(T),
+    Trial(Planned<T>),
     /// Nothing: the question has its outcome.
     End,
 }
 
-/// A trial that was run.
-pub(crate) struct Made<'a> {
-    pub(crate) ran: Ran,
-    /// Absent where the target could not be reached.
-    pub(crate) record: Option<&'a RunRecord>,
-    pub(crate) plan: Plan,
-    /// Its directory, below that of the whole.
-    pub(crate) run: String,
+/// A trial that comes next.
+pub struct Planned<T> {
+    /// What is tried.
+    pub trial: T,
+    /// From 1.
+    pub number: u32,
+    /// Name of its directory.
+    pub name: String,
+    /// What is tried, as events have it.
+    pub about: Trial,
+    /// How far the experiment is.
+    pub progress: ExperimentProgress,
 }
 
-/// A question, as the loop sees it.
-pub(crate) trait Experiment {
+/// A trial that was run.
+pub struct Made<'a> {
+    /// Absent where the target could not be reached.
+    pub record: Option<&'a RunRecord>,
+    /// What was run.
+    pub plan: Plan,
+    /// Its directory, below that of the whole.
+    pub run: String,
+    /// Wall clock at its begin, RFC 3339, UTC.
+    pub started_at: String,
+    /// How long the target was left alone before it.
+    pub settled: Nanos,
+}
+
+/// A question with its trials, as the loop sees it: a policy, and what is kept.
+pub trait Experiment: Clone {
     /// What is tried.
     type Trial;
-    /// What can go wrong with it.
-    type Error: From<RunError> + From<StoreError>;
 
     /// The next trial, or the end, with its outcome noted.
-    fn next(&mut self, before: Before) -> Result<Step<Self::Trial>, Self::Error>;
+    fn next(&mut self) -> Step<Self::Trial>;
 
-    fn plan(&self, trial: &Self::Trial) -> Result<Plan, Self::Error>;
+    /// The plan of a trial, as long as the question needs it.
+    fn cut(&self, _: &Self::Trial, plan: Plan) -> Plan {
+        plan
+    }
 
-    fn request(
-        &self,
-        trial: &Self::Trial,
-        plan: Plan,
-        directory: RunDirectory,
-    ) -> Result<RunRequest, Self::Error>;
+    /// Adds what was made to the trials; returns what is reported of it.
+    fn keep(&mut self, requested: Requested<Self::Trial>, made: Made<'_>) -> Event;
 
-    /// From 1.
-    fn number(&self, trial: &Self::Trial) -> u32;
-
-    /// How its directory is named.
-    fn name(&self, trial: &Self::Trial) -> String;
-
-    /// What is tried.
-    fn about(&self, trial: &Self::Trial) -> Trial;
-
-    fn progress(&self, trial: &Self::Trial) -> ExperimentProgress;
-
-    /// Adds what was made to the trials.
-    fn keep(&mut self, trial: Self::Trial, made: Made<'_>);
+    /// Takes the last trial back; says whether there was one.
+    fn take_back(&mut self) -> bool;
 
     /// The user stopped before a trial: the outcome is what is known all the same.
     fn interrupt(&mut self);
 
-    fn is_over(&self) -> bool;
-
     /// The record of the whole, made of the last trial's.
     fn conclude(&self, last: RunRecord, id: String) -> ExperimentRecord;
 
-    /// What the user is told of the last trial.
-    fn made(&self) -> Option<Event>;
+    /// Why not even one trial is made.
+    fn no_room(&self) -> RunError;
+
+    /// Whether its tables are held from one trial to the next, so that nobody else takes them in between.
+    fn holds_tables(&self) -> bool {
+        true
+    }
 }
 
-/// Asks until the question has its outcome, and returns the record of the whole.
-pub(crate) fn run<E: Experiment>(
-    experiment: &mut E,
-    mut trials: Trials<'_>,
-) -> Result<ExperimentRecord, E::Error> {
-    let end = to_the_end(experiment, &mut trials);
+/// Refuses an experiment whose budget has no room for its first trial.
+///
+/// # Errors
+/// Where nothing can be tried.
+pub fn check<E: Experiment>(experiment: &E) -> Result<(), RunError> {
+    first(&mut experiment.clone()).map(drop)
+}
+
+/// Runs an experiment to its end, and returns its record. `directory` is its own, made by the caller; the
+/// target is left alone for `settle` before each trial but the first, not on a simulated clock.
+///
+/// # Errors
+/// Where no record can be made: the budget has no room for a trial, the first one could not be run, or one
+/// could not be made or kept.
+pub fn run<E: Experiment, M: TrialMaker<E::Trial>>(
+    mut experiment: E,
+    directory: RunDirectory,
+    settle: Nanos,
+    maker: &M,
+    observer: &Rc<dyn Observer>,
+    interrupts: &Interrupts,
+) -> Result<ExperimentRecord, M::Error> {
+    let mut trials = Trials::new(directory, settle, observer, interrupts);
+    let end = to_the_end(&mut experiment, &mut trials, maker);
     trials.close();
     end
 }
 
-fn to_the_end<E: Experiment>(
-    experiment: &mut E,
-    trials: &mut Trials<'_>,
-) -> Result<ExperimentRecord, E::Error> {
-    loop {
-        if let Step::Trial(trial) = experiment.next(trials.before())? {
-            one(experiment, trials, trial)?;
-        }
-        let record = trials.write(|last, id| experiment.conclude(last, id))?;
-        match record {
-            Some(record) if experiment.is_over() => {
-                trials.end(&record);
-                return Ok(record);
-            }
-            _ => experiment
-                .made()
-                .iter()
-                .for_each(|event| trials.observer.event(event)),
-        }
+/// The first trial of this process. What was measured before has no record here that could stand for the
+/// whole: an experiment that had come to its end is resumed with its last trial once more.
+fn first<E: Experiment>(experiment: &mut E) -> Result<Step<E::Trial>, RunError> {
+    let mut step = experiment.next();
+    if matches!(step, Step::End) && experiment.take_back() {
+        step = experiment.next();
+    }
+    match step {
+        Step::Trial(_) => Ok(step),
+        Step::End => Err(experiment.no_room()),
     }
 }
 
-fn one<E: Experiment>(
+fn to_the_end<E: Experiment, M: TrialMaker<E::Trial>>(
     experiment: &mut E,
     trials: &mut Trials<'_>,
-    trial: E::Trial,
-) -> Result<(), E::Error> {
-    let plan = experiment.plan(&trial)?;
-    let (directory, run) = trials.place(&experiment.name(&trial), &plan)?;
-    let request = experiment.request(&trial, plan.clone(), directory)?;
-    let begin = Event::Trial {
-        number: experiment.number(&trial),
-        trial: experiment.about(&trial),
-        progress: experiment.progress(&trial),
-    };
-    match trials.run(request, &begin)? {
-        None => experiment.interrupt(),
-        Some(ran) => {
-            let record = trials.record_of(&ran);
-            experiment.keep(
-                trial,
-                Made {
-                    ran,
-                    record,
-                    plan,
-                    run,
-                },
-            );
+    maker: &M,
+) -> Result<ExperimentRecord, M::Error> {
+    let mut step = first(experiment)?;
+    loop {
+        let made = match step {
+            Step::Trial(planned) => one(experiment, trials, maker, planned)?,
+            Step::End => None,
+        };
+        let record = trials.write(|last, id| experiment.conclude(last, id))?;
+        match (made, record) {
+            (None, Some(record)) => {
+                trials.end(&record);
+                return Ok(record);
+            }
+            (made, _) => made.iter().for_each(|event| trials.observer.event(event)),
         }
+        step = experiment.next();
     }
-    Ok(())
+}
+
+/// Runs a trial; returns what is reported of it, or nothing where the user stopped before it.
+fn one<E: Experiment, M: TrialMaker<E::Trial>>(
+    experiment: &mut E,
+    trials: &mut Trials<'_>,
+    maker: &M,
+    planned: Planned<E::Trial>,
+) -> Result<Option<Event>, M::Error> {
+    let requested = trials.requested(planned.number, planned.trial);
+    let plan = experiment.cut(&requested.trial, maker.plan(&requested)?);
+    let (directory, run) = trials.place(&planned.name, &plan)?;
+    let request = maker
+        .request(&requested, plan.clone(), directory.clone())
+        .inspect_err(|_| directory.discard())?;
+    let begin = Event::Trial {
+        number: planned.number,
+        trial: planned.about,
+        progress: planned.progress,
+    };
+    let Some(ran) = trials.run(request, &begin, experiment.holds_tables())? else {
+        experiment.interrupt();
+        return Ok(None);
+    };
+    let made = Made {
+        record: trials.record_of(&ran),
+        plan,
+        run,
+        started_at: ran.started_at,
+        settled: ran.settled,
+    };
+    Ok(Some(experiment.keep(requested, made)))
 }

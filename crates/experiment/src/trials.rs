@@ -3,6 +3,7 @@
 //!
 //! What must not be here: what is run next, and what a run shows.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use futures_util::future::select;
@@ -12,6 +13,7 @@ use highwater_model::plan::Plan;
 use highwater_model::record::{ExperimentRecord, Incident, IncidentKind, RunRecord, TableStart};
 use highwater_model::units::Nanos;
 
+use crate::trial_maker::Requested;
 use highwater_runner::clock::{RealClock, RealTimeline};
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::leases::KeptLeases;
@@ -19,15 +21,6 @@ use highwater_runner::observer::Observer;
 use highwater_runner::request::{Ended, RunError, RunRequest};
 use highwater_runner::run;
 use highwater_runner::store::{PROBES, RunDirectory, StoreError};
-
-/// What there is to know before the next one.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Before {
-    /// This process has run none.
-    pub(crate) is_first: bool,
-    /// The first one found rows of the workload, so its tables may not be made anew.
-    pub(crate) tables_kept: bool,
-}
 
 /// Those that were made, and what the next one needs.
 pub(crate) struct Trials<'a> {
@@ -41,8 +34,8 @@ pub(crate) struct Trials<'a> {
     last: Option<RunRecord>,
     /// The first one found rows of the workload.
     tables_kept: bool,
-    /// The hold on the tables, from one to the next.
-    leases: KeptLeases,
+    /// The hold on the tables, from one to the next; of each target.
+    leases: BTreeMap<Vec<String>, KeptLeases>,
 }
 
 /// One that was run.
@@ -69,13 +62,15 @@ impl<'a> Trials<'a> {
             interrupts,
             last: None,
             tables_kept: false,
-            leases: KeptLeases::default(),
+            leases: BTreeMap::new(),
         }
     }
 
-    /// What there is to know before the next one.
-    pub(crate) fn before(&self) -> Before {
-        Before {
+    /// The next one, with what there is to know before it.
+    pub(crate) fn requested<T>(&self, number: u32, trial: T) -> Requested<T> {
+        Requested {
+            number,
+            trial,
             is_first: self.last.is_none(),
             tables_kept: self.tables_kept,
         }
@@ -99,6 +94,7 @@ impl<'a> Trials<'a> {
         &mut self,
         request: RunRequest,
         begin: &Event,
+        holds_tables: bool,
     ) -> Result<Option<Ran>, RunError> {
         let is_first = self.last.is_none();
         let simulated = request.target.capabilities().simulated_clock;
@@ -115,7 +111,11 @@ impl<'a> Trials<'a> {
         self.observer.event(begin);
         let started_at = request.started_at.clone();
         let (observer, interrupts) = (Rc::clone(self.observer), self.interrupts.clone());
-        let end = run::one_of(request, observer, interrupts, Some(self.leases.clone()));
+        let leases = holds_tables.then(|| {
+            let of_target = self.leases.entry(request.target.urls());
+            of_target.or_default().clone()
+        });
+        let end = run::one_of(request, observer, interrupts, leases);
         let reached = match end {
             Ok(end) => {
                 if is_first {
@@ -197,7 +197,7 @@ impl<'a> Trials<'a> {
         for record in last.filter(|record| Ended::of(&record.incidents) == Ended::Complete) {
             record.incidents.push(Incident::new(
                 IncidentKind::Interrupted,
-                "stopped by the user between two probes",
+                "stopped by the user between two runs",
             ));
         }
     }
@@ -205,7 +205,7 @@ impl<'a> Trials<'a> {
 
 impl Drop for Trials<'_> {
     fn drop(&mut self) {
-        self.leases.end();
+        self.leases.values().for_each(KeptLeases::end);
     }
 }
 

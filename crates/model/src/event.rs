@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::control::InterventionRecord;
+use super::group::GroupTrial;
 use super::judgment::Judgments;
 use super::plan::{AuditLevel, Unit};
 use super::run_record::EstimateRecord;
@@ -90,6 +91,13 @@ pub enum Event {
     Measured {
         /// What it showed.
         trial: TrialRecord,
+        /// What its throughput counts.
+        unit: Unit,
+    },
+    /// A run of a group is over.
+    Repeated {
+        /// What it showed.
+        trial: GroupTrial,
         /// What its throughput counts.
         unit: Unit,
     },
@@ -309,6 +317,15 @@ pub enum Trial {
         purpose: TrialPurpose,
         /// Each axis and its value.
         values: Vec<[String; 2]>,
+    },
+    /// A run of a group.
+    Variant {
+        /// Name of its variant.
+        name: String,
+        /// Which of its variant's runs it is, from 1.
+        round: u32,
+        /// Runs of each variant.
+        times: u32,
     },
 }
 

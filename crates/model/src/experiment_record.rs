@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::group::GroupRecord;
 use super::header::Header;
 use super::incident::Incident;
 use super::judgment::Judgments;
@@ -37,22 +38,32 @@ pub enum Question {
     Search(SearchRecord),
     /// The best setting.
     Tune(TuneRecord),
+    /// Whether variants differ.
+    Group(GroupRecord),
 }
 
 impl ExperimentRecord {
-    /// The search; absent where another question was asked.
+    /// The search; absent of another question.
     pub fn search(&self) -> Option<&SearchRecord> {
         match &self.question {
             Question::Search(search) => Some(search),
-            Question::Tune(_) => None,
+            Question::Tune(_) | Question::Group(_) => None,
         }
     }
 
-    /// The tuning; absent where another question was asked.
+    /// The tuning; absent of another question.
     pub fn tune(&self) -> Option<&TuneRecord> {
         match &self.question {
             Question::Tune(tune) => Some(tune),
-            Question::Search(_) => None,
+            Question::Search(_) | Question::Group(_) => None,
+        }
+    }
+
+    /// The group of runs; absent of another question.
+    pub fn group(&self) -> Option<&GroupRecord> {
+        match &self.question {
+            Question::Group(group) => Some(group),
+            Question::Search(_) | Question::Tune(_) => None,
         }
     }
 }

@@ -15,7 +15,7 @@ use super::plan::Unit;
 pub const WINDOW_NS: u64 = 100_000_000;
 
 /// The figures of one op of one stream in one phase.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResultRecord {
     /// Name of the phase.
     pub phase: String,

@@ -88,7 +88,7 @@ pub struct WorkloadRecord {
 }
 
 /// The target as it was found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetRecord {
     /// Without secrets.
     pub urls: Vec<String>,

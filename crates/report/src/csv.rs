@@ -16,26 +16,9 @@ use highwater_model::target_telemetry::SeriesKind;
 ///
 /// Empty cells are figures that too few ops could carry.
 pub fn csv(record: &RunRecord) -> String {
-    let mut text = line(
-        &[
-            "second",
-            "phase",
-            "stream",
-            "op",
-            "offered",
-            "sent",
-            "acknowledged",
-            "rows_acknowledged",
-            "errors",
-            "rejected",
-            "rows_refused",
-            "dropped",
-            "p50_ns",
-            "p99_ns",
-            "max_ns",
-        ]
-        .map(str::to_owned),
-    );
+    let mut text = "second,phase,stream,op,offered,sent,acknowledged,rows_acknowledged,errors,\
+                    rejected,rows_refused,dropped,p50_ns,p99_ns,max_ns\n"
+        .to_owned();
     for interval in &record.intervals {
         text += &line(&[
             interval.second.to_string(),

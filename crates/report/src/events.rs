@@ -195,8 +195,8 @@ const fn table_step(step: TableStep) -> &'static str {
     }
 }
 
-/// What a trial tries.
-pub fn trial_about(trial: &Trial) -> String {
+/// A trial that begins: its number, and what it tries.
+pub fn trial_begun(number: u32, trial: &Trial) -> String {
     match trial {
         Trial::Probe {
             purpose,
@@ -209,11 +209,15 @@ pub fn trial_about(trial: &Trial) -> String {
                 (Some(at), SearchAxis::Rate) => format!("{at} {}/s", unit.name()),
                 (Some(at), SearchAxis::Sessions) => format!("{at} sessions"),
             };
-            format!("{}, {what}", purpose.name())
+            format!("probe {number}: {}, {what}", purpose.name())
         }
         Trial::Configuration { purpose, values } => {
             let values: Vec<String> = values.iter().map(|pair| pair.join(" ")).collect();
-            format!("{}, {}", purpose.name(), values.join(" · "))
+            let values = values.join(" · ");
+            format!("probe {number}: {}, {values}", purpose.name())
+        }
+        Trial::Variant { name, round, times } => {
+            format!("run {number}: {name}, {round} of {times}")
         }
     }
 }

@@ -6,6 +6,7 @@
 //! round, `import` makes records of what other tools wrote.
 
 mod compare;
+mod comparison;
 mod csv;
 mod events;
 mod figures;
@@ -16,6 +17,7 @@ mod json;
 mod layout;
 mod live;
 mod markdown;
+mod markdown_words;
 mod merge;
 mod progress;
 mod size;
@@ -28,7 +30,7 @@ pub use compare::{CompareReport, Group, compare_html, compare_markdown, compare_
 pub use csv::{csv, results_csv, telemetry_csv};
 pub use events::{
     audit_stage, begun, control_schema, estimate, event_line, event_schema, intervention,
-    part_line, refusal, trial_about, warning,
+    part_line, refusal, trial_begun, warning,
 };
 pub use figures::{
     FIGURES_SCHEMA, FiguresReport, figures_json, figures_schema, figures_text, warnings_text,
@@ -40,4 +42,4 @@ pub use markdown::markdown;
 pub use merge::{MergeError, merge};
 pub use progress::{Filling, interval_header, interval_line};
 pub use size::{size_json, size_schema, size_text};
-pub use text::{probe_line, quoted, text, text_at, trial_line};
+pub use text::{group_trial_line, probe_line, quoted, text, text_at, trial_line};

@@ -2,17 +2,17 @@
 //!
 //! The figures are those of the text summary. A target's own words cannot become markup.
 
+use crate::comparison;
 use crate::findings::findings as rules;
+use highwater_analysis::group::comparisons;
 use highwater_analysis::judge::measured_streams;
-use highwater_model::display::foreign;
-use highwater_model::judgment::{Data, Measurement, ObjectiveValue, Reason};
+use highwater_model::judgment::Reason;
 use highwater_model::record::{ExperimentRecord, RecordRef};
 
 use super::layout::Row;
-use super::text::{counts, head, judged, next_command, ops, search, tail};
-
-/// Characters of a target's own words.
-const WORDS: usize = 300;
+use super::markdown_words::{plain, table};
+use super::text::judged::{self, Tone};
+use super::text::{counts, group, head, next_command, ops, search, tail};
 
 /// The summary; `directory` is where the record is stored.
 pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String {
@@ -36,6 +36,15 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
                 .join("  \n"),
         );
         blocks.push(table(&search::table(of_search), 1));
+    } else if let Some(of_group) = record.experiment().and_then(ExperimentRecord::group) {
+        for (variant, comparison) in comparisons(of_group) {
+            blocks.extend(comparison::blocks(
+                group::names(of_group, variant),
+                &comparison,
+            ));
+        }
+        blocks.push(table(&group::variants(of_group), 1));
+        blocks.push(table(&group::table(of_group), 1));
     } else {
         let head = Row::new(["", "offered", "sent", "acknowledged", "found"]);
         let rows = counts::rows(run, &measured);
@@ -60,26 +69,15 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
 
 fn judgments(record: RecordRef<'_>) -> String {
     let (judged, run) = (record.judgments(), record.measured_run());
-    let measurement = match judged.measurement.value {
-        Measurement::Valid => "valid",
-        Measurement::Invalid => "**INVALID**",
-        Measurement::Inconclusive => "**inconclusive**",
+    let stressed = |(value, tone): (&str, Tone)| match tone {
+        Tone::Good | Tone::None => value.to_owned(),
+        Tone::Bad => format!("**{}**", value.to_uppercase()),
+        Tone::Open => format!("**{value}**"),
     };
-    let data = match judged.data.value {
-        Data::Clean => "clean",
-        Data::Lost => "**LOST**",
-        Data::Duplicated => "**DUPLICATED**",
-        Data::Surplus => "**SURPLUS**",
-        Data::Altered => "**ALTERED**",
-        Data::Unverified => "**unverified**",
-        Data::NotChecked => "not checked",
-    };
-    let objective = match judged.objective.value {
-        ObjectiveValue::Met => "met",
-        ObjectiveValue::Missed => "**MISSED**",
-        ObjectiveValue::NotDecided => "**not decided**",
-        ObjectiveValue::NoneSet => "none set",
-    };
+    let measurement = judged::measurement(judged.measurement.value);
+    let data = judged::data(judged.data.value);
+    let objective = judged::objective(judged.objective.value);
+    let (audited, stated) = (judged::audited(&run), judged::objectives(&run));
     let rows = [
         (
             "measurement",
@@ -87,18 +85,14 @@ fn judgments(record: RecordRef<'_>) -> String {
             String::new(),
             &judged.measurement.reasons,
         ),
-        ("data", data, judged::audited(&run), &judged.data.reasons),
-        (
-            "objective",
-            objective,
-            judged::objectives(&run),
-            &judged.objective.reasons,
-        ),
+        ("data", data, audited, &judged.data.reasons),
+        ("objective", objective, stated, &judged.objective.reasons),
     ];
     let mut lines = vec!["| judgment | | |".to_owned(), "|---|---|---|".to_owned()];
     lines.extend(rows.map(|(name, value, remark, reasons)| {
         let why = [remark].into_iter().chain(reasons.iter().map(reason));
         let why: Vec<String> = why.filter(|text| !text.is_empty()).collect();
+        let value = stressed(value);
         format!("| {name} | {value} | {} |", plain(&why.join(" · ")))
     }));
     lines.join("\n")
@@ -106,50 +100,6 @@ fn judgments(record: RecordRef<'_>) -> String {
 
 fn reason(reason: &Reason) -> String {
     format!("{} [{}]", reason.sentence(), reason.code.name())
-}
-
-/// The first row is the head; the first `words` columns hold words.
-pub(super) fn table(rows: &[Row], words: usize) -> String {
-    let columns = rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
-    let remarks = rows.iter().any(|row| !row.remark.is_empty());
-    let mut lines = Vec::new();
-    for (number, row) in rows.iter().enumerate() {
-        let cell = |column| {
-            row.cells
-                .get(column)
-                .map_or_else(String::new, |c: &String| plain(c))
-        };
-        let mut cells: Vec<String> = (0..columns).map(cell).collect();
-        if remarks {
-            cells.push(plain(&row.remark));
-        }
-        lines.push(format!("| {} |", cells.join(" | ")));
-        if number == 0 {
-            let mut rule: Vec<&str> = (0..columns)
-                .map(|column| if column < words { "---" } else { "---:" })
-                .collect();
-            rule.extend(remarks.then_some("---"));
-            lines.push(format!("|{}|", rule.join("|")));
-        }
-    }
-    lines.join("\n")
-}
-
-/// One line in which no character begins markup of either kind.
-pub(super) fn plain(text: &str) -> String {
-    let mut shown = String::new();
-    for character in foreign(text, WORDS).chars() {
-        match character {
-            '<' => shown.push_str("&lt;"),
-            '&' => shown.push_str("&amp;"),
-            '|' | '`' | '*' | '_' | '[' | ']' | '\\' | '#' => {
-                shown.push('\\');
-                shown.push(character);
-            }
-            other => shown.push(other),
-        }
-    }
-    shown
 }
 
 #[cfg(test)]

@@ -130,12 +130,12 @@ pub enum RunError {
     /// The operating system refused what a run needs.
     #[error("cannot run: {0}")]
     System(#[from] std::io::Error),
-    /// The budget of a search or a tuning has no room for its first probe, and what confirms it.
-    #[error("--budget: not one probe of {} fits{}", duration(.probe.0), beside(*.confirmations))]
+    /// The budget of an experiment has no room for its first trial, and what confirms it.
+    #[error("--budget: not one trial of {} fits{}", duration(.probe.0), beside(*.confirmations))]
     Budget {
         /// What it takes, all included.
         probe: Nanos,
-        /// Probes that must be possible behind it.
+        /// Trials that must be possible behind it.
         confirmations: u32,
     },
     /// Everything waits for something that cannot come; a bug.
@@ -146,6 +146,6 @@ pub enum RunError {
 fn beside(confirmations: u32) -> String {
     match confirmations {
         0 => String::new(),
-        probes => format!(" beside the {probes} that confirm"),
+        trials => format!(" beside the {trials} that confirm"),
     }
 }

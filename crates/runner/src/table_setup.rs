@@ -60,25 +60,30 @@ pub(crate) struct SetupRequest<'a> {
 }
 
 impl<'a> SetupRequest<'a> {
-    /// The requirements of a run.
-    pub(crate) fn of(request: &'a RunRequest) -> Self {
+    /// The requirements of a run, whose rows have this identity.
+    pub(crate) fn of(request: &'a RunRequest, row_identity: &'a str) -> Self {
         let plan = &request.plan;
-        let streams = plan.streams.iter();
-        let inserts = streams.map(|stream| rows_per_op(&request.workload, &stream.name));
         Self {
             policy: TablePolicy {
-                fingerprint: request.workload.row_identity(),
+                fingerprint: row_identity,
                 seed: plan.seed,
                 drop: request.drop_tables,
                 drop_foreign: &request.drop_foreign,
                 settings: &request.tables.settings,
             },
-            writes: plan.workload.rows_to_load > 0 || inserts.sum::<u64>() > 0,
+            writes: writes(request),
             audits: plan.audit.level != AuditLevel::Off,
             shares: plan.share.of,
             limit: plan.audit.limit,
         }
     }
+}
+
+/// Whether a run may write rows.
+pub(crate) fn writes(request: &RunRequest) -> bool {
+    let streams = request.plan.streams.iter();
+    let inserts = streams.map(|stream| rows_per_op(&request.workload, &stream.name));
+    request.plan.workload.rows_to_load > 0 || inserts.sum::<u64>() > 0
 }
 
 /// Creates or keeps the tables, and finds the index of the first new row.

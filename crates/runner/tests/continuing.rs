@@ -46,7 +46,8 @@ fn note(job: &Job, root: &Path, change: impl Fn(&mut RegistryEntry)) -> Registry
         let mut admin = target.administer(timeline).await.unwrap();
         let dialects = admin.facts().await.unwrap().dialects;
         let bound = workload.bind(&dialects, target.placeholders()).unwrap();
-        let policy = TablePolicy::new(workload.row_identity(), workload.seed());
+        let identity = workload.row_identity(&dialects).unwrap();
+        let policy = TablePolicy::new(&identity, workload.seed());
         let mut notes = admin.create_tables(&bound, &policy).await.unwrap();
         notes.iter_mut().for_each(&change);
         admin.update_registry(&notes).await.unwrap();

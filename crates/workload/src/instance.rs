@@ -13,16 +13,13 @@ use super::definition::{
 };
 use super::entity::Attributes;
 use super::generators::parameters::{Distinct, DistinctValues, ParameterGenerator};
-use super::row_identity::row_identity;
+use super::row_identity::{Creation, GENERATOR_VERSION, creation, row_identity};
 use super::rows::{TableRows, rows_of};
 use super::table::Table;
 use highwater_model::input_error::InputError;
 use highwater_model::op::OpId;
 use highwater_model::plan::hex;
 use highwater_model::units::Seed;
-
-/// Goes into every fingerprint: raised when the same file and seed give other rows or ops.
-const GENERATOR_VERSION: u32 = 1;
 
 /// What an op depends on besides seed, stream and index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,7 +36,8 @@ pub struct Workload {
     pub(super) seed: Seed,
     parameters: BTreeMap<String, String>,
     fingerprint: String,
-    row_identity: String,
+    /// Of the tables with the defaults of what only spreads rows.
+    creation: Creation,
     pub(super) entities: Vec<Attributes>,
     pub(super) tables: Vec<TableRows>,
     /// The values of every attribute that a `distinct` parameter draws from.
@@ -54,7 +52,6 @@ impl Workload {
         seed: Seed,
     ) -> Result<Self, InputError> {
         let fingerprint = fingerprint(&definition, seed)?;
-        let row_identity = row_identity(&definition, unspread, GENERATOR_VERSION, seed)?;
         let entities: Vec<Attributes> = definition
             .entities
             .iter()
@@ -72,7 +69,7 @@ impl Workload {
             seed,
             parameters,
             fingerprint,
-            row_identity,
+            creation: creation(unspread),
             entities,
             tables,
             distinct,
@@ -106,11 +103,12 @@ impl Workload {
         &self.fingerprint
     }
 
-    /// SHA-256 in hexadecimal of what determines the rows: schema, generators and their parameters,
-    /// seed, and the version of the generators. Workloads that differ in batch size, shards,
-    /// replicas, queries or streams only fill the same tables.
-    pub fn row_identity(&self) -> &str {
-        &self.row_identity
+    /// SHA-256 in hexadecimal of what determines the rows in a target of these dialects: schema,
+    /// generators and their parameters, seed, and the version of the generators. Workloads that
+    /// differ in batch size, shards, replicas, queries, streams or the SQL of other databases only
+    /// fill the same tables. An error where a table has no SQL for the target.
+    pub fn row_identity(&self, dialects: &[String]) -> Result<String, InputError> {
+        row_identity(&self.definition, &self.creation, dialects, self.seed)
     }
 
     /// Rows to write before the first phase.

@@ -5,17 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use highwater_model::import_record::{ImportedPace, LatencyBegin};
 use highwater_model::judgment::{Data, Measurement};
 use highwater_model::record::{Question, RecordRef};
-
-/// How grave a difference is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// Other questions were asked, so figures mean different things.
-    Question,
-    /// A run cannot be trusted.
-    Trust,
-    /// Another target, version, setting or machine: perhaps just what is compared.
-    Setting,
-}
+use highwater_model::sample::{Kind, Sample, Trait};
 
 /// One thing that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,13 +21,20 @@ pub struct Difference {
 }
 
 /// What differs, the gravest first.
-pub(super) fn differences(a: &[RecordRef<'_>], b: &[RecordRef<'_>]) -> Vec<Difference> {
+pub(super) fn differences(a: &[&Sample], b: &[&Sample]) -> Vec<Difference> {
+    let mut names: Vec<(Kind, &str)> = Vec::new();
+    for found in [a, b].into_iter().flatten().flat_map(|run| &run.traits) {
+        let name = (found.kind, found.name.as_str());
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     let mut found = Vec::new();
-    let mut compare = |kind, name: &str, of: &dyn Fn(RecordRef<'_>) -> String| {
-        let (a, b) = (values(a, of), values(b, of));
+    for (kind, name) in names {
+        let [a, b] = [a, b].map(|runs| values(runs, kind, name));
         // Of runs of one group that differ among themselves nobody knows which one is meant.
         let mixed = kind == Kind::Question && (a.len() > 1 || b.len() > 1);
-        if a != b || mixed {
+        if a != b || mixed || kind == Kind::Trust {
             found.push(Difference {
                 kind,
                 name: name.to_owned(),
@@ -45,72 +42,78 @@ pub(super) fn differences(a: &[RecordRef<'_>], b: &[RecordRef<'_>]) -> Vec<Diffe
                 b: listed(&b),
             });
         }
-    };
-    compare(Kind::Question, "measured by", &measured_by);
-    compare(Kind::Question, "workload", &|r| {
-        let workload = &r.measured_run().run.workload;
-        format!("{} {}", workload.name, short(&workload.fingerprint))
-    });
-    compare(Kind::Question, "kind of load", &kind_of_load);
-    compare(Kind::Question, "plan", &|r| {
-        short(&r.measured_run().plan.hash)
-    });
-    compare(Kind::Setting, "target", &|r| {
-        r.measured_run().target.urls.join(" ")
-    });
-    compare(Kind::Setting, "target version", &|r| {
-        r.measured_run().target.version.clone()
-    });
-    compare(Kind::Setting, "Highwater", &|r| {
-        r.header().highwater.version.clone()
-    });
-    let tool = |r: RecordRef<'_>| {
-        let origin = r.measured_run().origin;
-        origin.and_then(|origin| origin.version.clone())
-    };
-    compare(Kind::Setting, "version of the tool", &|r| {
-        tool(r).unwrap_or_default()
-    });
-    let both = [a, b].concat();
-    maps(&mut compare, "setting", &both, &|r| {
-        &r.measured_run().run.target.settings
-    });
-    maps(&mut compare, "machine", &both, &|r| &r.header().environment);
-    maps(&mut compare, "parameter", &both, &|r| {
-        &r.measured_run().run.workload.parameters
-    });
-    for (side, runs) in [(0, a), (1, b)] {
-        found.extend(runs.iter().filter_map(|record| distrusted(side, *record)));
     }
     found.sort_by_key(|difference| difference.kind);
     found
 }
 
-/// Takes note of a value that differs.
-type Compare<'a> = dyn FnMut(Kind, &str, &dyn Fn(RecordRef<'_>) -> String) + 'a;
-
-/// One difference for each name whose values differ.
-fn maps(
-    compare: &mut Compare<'_>,
-    what: &str,
-    both: &[RecordRef<'_>],
-    of: &dyn Fn(RecordRef<'_>) -> &BTreeMap<String, String>,
-) {
-    let names: BTreeSet<&String> = both.iter().flat_map(|record| of(*record).keys()).collect();
-    for name in names {
-        compare(Kind::Setting, &format!("{what} {name}"), &|record| {
-            let value = of(record).get(name);
-            value.map_or_else(|| "–".to_owned(), Clone::clone)
-        });
-    }
+/// What a record says of itself in which others may differ.
+pub(super) fn traits(record: RecordRef<'_>) -> Vec<Trait> {
+    let run = &record.measured_run();
+    let workload = &run.workload;
+    let tool = run.origin.and_then(|origin| origin.version.clone());
+    let mut traits: Vec<Trait> = [
+        (Kind::Question, "measured by", measured_by(record)),
+        (
+            Kind::Question,
+            "workload",
+            format!("{} {}", workload.name, short(&workload.fingerprint)),
+        ),
+        (Kind::Question, "kind of load", kind_of_load(record)),
+        (Kind::Question, "plan", short(&run.plan.hash)),
+        (Kind::Setting, "target", run.target.urls.join(" ")),
+        (Kind::Setting, "target version", run.target.version.clone()),
+        (
+            Kind::Setting,
+            "Highwater",
+            record.header().highwater.version.clone(),
+        ),
+        (
+            Kind::Setting,
+            "version of the tool",
+            tool.unwrap_or_default(),
+        ),
+    ]
+    .into_iter()
+    .map(|(kind, name, value)| Trait {
+        kind,
+        name: name.to_owned(),
+        value,
+    })
+    .collect();
+    traits.extend(named("setting", &run.target.settings));
+    traits.extend(named("machine", &record.header().environment));
+    traits.extend(named("parameter", &workload.parameters));
+    traits.extend(distrusted(record));
+    traits
 }
 
-fn values(runs: &[RecordRef<'_>], of: &dyn Fn(RecordRef<'_>) -> String) -> BTreeSet<String> {
-    runs.iter().map(|record| of(*record)).collect()
+/// One for each name.
+fn named<'a>(
+    what: &'a str,
+    values: &'a BTreeMap<String, String>,
+) -> impl Iterator<Item = Trait> + 'a {
+    values.iter().map(move |(name, value)| Trait {
+        kind: Kind::Setting,
+        name: format!("{what} {name}"),
+        value: value.clone(),
+    })
 }
 
-fn listed(values: &BTreeSet<String>) -> String {
-    let values: Vec<&str> = values.iter().map(String::as_str).collect();
+fn values<'a>(runs: &[&'a Sample], kind: Kind, name: &str) -> BTreeSet<&'a str> {
+    let values = runs.iter().filter_map(|run| {
+        let mut traits = run.traits.iter();
+        match traits.find(|found| found.kind == kind && found.name == name) {
+            Some(found) => Some(found.value.as_str()),
+            // Of the other runs there is nothing to be said.
+            None => (kind != Kind::Trust).then_some("–"),
+        }
+    });
+    values.collect()
+}
+
+fn listed(values: &BTreeSet<&str>) -> String {
+    let values: Vec<&str> = values.iter().copied().collect();
     values.join(", ")
 }
 
@@ -139,6 +142,7 @@ fn kind_of_load(record: RecordRef<'_>) -> String {
         RecordRef::Experiment(experiment) => match experiment.question {
             Question::Search(_) => "search",
             Question::Tune(_) => "tuning",
+            Question::Group(_) => "group of runs",
         },
         RecordRef::Run(run) if run.plan.definition.is_closed() => "closed",
         RecordRef::Run(_) => "open",
@@ -147,7 +151,7 @@ fn kind_of_load(record: RecordRef<'_>) -> String {
 }
 
 /// A run whose own judgments say that its figures or data are not right.
-fn distrusted(side: usize, record: RecordRef<'_>) -> Option<Difference> {
+fn distrusted(record: RecordRef<'_>) -> Option<Trait> {
     let judged = record.judgments();
     let mut said = Vec::new();
     if judged.measurement.value == Measurement::Invalid {
@@ -159,20 +163,10 @@ fn distrusted(side: usize, record: RecordRef<'_>) -> Option<Difference> {
     ) {
         said.push("data not right");
     }
-    if said.is_empty() {
-        return None;
-    }
-    let said = said.join(", ");
-    let (a, b) = if side == 0 {
-        (said, String::new())
-    } else {
-        (String::new(), said)
-    };
-    Some(Difference {
+    (!said.is_empty()).then(|| Trait {
         kind: Kind::Trust,
         name: record.header().id.clone(),
-        a,
-        b,
+        value: said.join(", "),
     })
 }
 

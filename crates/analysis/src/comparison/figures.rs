@@ -6,63 +6,22 @@ use highwater_model::import_record::MissingField;
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::Unit;
 use highwater_model::record::{MeasuredRun, Question, RecordRef, ResultRecord};
+use highwater_model::sample::{Better, Figure, Sample, SampledFigure, Scale};
 use highwater_model::search::{SearchOutcome, SearchRecord};
 use highwater_model::target_telemetry::units;
 use highwater_model::tune::{TuneFigure, TuneOutcome, TuneRecord};
 
-/// Which way is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Better {
-    /// As with throughput.
-    More,
-    /// As with latency.
-    Less,
-}
-
-/// On which scale a figure is compared, and so what a difference of it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scale {
-    /// By the ratio of its values, all of them above 0.
-    Ratio,
-    /// By the difference of shares of ops: of 0, which most of them are, there is no ratio.
-    ShareOfOps,
-    /// By the difference of shares of seconds.
-    ShareOfSeconds,
-}
-
-impl Scale {
-    /// The difference that matters on this scale, where a ratio matters from `ratio` on.
-    ///
-    /// From one op in a thousand that fails, the finest percentile that is compared has no value:
-    /// what was never answered took longer than anything. A second is looked at as a whole, and a
-    /// run of some minutes has too few of them to show less than one in a hundred.
-    pub const fn practical(self, ratio: f64) -> f64 {
-        match self {
-            Self::Ratio => ratio,
-            Self::ShareOfOps => 0.001,
-            Self::ShareOfSeconds => 0.01,
-        }
+/// The difference that matters on a scale, where a ratio matters from `ratio` on.
+///
+/// From one op in a thousand that fails, the finest percentile that is compared has no value:
+/// what was never answered took longer than anything. A second is looked at as a whole, and a
+/// run of some minutes has too few of them to show less than one in a hundred.
+pub(super) const fn practical(scale: Scale, ratio: f64) -> f64 {
+    match scale {
+        Scale::Ratio => ratio,
+        Scale::ShareOfOps => 0.001,
+        Scale::ShareOfSeconds => 0.01,
     }
-
-    /// Whether values are shares.
-    pub const fn is_share(self) -> bool {
-        !matches!(self, Self::Ratio)
-    }
-}
-
-/// A figure by name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Figure {
-    /// Phase, stream and op, as far as they tell; may be empty.
-    pub place: String,
-    /// `throughput`, `p99` …
-    pub name: &'static str,
-    /// `rows/s`, `queries/s`, `ns`, `bytes`, `share`.
-    pub unit: &'static str,
-    /// Which way is better.
-    pub better: Better,
-    /// How it is compared.
-    pub scale: Scale,
 }
 
 /// What a run says of a figure.
@@ -92,33 +51,41 @@ impl Value {
 }
 
 /// A figure with its values in the runs of each group.
-pub(super) type Sampled = (Figure, [Vec<Value>; 2]);
+pub(super) type FigureOfBoth = (Figure, [Vec<Value>; 2]);
 
 /// Figures that every run of both groups has, with their values; those whose ratio is compared are
 /// above 0 in all of them.
-pub(super) fn figures(a: &[RecordRef<'_>], b: &[RecordRef<'_>]) -> Vec<Sampled> {
-    let values_of = |runs: &[RecordRef<'_>]| -> Vec<Vec<(Figure, Value)>> {
-        runs.iter().map(|record| of_record(*record)).collect()
-    };
-    let (a, b) = (values_of(a), values_of(b));
+pub(super) fn figures(a: &[&Sample], b: &[&Sample]) -> Vec<FigureOfBoth> {
     let Some(first) = a.first() else {
         return Vec::new();
     };
-    let names = first.iter().map(|(figure, _)| figure.clone());
+    let names = first.figures.iter().map(|sampled| sampled.figure.clone());
     names
         .filter_map(|figure| {
-            let values = |runs: &[Vec<(Figure, Value)>]| -> Option<Vec<Value>> {
+            let values = |runs: &[&Sample]| -> Option<Vec<Value>> {
                 runs.iter()
                     .map(|run| {
-                        let (_, value) = run.iter().find(|(other, _)| *other == figure)?;
-                        value.can_be_compared(figure.scale).then_some(*value)
+                        let mut figures = run.figures.iter();
+                        let sampled = figures.find(|sampled| sampled.figure == figure)?;
+                        let value = Value {
+                            value: sampled.value,
+                            of: sampled.of,
+                        };
+                        value.can_be_compared(figure.scale).then_some(value)
                     })
                     .collect()
             };
-            let values = [values(&a)?, values(&b)?];
+            let values = [values(a)?, values(b)?];
             Some((figure, values))
         })
         .collect()
+}
+
+/// The figures of a record.
+pub(super) fn sampled(record: RecordRef<'_>) -> Vec<SampledFigure> {
+    let figures = of_record(record).into_iter();
+    let figures = figures.map(|(figure, Value { value, of })| SampledFigure { figure, value, of });
+    figures.collect()
 }
 
 /// A search has one figure, its mark, a tuning that of its best configuration; a run its throughputs and
@@ -127,6 +94,8 @@ fn of_record(record: RecordRef<'_>) -> Vec<(Figure, Value)> {
     match record.experiment().map(|experiment| &experiment.question) {
         Some(Question::Search(search)) => mark(search).into_iter().collect(),
         Some(Question::Tune(tune)) => best_configuration(tune).into_iter().collect(),
+        // Its runs are compared one by one.
+        Some(Question::Group(_)) => Vec::new(),
         None => of_run(&record.measured_run()),
     }
 }
@@ -255,21 +224,21 @@ const fn per_s(unit: Unit) -> &'static str {
     }
 }
 
-const fn figure(place: String, name: &'static str, unit: &'static str, better: Better) -> Figure {
+fn figure(place: String, name: &str, unit: &str, better: Better) -> Figure {
     Figure {
         place,
-        name,
-        unit,
+        name: name.to_owned(),
+        unit: unit.to_owned(),
         better,
         scale: Scale::Ratio,
     }
 }
 
-const fn share_figure(place: String, name: &'static str, scale: Scale) -> Figure {
+fn share_figure(place: String, name: &str, scale: Scale) -> Figure {
     Figure {
         place,
-        name,
-        unit: units::SHARE,
+        name: name.to_owned(),
+        unit: units::SHARE.to_owned(),
         better: Better::Less,
         scale,
     }

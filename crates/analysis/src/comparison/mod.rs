@@ -15,12 +15,13 @@ mod statistics;
 mod tests;
 
 use highwater_model::record::RecordRef;
+use highwater_model::sample::Sample;
 
-pub use differences::{Difference, Kind};
-pub use figures::{Better, Figure, Scale};
+pub use differences::Difference;
+pub use highwater_model::sample::{Better, Figure, Kind, Scale};
 pub use statistics::{Effect, POWER, RISK};
 
-use figures::{Value, figures};
+use figures::{FigureOfBoth, figures, practical as matters};
 use statistics::Pair;
 
 /// A difference of so much matters, unless the user says otherwise: 5 %.
@@ -99,18 +100,34 @@ impl Comparison {
     }
 }
 
-/// Compares two groups of runs, neither of which is empty; `practical` is above 0.
+/// What a comparison takes from a record.
+pub fn sample(record: RecordRef<'_>) -> Sample {
+    Sample {
+        figures: figures::sampled(record),
+        traits: differences::traits(record),
+    }
+}
+
+/// Compares the records of two groups of runs, neither of which is empty; `practical` is above 0.
 pub fn compare(a: &[RecordRef<'_>], b: &[RecordRef<'_>], practical: f64) -> Comparison {
-    let pairs: Vec<(Figure, [Vec<Value>; 2], Pair)> = figures(a, b)
+    let samples = |records: &[RecordRef<'_>]| records.iter().copied().map(sample).collect();
+    let (a, b): (Vec<Sample>, Vec<Sample>) = (samples(a), samples(b));
+    let [a, b] = [&a, &b].map(|samples| samples.iter().collect::<Vec<_>>());
+    compare_samples(&a, &b, practical)
+}
+
+/// The same of what was taken from them before.
+pub fn compare_samples(a: &[&Sample], b: &[&Sample], practical: f64) -> Comparison {
+    let pairs: Vec<(FigureOfBoth, Pair)> = figures(a, b)
         .into_iter()
-        .map(|(figure, values)| {
-            let pair = Pair::new(figure.scale, &values);
-            (figure, values, pair)
+        .map(|of_both| {
+            let pair = Pair::new(of_both.0.scale, &of_both.1);
+            (of_both, pair)
         })
         .collect();
-    let can_differ = || pairs.iter().filter(|(.., pair)| pair.can_differ());
+    let can_differ = || pairs.iter().filter(|(_, pair)| pair.can_differ());
     let tested = can_differ().count();
-    let p_values = can_differ().filter_map(|(.., pair)| pair.effect().map(|e| e.p_value));
+    let p_values = can_differ().filter_map(|(_, pair)| pair.effect().map(|e| e.p_value));
     let threshold = statistics::holm(p_values);
     let mut comparison = Comparison {
         practical,
@@ -121,8 +138,8 @@ pub fn compare(a: &[RecordRef<'_>], b: &[RecordRef<'_>], practical: f64) -> Comp
     let guarded = comparison.is_guarded();
     comparison.figures = pairs
         .into_iter()
-        .map(|(figure, [a, b], pair)| {
-            let practical = figure.scale.practical(practical);
+        .map(|((figure, [a, b]), pair)| {
+            let practical = matters(figure.scale, practical);
             let effect = pair.effect();
             Compared {
                 verdict: effect

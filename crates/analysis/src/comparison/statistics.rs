@@ -10,8 +10,9 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use highwater_model::numbers::len_to_f64;
+use highwater_model::sample::Scale;
 
-use super::figures::{Scale, Value};
+use super::figures::Value;
 
 /// Chance of calling equal groups better or worse anywhere in one comparison, at most.
 pub const RISK: f64 = 0.05;

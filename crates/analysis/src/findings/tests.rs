@@ -2,13 +2,8 @@
 
 use super::*;
 use crate::fixture;
-use highwater_model::judgment::ReasonCode;
-use highwater_model::plan::Unit;
 use highwater_model::record::{HostRecord, Steadiness};
-use highwater_model::search::{
-    ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchObjective, SearchPolicy,
-    SearchRecord,
-};
+use highwater_model::search::{ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchRecord};
 
 /// The rules that speak of this record, changed so.
 fn codes(mut record: RunRecord, change: impl FnOnce(&mut RunRecord)) -> Vec<&'static str> {
@@ -62,61 +57,16 @@ fn sessions_are_too_few_where_waiting_for_one_is_longer_than_the_answer() {
     );
 }
 
-fn probe(at: f64, acknowledged_per_s: f64) -> ProbeRecord {
-    ProbeRecord {
-        number: 1,
-        purpose: ProbePurpose::Search,
-        at,
-        verdict: ProbeVerdict::Passed,
-        reasons: vec![ReasonCode::ObjectiveLatency],
-        acknowledged_per_s,
-        pressure: None,
-        late: None,
-        p99_ns: None,
-        mean_ns: None,
-        failed_ops: 0,
-        rows_before: 0,
-        bytes_before: None,
-        started_at: String::new(),
-        measured_ns: 1,
-        took_ns: 1,
-        settled_ns: 0,
-        run: String::new(),
-    }
-}
-
 /// What is found in a search with probes at these values that reached this much.
 fn code_of_search(axis: SearchAxis, probes: &[(f64, f64)]) -> Option<&'static str> {
-    let probes = probes.iter().map(|(at, reached)| probe(*at, *reached));
+    let probes = probes.iter().map(|(at, reached)| ProbeRecord {
+        acknowledged_per_s: *reached,
+        ..fixture::probe(ProbePurpose::Search, *at, ProbeVerdict::Passed)
+    });
     let search = SearchRecord {
         axis,
-        stream: "insert".to_owned(),
-        unit: Unit::Rows,
-        objective: SearchObjective {
-            stated: Vec::new(),
-            no_errors: true,
-        },
-        objective_hash: String::new(),
-        definition_hash: String::new(),
-        floor: None,
-        policy: SearchPolicy {
-            axis,
-            first: None,
-            lowest: 1.0,
-            highest: None,
-            width: 0.02,
-            confirmations: 3,
-            probes_max: 25,
-            budget_ns: None,
-            probe_ns: 1,
-            confirmation_ns: 1,
-            around_ns: 0,
-            units_needed: 0.0,
-            longest_ns: 1,
-            soak_ns: None,
-        },
         probes: probes.collect(),
-        outcome: None,
+        ..fixture::search(Vec::new())
     };
     more_sessions_less(&search).map(|finding| finding.code)
 }

@@ -18,21 +18,22 @@ pub const OVERSTATED_LIMIT: f64 = 0.05;
 /// in its spread.
 const LAG_PART: u64 = 10;
 
-/// A percentile that is reported, by its name.
-type Percentile = (&'static str, fn(&LatencySummary) -> Option<u64>);
+/// A percentile that is reported: its name, and millionths.
+type Percentile = (&'static str, u32, fn(&LatencySummary) -> Option<u64>);
 
 /// The percentiles that a measurement stands for. Rarer ones hang on single ops.
 const PERCENTILES: [Percentile; 4] = [
-    ("p50", |summary| summary.p50),
-    ("p90", |summary| summary.p90),
-    ("p95", |summary| summary.p95),
-    ("p99", |summary| summary.p99),
+    ("p50", 500_000, |summary| summary.p50),
+    ("p90", 900_000, |summary| summary.p90),
+    ("p95", 950_000, |summary| summary.p95),
+    ("p99", 990_000, |summary| summary.p99),
 ];
 
 /// A percentile with our delays and without them, nanoseconds.
 #[derive(Clone, Copy)]
 struct Overstated {
     name: &'static str,
+    quantile_ppm: u32,
     shown: u64,
     undelayed: u64,
 }
@@ -51,14 +52,17 @@ impl Overstated {
 fn percentiles(result: &ResultRecord) -> impl Iterator<Item = Overstated> + '_ {
     let undelayed = result.undelayed_ns.as_ref();
     let known = |name: &str| !result.latency_ns.at_least.iter().any(|bound| bound == name);
-    PERCENTILES.into_iter().filter_map(move |(name, of)| {
-        let (shown, undelayed) = (of(&result.latency_ns)?, of(undelayed?)?);
-        known(name).then_some(Overstated {
-            name,
-            shown,
-            undelayed,
+    PERCENTILES
+        .into_iter()
+        .filter_map(move |(name, quantile_ppm, of)| {
+            let (shown, undelayed) = (of(&result.latency_ns)?, of(undelayed?)?);
+            known(name).then_some(Overstated {
+                name,
+                quantile_ppm,
+                shown,
+                undelayed,
+            })
         })
-    })
 }
 
 /// By how much the reported percentiles are overstated at most, nanoseconds; absent where that was
@@ -137,14 +141,7 @@ fn spoiled(result: &ResultRecord, objectives: &[Objective]) -> Option<String> {
 fn decides(of: Overstated, objectives: &[Objective]) -> bool {
     objectives.iter().any(|objective| match *objective {
         Objective::Latency { quantile_ppm, max } => {
-            let name = match quantile_ppm {
-                500_000 => "p50",
-                900_000 => "p90",
-                950_000 => "p95",
-                990_000 => "p99",
-                _ => return false,
-            };
-            name == of.name && of.undelayed <= max.0 && max.0 < of.shown
+            quantile_ppm == of.quantile_ppm && of.undelayed <= max.0 && max.0 < of.shown
         }
         _ => false,
     })

@@ -43,41 +43,31 @@ pub(super) fn judge(record: &RunRecord) -> Judgment<Data> {
 /// A finished audit. What is missing outranks what is altered, and that what is too much.
 fn compared(record: &RunRecord) -> Judgment<Data> {
     let audit = &record.audit;
-    let mut reasons = Vec::new();
-    let lost = push(&mut reasons, lost(audit));
-    let altered = push(&mut reasons, altered(audit)) | push(&mut reasons, invariants_broken(audit));
-    let duplicated = push(&mut reasons, duplicated(audit));
-    let refused = push(&mut reasons, refused_found(audit));
-    let foreign = push(&mut reasons, foreign(record));
-    push(&mut reasons, not_narrowed(audit));
-    let wrong_sql = push(&mut reasons, wrong_sql(audit));
-    let not_idle = push(&mut reasons, not_idle(record));
-    let copies = push(&mut reasons, copies_differ(audit));
-    // Rows and checksums found outweigh a counter, which servers reset and keep roughly.
-    let counter = push(&mut reasons, counter_differs(record)) && audit.level < AuditLevel::Sums;
-    push(&mut reasons, resent_unknown(audit));
-    let too_short = push(&mut reasons, value_too_short(audit));
-    let value = match (
-        lost,
-        altered,
-        duplicated,
-        refused,
-        foreign || wrong_sql || not_idle || copies || counter || too_short,
-    ) {
-        (true, ..) => Data::Lost,
-        (_, true, ..) => Data::Altered,
-        (_, _, true, ..) => Data::Duplicated,
-        (_, _, _, true, _) => Data::Surplus,
-        (.., true) => Data::Unverified,
-        _ => Data::Clean,
-    };
-    judgment(value, reasons)
-}
-
-fn push(reasons: &mut Vec<Reason>, reason: Option<Reason>) -> bool {
-    let found = reason.is_some();
-    reasons.extend(reason);
-    found
+    let found = [
+        (Some(Data::Lost), lost(audit)),
+        (Some(Data::Altered), altered(audit)),
+        (Some(Data::Altered), invariants_broken(audit)),
+        (Some(Data::Duplicated), duplicated(audit)),
+        (Some(Data::Surplus), refused_found(audit)),
+        (Some(Data::Unverified), foreign(record)),
+        (None, not_narrowed(audit)),
+        (Some(Data::Unverified), wrong_sql(audit)),
+        (Some(Data::Unverified), not_idle(record)),
+        (Some(Data::Unverified), copies_differ(audit)),
+        // Rows and checksums found outweigh a counter, which servers reset and keep roughly.
+        (
+            (audit.level < AuditLevel::Sums).then_some(Data::Unverified),
+            counter_differs(record),
+        ),
+        (None, resent_unknown(audit)),
+        (Some(Data::Unverified), value_too_short(audit)),
+    ];
+    let found = found
+        .into_iter()
+        .filter_map(|(value, reason)| Some((value, reason?)));
+    let (values, reasons): (Vec<Option<Data>>, Vec<Reason>) = found.unzip();
+    let first = values.into_iter().flatten().next();
+    judgment(first.unwrap_or(Data::Clean), reasons)
 }
 
 fn lost(audit: &AuditRecord) -> Option<Reason> {

@@ -38,36 +38,14 @@ const WHY: usize = 160;
 /// cut in two allow for a fifth and more.
 pub const LITTLES_LAW_OPS_PER_SESSION: u64 = 5;
 
-/// What a broken rule does to the value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Effect {
-    Note,
-    Unknown,
-    Invalid,
-}
-
 pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judgment<Measurement> {
-    let found = [
-        ended(
-            record,
-            IncidentKind::Interrupted,
-            "you stopped the run before its plan was complete",
-        ),
-        ended(
-            record,
-            IncidentKind::TargetLost,
-            "lost the connection to the target",
-        ),
-        ended(
-            record,
-            IncidentKind::DiskFull,
-            "stopped to keep the target's disk from filling up",
-        ),
-        ended(
-            record,
-            IncidentKind::RecordIncomplete,
-            "part of the record could not be written",
-        ),
+    let ended = [
+        IncidentKind::Interrupted,
+        IncidentKind::TargetLost,
+        IncidentKind::DiskFull,
+        IncidentKind::RecordIncomplete,
+    ];
+    let invalid = ended.map(|kind| ended_by(record, kind)).into_iter().chain([
         client_saturated(record, measured),
         client_lag(record, measured),
         client_stalled(record),
@@ -75,51 +53,63 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
         rate_not_offered(measured),
         contradiction(record, measured),
         not_steady(measured),
+    ]);
+    // Phases that a changed pace cut short are not judged.
+    let is_short = |stream: &MeasuredStream<'_>| stream.phase.duration_ns < SHORTEST_PHASE_NS;
+    let (short, short_note) = match phase_too_short(record) {
+        short if measured.is_empty() || measured.iter().any(is_short) => (short, None),
+        cut_short => (None, cut_short),
+    };
+    let unknown = [
         nothing_acknowledged(record, measured),
         latency_unknown(measured),
         outcome_unknown(measured),
         too_few_samples(record, measured),
-        phase_too_short(record, measured),
-        not_tested(measured),
+        short,
     ];
-    // A run that fills a table is not there to measure: too little seen is no fault of it.
-    let fills = record.plan.definition.stop.fills;
-    // Nor is it one of a run that was stopped for the disk's sake: that is the one reason.
+    // That a run was stopped for the disk's sake is the one reason for its being short.
     let stopped = incident(record, IncidentKind::DiskFull).is_some();
-    let found: Vec<(Effect, Reason)> = found
-        .into_iter()
-        .filter(|(effect, _)| !fills || *effect != Effect::Unknown)
-        .filter_map(|(effect, reason)| Some((effect, reason?)))
-        .filter(|(_, reason)| !stopped || reason.code != ReasonCode::TooShort)
-        .collect();
-    let worst = found.iter().map(|(effect, _)| *effect).max();
-    let value = match worst {
-        None | Some(Effect::Note) => Measurement::Valid,
-        Some(Effect::Unknown) => Measurement::Inconclusive,
-        Some(Effect::Invalid) => Measurement::Invalid,
+    let counts = |reason: &Reason| !stopped || reason.code != ReasonCode::TooShort;
+    let mut reasons: Vec<Reason> = invalid.flatten().collect();
+    let is_invalid = !reasons.is_empty();
+    // A run that fills a table is not there to measure: too little seen is no fault of it.
+    if !record.plan.definition.stop.fills {
+        reasons.extend(unknown.into_iter().flatten().filter(counts));
+    }
+    let value = match (is_invalid, reasons.is_empty()) {
+        (true, _) => Measurement::Invalid,
+        (false, false) => Measurement::Inconclusive,
+        (false, true) => Measurement::Valid,
     };
-    judgment(value, found.into_iter().map(|(_, reason)| reason).collect())
+    let notes = [short_note, not_tested(measured)];
+    reasons.extend(notes.into_iter().flatten().filter(counts));
+    judgment(value, reasons)
 }
 
-fn ended(record: &RunRecord, kind: IncidentKind, message: &str) -> (Effect, Option<Reason>) {
-    let found = incident(record, kind).zip(kind.reason());
-    let hint = match kind {
-        IncidentKind::TargetLost => "check the target's log, then run again",
-        IncidentKind::DiskFull => "free space where the target keeps its data, or write fewer rows",
-        IncidentKind::RecordIncomplete => "free space in the record's directory, then run again",
-        _ => "",
+fn ended_by(record: &RunRecord, kind: IncidentKind) -> Option<Reason> {
+    let (message, hint) = match kind {
+        IncidentKind::Interrupted => ("you stopped the run before its plan was complete", ""),
+        IncidentKind::TargetLost => (
+            "lost the connection to the target",
+            "check the target's log, then run again",
+        ),
+        IncidentKind::DiskFull => (
+            "stopped to keep the target's disk from filling up",
+            "free space where the target keeps its data, or write fewer rows",
+        ),
+        _ => (
+            "part of the record could not be written",
+            "free space in the record's directory, then run again",
+        ),
     };
-    let reason = found.and_then(|(place, code)| reason(code, message, &[place.to_owned()], hint));
-    (Effect::Invalid, reason)
+    let place = incident(record, kind)?.to_owned();
+    reason(kind.reason()?, message, &[place], hint)
 }
 
-fn client_saturated(
-    record: &RunRecord,
-    measured: &[MeasuredStream<'_>],
-) -> (Effect, Option<Reason>) {
+fn client_saturated(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     // Against a sink that is what was asked for.
     if record.target.sink {
-        return (Effect::Note, None);
+        return None;
     }
     let busy = record.clients.iter();
     let mut places: Vec<String> = busy
@@ -145,8 +135,7 @@ fn client_saturated(
     }
     let message = "the load generator may have limited the result";
     let hint = "use a larger load generator, or several with --share";
-    let code = ReasonCode::ClientSaturated;
-    (Effect::Invalid, reason(code, message, &places, hint))
+    reason(ReasonCode::ClientSaturated, message, &places, hint)
 }
 
 /// Units per second that all load generators together reached against a sink, if all were asked.
@@ -171,18 +160,19 @@ pub fn greatest(measured: &[MeasuredStream<'_>]) -> Option<(f64, &'static str)> 
 }
 
 /// Judged by its effect.
-fn client_lag(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+fn client_lag(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let places = client_lag::places(record, measured);
     let message = "the load generator sent ops late";
-    let code = ReasonCode::ClientLag;
-    (
-        Effect::Invalid,
-        reason(code, message, &places, client_lag::hint(record)),
+    reason(
+        ReasonCode::ClientLag,
+        message,
+        &places,
+        client_lag::hint(record),
     )
 }
 
 /// The load generator itself stood still.
-fn client_stalled(record: &RunRecord) -> (Effect, Option<Reason>) {
+fn client_stalled(record: &RunRecord) -> Option<Reason> {
     let measured = |stall: &&StallRecord| {
         let phases = record.phases.iter();
         let mut phases = phases.filter(|phase| phase.kind == PhaseKind::Measure);
@@ -218,18 +208,14 @@ fn client_stalled(record: &RunRecord) -> (Effect, Option<Reason>) {
     }
     let message = "the load generator stood still";
     let hint = "do not pause the load generator or its machine, and leave it a CPU of its own";
-    let code = ReasonCode::ClientStalled;
-    (Effect::Invalid, reason(code, message, &places, hint))
+    reason(ReasonCode::ClientStalled, message, &places, hint)
 }
 
 /// Closed load is what its sessions make of it: fewer of them are another load.
-fn sessions_missing(
-    record: &RunRecord,
-    measured: &[MeasuredStream<'_>],
-) -> (Effect, Option<Reason>) {
+fn sessions_missing(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     // Who fills a table wants its rows, whoever writes them.
     if record.plan.definition.stop.fills {
-        return (Effect::Note, None);
+        return None;
     }
     let missing = |stream: &MeasuredStream<'_>| {
         let working = stream.stream.working?;
@@ -250,11 +236,10 @@ fn sessions_missing(
     let message = "fewer sessions worked than were planned";
     let hint = "allow the target more connections and this process more open files (ulimit -n), or ask \
                 for fewer sessions (-c)";
-    let code = ReasonCode::SessionsMissing;
-    (Effect::Invalid, reason(code, message, &places, hint))
+    reason(ReasonCode::SessionsMissing, message, &places, hint)
 }
 
-fn rate_not_offered(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+fn rate_not_offered(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let mut places = Vec::new();
     for stream in measured {
         let Some(planned) = stream.units_planned() else {
@@ -280,8 +265,7 @@ fn rate_not_offered(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>)
     }
     let message = "the load generator offered less than planned";
     let hint = "lower --rate, or split the load with --share";
-    let code = ReasonCode::RateNotOffered;
-    (Effect::Invalid, reason(code, message, &places, hint))
+    reason(ReasonCode::RateNotOffered, message, &places, hint)
 }
 
 /// Sessions of the stream in the measured phase before; 0 if there is none.
@@ -292,7 +276,7 @@ fn sessions_before(record: &RunRecord, measured: &MeasuredStream<'_>) -> u32 {
     before.last().map_or(0, |stream| stream.sessions)
 }
 
-fn contradiction(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+fn contradiction(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let mut places = Vec::new();
     for stream in measured {
         // Those that never worked are a reason of their own, and no time of the others is lost.
@@ -315,11 +299,10 @@ fn contradiction(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> (Effect
     }
     let message = "sessions, throughput, and latency contradict each other";
     let hint = "check the load generator's CPU: time is lost between ops";
-    let code = ReasonCode::LittlesLaw;
-    (Effect::Invalid, reason(code, message, &places, hint))
+    reason(ReasonCode::LittlesLaw, message, &places, hint)
 }
 
-fn not_steady(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+fn not_steady(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let places: Vec<String> = measured
         .iter()
         .filter(|stream| stream.stream.steadiness == Steadiness::NotSteady)
@@ -343,14 +326,10 @@ fn not_steady(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
         .collect();
     let message = "throughput drifted during the measured phase";
     let hint = "use a longer warm-up (--warm-up) or measure longer (-d)";
-    let code = ReasonCode::NotSteady;
-    (Effect::Invalid, reason(code, message, &places, hint))
+    reason(ReasonCode::NotSteady, message, &places, hint)
 }
 
-fn nothing_acknowledged(
-    record: &RunRecord,
-    measured: &[MeasuredStream<'_>],
-) -> (Effect, Option<Reason>) {
+fn nothing_acknowledged(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let mut places: Vec<String> = measured
         .iter()
         .filter(|stream| stream.acknowledged() == 0 && stream.answered() == 0)
@@ -371,12 +350,11 @@ fn nothing_acknowledged(
     }
     let message = "no op was acknowledged in a measured phase";
     let hint = "run `highwater check URL` and see `errors` in the record";
-    let code = ReasonCode::NothingAcknowledged;
-    (Effect::Unknown, reason(code, message, &places, hint))
+    reason(ReasonCode::NothingAcknowledged, message, &places, hint)
 }
 
 /// Answers came, but to ops that were due earlier: there is a throughput, and no latency.
-fn latency_unknown(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+fn latency_unknown(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let places: Vec<String> = measured
         .iter()
         .filter(|stream| stream.acknowledged() == 0 && stream.answered() > 0)
@@ -391,23 +369,18 @@ fn latency_unknown(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) 
         .collect();
     let message = "no op that was due in a measured phase was answered, so its latency is unknown";
     let hint = "use fewer sessions, or measure longer than an op takes (-d, --timeout)";
-    let code = ReasonCode::LatencyUnknown;
-    (Effect::Unknown, reason(code, message, &places, hint))
+    reason(ReasonCode::LatencyUnknown, message, &places, hint)
 }
 
-fn outcome_unknown(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+fn outcome_unknown(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let message = "the outcome of many rows is unknown";
     let hint = "see `errors` in the record; a longer --timeout waits for more of the answers";
-    let code = ReasonCode::OutcomeUnknown;
     let places = unknown::places(measured);
-    (Effect::Unknown, reason(code, message, &places, hint))
+    reason(ReasonCode::OutcomeUnknown, message, &places, hint)
 }
 
 /// An objective that names a percentile was neither shown to be met nor to be missed.
-fn too_few_samples(
-    record: &RunRecord,
-    measured: &[MeasuredStream<'_>],
-) -> (Effect, Option<Reason>) {
+fn too_few_samples(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let objectives = &record.plan.definition.objectives;
     let bounds_latency = |objective: &Objective| {
         matches!(
@@ -433,17 +406,15 @@ fn too_few_samples(
         Vec::new()
     };
     let message = "too few ops for a percentile of the objective";
-    let code = ReasonCode::TooFewSamples;
-    (
-        Effect::Unknown,
-        reason(code, message, &places, "measure longer (-d)"),
+    reason(
+        ReasonCode::TooFewSamples,
+        message,
+        &places,
+        "measure longer (-d)",
     )
 }
 
-fn phase_too_short(
-    record: &RunRecord,
-    measured: &[MeasuredStream<'_>],
-) -> (Effect, Option<Reason>) {
+fn phase_too_short(record: &RunRecord) -> Option<Reason> {
     let places: Vec<String> = record
         .phases
         .iter()
@@ -457,23 +428,17 @@ fn phase_too_short(
             )
         })
         .collect();
-    // Those that a changed pace cut short are not judged.
-    let is_short = |stream: &MeasuredStream<'_>| stream.phase.duration_ns < SHORTEST_PHASE_NS;
-    let effect = if measured.is_empty() || measured.iter().any(is_short) {
-        Effect::Unknown
-    } else {
-        Effect::Note
-    };
     let message = "a measured phase is too short to judge";
-    let code = ReasonCode::TooShort;
-    (
-        effect,
-        reason(code, message, &places, "measure longer (-d)"),
+    reason(
+        ReasonCode::TooShort,
+        message,
+        &places,
+        "measure longer (-d)",
     )
 }
 
 /// A phase that is long enough, but whose series holds too few independent windows.
-fn not_tested(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+fn not_tested(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let places: Vec<String> = measured
         .iter()
         .filter(|m| m.phase.duration_ns >= SHORTEST_PHASE_NS)
@@ -487,9 +452,10 @@ fn not_tested(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
         })
         .collect();
     let message = "too few independent windows to test steadiness or to give an interval";
-    let code = ReasonCode::TooShort;
-    (
-        Effect::Note,
-        reason(code, message, &places, "measure longer (-d)"),
+    reason(
+        ReasonCode::TooShort,
+        message,
+        &places,
+        "measure longer (-d)",
     )
 }

@@ -6,25 +6,16 @@ use highwater_model::display::{duration, rate};
 use highwater_model::judgment::{
     Judgment, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode,
 };
-use highwater_model::record::{
-    ExperimentRecord, Header, Incident, IncidentKind, Question, RunRecord,
-};
+use highwater_model::record::{ExperimentRecord, IncidentKind, Question, RunRecord};
 use highwater_model::search::{
     Mark, NoMark, NoMarkReason, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
 };
 
-/// What is made of a search as a whole, beginning with what is made of its last probe.
-struct Conclusion {
-    judgments: Judgments,
-    incidents: Vec<Incident>,
-}
+use crate::whole::{Whole, unknown};
 
 /// The record of a search so far; `last` is that of its last probe.
 pub fn conclude(last: RunRecord, search: SearchRecord, id: String) -> ExperimentRecord {
-    let mut whole = Conclusion {
-        judgments: last.judgments.clone(),
-        incidents: last.incidents.clone(),
-    };
+    let mut whole = Whole::of(&last);
     match &search.outcome {
         None => unfinished(&mut whole.judgments),
         Some(SearchOutcome::Mark(mark)) => {
@@ -33,17 +24,7 @@ pub fn conclude(last: RunRecord, search: SearchRecord, id: String) -> Experiment
         Some(SearchOutcome::NoMark(no_mark)) => unmarked(&mut whole, &search, no_mark),
     }
     let first = search.probes.first().map(|probe| probe.started_at.clone());
-    ExperimentRecord {
-        header: Header {
-            id,
-            started_at: first.unwrap_or_else(|| last.header.started_at.clone()),
-            ..last.header.clone()
-        },
-        judgments: whole.judgments,
-        incidents: whole.incidents,
-        question: Question::Search(search),
-        last_run: Box::new(last),
-    }
+    whole.record(last, id, first, Question::Search(search))
 }
 
 fn unfinished(judged: &mut Judgments) {
@@ -112,7 +93,7 @@ fn has_missed(probe: &ProbeRecord) -> bool {
     )
 }
 
-fn unmarked(whole: &mut Conclusion, search: &SearchRecord, no_mark: &NoMark) {
+fn unmarked(whole: &mut Whole, search: &SearchRecord, no_mark: &NoMark) {
     let history = history(search, no_mark);
     let judged = &mut whole.judgments;
     // The last probe's own objective is not that of the search.
@@ -198,11 +179,8 @@ fn inconclusive(why: NoMarkReason, history: &str) -> Judgment<Measurement> {
 }
 
 /// What ended a search ends its record too.
-fn ended(whole: &mut Conclusion, kind: IncidentKind, message: &str) {
-    let incidents = &mut whole.incidents;
-    if incidents.iter().all(|incident| incident.kind != kind) {
-        incidents.push(Incident::new(kind, message));
-    }
+fn ended(whole: &mut Whole, kind: IncidentKind, message: &str) {
+    whole.ended(kind, message);
     let Some(code) = kind.reason() else {
         return;
     };
@@ -215,21 +193,6 @@ fn ended(whole: &mut Conclusion, kind: IncidentKind, message: &str) {
             evidence: "no mark was confirmed before".to_owned(),
             hint: None,
         });
-    }
-}
-
-fn unknown(
-    code: ReasonCode,
-    message: &str,
-    figures: &str,
-    hint: Option<&str>,
-) -> Judgment<Measurement> {
-    Judgment {
-        value: Measurement::Inconclusive,
-        reasons: vec![Reason {
-            hint: hint.map(str::to_owned),
-            ..Reason::with_figures(code, message, figures)
-        }],
     }
 }
 

@@ -1,12 +1,10 @@
 //! The record of a tuning: its configurations, the best one, a judgment of the whole, and the last run.
 
-use highwater_model::judgment::{
-    Judgment, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode,
-};
-use highwater_model::record::{
-    ExperimentRecord, Header, Incident, IncidentKind, Question, RunRecord,
-};
+use highwater_model::judgment::{Judgment, Measurement, ObjectiveValue, ReasonCode};
+use highwater_model::record::{ExperimentRecord, IncidentKind, Question, RunRecord};
 use highwater_model::tune::{NoBestReason, TrialVerdict, TuneOutcome, TuneRecord};
+
+use crate::whole::{self, Whole};
 
 /// The record of a tuning so far; `last` is that of its last configuration.
 pub fn conclude(last: RunRecord, tune: TuneRecord, id: String) -> ExperimentRecord {
@@ -15,47 +13,31 @@ pub fn conclude(last: RunRecord, tune: TuneRecord, id: String) -> ExperimentReco
         Some(TuneOutcome::Best(_)) => None,
         Some(TuneOutcome::NoBest(no_best)) => Some(no_best.why),
     };
-    let measurement = match why {
+    let mut whole = Whole::of(&last);
+    whole.judgments.measurement = match why {
         None => Judgment {
             value: Measurement::Valid,
             reasons: Vec::new(),
         },
         Some(why) => unknown(why, &tune),
     };
-    let ends = match why {
+    // That of the last configuration says nothing of the others.
+    whole.judgments.objective = Judgment {
+        value: ObjectiveValue::NoneSet,
+        reasons: Vec::new(),
+    };
+    let kind = match why {
         Some(NoBestReason::Interrupted) if tune.outcome.is_some() => {
             Some(IncidentKind::Interrupted)
         }
         Some(NoBestReason::TargetLost) => Some(IncidentKind::TargetLost),
         _ => None,
     };
-    let mut incidents = last.incidents.clone();
-    if let Some(kind) = ends
-        && incidents.iter().all(|incident| incident.kind != kind)
-    {
-        let message = "the tuning did not come to its end";
-        incidents.push(Incident::new(kind, message));
+    if let Some(kind) = kind {
+        whole.ended(kind, "the tuning did not come to its end");
     }
     let first = tune.trials.first().map(|trial| trial.started_at.clone());
-    ExperimentRecord {
-        header: Header {
-            id,
-            started_at: first.unwrap_or_else(|| last.header.started_at.clone()),
-            ..last.header.clone()
-        },
-        judgments: Judgments {
-            measurement,
-            // That of the last configuration says nothing of the others.
-            objective: Judgment {
-                value: ObjectiveValue::NoneSet,
-                reasons: Vec::new(),
-            },
-            ..last.judgments.clone()
-        },
-        incidents,
-        question: Question::Tune(tune),
-        last_run: Box::new(last),
-    }
+    whole.record(last, id, first, Question::Tune(tune))
 }
 
 fn unknown(why: NoBestReason, tune: &TuneRecord) -> Judgment<Measurement> {
@@ -95,11 +77,5 @@ fn unknown(why: NoBestReason, tune: &TuneRecord) -> Judgment<Measurement> {
         tune.trials.len(),
         counting.count()
     );
-    Judgment {
-        value: Measurement::Inconclusive,
-        reasons: vec![Reason {
-            hint: Some(hint.to_owned()),
-            ..Reason::with_figures(code, message, &figures)
-        }],
-    }
+    whole::unknown(code, message, &figures, Some(hint))
 }

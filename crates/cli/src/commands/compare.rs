@@ -2,9 +2,11 @@
 //!
 //! It finds and reads the runs. Must not compare them; that is the core's job.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use highwater_analysis::comparison::{PRACTICAL, Verdict, compare as judged};
+use highwater_model::group::GroupRecord;
 use highwater_model::quantity::{Ppm, QuantityError, parse_percent};
 use highwater_model::record::Record;
 use highwater_report::{self as report, CompareReport, Group};
@@ -37,8 +39,8 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
 
 const POSITIONALS: &[Positional] = &[words(
     "RUN|GROUP",
-    "A run, a directory of runs, or several of these separated by commas. The first is the \
-     baseline",
+    "A run, a directory of runs, or several of these separated by commas; runs made by \
+     `run --repeat` stand for their variants. The first is the baseline",
 )];
 
 const FIGURES_FLAGS: &[Flag] = &[
@@ -64,7 +66,8 @@ const OUTPUT_FLAGS: &[Flag] = &[
 /// What is compared.
 #[derive(Debug, PartialEq)]
 pub(crate) struct CompareIntent {
-    /// At least two: runs, directories of runs, or several of these separated by commas.
+    /// At least one: runs, directories of runs, or several of these separated by commas; a group of
+    /// runs stands for its variants.
     pub(crate) groups: Vec<String>,
     /// Smallest relative difference that is not reported as equal.
     pub(crate) threshold: f64,
@@ -78,9 +81,8 @@ pub(crate) struct CompareIntent {
 
 impl CompareIntent {
     pub(crate) fn resolve(layers: &Layers) -> Result<Self, Failure> {
-        if layers.positionals.len() < 2 {
-            let message = "compare needs at least two runs, or groups of runs";
-            return Err(Failure::usage(message).with_hint("name them, the baseline first"));
+        if layers.positionals.is_empty() {
+            return Err(too_few());
         }
         let gate: Option<Ppm> = layers.parse("fail-if-worse", parse_percent)?;
         let threshold = match gate {
@@ -100,6 +102,12 @@ impl CompareIntent {
             out: layers.require("out", parsers::word)?.into(),
         })
     }
+}
+
+/// Nothing to compare with.
+fn too_few() -> Failure {
+    let message = "compare needs at least two runs, or groups of runs";
+    Failure::usage(message).with_hint("name them, the baseline first")
 }
 
 /// A form of a comparison.
@@ -127,9 +135,10 @@ fn format(text: &str) -> Result<Format, QuantityError> {
 const MOST_RUNS: usize = 1_000;
 
 /// Runs with the name of their group.
-pub(super) struct Loaded {
-    pub(super) name: String,
-    pub(super) records: Vec<Record>,
+#[derive(Clone)]
+struct Loaded {
+    name: String,
+    records: Vec<Record>,
 }
 
 /// Prints the comparison; the exit code is that of the gate, if one is requested.
@@ -137,7 +146,11 @@ fn compare(settings: &CompareIntent) -> Result<u8, Failure> {
     let groups = settings.groups.iter();
     let groups = groups
         .map(|name| load(name, &settings.out))
-        .collect::<Result<Vec<_>, _>>()?;
+        .collect::<Result<Vec<_>, _>>()?
+        .concat();
+    if groups.len() < 2 {
+        return Err(too_few());
+    }
     let report = against_first(&groups, settings.threshold);
     terminal::data(&match settings.format {
         Format::Text => report::compare_text(&report),
@@ -169,7 +182,7 @@ fn gate(report: &CompareReport<'_>) -> u8 {
 }
 
 /// The first group against each other one.
-pub(super) fn against_first(groups: &[Loaded], threshold: f64) -> CompareReport<'_> {
+fn against_first(groups: &[Loaded], threshold: f64) -> CompareReport<'_> {
     let mut named = groups.iter().map(|loaded| Group {
         name: loaded.name.clone(),
         runs: loaded.records.iter().map(Into::into).collect(),
@@ -186,21 +199,70 @@ pub(super) fn against_first(groups: &[Loaded], threshold: f64) -> CompareReport<
     CompareReport { baseline, others }
 }
 
-fn load(name: &str, out: &Path) -> Result<Loaded, Failure> {
-    let mut records = Vec::new();
-    for part in name.split(',').filter(|part| !part.is_empty()) {
-        for path in runs(part, out)? {
-            records.push(record::read(&path)?);
-        }
-    }
-    if records.is_empty() {
+/// The runs of a name. Several that are separated by commas are one group.
+fn load(name: &str, out: &Path) -> Result<Vec<Loaded>, Failure> {
+    let parts = name.split(',').filter(|part| !part.is_empty());
+    let loaded = parts.map(|part| of_part(part, out));
+    let loaded = loaded.collect::<Result<Vec<_>, _>>()?.concat();
+    if loaded.is_empty() {
         return Err(Failure::usage(format!("`{name}` names no runs"))
             .with_hint("name a run, a directory of runs, or several separated by commas"));
     }
-    Ok(Loaded {
+    if !name.contains(',') {
+        return Ok(loaded);
+    }
+    let records = loaded.into_iter().flat_map(|group| group.records);
+    Ok(vec![Loaded {
+        name: name.to_owned(),
+        records: records.collect(),
+    }])
+}
+
+/// A run, the runs of a directory, or those of each variant of a group of runs; `GROUP/VARIANT`
+/// names one of them.
+fn of_part(name: &str, out: &Path) -> Result<Vec<Loaded>, Failure> {
+    let given = Path::new(name);
+    let is_group = |parent: &&Path| !given.exists() && parent.join("plan.json").exists();
+    let group = given.parent().filter(is_group);
+    let variant = group.and(given.file_name());
+    let place = group.map_or_else(|| name.into(), Path::to_string_lossy);
+    let paths = runs(&place, out)?;
+    let records = paths.iter().map(|path| record::read(path));
+    let records = records.collect::<Result<Vec<_>, _>>()?;
+    if let ([path], [Record::Experiment(experiment)]) = (&paths[..], &records[..])
+        && let Some(group) = experiment.group()
+    {
+        return variants(group, path, variant);
+    }
+    if variant.is_some() {
+        return Err(Failure::usage(format!("{name}: no such run"))
+            .with_hint("name a run, a directory of runs, or a variant of a group"));
+    }
+    Ok(vec![Loaded {
         name: name.to_owned(),
         records,
-    })
+    }])
+}
+
+/// The variants of a group that is stored there, with their complete runs; or one of them.
+fn variants(
+    group: &GroupRecord,
+    path: &Path,
+    named: Option<&OsStr>,
+) -> Result<Vec<Loaded>, Failure> {
+    let directory = store::directory_of(path);
+    let variants = group.variants.iter().enumerate();
+    let variants = variants.filter(|(_, variant)| named.is_none_or(|name| *name == *variant.name));
+    let loaded = variants.map(|(at, variant)| {
+        let trials = group.complete(at);
+        let records = trials.map(|trial| record::read(&directory.join(&trial.run)));
+        Ok(Loaded {
+            name: directory.join(&variant.name).display().to_string(),
+            records: records.collect::<Result<_, _>>()?,
+        })
+    });
+    let loaded = loaded.filter(|found| !matches!(found, Ok(of) if of.records.is_empty()));
+    loaded.collect()
 }
 
 /// A run, or all runs of a directory in the order of their names.

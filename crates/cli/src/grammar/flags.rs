@@ -53,9 +53,10 @@ pub(crate) const BUDGET: Flag = flag(
      if time allows",
 )
 .default("1h");
+/// Of `run`, `find` and `tune`.
 pub(crate) const DRY_RUN: Flag = flag(
     "--dry-run",
-    "Print the planned probes and their duration, then exit",
+    "Print the planned runs and their duration, then exit",
 );
 /// Of commands that run a workload, each of these.
 pub(crate) const SESSIONS: Flag = flag(

@@ -46,8 +46,6 @@ pub struct RunIntent {
     pub seed: Seed,
     /// What becomes the plan, once the workload and the target's own number of sessions are known.
     pub plan: PlanInput,
-    /// Which of several runs of the same plan it is, from 0.
-    pub round: u32,
     /// When the first phase begins; at once when absent.
     pub start_at: Option<StartAt>,
     /// The run store's directory.

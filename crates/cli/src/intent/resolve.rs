@@ -69,7 +69,6 @@ impl RunIntent {
             telemetry: telemetry(layers)?,
             seed: layers.require("seed", parsers::seed)?,
             plan: plan(layers, streams, step, stop)?,
-            round: 0,
             start_at: layers.parse("start-at", parsers::start_at)?,
             out: layers.require("out", parsers::word)?.into(),
             labels: pairs(layers, "label")?,

@@ -37,11 +37,9 @@ pub fn open(
     urls: &[TargetUrl],
     directory: &Path,
 ) -> Result<Arc<dyn Target>, Failure> {
-    // A simulated target gets another seed in each of several runs.
-    let seed = Seed(settings.seed.0.wrapping_add(settings.round.into()));
     let options = TargetOptions {
         insert: settings.insert.clone(),
-        ..options("highwater", Some(directory), seed)
+        ..options("highwater", Some(directory), settings.seed)
     };
     Ok(highwater_drivers::open_urls(urls, &options)?)
 }

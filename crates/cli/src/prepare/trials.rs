@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use highwater_model::record::ExperimentRecord;
+use highwater_model::record::Question;
 use highwater_model::units::Nanos;
 use highwater_runner::observer::Observer;
 use highwater_runner::record;
@@ -22,7 +22,7 @@ use crate::workload_file;
 /// Time of a probe outside its phases with a pace: connecting, drain, audit.
 pub const AROUND: Nanos = Nanos::from_secs(2);
 
-/// What ends a search or a tuning without a record.
+/// What ends an experiment without a record.
 pub enum ProbeFailure {
     /// A probe's run failed.
     Run(RunError),
@@ -59,17 +59,55 @@ impl From<Failure> for ProbeFailure {
     }
 }
 
-/// The experiment that is to be resumed, with its ID.
-pub fn earlier(out: &Path, name: &str) -> Result<(String, Option<ExperimentRecord>), Failure> {
-    let record = record::read(&store::find(out, Some(name))?)?;
-    let id = record.header().id.clone();
-    Ok((id, record.into_experiment()))
+/// How experiments of one kind are resumed, in words.
+pub struct Resuming<'a> {
+    /// The run store's directory.
+    pub out: &'a Path,
+    /// The directory or ID of the experiment there.
+    pub name: &'a str,
+    /// `a search`.
+    pub what: &'static str,
+    /// ``find` run``: behind the name of the program.
+    pub command: &'static str,
+    /// What must be the same.
+    pub definition: &'static str,
+    /// The flags that may change.
+    pub free: &'static str,
 }
 
-/// Where a trial of the experiment `id` lies, as seen from one that goes on with it.
-pub fn seen_from_beside(run: &mut String, id: &str) {
-    if !run.starts_with("..") {
-        *run = format!("../{id}/{run}");
+impl Resuming<'_> {
+    /// The trials of the experiment that `--resume` names, which must have the same definition, as
+    /// seen from one beside it; without those at its end that ended early. `of` takes its hash and
+    /// its trials out.
+    pub fn trials<T>(
+        &self,
+        hash: &str,
+        of: impl FnOnce(Question) -> Option<(String, Vec<T>)>,
+        ended_early: impl Fn(&T) -> bool,
+        run: impl Fn(&mut T) -> &mut String,
+    ) -> Result<Vec<T>, Failure> {
+        let record = record::read(&store::find(self.out, Some(self.name))?)?;
+        let id = record.header().id.clone();
+        let question = record.into_experiment().map(|of| of.question);
+        let Some((earlier, mut trials)) = question.and_then(of) else {
+            let hint = format!("name the directory or ID of a `highwater {}", self.command);
+            let cause = format!("--resume: {id} is not {}", self.what);
+            return Err(Failure::usage(cause).with_hint(hint));
+        };
+        if earlier != hash {
+            let cause = format!("cannot resume {id}: {} differ", self.definition);
+            let hint = format!("use the same flags; only {} may change", self.free);
+            return Err(Failure::usage(cause).with_hint(hint));
+        }
+        while trials.last().is_some_and(&ended_early) {
+            trials.pop();
+        }
+        for run in trials.iter_mut().map(run) {
+            if !run.starts_with("..") {
+                *run = format!("../{id}/{run}");
+            }
+        }
+        Ok(trials)
     }
 }
 

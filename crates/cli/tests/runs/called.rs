@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// What a call left.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Called {
     /// Absent after a signal.
     pub(crate) code: Option<i32>,
@@ -72,6 +72,13 @@ impl Place {
         shell.args(["-c", &format!("{commands}; exec \"$@\""), "sh"]);
         shell.arg(env!("CARGO_BIN_EXE_highwater"));
         finish(&mut self.prepared(shell, words))
+    }
+
+    /// What stands behind the program's name, pasted into a shell.
+    pub(crate) fn shell(&self, words: &str) -> Called {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("exec \"$0\" {words}")]);
+        finish(&mut self.prepared(shell, &[env!("CARGO_BIN_EXE_highwater")]))
     }
 
     /// The command here, without any of our variables.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use highwater_model::record::RunRecord;
 
-use crate::called::Place;
+use crate::called::{Place, experiment};
 
 /// Closed load on simulated clusters of three nodes and of one, in turn.
 fn two_clusters(place: &Place) -> [String; 2] {
@@ -29,7 +29,7 @@ fn two_clusters(place: &Place) -> [String; 2] {
     );
     let group = &place.runs()[0];
     for (variant, nodes) in [("a", "3"), ("b", "1")] {
-        let records = records(&group.join(variant));
+        let records = records(group, variant);
         assert_eq!(records.len(), 3);
         let mut throughputs: Vec<f64> = Vec::new();
         for record in records {
@@ -44,17 +44,18 @@ fn two_clusters(place: &Place) -> [String; 2] {
 }
 
 /// The records of a variant in the order of their runs; each has a page beside it.
-fn records(variant: &Path) -> Vec<RunRecord> {
-    let entries = fs::read_dir(variant).unwrap();
-    let runs = entries.map(|entry| {
-        let run = entry.unwrap().path();
+fn records(group: &Path, variant: &str) -> Vec<RunRecord> {
+    let of_group = experiment(group);
+    let of_group = of_group.group().unwrap();
+    let mut variants = of_group.variants.iter();
+    let at = variants.position(|of| of.name == variant).unwrap();
+    let runs = of_group.complete(at).map(|trial| {
+        let run = group.join(&trial.run);
         assert!(run.join("report.html").exists());
         let text = fs::read_to_string(run.join("record.json")).unwrap();
         highwater_report::parse(&text).unwrap().into_run().unwrap()
     });
-    let mut runs: Vec<RunRecord> = runs.collect();
-    runs.sort_by(|a, b| a.header.labels["repeat"].cmp(&b.header.labels["repeat"]));
-    runs
+    runs.collect()
 }
 
 #[test]
@@ -163,7 +164,9 @@ fn the_exit_code_of_several_runs_is_that_of_the_worst() {
 
 /// Its name, and a command that notes it with the number of runs that are over by then.
 fn noting(variant: &str) -> String {
-    format!("{variant}=echo $(find highwater-runs -name record.json | wc -l) {variant} >> order")
+    format!(
+        "{variant}=echo $(find highwater-runs -path '*/probes/*/record.json' | wc -l) {variant} >> order"
+    )
 }
 
 #[test]
@@ -190,7 +193,7 @@ fn a_variant_is_brought_about_by_a_command_of_the_user() {
     let order = fs::read_to_string(place.path().join("order")).unwrap();
     assert_eq!(order, "0 one\n1 two\n2 two\n3 one\n");
     for variant in ["one", "two"] {
-        let records = records(&place.runs()[0].join(variant));
+        let records = records(&place.runs()[0], variant);
         let labels = records
             .iter()
             .map(|r| [&r.header.labels["variant"], &r.header.labels["repeat"]]);
@@ -210,6 +213,7 @@ fn mistakes_of_a_comparison_have_a_cause_and_a_hint() {
         assert_eq!(called.code, Some(2), "{called:?}");
         called.stderr
     };
+    place.call(&["run", "cpu", "sim:", "-d", "1s", "-q", "-o", "one"]);
     insta::assert_snapshot!(said(&["compare", "one"]), @"
     error: compare needs at least two runs, or groups of runs
 
@@ -220,10 +224,16 @@ fn mistakes_of_a_comparison_have_a_cause_and_a_hint() {
 
     hint: set it to, for example, 5%
     ");
-    insta::assert_snapshot!(said(&["run", "--repeat", "2", "--json"]), @"
-    error: --json and --share cannot be combined with several runs
+    let share = ["--repeat", "2", "--share", "1/2", "--start-at", "+10s"];
+    insta::assert_snapshot!(said(&[&["run"][..], &share].concat()), @"
+    error: --share cannot be combined with several runs
 
-    hint: find the record.json of each run in the group's directory
+    hint: start each load generator once for each run
+    ");
+    insta::assert_snapshot!(said(&["run", "--budget", "1h"]), @"
+    error: --budget and --settle are of several runs
+
+    hint: add --repeat, such as --repeat 5
     ");
 }
 

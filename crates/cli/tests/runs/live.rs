@@ -120,12 +120,12 @@ fn a_search_and_a_tuning_show_how_many_probes_are_over() {
     ];
     let tuning = ["tune", "cpu", "sim:?clock=real", "--over", "sessions=1,2"];
     for (words, budget, second) in [
-        (&search[..], "2m", "probe 2 of 25 at most · "),
-        (&tuning[..], "2m", "probe 2 of 12 at most · "),
+        (&search[..], "2m", "trial 2 of 25 at most · "),
+        (&tuning[..], "2m", "trial 2 of 12 at most · "),
     ] {
         let words = [words, &short, &[budget]].concat();
         let shown = call(&place, &words, &[], (140, second));
-        let frames = with(&shown, "probes  ");
+        let frames = with(&shown, "trials  ");
         assert!(
             frames.iter().any(|frame| frame.contains(second)),
             "{frames:?}"

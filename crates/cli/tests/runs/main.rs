@@ -24,6 +24,7 @@ mod own;
 mod own_sql;
 mod proxy;
 mod pseudo;
+mod repeating;
 mod secrets;
 mod shares;
 mod sketching;

@@ -139,135 +139,48 @@ pub(super) fn metric_samples(mappings: &[Mapping], lines: &[Sample<'_>]) -> Vec<
     samples
 }
 
-/// Name, label whose values become nodes, metric, how it is read, unit.
-type StandardMapping = (
-    &'static str,
-    &'static str,
-    &'static str,
-    Measure,
-    &'static str,
-);
-
-/// Metrics of processes, machines and one family of databases under their own names. Sources: the
-/// Prometheus client libraries' `process_` metrics, node_exporter, and the list of metrics in that
-/// database's documentation (self-hosted, "essential metrics").
-const STANDARD_MAPPINGS: [StandardMapping; 17] = [
-    (
-        "process_cpu",
-        "",
-        "process_cpu_seconds_total",
-        Measure::Seconds,
-        "cores",
-    ),
-    (
-        "process_memory",
-        "",
-        "process_resident_memory_bytes",
-        Measure::Level,
-        "bytes",
-    ),
-    ("load", "", "node_load1", Measure::Level, "1"),
-    (
-        "disk_read",
-        "device",
-        "node_disk_read_bytes_total",
-        Measure::Count,
-        "bytes",
-    ),
-    (
-        "disk_written",
-        "device",
-        "node_disk_written_bytes_total",
-        Measure::Count,
-        "bytes",
-    ),
-    (
-        "disk_busy",
-        "device",
-        "node_disk_io_time_seconds_total",
-        Measure::Seconds,
-        units::SHARE,
-    ),
-    (
-        "net_received",
-        "device",
-        "node_network_receive_bytes_total",
-        Measure::Count,
-        "bytes",
-    ),
-    (
-        "net_sent",
-        "device",
-        "node_network_transmit_bytes_total",
-        Measure::Count,
-        "bytes",
-    ),
-    (
-        "cpu_busy",
-        "node_id",
-        "sys_cpu_combined_percent_normalized",
-        Measure::Level,
-        units::SHARE,
-    ),
-    ("memory", "node_id", "sys_rss", Measure::Level, "bytes"),
-    (
-        "disk_read",
-        "node_id",
-        "sys_host_disk_read_bytes",
-        Measure::Count,
-        "bytes",
-    ),
-    (
-        "disk_written",
-        "node_id",
-        "sys_host_disk_write_bytes",
-        Measure::Count,
-        "bytes",
-    ),
-    (
-        "net_received",
-        "node_id",
-        "sys_host_net_recv_bytes",
-        Measure::Count,
-        "bytes",
-    ),
-    (
-        "net_sent",
-        "node_id",
-        "sys_host_net_send_bytes",
-        Measure::Count,
-        "bytes",
-    ),
-    (
-        "disk_free",
-        "store",
-        "capacity_available",
-        Measure::Level,
-        "bytes",
-    ),
-    ("connections", "node_id", "sql_conns", Measure::Level, "1"),
-    (
-        "queue",
-        "store",
-        "admission_wait_queue_length_kv",
-        Measure::Level,
-        "1",
-    ),
+/// Metrics of processes, machines and one family of databases under their own names: the mapping,
+/// how it is read, and its unit. Sources: the Prometheus client libraries' `process_` metrics,
+/// node_exporter, and the list of metrics in that database's documentation (self-hosted, "essential
+/// metrics").
+const STANDARD_MAPPINGS: [&str; 17] = [
+    "process_cpu=process_cpu_seconds_total seconds cores",
+    "process_memory=process_resident_memory_bytes level bytes",
+    "load=node_load1 level 1",
+    "disk_read[device]=node_disk_read_bytes_total count bytes",
+    "disk_written[device]=node_disk_written_bytes_total count bytes",
+    "disk_busy[device]=node_disk_io_time_seconds_total seconds share",
+    "net_received[device]=node_network_receive_bytes_total count bytes",
+    "net_sent[device]=node_network_transmit_bytes_total count bytes",
+    "cpu_busy[node_id]=sys_cpu_combined_percent_normalized level share",
+    "memory[node_id]=sys_rss level bytes",
+    "disk_read[node_id]=sys_host_disk_read_bytes count bytes",
+    "disk_written[node_id]=sys_host_disk_write_bytes count bytes",
+    "net_received[node_id]=sys_host_net_recv_bytes count bytes",
+    "net_sent[node_id]=sys_host_net_send_bytes count bytes",
+    "disk_free[store]=capacity_available level bytes",
+    "connections[node_id]=sql_conns level 1",
+    "queue[store]=admission_wait_queue_length_kv level 1",
 ];
 
 /// The mappings that apply without `--metric`.
 pub(super) fn standard_mappings() -> Vec<Mapping> {
-    let standard = STANDARD_MAPPINGS.iter();
-    standard
-        .map(|(name, by, metric, measure, unit)| Mapping {
-            name: (*name).to_owned(),
-            by: (!by.is_empty()).then(|| (*by).to_owned()),
-            metric: (*metric).to_owned(),
-            labels: Vec::new(),
-            measure: Some(*measure),
-            unit: Cow::Borrowed(unit),
-        })
-        .collect()
+    STANDARD_MAPPINGS.into_iter().filter_map(standard).collect()
+}
+
+fn standard(line: &'static str) -> Option<Mapping> {
+    let mut words = line.split(' ');
+    let mapping = Mapping::parse(words.next()?).ok()?;
+    let measure = match words.next()? {
+        "seconds" => Measure::Seconds,
+        "count" => Measure::Count,
+        _ => Measure::Level,
+    };
+    Some(Mapping {
+        measure: Some(measure),
+        unit: Cow::Borrowed(words.next()?),
+        ..mapping
+    })
 }
 
 #[cfg(test)]
@@ -322,6 +235,14 @@ mod tests {
         // A level of seconds is no share of anything.
         let units = ["a_seconds", "b_bytes", "c_seconds", "d"].map(unit);
         assert_eq!(units, ["share", "bytes", "1", "1"]);
+    }
+
+    #[test]
+    fn every_standard_mapping_can_be_read() {
+        let mappings = standard_mappings();
+        assert_eq!(mappings.len(), STANDARD_MAPPINGS.len());
+        let shares = mappings.iter().filter(|m| m.unit == units::SHARE);
+        assert_eq!(shares.count(), 2);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 
 pub use self::mapping::Mapping;
 
-use crate::contract::{BoxFuture, TargetError, TargetErrorKind, Timeline};
+use crate::contract::{Response, TargetError, TargetErrorKind, Timeline};
 use crate::network::{SslMode, Stream, Tls, TlsFiles, describe};
 use crate::target_url::{Host, Secret, TargetUrl};
 use crate::telemetry::{MetricSample, TelemetryReader};
@@ -87,7 +87,7 @@ impl Endpoint {
     pub fn open(
         &self,
         _timeline: Rc<dyn Timeline>,
-    ) -> BoxFuture<'static, Result<Option<Box<dyn TelemetryReader>>, TargetError>> {
+    ) -> Response<'static, Option<Box<dyn TelemetryReader>>> {
         let reader: Box<dyn TelemetryReader> = Box::new(MetricsReader(self.clone()));
         Box::pin(std::future::ready(Ok(Some(reader))))
     }
@@ -171,7 +171,7 @@ fn request(text: &str, url: &TargetUrl, host: &str) -> Secret {
 struct MetricsReader(Endpoint);
 
 impl TelemetryReader for MetricsReader {
-    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>> {
+    fn read(&mut self) -> Response<'_, Vec<MetricSample>> {
         Box::pin(async move {
             let response = self.0.response().await?;
             self.0.samples(&response)

@@ -2,6 +2,7 @@
 //!
 //! Must not know a protocol or a server, or read a clock.
 
+mod attempts;
 mod peer;
 mod sslmode;
 mod stream;
@@ -9,10 +10,15 @@ mod tls;
 
 use std::io;
 
+use tokio::net::TcpStream;
+
+pub use attempts::{AttemptError, by_kind, no_tls};
 pub use peer::first_bytes;
 pub use sslmode::{SslMode, is_loopback};
 pub use stream::Stream;
 pub use tls::{Tls, TlsFiles};
+
+use crate::error::TargetError;
 
 /// Longest message that is kept of a server's words, in bytes.
 const MESSAGE_BYTES_MAX: usize = 300;
@@ -23,6 +29,22 @@ pub fn describe(error: &io::Error) -> String {
         return "the server closed the connection".to_owned();
     }
     one_line(&error.to_string())
+}
+
+/// No server could be reached there, or it left while a connection was made; `place` names it.
+pub fn unreachable(place: &str, error: &io::Error) -> TargetError {
+    TargetError::unreachable(format!("{place}: {}", describe(error)))
+        .with_hint("is the server running, and are host and port right?")
+}
+
+/// A TCP connection that sends what is written at once.
+pub async fn connect_tcp(place: &str, host: &str, port: u16) -> Result<TcpStream, TargetError> {
+    let connected = async {
+        let stream = TcpStream::connect((host, port)).await?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    };
+    connected.await.map_err(|error| unreachable(place, &error))
 }
 
 /// Text on one line, cut at a character boundary.

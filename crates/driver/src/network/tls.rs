@@ -38,6 +38,17 @@ pub struct TlsFiles {
     pub key: Option<String>,
 }
 
+impl TlsFiles {
+    /// Those whose names `given` finds by libpq's words.
+    pub fn named(given: impl Fn(&str) -> Option<String>) -> Self {
+        Self {
+            root: given("sslrootcert"),
+            certificate: given("sslcert"),
+            key: given("sslkey"),
+        }
+    }
+}
+
 /// TLS towards one server: made at the first connection, so that certificates are read once.
 #[derive(Debug)]
 pub struct Tls {

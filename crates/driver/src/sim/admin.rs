@@ -9,10 +9,9 @@ use super::capacity::capacity;
 use super::parameters::SimParameters;
 use super::view::{ClusterView, INSERT_MODE, no_table};
 use crate::contract::{
-    BoxFuture, KeyCounts, KeySums, RowTaker, ServerAdmin, TableAdmin, TableDescriber,
-    TableFeatures, TableReader, TargetError, TargetErrorKind, TargetFacts,
+    KeyCounts, KeySums, Response, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableFeatures,
+    TableReader, TargetError, TargetErrorKind, TargetFacts,
 };
-use crate::lease::{Lease, LeaseAction};
 use crate::table_registry::{RegistryEntry, TablePolicy};
 
 /// Batch sizes whose capacity the facts name; that of a workload is not known here.
@@ -79,14 +78,14 @@ impl SimAdmin {
 }
 
 impl ServerAdmin for SimAdmin {
-    fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
+    fn facts(&mut self) -> Response<'_, TargetFacts> {
         Box::pin(async move {
             drop(self.0.alive()?);
             Ok(facts_of(&self.0.parameters))
         })
     }
 
-    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+    fn quiesce(&mut self, deadline: Nanos) -> Response<'_, bool> {
         Box::pin(self.settle(deadline))
     }
 }
@@ -96,39 +95,14 @@ impl TableAdmin for SimAdmin {
         &'a mut self,
         workload: &'a BoundWorkload,
         policy: &'a TablePolicy<'a>,
-    ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
+    ) -> Response<'a, Vec<RegistryEntry>> {
         // Every table here was made by this process in this run: none is of another's making, and
         // there is no later run that could go on with it.
         Box::pin(async move { self.create(workload, policy) })
     }
 
-    fn update_registry<'a>(
-        &'a mut self,
-        _entries: &'a [RegistryEntry],
-    ) -> BoxFuture<'a, Result<(), TargetError>> {
-        // The list would have no later reader.
-        Box::pin(std::future::ready(Ok(())))
-    }
-
-    fn leases<'a>(
-        &'a mut self,
-        _action: LeaseAction<'a>,
-    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
-    }
-
-    fn rows_inserted<'a>(
-        &'a mut self,
-        workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+    fn rows_inserted<'a>(&'a mut self, workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
         Box::pin(async move { self.stored(workload).map(Some) })
-    }
-
-    fn storage_bytes<'a>(
-        &'a mut self,
-        _workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        Box::pin(async move { Ok(None) })
     }
 }
 
@@ -137,7 +111,7 @@ impl TableReader for SimAdmin {
         &'a mut self,
         table: &'a BoundTable,
         width: u64,
-    ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
+    ) -> Response<'a, KeyCounts> {
         Box::pin(async move {
             let cluster = self.0.alive()?;
             match cluster.table(&table.name) {
@@ -147,11 +121,7 @@ impl TableReader for SimAdmin {
         })
     }
 
-    fn sums_by_key<'a>(
-        &'a mut self,
-        table: &'a BoundTable,
-        width: u64,
-    ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
+    fn sums_by_key<'a>(&'a mut self, table: &'a BoundTable, width: u64) -> Response<'a, KeySums> {
         Box::pin(async move {
             let cluster = self.0.alive()?;
             let found = cluster.table(&table.name);
@@ -165,7 +135,7 @@ impl TableReader for SimAdmin {
         table: &'a BoundTable,
         ranges: &'a [KeyRange],
         take: &'a mut RowTaker<'a>,
-    ) -> BoxFuture<'a, Result<(), TargetError>> {
+    ) -> Response<'a, ()> {
         Box::pin(async move {
             let cluster = self.0.alive()?;
             let found = cluster.table(&table.name);

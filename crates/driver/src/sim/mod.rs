@@ -42,7 +42,7 @@ use self::session::SimSession;
 use self::telemetry::SimReader;
 use self::view::{ClusterView, INSERT_MODE, alive, lock, no_table};
 use crate::contract::{
-    Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,
+    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetError, TargetOptions,
     Timeline,
 };
 use crate::target_url::TargetUrl;
@@ -151,11 +151,7 @@ impl Target for SimTarget {
         vec![self.url.clone()]
     }
 
-    fn host_of(&self, _number: u32, _attempt: u32) -> usize {
-        0
-    }
-
-    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
+    fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
         Box::pin(async move {
             // A connection costs a round trip; without one it still takes time to be refused, so
             // that a loop of attempts ends on a simulated clock.
@@ -173,10 +169,7 @@ impl Target for SimTarget {
         })
     }
 
-    fn administer(
-        &self,
-        timeline: Rc<dyn Timeline>,
-    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
+    fn administer(&self, timeline: Rc<dyn Timeline>) -> Response<'_, Box<dyn Admin>> {
         Box::pin(async move {
             let view = self.view(timeline);
             drop(view.alive()?);
@@ -187,7 +180,7 @@ impl Target for SimTarget {
     fn telemetry(
         &self,
         timeline: Rc<dyn Timeline>,
-    ) -> BoxFuture<'_, Result<Option<Box<dyn TelemetryReader>>, TargetError>> {
+    ) -> Response<'_, Option<Box<dyn TelemetryReader>>> {
         let reader: Box<dyn TelemetryReader> = Box::new(SimReader(self.view(timeline)));
         Box::pin(std::future::ready(Ok(Some(reader))))
     }

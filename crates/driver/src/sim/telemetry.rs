@@ -5,7 +5,7 @@ use highwater_model::numbers::{len_to_f64, to_f64};
 
 use super::node::stall_at;
 use super::view::ClusterView;
-use crate::contract::{BoxFuture, TargetError};
+use crate::contract::{Response, TargetError};
 use crate::telemetry::{MetricSample, TelemetryReader, names, units};
 
 /// Nodes that have their own samples; all others are like these.
@@ -70,7 +70,7 @@ impl SimReader {
 }
 
 impl TelemetryReader for SimReader {
-    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>> {
+    fn read(&mut self) -> Response<'_, Vec<MetricSample>> {
         Box::pin(std::future::ready(self.samples()))
     }
 }

@@ -12,7 +12,8 @@ use highwater_model::stored::{KeyRange, StoredRow};
 
 use super::describe::AUDITED;
 use super::dialect::Dialect;
-use crate::contract::{KeyCounts, KeySums};
+use crate::contract::{KeyCounts, KeySums, TargetError, TargetErrorKind};
+use crate::sql_query::Texts;
 
 /// Keys or blocks of keys that one statement names, at most: a server looks them up by hash.
 const BLOCKS_MAX: u64 = 10_000;
@@ -21,7 +22,7 @@ const LOCATED_MAX: usize = 50;
 /// Beyond so many ranges one pass over the table is cheaper than looking them up.
 const RANGES_LOCATED_MAX: usize = 2_000;
 
-/// Counts the table's rows by groups of `width` keys; [`take_count`] reads its response.
+/// Counts the rows of the table by keys div `width`.
 pub fn counts(dialect: Dialect, table: &BoundTable, width: u64) -> String {
     let width = i64::try_from(width.max(1)).unwrap_or(i64::MAX);
     format!(
@@ -33,19 +34,29 @@ pub fn counts(dialect: Dialect, table: &BoundTable, width: u64) -> String {
     )
 }
 
-/// Takes one row of the response to [`counts`]; false if it is not made of integers.
-pub fn take_count(counts: &mut KeyCounts, row: &[Option<String>]) -> bool {
-    let [Some(bucket), Some(rows)] = row else {
-        return false;
-    };
-    let (Ok(bucket), Ok(rows)) = (bucket.parse::<i64>(), rows.parse::<u64>()) else {
-        return false;
-    };
-    match u64::try_from(bucket) {
-        Ok(bucket) => counts.buckets.push((bucket, rows)),
-        Err(_) => counts.without_key += rows,
+/// The response to [`counts`]; none if it is not made of integers.
+pub fn counted(rows: &Texts) -> Option<KeyCounts> {
+    let mut counts = KeyCounts::default();
+    for row in rows {
+        let [Some(bucket), Some(count)] = row.as_slice() else {
+            return None;
+        };
+        let count: u64 = count.parse().ok()?;
+        match u64::try_from(bucket.parse::<i64>().ok()?) {
+            Ok(bucket) => counts.buckets.push((bucket, count)),
+            Err(_) => counts.without_key += count,
+        }
     }
-    true
+    Some(counts)
+}
+
+/// The error of a workload whose `key` returns something else; `place` names the target.
+pub fn not_integers(place: &str) -> TargetError {
+    TargetError {
+        kind: TargetErrorKind::Statement,
+        message: format!("{place}: the count by key is not made of integers"),
+        hint: Some("the workload's `key` must be an integer expression".to_owned()),
+    }
 }
 
 /// Adds up the table by groups of `width` keys or, where that is too wide, parts of it.
@@ -76,8 +87,18 @@ fn group_width(width: u64) -> u64 {
     width.clamp(1, GROUP_WIDTH_MAX)
 }
 
-/// Takes one row of the response to [`sums`]; false if it is not made of integers.
-pub fn take_sums(sums: &mut KeySums, width: u64, row: &[Option<String>]) -> bool {
+/// The response to [`sums`]; none if it is not made of integers.
+pub fn summed(table: &BoundTable, width: u64, rows: &Texts) -> Option<KeySums> {
+    let mut sums = KeySums {
+        covered: vec![true; table.columns.len()],
+        ..KeySums::default()
+    };
+    let whole = rows.iter().all(|row| take_sums(&mut sums, width, row));
+    whole.then_some(sums)
+}
+
+/// Takes one row; false if it is not made of integers.
+fn take_sums(sums: &mut KeySums, width: u64, row: &[Option<String>]) -> bool {
     let [Some(bucket), Some(rows), values @ ..] = row else {
         return false;
     };

@@ -8,9 +8,10 @@ use highwater_model::table_shape::{
     ColumnShape, IndexShape, RecordedStatements, StatementText, TEXT_MAX, TEXTS_MAX, TableShape,
 };
 
-use super::describe::{SqlQuery, Texts, count_rows, not_ours, not_there, number, sample_column};
+use super::describe::{count_rows, not_ours, not_there, number, sample_column};
 use super::quoting::{literal, quoted};
 use crate::contract::TargetError;
+use crate::sql_query::{SqlQuery, Texts};
 
 /// The list of statements that ended.
 const STATEMENTS: &str = "sys.jobs_log";

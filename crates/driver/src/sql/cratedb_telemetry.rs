@@ -4,7 +4,7 @@
 //! Three small statements, the same over HTTP and over the PostgreSQL wire. Circuit breakers are not
 //! among them: SQL does not show their use. Must not do I/O.
 
-use super::describe::Texts;
+use crate::sql_query::Texts;
 use crate::telemetry::{MetricSample, names, units};
 
 /// Nodes; pools of nodes; the cluster. The bounds keep answers small: a series beyond the bound of

@@ -4,9 +4,10 @@
 //! Must not know a dialect.
 
 use highwater_model::op::ColumnType;
-use highwater_model::table_shape::{ColumnShape, LISTED_MAX};
+use highwater_model::table_shape::{ColumnShape, IndexShape, LISTED_MAX};
 
 use crate::contract::{TargetError, TargetErrorKind};
+use crate::sql_query::{SqlQuery, Texts};
 
 /// Rows of the sample.
 pub const SAMPLE_ROWS: u64 = 100_000;
@@ -14,16 +15,6 @@ pub const SAMPLE_ROWS: u64 = 100_000;
 pub const SAMPLE: &str = "highwater_sample";
 /// The alias of the rows that an audit reads; statements with it are Highwater's too.
 pub const AUDITED: &str = "highwater_audited";
-
-/// Rows of a response as text, null as none.
-pub type Texts = Vec<Vec<Option<String>>>;
-
-/// A connection that runs one statement at a time.
-#[expect(async_fn_in_trait, reason = "a connection stays on its thread")]
-pub trait SqlQuery {
-    /// Runs a statement and returns its rows.
-    async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError>;
-}
 
 /// The error of a name that no table has; `place` names the target.
 pub fn not_there(place: &str, table: &str) -> TargetError {
@@ -83,6 +74,29 @@ pub async fn sample_column(
     });
     column.common = common.collect();
     Ok(())
+}
+
+/// The indexes of a table, from rows of the index's text, whether it is unique, whether a plain list of
+/// columns makes it, and one of its columns. One that is something else has no columns.
+pub fn indexes(rows: Texts) -> Vec<IndexShape> {
+    let is = |text: &str| ["t", "1"].contains(&text);
+    let mut indexes: Vec<IndexShape> = Vec::new();
+    for row in rows {
+        let mut texts = row.into_iter();
+        let mut next = || texts.next().flatten().unwrap_or_default();
+        let (text, unique, plain, column) = (next(), next(), next(), next());
+        if indexes.last().is_none_or(|index| index.text != text) {
+            indexes.push(IndexShape {
+                columns: Vec::new(),
+                unique: is(&unique),
+                text,
+            });
+        }
+        if let Some(index) = indexes.last_mut().filter(|_| is(&plain)) {
+            index.columns.push(column);
+        }
+    }
+    indexes
 }
 
 /// A condition on a list of statements with their text in `column`: they are not Highwater's.

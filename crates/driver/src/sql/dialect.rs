@@ -8,6 +8,8 @@ use postgres_protocol::escape::{escape_identifier, escape_literal};
 use super::condition::{ConditionWords, condition};
 use super::leases::LeaseWords;
 use super::quoting::{backquoted, backslashed, literal, quoted};
+use super::table_words::TableWords;
+use super::with_clause::{with_options, with_settings};
 use crate::contract::TableFeatures;
 
 /// The product behind the wire protocol.
@@ -63,15 +65,6 @@ impl Dialect {
         }
     }
 
-    /// The name of a table's setting. PostgreSQL's may be two names with a dot between, CrateDB's
-    /// is one name with dots in it.
-    pub fn setting(self, name: &str) -> String {
-        match self {
-            Self::CrateDb => format!("\"{name}\""),
-            Self::PostgreSql | Self::CockroachDb | Self::MySql => name.to_owned(),
-        }
-    }
-
     /// The statement that selects a database if none was named, if one is needed.
     pub fn without_database(self) -> Option<&'static str> {
         (self == Self::CockroachDb).then_some("SET database = defaultdb")
@@ -120,11 +113,6 @@ impl Dialect {
     /// Whether several statements before one Sync need BEGIN and COMMIT to be one transaction.
     pub fn wraps_pipelines(self) -> bool {
         self == Self::CockroachDb
-    }
-
-    /// Whether DDL can be rolled back together with rows.
-    pub fn transactional_ddl(self) -> bool {
-        self == Self::PostgreSql
     }
 
     /// Makes what was written to a table visible, where that takes a statement.
@@ -328,6 +316,50 @@ impl Dialect {
                  WHERE name IN ('parallel_setup_cost', 'parallel_tuple_cost')",
             ),
             Self::CockroachDb | Self::CrateDb | Self::MySql => None,
+        }
+    }
+
+    /// How tables are made and registered.
+    pub fn table_words(self) -> TableWords {
+        match self {
+            Self::PostgreSql => TableWords {
+                // Its name may be two names with a dot between; CrateDB's is one name with dots in it.
+                with_settings: |create, settings| with_settings(create, settings, str::to_owned),
+                registry_options: "",
+                exists: "SELECT count(*) FROM pg_catalog.pg_class c \
+                         JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+                         WHERE n.nspname = current_schema() AND c.relname = {name}",
+                without_transactions: None,
+                refresh: None,
+                transactional: true,
+            },
+            Self::CockroachDb => TableWords {
+                transactional: false,
+                ..Self::PostgreSql.table_words()
+            },
+            Self::CrateDb => TableWords {
+                with_settings: |create, settings| with_settings(create, settings, quoted),
+                registry_options: " CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = '0-1')",
+                exists: "SELECT count(*) FROM information_schema.tables \
+                         WHERE table_schema = current_schema AND table_name = {name}",
+                without_transactions: None,
+                refresh: Some("REFRESH TABLE highwater_tables"),
+                transactional: false,
+            },
+            Self::MySql => TableWords {
+                with_settings: |create, settings| with_options(create, settings, backslashed),
+                registry_options: "",
+                exists: "SELECT count(*) FROM information_schema.tables \
+                         WHERE table_schema = database() AND table_name = {name}",
+                without_transactions: Some(
+                    "SELECT e.engine FROM information_schema.tables AS t \
+                     JOIN information_schema.engines AS e ON e.engine = t.engine \
+                     WHERE table_schema = database() AND table_name = {name} \
+                     AND e.transactions = 'NO'",
+                ),
+                refresh: None,
+                transactional: false,
+            },
         }
     }
 

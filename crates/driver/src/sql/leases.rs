@@ -5,9 +5,9 @@
 
 use highwater_model::units::Nanos;
 
-use super::describe::SqlQuery;
 use crate::contract::TargetError;
 use crate::lease::{LEASES_TABLE, Lease, LeaseAction, Owner};
+use crate::sql_query::SqlQuery;
 
 /// Leases that are read, at most.
 const LEASES_MAX: usize = 1_000;

@@ -1,17 +1,23 @@
-//! SQL that several drivers share: dialects, quoting, the audit's statements, the description of a
-//! table, and table settings.
+//! SQL that several drivers share: everything around a load, dialects, quoting, the audit's
+//! statements, the description of a table, and table settings.
 //!
-//! Must not do I/O: a driver passes its connection as a [`describe::SqlQuery`], or sends the
-//! statements itself.
+//! Must not do I/O: a driver brings its wire as a [`connection::TextWire`], passes its connection as
+//! a [`crate::sql_query::SqlQuery`], or sends the statements itself.
 
+pub mod admin;
 pub mod answer_limit;
 pub mod audit;
 pub mod condition;
+pub mod connection;
 pub mod cratedb_describe;
 pub mod cratedb_telemetry;
 pub mod describe;
 pub mod dialect;
+pub mod facts;
 pub mod leases;
+pub mod preparing;
 pub mod quoting;
 pub mod registry;
+pub mod table_words;
+pub mod tables;
 pub mod with_clause;

@@ -82,7 +82,12 @@ mod tests {
         let read = entry(&row(Some("f"))).unwrap();
         assert_eq!((read.seed, read.rows), (Seed(u64::MAX), None));
         assert_eq!((read.next_index, read.writing), (7, false));
-        for (text, writing) in [(Some("false"), false), (Some("t"), true), (None, true)] {
+        for (text, writing) in [
+            (Some("false"), false),
+            (Some("0"), false),
+            (Some("t"), true),
+            (None, true),
+        ] {
             assert_eq!(entry(&row(text)).unwrap().writing, writing, "{text:?}");
         }
         assert_eq!(entry(&[]), None);

@@ -6,7 +6,6 @@ use highwater_model::op::{self, BoundTable, BoundWorkload};
 use highwater_model::stored::KeyRange;
 use highwater_model::table_shape::TableShape;
 use highwater_model::units::Nanos;
-use serde_json::Value;
 
 use super::admin_connection::{AdminConnection, PAUSE_MAX, PAUSE_MIN};
 use super::audit;
@@ -14,21 +13,19 @@ use super::facts;
 use super::http::HttpConnection;
 use super::options::Node;
 use super::pools;
-use super::query::{name_list, number, texts};
+use super::query::{name_list, number};
 use super::settling;
-use super::tables;
 use highwater_driver::contract::{
-    BoxFuture, KeyCounts, KeySums, RowTaker, ServerAdmin, ShardCopies, TableAdmin, TableDescriber,
+    KeyCounts, KeySums, Response, RowTaker, ServerAdmin, ShardCopies, TableAdmin, TableDescriber,
     TableReader, TargetError, TargetErrorKind, TargetFacts, Timeline,
 };
 use highwater_driver::disk::DiskSpace;
 use highwater_driver::lease::{Lease, LeaseAction};
-use highwater_driver::rights::{self, Right, Rights};
+use highwater_driver::rights::{self, Right};
 use highwater_driver::sql::cratedb_describe;
-use highwater_driver::sql::describe::AUDITED;
 use highwater_driver::sql::dialect::Dialect;
-use highwater_driver::sql::leases;
 use highwater_driver::sql::quoting::quoted;
+use highwater_driver::sql::{leases, tables};
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
 
 /// An op that was abandoned may still lie unread in the server's sockets, or be parsed: a long
@@ -177,34 +174,6 @@ impl HttpAdmin {
         Ok(remarks)
     }
 
-    async fn count(&mut self, table: &BoundTable, width: u64) -> Result<KeyCounts, TargetError> {
-        self.connection.refresh(&table.name).await?;
-        let width = i64::try_from(width.max(1)).unwrap_or(i64::MAX);
-        let rows = self
-            .connection
-            .long_rows(&format!(
-                "SELECT CASE WHEN k >= 0 THEN k / {width} ELSE -1 END AS bucket, count(*) \
-                 FROM (SELECT CAST(({}) AS BIGINT) AS k FROM {}) AS {AUDITED} \
-                 GROUP BY 1 ORDER BY 1",
-                table.key,
-                quoted(&table.name)
-            ))
-            .await?;
-        let mut counts = KeyCounts::default();
-        for row in &rows {
-            let numbers: Vec<Option<i64>> = row.iter().map(Value::as_i64).collect();
-            let [Some(bucket), Some(count)] = numbers.as_slice() else {
-                return Err(self.connection.unexpected());
-            };
-            let count = u64::try_from(*count).unwrap_or(0);
-            match u64::try_from(*bucket) {
-                Ok(bucket) => counts.buckets.push((bucket, count)),
-                Err(_) => counts.without_key += count,
-            }
-        }
-        Ok(counts)
-    }
-
     /// What inserts wrote since the tables were made; none if a restart has reset the counters, or
     /// they are switched off.
     async fn written(&mut self) -> Result<Option<u64>, TargetError> {
@@ -233,15 +202,15 @@ impl HttpAdmin {
 }
 
 impl ServerAdmin for HttpAdmin {
-    fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
+    fn facts(&mut self) -> Response<'_, TargetFacts> {
         Box::pin(facts::read(&mut self.connection))
     }
 
-    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+    fn quiesce(&mut self, deadline: Nanos) -> Response<'_, bool> {
         Box::pin(self.wait_until_idle(deadline))
     }
 
-    fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
+    fn disk(&mut self) -> Response<'_, Option<DiskSpace>> {
         Box::pin(async move {
             let rows = self.connection.rows(DISKS).await?;
             let (nodes, least, total) = (number(&rows, 0), number(&rows, 1), number(&rows, 2));
@@ -261,22 +230,14 @@ impl ServerAdmin for HttpAdmin {
         })
     }
 
-    fn try_rights<'a>(
-        &'a mut self,
-        table: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Vec<Right>>, TargetError>> {
+    fn try_rights<'a>(&'a mut self, table: &'a str) -> Response<'a, Option<Vec<Right>>> {
         Box::pin(async move {
-            let mut rights = Rights::default();
-            for (name, sql) in rights::attempts(&quoted(table)) {
-                if !rights.note(name, self.connection.run(&sql).await)? {
-                    break;
-                }
-            }
-            Ok(Some(rights.into_list()))
+            let rights = rights::try_all(&mut self.connection, &quoted(table)).await;
+            rights.map(Some)
         })
     }
 
-    fn remarks(&mut self) -> BoxFuture<'_, Result<Vec<String>, TargetError>> {
+    fn remarks(&mut self) -> Response<'_, Vec<String>> {
         Box::pin(self.remark())
     }
 }
@@ -286,47 +247,36 @@ impl TableAdmin for HttpAdmin {
         &'a mut self,
         workload: &'a BoundWorkload,
         policy: &'a TablePolicy<'a>,
-    ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
+    ) -> Response<'a, Vec<RegistryEntry>> {
         Box::pin(async move {
-            let entries = tables::create(&mut self.connection, workload, policy).await?;
+            let made =
+                tables::create(&mut self.connection, Dialect::CrateDb, workload, policy).await;
+            let made = made.map_err(|error| error.of_table(self.connection.place()))?;
             let names: Vec<String> = workload.tables.iter().map(|t| t.name.clone()).collect();
             self.settle(&names).await?;
-            Ok(entries)
+            Ok(made)
         })
     }
 
-    fn update_registry<'a>(
-        &'a mut self,
-        entries: &'a [RegistryEntry],
-    ) -> BoxFuture<'a, Result<(), TargetError>> {
-        Box::pin(tables::update(
-            &mut self.connection,
-            entries,
-            &mut self.registry_rows,
-        ))
+    fn update_registry<'a>(&'a mut self, entries: &'a [RegistryEntry]) -> Response<'a, ()> {
+        Box::pin(async move {
+            self.registry_rows += entries.len() as u64;
+            tables::update(&mut self.connection, Dialect::CrateDb, entries).await
+        })
     }
 
-    fn leases<'a>(
-        &'a mut self,
-        action: LeaseAction<'a>,
-    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>> {
+    fn leases<'a>(&'a mut self, action: LeaseAction<'a>) -> Response<'a, Vec<Lease>> {
         Box::pin(async move {
             let words = Dialect::CrateDb.lease_words();
             leases::perform(&mut self.connection, &words, action).await
         })
     }
 
-    fn rows_inserted<'a>(
-        &'a mut self,
-        _workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+    fn rows_inserted<'a>(&'a mut self, _workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
         Box::pin(self.written())
     }
 
-    fn storage_bytes<'a>(
-        &'a mut self,
-        workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+    fn storage_bytes<'a>(&'a mut self, workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
         Box::pin(self.bytes(workload))
     }
 }
@@ -336,15 +286,11 @@ impl TableReader for HttpAdmin {
         &'a mut self,
         table: &'a BoundTable,
         width: u64,
-    ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
-        Box::pin(self.count(table, width))
+    ) -> Response<'a, KeyCounts> {
+        Box::pin(audit::count(&mut self.connection, table, width))
     }
 
-    fn sums_by_key<'a>(
-        &'a mut self,
-        table: &'a BoundTable,
-        width: u64,
-    ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
+    fn sums_by_key<'a>(&'a mut self, table: &'a BoundTable, width: u64) -> Response<'a, KeySums> {
         Box::pin(audit::sums(&mut self.connection, table, width))
     }
 
@@ -353,14 +299,11 @@ impl TableReader for HttpAdmin {
         table: &'a BoundTable,
         ranges: &'a [KeyRange],
         take: &'a mut RowTaker<'a>,
-    ) -> BoxFuture<'a, Result<(), TargetError>> {
+    ) -> Response<'a, ()> {
         Box::pin(audit::read(&mut self.connection, table, ranges, take))
     }
 
-    fn copies<'a>(
-        &'a mut self,
-        workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Vec<ShardCopies>, TargetError>> {
+    fn copies<'a>(&'a mut self, workload: &'a BoundWorkload) -> Response<'a, Vec<ShardCopies>> {
         Box::pin(audit::copies(&mut self.connection, workload))
     }
 
@@ -368,22 +311,13 @@ impl TableReader for HttpAdmin {
         Some(Dialect::CrateDb.condition(table, row))
     }
 
-    fn query<'a>(
-        &'a mut self,
-        sql: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Vec<Option<String>>>, TargetError>> {
-        Box::pin(async move {
-            let rows = self.connection.long_rows(sql).await?;
-            Ok(rows.into_iter().map(texts).collect())
-        })
+    fn query<'a>(&'a mut self, sql: &'a str) -> Response<'a, Vec<Vec<Option<String>>>> {
+        Box::pin(self.connection.long_texts(sql))
     }
 }
 
 impl TableDescriber for HttpAdmin {
-    fn describe<'a>(
-        &'a mut self,
-        table: &'a str,
-    ) -> BoxFuture<'a, Result<TableShape, TargetError>> {
+    fn describe<'a>(&'a mut self, table: &'a str) -> Response<'a, TableShape> {
         let place = self.connection.place().to_owned();
         Box::pin(
             async move { cratedb_describe::describe(&mut self.connection, &place, table).await },

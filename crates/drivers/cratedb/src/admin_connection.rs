@@ -8,9 +8,9 @@ use highwater_model::units::Nanos;
 use super::http::HttpConnection;
 use super::options::Node;
 use super::query::{self, Rows};
-use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline};
-use highwater_driver::sql::describe::{SqlQuery, Texts};
+use highwater_driver::contract::{TargetError, Timeline};
 use highwater_driver::sql::quoting::quoted;
+use highwater_driver::sql_query::{SqlQuery, Texts};
 use highwater_driver::time_limit::{self, unanswered, within};
 
 /// First pause between two polls of a server that is not done.
@@ -57,24 +57,6 @@ impl AdminConnection {
         self.http.is_encrypted()
     }
 
-    /// The error of a workload whose expressions do not return what they must.
-    pub(super) fn unexpected(&self) -> TargetError {
-        TargetError {
-            kind: TargetErrorKind::Statement,
-            message: format!(
-                "{}: a count by key is not made of integers",
-                self.node.shown
-            ),
-            hint: Some("the workload's `key` must be an integer expression".to_owned()),
-        }
-    }
-
-    /// Runs a statement for its effect.
-    pub(super) async fn run(&mut self, sql: &str) -> Result<(), TargetError> {
-        let limit = time_limit::of_long_response(self.node.connect_timeout);
-        self.rows_within(limit, sql).await.map(drop)
-    }
-
     /// Runs a statement that is quickly answered, and reads its rows.
     pub(super) async fn rows(&mut self, sql: &str) -> Result<Rows, TargetError> {
         let limit = time_limit::of_response(self.node.connect_timeout);
@@ -89,6 +71,11 @@ impl AdminConnection {
         let read = query::rows(&mut self.http, &self.node, sql).await;
         self.unanswered = false;
         read.map_err(|failure| failure.into_target_error(&self.node.shown))
+    }
+
+    /// The same, with its rows as text.
+    pub(super) async fn long_texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
+        self.long_rows(sql).await.map(query::all_texts)
     }
 
     async fn rows_within(&mut self, limit: Nanos, sql: &str) -> Result<Rows, TargetError> {
@@ -112,7 +99,10 @@ impl AdminConnection {
 impl SqlQuery for AdminConnection {
     async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
         let limit = time_limit::of_long_response(self.node.connect_timeout);
-        let rows = self.rows_within(limit, sql).await?;
-        Ok(rows.into_iter().map(query::texts).collect())
+        self.rows_within(limit, sql).await.map(query::all_texts)
+    }
+
+    async fn quick_texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
+        self.rows(sql).await.map(query::all_texts)
     }
 }

@@ -1,4 +1,4 @@
-//! Checksums by key and rows read back, over HTTP. The SQL is that of the same dialect over the
+//! Counts and checksums by key and rows read back, over HTTP. The SQL is that of the same dialect over the
 //! PostgreSQL wire; here are its answers, and that none of them grows too long: the server builds
 //! an answer in its memory before it sends the first byte.
 
@@ -6,13 +6,25 @@ use highwater_model::op::{BoundTable, BoundWorkload};
 use highwater_model::stored::{KeyRange, is_within};
 
 use super::admin_connection::AdminConnection;
-use super::query::{name_list, texts};
-use highwater_driver::contract::{KeySums, RowTaker, ShardCopies, TargetError};
+use super::query::name_list;
+use highwater_driver::contract::{KeyCounts, KeySums, RowTaker, ShardCopies, TargetError};
 use highwater_driver::sql::audit as sql;
 use highwater_driver::sql::dialect::Dialect;
 
 /// Rows of one answer, at most, unless they all have one key.
 const ROWS_MAX: usize = 20_000;
+
+/// See [`highwater_driver::contract::TableReader::count_by_key`].
+pub(super) async fn count(
+    connection: &mut AdminConnection,
+    table: &BoundTable,
+    width: u64,
+) -> Result<KeyCounts, TargetError> {
+    connection.refresh(&table.name).await?;
+    let statement = sql::counts(Dialect::CrateDb, table, width);
+    sql::counted(&connection.long_texts(&statement).await?)
+        .ok_or_else(|| sql::not_integers(connection.place()))
+}
 
 /// See [`highwater_driver::contract::TableReader::sums_by_key`].
 pub(super) async fn sums(
@@ -21,19 +33,9 @@ pub(super) async fn sums(
     width: u64,
 ) -> Result<KeySums, TargetError> {
     connection.refresh(&table.name).await?;
-    let mut sums = KeySums {
-        covered: vec![true; table.columns.len()],
-        ..KeySums::default()
-    };
-    for row in connection
-        .long_rows(&sql::sums(Dialect::CrateDb, table, width))
-        .await?
-    {
-        if !sql::take_sums(&mut sums, width, &texts(row)) {
-            return Err(connection.unexpected());
-        }
-    }
-    Ok(sums)
+    let statement = sql::sums(Dialect::CrateDb, table, width);
+    let sums = sql::summed(table, width, &connection.long_texts(&statement).await?);
+    sums.ok_or_else(|| sql::not_integers(connection.place()))
 }
 
 /// See [`highwater_driver::contract::TableReader::read_rows`].
@@ -52,13 +54,13 @@ pub(super) async fn read(
                 Some(_) => format!(" LIMIT {}", ROWS_MAX + 1),
                 None => String::new(),
             };
-            let rows = connection.long_rows(&format!("{statement}{limit}")).await?;
+            let rows = connection
+                .long_texts(&format!("{statement}{limit}"))
+                .await?;
             match halves {
                 Some(halves) if rows.len() > ROWS_MAX => left.extend(halves),
                 _ => {
-                    let stored = rows
-                        .into_iter()
-                        .filter_map(|row| sql::stored(table, texts(row)));
+                    let stored = rows.into_iter().filter_map(|row| sql::stored(table, row));
                     stored
                         .filter(|row| is_within(part, row.key))
                         .for_each(&mut *take);
@@ -100,7 +102,7 @@ pub(super) async fn copies(
         connection.refresh(table).await?;
     }
     let rows = connection
-        .long_rows(&format!(
+        .long_texts(&format!(
             "SELECT table_name, partition_ident, id, num_docs FROM sys.shards \
              WHERE schema_name = current_schema AND table_name IN ({}) \
              AND routing_state IN ('STARTED', 'RELOCATING') \
@@ -110,12 +112,11 @@ pub(super) async fn copies(
         .await?;
     let mut found: Vec<ShardCopies> = Vec::new();
     for row in rows {
-        let row = texts(row);
         let [Some(table), Some(partition), Some(shard), Some(rows)] = row.as_slice() else {
-            return Err(connection.unexpected());
+            return Err(sql::not_integers(connection.place()));
         };
         let Ok(rows) = rows.parse() else {
-            return Err(connection.unexpected());
+            return Err(sql::not_integers(connection.place()));
         };
         let shard = format!("{table} {partition} shard {shard}").replace("  ", " ");
         match found.last_mut() {

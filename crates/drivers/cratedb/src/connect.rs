@@ -6,9 +6,7 @@
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
-use futures_util::future::{Either, select};
 use highwater_model::units::Nanos;
-use tokio::net::TcpStream;
 
 use super::health;
 use super::http::HttpConnection;
@@ -16,7 +14,8 @@ use super::options::Node;
 use super::query::{self, Failure};
 use super::stability::Health;
 use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline};
-use highwater_driver::network::{Stream, describe, first_bytes};
+use highwater_driver::network::{Stream, connect_tcp, first_bytes};
+use highwater_driver::time_limit;
 
 /// With this a client of the PostgreSQL protocol asks whether TLS is spoken; the answer is a letter.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
@@ -33,18 +32,10 @@ pub(super) async fn open(
 ) -> Result<HttpConnection, TargetError> {
     let bound = node.connect_timeout;
     let limit = timeline.now().saturating_add(bound);
-    let opening = Box::pin(open_unbounded(node, timeline, limit));
+    let opening = open_unbounded(node, timeline, limit);
     // The waiting inside ends at the limit by itself, well or not; this bounds the rest.
-    let deadline = timeline.sleep_until(limit.saturating_add(bound));
-    match select(opening, deadline).await {
-        Either::Left((opened, _)) => opened,
-        Either::Right(_) => Err(TargetError::unreachable(format!(
-            "{}: no connection within {} s",
-            node.shown,
-            2.0 * bound.as_secs_f64()
-        ))
-        .with_hint("`?connect_timeout=SECONDS` changes the bound")),
-    }
+    let bound = Nanos(bound.0.saturating_mul(2));
+    time_limit::connected(timeline, bound, &node.shown, opening).await
 }
 
 /// The error of a first contact; where something else answers, it says what.
@@ -136,16 +127,7 @@ async fn first_answer(
 }
 
 async fn connect(node: &Node, encrypted: bool) -> Result<Stream, TargetError> {
-    let unreachable = |error: &std::io::Error| {
-        TargetError::unreachable(format!("{}: {}", node.shown, describe(error)))
-            .with_hint("is the server running, and are host and port right?")
-    };
-    let stream = TcpStream::connect((node.host.as_str(), node.port))
-        .await
-        .map_err(|error| unreachable(&error))?;
-    stream
-        .set_nodelay(true)
-        .map_err(|error| unreachable(&error))?;
+    let stream = connect_tcp(&node.shown, &node.host, node.port).await?;
     if !encrypted {
         return Ok(Stream::Tcp(stream));
     }

@@ -10,6 +10,7 @@ use super::admin_connection::AdminConnection;
 use super::pools::{self, Pool};
 use highwater_driver::contract::{TableFeatures, TargetError, TargetFacts};
 use highwater_driver::network::one_line;
+use highwater_driver::sql::facts::add_connection;
 
 /// Settings of the cluster that affect a load, by the beginning of their names.
 const RECORDED: [&str; 6] = [
@@ -96,16 +97,14 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
             format!("{threads} threads, {queued} queued, {rejected} rejected since start");
         settings.insert("write_pool".to_owned(), write_pool);
     }
-    settings.insert("insert".to_owned(), connection.insert().to_owned());
+    add_connection(
+        &mut settings,
+        connection.insert(),
+        connection.is_encrypted(),
+    );
     // The translog is synchronized before each answer, unless a table says otherwise.
     let durability = "translog.durability=REQUEST unless set for the table";
     settings.insert("durability".to_owned(), durability.to_owned());
-    let tls = if connection.is_encrypted() {
-        "on"
-    } else {
-        "off"
-    };
-    settings.insert("tls".to_owned(), tls.to_owned());
     let noun = if count == "1" { "node" } else { "nodes" };
     Ok(TargetFacts {
         version,

@@ -12,11 +12,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_model::op::PlaceholderStyle;
-use highwater_model::plan::AuditLevel;
 
 use admin::HttpAdmin;
 use highwater_driver::contract::{
-    Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,
+    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetError, TargetOptions,
     Timeline,
 };
 use highwater_driver::hosts;
@@ -51,7 +50,6 @@ mod session;
 mod settling;
 mod stability;
 mod statements;
-mod tables;
 mod telemetry;
 
 /// For the estimate of an audit: about what one core was seen to add up, `cpu` rows.
@@ -86,22 +84,12 @@ impl Driver for CrateDbDriver {
         urls: &[TargetUrl],
         options: &TargetOptions,
     ) -> Result<Arc<dyn Target>, TargetError> {
-        let insert = match options.insert.as_deref() {
-            None => Mode::Bulk,
-            Some(name) => Mode::of(name).ok_or_else(|| {
-                TargetError::usage(format!("`--insert {name}` is not known to this target"))
-                    .with_hint(format!("ways to insert are {}", Mode::NAMES.join(", ")))
-            })?,
-        };
+        let insert = options.insert_mode(Mode::of, Mode::NAMES)?;
+        let insert = insert.unwrap_or(Mode::Bulk);
         let stability = Arc::new(ClusterStability::default());
-        let environment = |name: &str| std::env::var(name).ok();
-        let mut nodes = Vec::new();
-        for url in urls {
-            nodes.extend(options::nodes(url, options, &environment, &stability)?);
-        }
-        if nodes.is_empty() {
-            return Err(hosts::none_given());
-        }
+        let nodes = hosts::of_urls(urls, |url, environment| {
+            options::nodes(url, options, environment, &stability)
+        })?;
         Ok(Arc::new(CrateDbTarget { nodes, insert }))
     }
 }
@@ -116,15 +104,9 @@ struct CrateDbTarget {
 impl Target for CrateDbTarget {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            embedded: false,
-            simulated: false,
-            simulated_clock: false,
-            stores_values: true,
-            auditable: AuditLevel::Full,
             audit_ns_per_row: AUDIT_NS_PER_ROW,
-            // Rows are independent: a failing one does not undo the others.
-            default_sessions: 8,
             insert_modes: Mode::NAMES,
+            ..Capabilities::SERVER
         }
     }
 
@@ -136,11 +118,7 @@ impl Target for CrateDbTarget {
         self.nodes.iter().map(|node| node.shown.clone()).collect()
     }
 
-    fn host_of(&self, number: u32, attempt: u32) -> usize {
-        hosts::round_robin(number, attempt, self.nodes.len())
-    }
-
-    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
+    fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
         Box::pin(async move {
             let host = self.host_of(connect.number, connect.attempt);
             let node = self.nodes.get(host);
@@ -152,7 +130,7 @@ impl Target for CrateDbTarget {
         })
     }
 
-    fn check_statements(&self, connect: Connect) -> BoxFuture<'_, Result<(), TargetError>> {
+    fn check_statements(&self, connect: Connect) -> Response<'_, ()> {
         Box::pin(async move {
             statements::plans(&connect.workload, self.insert)?;
             let open = async |node| connect::open(node, &connect.timeline).await;
@@ -161,10 +139,7 @@ impl Target for CrateDbTarget {
         })
     }
 
-    fn administer(
-        &self,
-        timeline: Rc<dyn Timeline>,
-    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
+    fn administer(&self, timeline: Rc<dyn Timeline>) -> Response<'_, Box<dyn Admin>> {
         Box::pin(async move {
             let open = async |node| match connect::open(node, &timeline).await {
                 Err(error) => Err(connect::explained(error, node, &timeline).await),
@@ -180,7 +155,7 @@ impl Target for CrateDbTarget {
     fn telemetry(
         &self,
         timeline: Rc<dyn Timeline>,
-    ) -> BoxFuture<'_, Result<Option<Box<dyn TelemetryReader>>, TargetError>> {
+    ) -> Response<'_, Option<Box<dyn TelemetryReader>>> {
         Box::pin(async move {
             let open = async |node| connect::open(node, &timeline).await;
             let (node, connection) = hosts::first_to_open(&self.nodes, open).await?;

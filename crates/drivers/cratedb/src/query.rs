@@ -13,6 +13,7 @@ use super::options::Node;
 use highwater_driver::contract::TargetError;
 use highwater_driver::network::{describe, one_line};
 use highwater_driver::sql::quoting::literal;
+use highwater_driver::sql_query::Texts;
 
 /// Longest response that is buffered.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -164,8 +165,13 @@ pub(super) fn number(rows: &Rows, column: usize) -> Option<u64> {
     rows.first()?.get(column)?.as_u64()
 }
 
+/// All of them as text.
+pub(super) fn all_texts(rows: Rows) -> Texts {
+    rows.into_iter().map(texts).collect()
+}
+
 /// Values as text, in the format of the PostgreSQL wire.
-pub(super) fn texts(row: Vec<Value>) -> Vec<Option<String>> {
+fn texts(row: Vec<Value>) -> Vec<Option<String>> {
     let text = |value| match value {
         Value::Null => None,
         Value::String(text) => Some(text),

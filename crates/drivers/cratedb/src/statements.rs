@@ -7,6 +7,7 @@ use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload};
 
 use super::json;
 use highwater_driver::contract::TargetError;
+use highwater_driver::sql::preparing::insert_into;
 use highwater_driver::sql::quoting::quoted;
 
 /// Ways to insert.
@@ -87,13 +88,8 @@ pub(super) fn plans(workload: &BoundWorkload, mode: Mode) -> Result<Vec<Plan>, T
 }
 
 fn insert_plan(table: &BoundTable, mode: Mode) -> InsertPlan {
-    let columns: Vec<String> = table.columns.iter().map(|c| quoted(&c.name)).collect();
-    let into = format!(
-        "INSERT INTO {} ({})",
-        quoted(&table.name),
-        columns.join(", ")
-    );
-    let marks = vec!["?"; columns.len()].join(",");
+    let into = insert_into(table, quoted);
+    let marks = vec!["?"; table.columns.len()].join(",");
     let text = match mode {
         Mode::Bulk => format!("{into} VALUES ({marks})"),
         Mode::Values => format!("{into} VALUES "),

@@ -4,11 +4,11 @@
 use super::http::HttpConnection;
 use super::options::Node;
 use super::query;
-use highwater_driver::contract::{BoxFuture, TargetError};
+use highwater_driver::contract::Response;
 use highwater_driver::sql::cratedb_telemetry::{STATEMENTS, metric_samples};
 use highwater_driver::telemetry::{MetricSample, TelemetryReader};
 
-/// SqlQuery over HTTP.
+/// Asks over HTTP.
 pub(super) struct HttpReader {
     connection: HttpConnection,
     node: Node,
@@ -21,13 +21,13 @@ impl HttpReader {
 }
 
 impl TelemetryReader for HttpReader {
-    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>> {
+    fn read(&mut self) -> Response<'_, Vec<MetricSample>> {
         Box::pin(async move {
             let mut responses = Vec::new();
             for sql in STATEMENTS {
                 let rows = query::rows(&mut self.connection, &self.node, sql).await;
                 let rows = rows.map_err(|failure| failure.into_target_error(&self.node.shown))?;
-                responses.push(rows.into_iter().map(query::texts).collect());
+                responses.push(query::all_texts(rows));
             }
             Ok(metric_samples(&responses))
         })

@@ -5,7 +5,6 @@
 use std::io;
 use std::rc::Rc;
 
-use futures_util::future::{Either, select};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
@@ -16,10 +15,14 @@ use super::options::{Address, Node};
 use super::packet::{self, HEADER, Reader};
 use super::password::password;
 use super::product::Product;
-use super::rows::rows_of;
 use super::wire::Connection;
-use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline};
-use highwater_driver::network::{SslMode, Stream, describe};
+use highwater_driver::contract::{TargetError, Timeline};
+use highwater_driver::failure::{self, ServerMessage};
+use highwater_driver::network::{
+    AttemptError, SslMode, Stream, by_kind, connect_tcp, describe, no_tls, one_line, unreachable,
+};
+use highwater_driver::sql::connection::rows_of;
+use highwater_driver::time_limit;
 
 /// Longest greeting, in bytes.
 const GREETING_MAX: usize = 4 * 1024;
@@ -42,71 +45,25 @@ pub(super) struct Opened {
 
 /// Connects within the login's bound.
 pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Opened, TargetError> {
+    let opening = async {
+        let attempt = async |encrypted| attempt(node, encrypted).await;
+        let connection = by_kind(&node.tls, &node.shown, attempt).await?;
+        settle(node, connection).await
+    };
     let bound = node.login.connect_timeout;
-    let deadline = timeline.sleep_until(timeline.now().saturating_add(bound));
-    match select(Box::pin(open_unbounded(node)), deadline).await {
-        Either::Left((opened, _)) => opened,
-        Either::Right(_) => Err(TargetError::unreachable(format!(
-            "{}: no connection within {} s",
-            node.shown,
-            bound.as_secs_f64()
-        ))
-        .with_hint("`?connect_timeout=SECONDS` changes the bound")),
-    }
-}
-
-/// Why one attempt failed.
-struct AttemptError {
-    error: TargetError,
-    /// Whether the other kind of connection, encrypted or not, may do.
-    other_kind: bool,
-}
-
-impl From<TargetError> for AttemptError {
-    fn from(error: TargetError) -> Self {
-        Self {
-            error,
-            other_kind: false,
-        }
-    }
-}
-
-async fn open_unbounded(node: &Node) -> Result<Opened, TargetError> {
-    let mut first = None;
-    for encrypted in node.tls.mode().kinds() {
-        match attempt(node, *encrypted).await {
-            Ok(connection) => return settle(node, connection).await,
-            Err(failed) => {
-                let error = first.get_or_insert(failed.error);
-                if !failed.other_kind {
-                    return Err(error.clone());
-                }
-            }
-        }
-    }
-    Err(first.unwrap_or_else(|| TargetError::unreachable(format!("{}: not tried", node.shown))))
+    time_limit::connected(timeline, bound, &node.shown, opening).await
 }
 
 async fn attempt(node: &Node, encrypted: bool) -> Result<Connection, AttemptError> {
     let place = &node.shown;
-    let unreachable = |error: &io::Error| {
-        TargetError::unreachable(format!("{place}: {}", describe(error)))
-            .with_hint("is the server running, and are host and port right?")
-    };
     let (greeting, stream) = match &node.address {
         Address::Socket(path) => {
-            let mut stream = UnixStream::connect(path)
-                .await
-                .map_err(|e| unreachable(&e))?;
+            let stream = UnixStream::connect(path).await;
+            let mut stream = stream.map_err(|error| unreachable(place, &error))?;
             (greeting(node, &mut stream).await?, Stream::Unix(stream))
         }
         Address::Tcp(host, port) => {
-            let mut stream = TcpStream::connect((host.as_str(), *port))
-                .await
-                .map_err(|error| unreachable(&error))?;
-            stream
-                .set_nodelay(true)
-                .map_err(|error| unreachable(&error))?;
+            let mut stream = connect_tcp(place, host, *port).await?;
             let greeting = greeting(node, &mut stream).await?;
             let stream = encrypt(node, host, &greeting, encrypted, stream).await?;
             (greeting, stream)
@@ -170,12 +127,7 @@ async fn encrypt(
         return Ok(Stream::Tcp(stream));
     }
     if !greeting.has_tls() {
-        let error = TargetError {
-            kind: TargetErrorKind::Refused,
-            message: format!("{place}: the server offers no TLS"),
-            hint: Some("`?sslmode=disable` asks for none".to_owned()),
-        };
-        return Err(error.into());
+        return Err(no_tls(place).into());
     }
     let mut request = Vec::new();
     greeting.request_tls(&mut request);
@@ -192,23 +144,8 @@ async fn encrypt(
     }
 }
 
-/// Why a login failed: on the client's side or on the server's.
-enum LoginError {
-    Client(TargetError),
-    Server(Failure),
-}
-
-impl From<io::Error> for LoginError {
-    fn from(error: io::Error) -> Self {
-        Self::Server(Failure::Io(error))
-    }
-}
-
-impl From<TargetError> for LoginError {
-    fn from(error: TargetError) -> Self {
-        Self::Client(error)
-    }
-}
+/// Why a login failed.
+type LoginError = failure::LoginError<ServerError>;
 
 /// Replies to the greeting, and to whatever methods the server asks for then.
 async fn log_in(
@@ -273,36 +210,25 @@ async fn log_in(
 }
 
 fn unspoken(node: &Node, what: &[u8]) -> TargetError {
-    TargetError {
-        kind: TargetErrorKind::Refused,
-        message: format!(
-            "{}: the server asks for {}",
-            node.shown,
-            highwater_driver::network::one_line(&String::from_utf8_lossy(what))
-        ),
-        hint: Some(
-            "mysql_native_password, client_ed25519, caching_sha2_password and, over TLS, \
-             mysql_clear_password are spoken"
-                .to_owned(),
-        ),
-    }
+    let what = one_line(&String::from_utf8_lossy(what));
+    TargetError::refused(format!("{}: the server asks for {what}", node.shown)).with_hint(
+        "mysql_native_password, client_ed25519, caching_sha2_password and, over TLS, \
+         mysql_clear_password are spoken",
+    )
 }
 
 fn not_private(node: &Node) -> TargetError {
-    TargetError {
-        kind: TargetErrorKind::Refused,
-        message: format!(
-            "{}: the server asks for the password itself, and the connection is not encrypted",
-            node.shown
-        ),
-        hint: Some("`?sslmode=require` asks for TLS".to_owned()),
-    }
+    TargetError::refused(format!(
+        "{}: the server asks for the password itself, and the connection is not encrypted",
+        node.shown
+    ))
+    .with_hint("`?sslmode=require` asks for TLS")
 }
 
 /// What every session of ours begins with.
 async fn settle(node: &Node, mut connection: Connection) -> Result<Opened, TargetError> {
     let sql = "SELECT version(), @@version_comment, @@max_allowed_packet";
-    let rows = rows_of(&mut connection, node, sql).await?;
+    let rows = rows_of(&mut connection, &node.shown, sql).await?;
     let mut texts = rows.into_iter().flatten().map(Option::unwrap_or_default);
     let mut next = || texts.next().unwrap_or_default();
     let (version, comment, packet_max) = (next(), next(), next());
@@ -312,7 +238,7 @@ async fn settle(node: &Node, mut connection: Connection) -> Result<Opened, Targe
     if product.has_table_lock_timeout() {
         set.push_str(&format!(", lock_wait_timeout = {TABLE_LOCK_SECONDS}"));
     }
-    rows_of(&mut connection, node, &set).await?;
+    rows_of(&mut connection, &node.shown, &set).await?;
     Ok(Opened {
         connection,
         product,

@@ -2,12 +2,13 @@
 //! values, and its indexes. Must not change anything.
 
 use highwater_driver::contract::TargetError;
-use highwater_driver::sql::describe::{count_rows, not_there, number, sample_column};
+use highwater_driver::sql::connection::SqlConnection;
+use highwater_driver::sql::describe::{self, count_rows, not_there, number, sample_column};
 use highwater_driver::sql::dialect::Dialect;
 use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{ColumnShape, IndexShape, RecordedStatements, TableShape};
 
-use super::admin_connection::AdminConnection;
+use super::wire::Connection;
 
 const DIALECT: Dialect = Dialect::MySql;
 /// What a text is cast to.
@@ -15,7 +16,7 @@ const TEXT_TYPE: &str = "char";
 
 /// Describes a table of the database.
 pub(super) async fn describe(
-    connection: &mut AdminConnection,
+    connection: &mut SqlConnection<Connection>,
     table: &str,
 ) -> Result<TableShape, TargetError> {
     let named = format!(
@@ -80,34 +81,17 @@ pub(super) async fn describe(
 /// The indexes of a table. One on a part of a text, or of another kind than a tree, has no list of
 /// columns.
 async fn indexes(
-    connection: &mut AdminConnection,
+    connection: &mut SqlConnection<Connection>,
     named: &str,
 ) -> Result<Vec<IndexShape>, TargetError> {
     let rows = connection
         .rows(&format!(
-            "SELECT index_name, non_unique, column_name, \
-             index_type = 'BTREE' AND sub_part IS NULL \
+            "SELECT index_name, non_unique = 0, index_type = 'BTREE' AND sub_part IS NULL, \
+             column_name \
              FROM information_schema.statistics WHERE {named} ORDER BY index_name, seq_in_index"
         ))
         .await?;
-    let mut indexes: Vec<(String, IndexShape)> = Vec::new();
-    for row in rows {
-        let mut texts = row.into_iter();
-        let mut next = || texts.next().flatten().unwrap_or_default();
-        let (name, non_unique, column, plain) = (next(), next(), next(), next());
-        if indexes.last().is_none_or(|(last, _)| *last != name) {
-            let shape = IndexShape {
-                columns: Vec::new(),
-                unique: non_unique == "0",
-                text: name.clone(),
-            };
-            indexes.push((name, shape));
-        }
-        if let Some((_, index)) = indexes.last_mut().filter(|_| plain == "1") {
-            index.columns.push(column);
-        }
-    }
-    Ok(indexes.into_iter().map(|(_, index)| index).collect())
+    Ok(describe::indexes(rows))
 }
 
 /// The type of a workload for a type of the server; none where no generator makes it.

@@ -3,13 +3,12 @@
 //! The table is that of `docs/reference/mariadb.md`, tried on MariaDB 10.11 but where it says otherwise.
 //! Must not guess: an error that is not in it is unknown.
 
-use std::io;
-
 use highwater_model::outcome::{Certainty, ErrorClass, OpError};
 
 use super::packet::Reader;
 use highwater_driver::contract::{TargetError, TargetErrorKind};
-use highwater_driver::network::{describe, one_line};
+use highwater_driver::failure::{self, ServerMessage};
+use highwater_driver::network::one_line;
 
 /// An error packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,29 +22,7 @@ pub(super) struct ServerError {
 }
 
 /// Why an exchange with the server failed.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// The connection is lost, or the answer was not what the protocol allows.
-    Io(io::Error),
-    /// The server returned an error.
-    Server(ServerError),
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-impl Failure {
-    /// As the reason why a target cannot be used; `place` names it.
-    pub(super) fn into_target_error(self, place: &str) -> TargetError {
-        match self {
-            Self::Io(error) => TargetError::unreachable(format!("{place}: {}", describe(&error))),
-            Self::Server(error) => error.into_target_error(place),
-        }
-    }
-}
+pub(super) type Failure = failure::Failure<ServerError>;
 
 /// What an error of the server means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,9 +68,10 @@ impl ServerError {
             message: self.message,
         }
     }
+}
 
-    /// As the reason why a target cannot be used; `place` names it.
-    pub(super) fn into_target_error(self, place: &str) -> TargetError {
+impl ServerMessage for ServerError {
+    fn into_target_error(self, place: &str) -> TargetError {
         use ErrorClass::{Authentication, Conflict, Connection, Rejected, Resource, Unavailable};
         let kind = match (self.code, judge_code(self.code).class) {
             (1146, _) => TargetErrorKind::MissingTable,

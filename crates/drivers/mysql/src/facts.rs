@@ -6,9 +6,13 @@ use std::collections::BTreeMap;
 
 use highwater_driver::contract::{TargetError, TargetFacts};
 use highwater_driver::network::one_line;
+use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::sql::facts::{add_connection, add_durability};
 
-use super::admin_connection::AdminConnection;
+use super::encode::Mode;
+use super::product::Product;
+use super::wire::Connection;
 
 /// Settings that are recorded whatever their value: durability, memory, limits, isolation. What a
 /// product does not have, it leaves out.
@@ -40,10 +44,18 @@ const RECORDED: [&str; 25] = [
     "wsrep_sync_wait",
 ];
 
+/// Those that say what an acknowledged commit has survived.
+const DURABILITY: [&str; 3] = [
+    "innodb_flush_log_at_trx_commit",
+    "innodb_doublewrite",
+    "sync_binlog",
+];
+
 /// See [`highwater_driver::contract::ServerAdmin::facts`].
 pub(super) async fn read(
-    connection: &mut AdminConnection,
-    atomic_batches: bool,
+    connection: &mut SqlConnection<Connection>,
+    product: Product,
+    mode: Mode,
 ) -> Result<TargetFacts, TargetError> {
     let rows = connection
         .rows("SELECT version(), @@version_comment, current_user()")
@@ -60,48 +72,22 @@ pub(super) async fn read(
         }
     }
     let relaxed = relaxed(&settings);
-    let mut traits = vec![format!("insert={}", connection.insert)];
+    let insert = mode.name();
+    let mut traits = vec![format!("insert={insert}")];
     traits.extend(relaxed.iter().cloned());
-    settings.insert("durability".to_owned(), durability(&settings));
-    if !relaxed.is_empty() {
-        settings.insert("durability.relaxed".to_owned(), relaxed.join(" "));
-    }
-    settings.insert("insert".to_owned(), connection.insert.to_owned());
+    add_durability(&mut settings, &DURABILITY, &relaxed);
+    add_connection(&mut settings, insert, connection.is_encrypted());
     // A server may take a user for another one, such as an anonymous account.
     settings.insert("account".to_owned(), one_line(&account));
-    let tls = if connection.is_encrypted() {
-        "on"
-    } else {
-        "off"
-    };
-    settings.insert("tls".to_owned(), tls.to_owned());
     Ok(TargetFacts {
         version: one_line(&format!("{version} ({comment})")),
-        dialects: connection.product.dialects(),
+        dialects: product.dialects(),
         settings,
         traits,
         tables: Dialect::MySql.table_features(),
         transactions: true,
-        atomic_batches,
+        atomic_batches: mode.is_atomic(),
     })
-}
-
-/// What an acknowledged commit has survived, in the server's own words.
-fn durability(settings: &BTreeMap<String, String>) -> String {
-    let names = [
-        "innodb_flush_log_at_trx_commit",
-        "innodb_doublewrite",
-        "sync_binlog",
-    ];
-    let reported = names.iter().filter_map(|name| {
-        let value = settings.get(*name)?;
-        Some(format!("{name}={value}"))
-    });
-    let words: Vec<String> = reported.collect();
-    if words.is_empty() {
-        return "not reported by the server".to_owned();
-    }
-    words.join(" ")
 }
 
 /// Settings with which less of an acknowledged commit survives than usual.
@@ -132,18 +118,12 @@ mod tests {
         let of = |settings: &[(&str, &str)]| {
             let settings = settings.iter();
             let settings = settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-            let settings: BTreeMap<String, String> = settings.collect();
-            (durability(&settings), relaxed(&settings))
+            relaxed(&settings.collect())
         };
         let flush = "innodb_flush_log_at_trx_commit";
-        assert_eq!(of(&[]).0, "not reported by the server");
         let usual = of(&[(flush, "1"), ("sync_binlog", "0"), ("log_bin", "OFF")]);
-        assert_eq!(usual.0, "innodb_flush_log_at_trx_commit=1 sync_binlog=0");
-        assert!(usual.1.is_empty());
+        assert!(usual.is_empty());
         let fast = of(&[(flush, "2"), ("sync_binlog", "0"), ("log_bin", "ON")]);
-        assert_eq!(
-            fast.1,
-            ["innodb_flush_log_at_trx_commit=2", "sync_binlog=0"]
-        );
+        assert_eq!(fast, ["innodb_flush_log_at_trx_commit=2", "sync_binlog=0"]);
     }
 }

@@ -11,12 +11,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_model::op::PlaceholderStyle;
-use highwater_model::plan::AuditLevel;
 
-use admin::WireAdmin;
 use encode::Mode;
 use highwater_driver::contract::{
-    Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,
+    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetError, TargetOptions,
     Timeline,
 };
 use highwater_driver::hosts;
@@ -28,7 +26,6 @@ use session::WireSession;
 use telemetry::WireReader;
 
 mod admin;
-mod admin_connection;
 mod answer;
 mod auth;
 mod connect;
@@ -46,7 +43,6 @@ mod prepare;
 mod product;
 mod rows;
 mod session;
-mod tables;
 mod telemetry;
 mod transaction;
 mod wire;
@@ -80,22 +76,11 @@ impl Driver for MySqlDriver {
         urls: &[TargetUrl],
         options: &TargetOptions,
     ) -> Result<Arc<dyn Target>, TargetError> {
-        let mode = match options.insert.as_deref() {
-            None => Mode::Values,
-            Some(name) => Mode::of(name).ok_or_else(|| {
-                TargetError::usage(format!("`--insert {name}` is not known to this target"))
-                    .with_hint(format!("ways to insert are {}", Mode::NAMES.join(", ")))
-            })?,
-        };
-        let mut nodes = Vec::new();
-        for url in urls {
-            nodes.extend(options::nodes(url, options, &|name| {
-                std::env::var(name).ok()
-            })?);
-        }
-        if nodes.is_empty() {
-            return Err(hosts::none_given());
-        }
+        let mode = options.insert_mode(Mode::of, Mode::NAMES)?;
+        let mode = mode.unwrap_or(Mode::Values);
+        let nodes = hosts::of_urls(urls, |url, environment| {
+            options::nodes(url, options, environment)
+        })?;
         Ok(Arc::new(MySqlTarget { nodes, mode }))
     }
 }
@@ -117,14 +102,9 @@ impl MySqlTarget {
 impl Target for MySqlTarget {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            embedded: false,
-            simulated: false,
-            simulated_clock: false,
-            stores_values: true,
-            auditable: AuditLevel::Full,
             audit_ns_per_row: AUDIT_NS_PER_ROW,
-            default_sessions: 8,
             insert_modes: Mode::NAMES,
+            ..Capabilities::SERVER
         }
     }
 
@@ -136,11 +116,7 @@ impl Target for MySqlTarget {
         self.nodes.iter().map(|node| node.shown.clone()).collect()
     }
 
-    fn host_of(&self, number: u32, attempt: u32) -> usize {
-        hosts::round_robin(number, attempt, self.nodes.len())
-    }
-
-    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
+    fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
         Box::pin(async move {
             let node = self.node(connect.number, connect.attempt)?;
             let mut opened = connect::open(node, &connect.timeline).await?;
@@ -155,14 +131,11 @@ impl Target for MySqlTarget {
         })
     }
 
-    fn administer(
-        &self,
-        timeline: Rc<dyn Timeline>,
-    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
+    fn administer(&self, timeline: Rc<dyn Timeline>) -> Response<'_, Box<dyn Admin>> {
         Box::pin(async move {
             let open = async |node| connect::open(node, &timeline).await;
             let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
-            let admin = WireAdmin::new(opened, node.clone(), self.mode, timeline);
+            let admin = admin::admin(opened, node, self.mode, timeline);
             Ok(Box::new(admin) as Box<dyn Admin>)
         })
     }
@@ -170,11 +143,11 @@ impl Target for MySqlTarget {
     fn telemetry(
         &self,
         timeline: Rc<dyn Timeline>,
-    ) -> BoxFuture<'_, Result<Option<Box<dyn TelemetryReader>>, TargetError>> {
+    ) -> Response<'_, Option<Box<dyn TelemetryReader>>> {
         Box::pin(async move {
             let open = async |node| connect::open(node, &timeline).await;
             let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
-            let reader = WireReader::new(opened, node.clone());
+            let reader = WireReader::new(opened, node);
             Ok(Some(Box::new(reader) as Box<dyn TelemetryReader>))
         })
     }

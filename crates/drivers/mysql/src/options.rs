@@ -10,7 +10,7 @@ use highwater_model::units::Nanos;
 use highwater_driver::contract::{TargetError, TargetOptions};
 use highwater_driver::lingering::LingeringBackends;
 use highwater_driver::network::{SslMode, Tls, TlsFiles, is_loopback};
-use highwater_driver::target_url::{Host, Secret, TargetUrl};
+use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl};
 
 /// Parameters of a URL that are understood.
 const PARAMETERS: [&str; 8] = [
@@ -71,9 +71,6 @@ impl Node {
     }
 }
 
-/// Reads the environment; a function, so that tests need no process-wide state.
-pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
-
 /// The servers that one URL names.
 pub(super) fn nodes(
     url: &TargetUrl,
@@ -81,15 +78,11 @@ pub(super) fn nodes(
     environment: Environment<'_>,
 ) -> Result<Vec<Node>, TargetError> {
     url.check_parameters(&PARAMETERS)?;
-    let given = |name: &str| url.parameters.get(name).filter(|v| !v.is_empty()).cloned();
+    let given = |name: &str| url.parameter(name).cloned();
     let login = Arc::new(login(url, options, environment)?);
     let sslmode = given("sslmode");
     let sslmode = sslmode.map(|mode| SslMode::parse(&mode)).transpose()?;
-    let files = TlsFiles {
-        root: given("sslrootcert"),
-        certificate: given("sslcert"),
-        key: given("sslkey"),
-    };
+    let files = TlsFiles::named(given);
     let mut nodes = Vec::new();
     for address in addresses(url, environment)? {
         let (place, mode) = match &address {
@@ -127,20 +120,11 @@ fn login(
     options: &TargetOptions,
     environment: Environment<'_>,
 ) -> Result<Login, TargetError> {
-    let given = |name: &str| url.parameters.get(name).filter(|v| !v.is_empty()).cloned();
     let user = url
-        .user
-        .clone()
-        .filter(|user| !user.is_empty())
-        .or_else(|| given("user"))
+        .named_user()
         .or_else(|| environment("USER"))
         .or_else(|| environment("LOGNAME"))
         .unwrap_or_else(|| "root".to_owned());
-    let password = url
-        .password
-        .clone()
-        .or_else(|| given("password").map(Secret::new))
-        .or_else(|| environment("MYSQL_PWD").map(Secret::new));
     let database = url.path.trim_matches('/').to_owned();
     if database.is_empty() {
         return Err(
@@ -150,14 +134,11 @@ fn login(
     }
     Ok(Login {
         user,
-        password,
+        password: url.password_or(environment("MYSQL_PWD")),
         option_file: environment("HOME").map(|home| PathBuf::from(home).join(".my.cnf")),
         database,
         application_name: options.application_name.clone(),
-        connect_timeout: match given("connect_timeout") {
-            None => options.connect_timeout,
-            Some(text) => parse_timeout(&text, options.connect_timeout)?,
-        },
+        connect_timeout: url.connect_timeout(options.connect_timeout)?,
     })
 }
 
@@ -185,18 +166,6 @@ fn addresses(url: &TargetUrl, environment: Environment<'_>) -> Result<Vec<Addres
         addresses.push(Address::Tcp(host, port));
     }
     Ok(addresses)
-}
-
-fn parse_timeout(text: &str, default: Nanos) -> Result<Nanos, TargetError> {
-    match text.parse::<u64>() {
-        // Every wait of ours has a bound.
-        Ok(0) => Ok(default),
-        Ok(seconds) => Ok(Nanos::from_secs(seconds)),
-        Err(_) => Err(
-            TargetError::usage(format!("`connect_timeout={text}` is not a number"))
-                .with_hint("connect_timeout is in whole seconds"),
-        ),
-    }
 }
 
 #[cfg(test)]

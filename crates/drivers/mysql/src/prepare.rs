@@ -1,9 +1,9 @@
 //! Prepares a session's statements, so that what the server does not understand is found out before
 //! the load.
 
-use highwater_driver::RefusedStatement;
-use highwater_driver::contract::{TargetError, TargetErrorKind};
-use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::contract::TargetError;
+use highwater_driver::sql::preparing::{Place, column_names, insert_into};
+use highwater_driver::sql::quoting::backquoted;
 use highwater_model::op::{BoundOpKind, BoundStatement, BoundTable, BoundWorkload};
 
 use super::connect::Opened;
@@ -29,11 +29,7 @@ pub(super) async fn prepare(
 ) -> Result<Vec<Plan>, TargetError> {
     let mut plans = Vec::with_capacity(workload.ops.len());
     for (number, op) in workload.ops.iter().enumerate() {
-        let place = Place {
-            text: format!("{place}: op `{}`", op.name),
-            op: number,
-            statement: 0,
-        };
+        let place = Place::of_op(place, number, &op.name);
         plans.push(match &op.kind {
             BoundOpKind::Query { sql, parameters } => {
                 let connection = &mut opened.connection;
@@ -44,41 +40,12 @@ pub(super) async fn prepare(
                 Plan::Transaction(prepare_all(&mut opened.connection, statements, &place).await?)
             }
             BoundOpKind::Insert { table, .. } => {
-                let table = workload.tables.get(*table).ok_or_else(|| {
-                    let place = &place.text;
-                    TargetError::usage(format!("{place} inserts into a table that is not there"))
-                })?;
+                let table = place.table(workload, *table)?;
                 Plan::Insert(prepare_insert(opened, table, mode, &place).await?)
             }
         });
     }
     Ok(plans)
-}
-
-/// Which statement is prepared.
-struct Place {
-    /// For people.
-    text: String,
-    /// Position of the op.
-    op: usize,
-    /// Position in the op.
-    statement: usize,
-}
-
-impl Place {
-    /// A refusal by the server, or the end of the connection.
-    fn failed(&self, failure: Failure) -> TargetError {
-        let error = failure.into_target_error(&self.text);
-        error.about(self.refused())
-    }
-
-    fn refused(&self) -> RefusedStatement {
-        RefusedStatement {
-            op: self.op,
-            statement: self.statement,
-            position: None,
-        }
-    }
 }
 
 async fn prepare_all(
@@ -88,11 +55,7 @@ async fn prepare_all(
 ) -> Result<Vec<(Prepared, BoundStatement)>, TargetError> {
     let mut all = Vec::with_capacity(statements.len());
     for (position, statement) in statements.iter().enumerate() {
-        let place = Place {
-            text: format!("{}, statement {}", place.text, position + 1),
-            op: place.op,
-            statement: position,
-        };
+        let place = place.statement(position);
         let (sql, count) = (&statement.sql, statement.parameters.len());
         let prepared = prepare_query(connection, sql, count, &place).await?;
         all.push((prepared, statement.clone()));
@@ -111,15 +74,7 @@ async fn prepare_query(
         .await
         .map_err(|failure| place.failed(failure))?;
     if count != values.len() || values.iter().any(|position| *position >= parameters) {
-        return Err(TargetError {
-            kind: TargetErrorKind::Preparation(place.refused()),
-            message: format!(
-                "{}: the statement has {count} placeholders, the workload gives {parameters} \
-                 parameters",
-                place.text
-            ),
-            hint: Some("write a parameter as `:name`, not as `?`".to_owned()),
-        });
+        return Err(place.miscounted(count, parameters, "?"));
     }
     Ok(Prepared { id, values })
 }
@@ -130,7 +85,7 @@ async fn prepare_insert(
     mode: Mode,
     place: &Place,
 ) -> Result<InsertPlan, TargetError> {
-    let into = insert_into(table);
+    let into = insert_into(table, backquoted);
     let columns = table.columns.len();
     let mut id = 0;
     // A missing table or column is found out here, whatever the mode.
@@ -144,7 +99,7 @@ async fn prepare_insert(
         let mut request = Vec::new();
         packet::close(&mut request, id);
         let sent = opened.connection.send(&request).await;
-        sent.map_err(|error| place.failed(error.into()))?;
+        sent.map_err(|error| place.failed(Failure::from(error)))?;
     }
     let bytes_max = opened.packet_max.saturating_sub(PACKET_RESERVE);
     Ok(InsertPlan {
@@ -159,24 +114,11 @@ async fn prepare_insert(
     })
 }
 
-fn column_names(table: &BoundTable) -> String {
-    let names = table.columns.iter();
-    let names: Vec<String> = names
-        .map(|column| Dialect::MySql.identifier(&column.name))
-        .collect();
-    names.join(", ")
-}
-
-fn insert_into(table: &BoundTable) -> String {
-    let name = Dialect::MySql.identifier(&table.name);
-    format!("INSERT INTO {name} ({})", column_names(table))
-}
-
 fn load_data(table: &BoundTable) -> String {
     format!(
         "LOAD DATA LOCAL INFILE '{NO_FILE}' INTO TABLE {} CHARACTER SET utf8mb4 ({})",
-        Dialect::MySql.identifier(&table.name),
-        column_names(table)
+        backquoted(&table.name),
+        column_names(table, backquoted)
     )
 }
 
@@ -229,7 +171,8 @@ mod tests {
             key: "x".to_owned(),
             locate: None,
         };
-        assert_eq!(insert_into(&table), "INSERT INTO `a``b` (`x`, `rows`)");
+        let insert = insert_into(&table, backquoted);
+        assert_eq!(insert, "INSERT INTO `a``b` (`x`, `rows`)");
         assert_eq!(
             load_data(&table),
             "LOAD DATA LOCAL INFILE 'highwater' INTO TABLE `a``b` CHARACTER SET utf8mb4 (`x`, `rows`)"

@@ -3,65 +3,43 @@
 use std::io;
 
 use super::errors::{Failure, ServerError};
-use super::options::Node;
 use super::packet::{self, Reader};
 use super::wire::Connection;
-use highwater_driver::contract::TargetError;
-use highwater_driver::sql::answer_limit::{AnswerLimit, TOO_LONG};
-use highwater_driver::sql::describe::Texts;
+use highwater_driver::sql::connection::{Row, TextWire};
 
-/// A row of a response as text, null as none.
-pub(super) type Row = Vec<Option<String>>;
+impl TextWire for Connection {
+    type Error = ServerError;
 
-/// Runs a statement on a connection to that server and reads its rows.
-pub(super) async fn rows_of(
-    connection: &mut Connection,
-    node: &Node,
-    sql: &str,
-) -> Result<Texts, TargetError> {
-    let mut rows = Vec::new();
-    let mut limit = AnswerLimit::default();
-    let mut take = |row: Row| {
-        let fits = limit.takes(&row);
-        rows.push(row);
-        fits
-    };
-    let read = each_row(connection, sql, &mut take).await;
-    read.map_err(|failure| failure.into_target_error(&node.shown))?;
-    Ok(rows)
-}
-
-/// Hands over every row of the answer to a statement as it comes; false of `take` ends with an error, and
-/// with a connection out of step.
-pub(super) async fn each_row(
-    connection: &mut Connection,
-    sql: &str,
-    take: &mut impl FnMut(Row) -> bool,
-) -> Result<(), Failure> {
-    let mut request = Vec::new();
-    packet::query(&mut request, sql);
-    connection.send(&request).await?;
-    let head = connection.next().await?;
-    let columns = match head.payload {
-        [0x00, ..] => return Ok(()),
-        [0xff, ..] => return Err(failure(head.sequence, head.payload)),
-        payload => Reader(payload).lenenc().ok_or_else(cut_short)?,
-    };
-    // What describes them is followed by what ends it.
-    for _ in 0..=columns {
-        connection.next().await?;
-    }
-    loop {
-        let message = connection.next().await?;
-        match message.payload {
-            [0xfe, ..] if message.payload.len() < 9 => return Ok(()),
-            [0xff, ..] => return Err(failure(message.sequence, message.payload)),
-            payload => {
-                if !take(row(columns, payload)) {
-                    return Err(io::Error::new(io::ErrorKind::InvalidData, TOO_LONG).into());
-                }
+    async fn each_row(
+        &mut self,
+        sql: &str,
+        take: &mut dyn FnMut(Row) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let mut request = Vec::new();
+        packet::query(&mut request, sql);
+        self.send(&request).await?;
+        let head = self.next().await?;
+        let columns = match head.payload {
+            [0x00, ..] => return Ok(()),
+            [0xff, ..] => return Err(failure(head.sequence, head.payload)),
+            payload => Reader(payload).lenenc().ok_or_else(cut_short)?,
+        };
+        // What describes them is followed by what ends it.
+        for _ in 0..=columns {
+            self.next().await?;
+        }
+        loop {
+            let message = self.next().await?;
+            match message.payload {
+                [0xfe, ..] if message.payload.len() < 9 => return Ok(()),
+                [0xff, ..] => return Err(failure(message.sequence, message.payload)),
+                payload => take(row(columns, payload))?,
             }
         }
+    }
+
+    fn is_encrypted(&self) -> bool {
+        self.is_encrypted()
     }
 }
 

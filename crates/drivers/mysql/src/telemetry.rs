@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use highwater_driver::contract::{BoxFuture, TargetError};
+use highwater_driver::contract::Response;
+use highwater_driver::sql::connection::rows_of;
 use highwater_driver::telemetry::{Measure, MetricSample, TelemetryReader, names};
 
 use super::connect::Opened;
 use super::options::Node;
-use super::rows::rows_of;
 use super::wire::Connection;
 
 /// A figure: the server's name, ours, its unit, and how it is to be read.
@@ -113,25 +113,25 @@ const FIGURES: [Figure; 22] = [
 /// Polls one server.
 pub(super) struct WireReader {
     connection: Connection,
-    node: Node,
+    place: String,
     sql: String,
 }
 
 impl WireReader {
-    pub(super) fn new(opened: Opened, node: Node) -> Self {
+    pub(super) fn new(opened: Opened, node: &Node) -> Self {
         let names = FIGURES.map(|figure| format!("'{}'", figure.0)).join(", ");
         Self {
             connection: opened.connection,
-            node,
+            place: node.shown.clone(),
             sql: format!("SHOW GLOBAL STATUS WHERE variable_name IN ({names})"),
         }
     }
 }
 
 impl TelemetryReader for WireReader {
-    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>> {
+    fn read(&mut self) -> Response<'_, Vec<MetricSample>> {
         Box::pin(async move {
-            let rows = rows_of(&mut self.connection, &self.node, &self.sql).await?;
+            let rows = rows_of(&mut self.connection, &self.place, &self.sql).await?;
             let values = rows.into_iter().filter_map(|row| {
                 let mut texts = row.into_iter();
                 let name = texts.next()??.to_lowercase();
@@ -146,14 +146,10 @@ impl TelemetryReader for WireReader {
 fn samples(values: &BTreeMap<String, f64>) -> Vec<MetricSample> {
     let found = FIGURES.iter().filter_map(|(name, ours, unit, measure)| {
         let value = *values.get(&name.to_lowercase())?;
-        Some(match measure {
-            // This statement runs too.
-            Measure::Level if *ours == names::ACTIVE => {
-                MetricSample::level(ours, unit, (value - 1.0).max(0.0))
-            }
-            Measure::Level => MetricSample::level(ours, unit, value),
-            _ => MetricSample::count(ours, unit, value),
-        })
+        // This statement runs too.
+        let own = if *ours == names::ACTIVE { 1.0 } else { 0.0 };
+        let value = (value - own).max(0.0);
+        Some(MetricSample::new(ours, unit, *measure, value))
     });
     found.collect()
 }

@@ -10,10 +10,9 @@ use highwater_model::units::Nanos;
 
 use super::protocol::Protocol;
 use highwater_driver::contract::{
-    BoxFuture, KeyCounts, KeySums, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableReader,
-    TargetError, TargetFacts,
+    KeyCounts, KeySums, Response, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableReader,
+    TargetFacts,
 };
-use highwater_driver::lease::{Lease, LeaseAction};
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
 
 /// The connection around the load that is none.
@@ -24,7 +23,7 @@ pub(super) struct NullAdmin {
 }
 
 impl ServerAdmin for NullAdmin {
-    fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
+    fn facts(&mut self) -> Response<'_, TargetFacts> {
         let name = self.protocol.name();
         let mut facts = TargetFacts {
             version: format!("Highwater's own sink, {name} protocol"),
@@ -52,7 +51,7 @@ impl ServerAdmin for NullAdmin {
         Box::pin(ready(Ok(facts)))
     }
 
-    fn quiesce(&mut self, _deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+    fn quiesce(&mut self, _deadline: Nanos) -> Response<'_, bool> {
         Box::pin(ready(Ok(true)))
     }
 }
@@ -62,38 +61,10 @@ impl TableAdmin for NullAdmin {
         &'a mut self,
         workload: &'a BoundWorkload,
         policy: &'a TablePolicy<'a>,
-    ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
+    ) -> Response<'a, Vec<RegistryEntry>> {
         let tables = workload.tables.iter();
         let entries = tables.map(|table| policy.new_entry(&table.name)).collect();
         Box::pin(ready(Ok(entries)))
-    }
-
-    fn update_registry<'a>(
-        &'a mut self,
-        _entries: &'a [RegistryEntry],
-    ) -> BoxFuture<'a, Result<(), TargetError>> {
-        Box::pin(ready(Ok(())))
-    }
-
-    fn leases<'a>(
-        &'a mut self,
-        _action: LeaseAction<'a>,
-    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
-    }
-
-    fn rows_inserted<'a>(
-        &'a mut self,
-        _workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        Box::pin(ready(Ok(None)))
-    }
-
-    fn storage_bytes<'a>(
-        &'a mut self,
-        _workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        Box::pin(ready(Ok(None)))
     }
 }
 
@@ -102,15 +73,11 @@ impl TableReader for NullAdmin {
         &'a mut self,
         _table: &'a BoundTable,
         _width: u64,
-    ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
+    ) -> Response<'a, KeyCounts> {
         Box::pin(ready(Ok(KeyCounts::default())))
     }
 
-    fn sums_by_key<'a>(
-        &'a mut self,
-        _table: &'a BoundTable,
-        _width: u64,
-    ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
+    fn sums_by_key<'a>(&'a mut self, _table: &'a BoundTable, _width: u64) -> Response<'a, KeySums> {
         Box::pin(ready(Ok(KeySums::default())))
     }
 
@@ -119,7 +86,7 @@ impl TableReader for NullAdmin {
         _table: &'a BoundTable,
         _ranges: &'a [KeyRange],
         _take: &'a mut RowTaker<'a>,
-    ) -> BoxFuture<'a, Result<(), TargetError>> {
+    ) -> Response<'a, ()> {
         Box::pin(ready(Ok(())))
     }
 }

@@ -26,7 +26,7 @@ use highwater_model::plan::AuditLevel;
 use highwater_model::units::Nanos;
 
 use highwater_driver::contract::{
-    Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,
+    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetError, TargetOptions,
     Timeline,
 };
 use highwater_driver::target_url::TargetUrl;
@@ -123,11 +123,7 @@ impl Target for NullTarget {
         vec![format!("null:{}", self.protocol.name())]
     }
 
-    fn host_of(&self, _number: u32, _attempt: u32) -> usize {
-        0
-    }
-
-    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
+    fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
         Box::pin(async move {
             let running = self.running()?;
             running.sink.expect(&connect.workload);
@@ -135,10 +131,7 @@ impl Target for NullTarget {
         })
     }
 
-    fn administer(
-        &self,
-        _timeline: Rc<dyn Timeline>,
-    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
+    fn administer(&self, _timeline: Rc<dyn Timeline>) -> Response<'_, Box<dyn Admin>> {
         Box::pin(async move {
             self.running()?;
             let modes = self.prototype.capabilities().insert_modes;

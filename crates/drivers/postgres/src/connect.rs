@@ -5,12 +5,11 @@
 use std::rc::Rc;
 
 use bytes::BytesMut;
-use futures_util::future::{Either, select};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 use postgres_protocol::message::frontend;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::UnixStream;
 
 use super::errors::{Failure, ServerError};
 use super::message;
@@ -18,8 +17,12 @@ use super::options::{Address, Node};
 use super::password::password;
 use super::wire::Connection;
 use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline};
-use highwater_driver::network::{SslMode, Stream, describe, first_bytes};
+use highwater_driver::failure;
+use highwater_driver::network::{
+    AttemptError, SslMode, Stream, by_kind, connect_tcp, first_bytes, no_tls, unreachable,
+};
 use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::time_limit;
 
 /// A connection that is ready for queries.
 pub(super) struct Opened {
@@ -32,18 +35,10 @@ pub(super) struct Opened {
 
 /// Connects within the login's bound.
 pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Opened, TargetError> {
+    let attempt = async |encrypted| attempt(node, encrypted).await;
+    let opening = by_kind(&node.tls, &node.shown, attempt);
     let bound = node.login.connect_timeout;
-    let deadline = timeline.sleep_until(timeline.now().saturating_add(bound));
-    let opening = Box::pin(open_unbounded(node));
-    match select(opening, deadline).await {
-        Either::Left((opened, _)) => opened,
-        Either::Right(_) => Err(TargetError::unreachable(format!(
-            "{}: no connection within {} s",
-            node.shown,
-            bound.as_secs_f64()
-        ))
-        .with_hint("`?connect_timeout=SECONDS` changes the bound")),
-    }
+    time_limit::connected(timeline, bound, &node.shown, opening).await
 }
 
 /// The error of a first contact; where something else answers, it says what.
@@ -69,31 +64,6 @@ pub(super) async fn explained(
     .with_hint("give the port of that protocol (mostly 5432); `crate://` is for CrateDB over HTTP")
 }
 
-/// Why one attempt failed.
-struct AttemptError {
-    error: TargetError,
-    /// Whether libpq would try the other kind of connection now.
-    other_kind: bool,
-}
-
-async fn open_unbounded(node: &Node) -> Result<Opened, TargetError> {
-    let mut first = None;
-    for encrypted in node.sslmode().kinds() {
-        match attempt(node, *encrypted).await {
-            Ok(opened) => return Ok(opened),
-            Err(failed) => {
-                let stop = !failed.other_kind;
-                let error = failed.error;
-                if stop {
-                    return Err(first.unwrap_or(error));
-                }
-                first.get_or_insert(error);
-            }
-        }
-    }
-    Err(first.unwrap_or_else(|| TargetError::unreachable(format!("{}: not tried", node.shown))))
-}
-
 async fn attempt(node: &Node, encrypted: bool) -> Result<Opened, AttemptError> {
     let stream = connect(node, encrypted).await?;
     let mut connection = Connection::new(stream);
@@ -103,10 +73,7 @@ async fn attempt(node: &Node, encrypted: bool) -> Result<Opened, AttemptError> {
             dialect,
             copies,
         }),
-        Err(StartUpError::Client(error)) => Err(AttemptError {
-            error,
-            other_kind: false,
-        }),
+        Err(StartUpError::Client(error)) => Err(error.into()),
         Err(StartUpError::Server(failure)) => {
             let other_kind = matches!(&failure, Failure::Server(error) if error.code == "28000");
             Err(AttemptError {
@@ -119,41 +86,24 @@ async fn attempt(node: &Node, encrypted: bool) -> Result<Opened, AttemptError> {
 
 async fn connect(node: &Node, encrypted: bool) -> Result<Stream, AttemptError> {
     let place = &node.shown;
-    let unreachable = |error: &std::io::Error| AttemptError {
-        error: TargetError::unreachable(format!("{place}: {}", describe(error)))
-            .with_hint("is the server running, and are host and port right?"),
-        other_kind: false,
-    };
+    let failed = |error| AttemptError::from(unreachable(place, &error));
     let (host, port) = match &node.address {
         Address::Socket(directory, port) => {
             let path = directory.join(format!(".s.PGSQL.{port}"));
             let stream = UnixStream::connect(path).await;
-            return stream
-                .map(Stream::Unix)
-                .map_err(|error| unreachable(&error));
+            return stream.map(Stream::Unix).map_err(failed);
         }
         Address::Tcp(host, port) => (host, *port),
     };
-    let mut stream = TcpStream::connect((host.as_str(), port))
-        .await
-        .map_err(|error| unreachable(&error))?;
-    stream
-        .set_nodelay(true)
-        .map_err(|error| unreachable(&error))?;
+    let mut stream = connect_tcp(place, host, port).await?;
     if !encrypted {
         return Ok(Stream::Tcp(stream));
     }
     let mut request = BytesMut::new();
     frontend::ssl_request(&mut request);
-    stream
-        .write_all(&request)
-        .await
-        .map_err(|error| unreachable(&error))?;
-    let answer = stream
-        .read_u8()
-        .await
-        .map_err(|error| unreachable(&error))?;
-    match (answer, node.sslmode()) {
+    stream.write_all(&request).await.map_err(failed)?;
+    let answer = stream.read_u8().await.map_err(failed)?;
+    match (answer, node.tls.mode()) {
         (b'S', _) => match node.tls.handshake(place, host, stream).await {
             Ok(stream) => Ok(Stream::Tls(Box::new(stream))),
             Err(error) => Err(AttemptError {
@@ -163,39 +113,18 @@ async fn connect(node: &Node, encrypted: bool) -> Result<Stream, AttemptError> {
         },
         (b'N', SslMode::Prefer) => Ok(Stream::Tcp(stream)),
         (b'N', _) => Err(AttemptError {
-            error: TargetError {
-                kind: TargetErrorKind::Refused,
-                message: format!("{place}: the server offers no TLS"),
-                hint: Some("`?sslmode=disable` asks for none".to_owned()),
-            },
+            error: no_tls(place),
             other_kind: true,
         }),
-        _ => Err(AttemptError {
-            error: TargetError::unreachable(format!(
-                "{place}: what answers there does not speak the PostgreSQL protocol"
-            )),
-            other_kind: false,
-        }),
+        _ => Err(TargetError::unreachable(format!(
+            "{place}: what answers there does not speak the PostgreSQL protocol"
+        ))
+        .into()),
     }
 }
 
-/// Why start-up failed: on the client's side or on the server's.
-enum StartUpError {
-    Client(TargetError),
-    Server(Failure),
-}
-
-impl From<std::io::Error> for StartUpError {
-    fn from(error: std::io::Error) -> Self {
-        Self::Server(Failure::Io(error))
-    }
-}
-
-impl From<TargetError> for StartUpError {
-    fn from(error: TargetError) -> Self {
-        Self::Client(error)
-    }
-}
+/// Why start-up failed.
+type StartUpError = failure::LoginError<ServerError>;
 
 /// The server's dialect, and why it cannot run COPY as a whole, if so.
 type StartedServer = (Dialect, Result<(), &'static str>);
@@ -338,20 +267,14 @@ async fn authenticate(node: &Node, connection: &mut Connection) -> Result<(), St
 }
 
 fn unproven(node: &Node) -> StartUpError {
-    StartUpError::Client(TargetError {
-        kind: TargetErrorKind::Refused,
-        message: format!(
-            "{}: the server did not prove that it knows the password",
-            node.shown
-        ),
-        hint: None,
-    })
+    let place = &node.shown;
+    StartUpError::Client(TargetError::refused(format!(
+        "{place}: the server did not prove that it knows the password"
+    )))
 }
 
 fn unsupported(node: &Node, what: &str) -> StartUpError {
-    StartUpError::Client(TargetError {
-        kind: TargetErrorKind::Refused,
-        message: format!("{}: the server asks for {what}", node.shown),
-        hint: Some("password (clear text, MD5, SCRAM-SHA-256) and trust are spoken".to_owned()),
-    })
+    let error = TargetError::refused(format!("{}: the server asks for {what}", node.shown))
+        .with_hint("password (clear text, MD5, SCRAM-SHA-256) and trust are spoken");
+    StartUpError::Client(error)
 }

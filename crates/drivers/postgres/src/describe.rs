@@ -7,10 +7,13 @@ use highwater_model::table_shape::{
 };
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
-use super::admin_connection::AdminConnection;
+use super::wire::Connection;
 use highwater_driver::contract::TargetError;
+use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::cratedb_describe;
-use highwater_driver::sql::describe::{count_rows, not_ours, not_there, number, sample_column};
+use highwater_driver::sql::describe::{
+    self, count_rows, not_ours, not_there, number, sample_column,
+};
 use highwater_driver::sql::dialect::Dialect;
 
 /// The extension that counts statements, and its view.
@@ -18,10 +21,10 @@ const STATEMENTS: &str = "pg_stat_statements";
 
 /// Describes a table of the schema.
 pub(super) async fn describe(
-    connection: &mut AdminConnection,
+    connection: &mut SqlConnection<Connection>,
+    dialect: Dialect,
     table: &str,
 ) -> Result<TableShape, TargetError> {
-    let dialect = connection.dialect();
     if dialect == Dialect::CrateDb {
         let place = connection.place().to_owned();
         return cratedb_describe::describe(connection, &place, table).await;
@@ -95,7 +98,7 @@ pub(super) async fn describe(
 /// The indexes of a table. One on expressions, on some of the rows or of another kind than a tree
 /// has no list of columns.
 async fn indexes(
-    connection: &mut AdminConnection,
+    connection: &mut SqlConnection<Connection>,
     from: &str,
 ) -> Result<Vec<IndexShape>, TargetError> {
     let rows = connection
@@ -111,28 +114,12 @@ async fn indexes(
             escape_literal(from)
         ))
         .await?;
-    let mut indexes: Vec<IndexShape> = Vec::new();
-    for row in rows {
-        let mut texts = row.into_iter();
-        let mut next = || texts.next().flatten().unwrap_or_default();
-        let (text, unique, plain, column) = (next(), next(), next(), next());
-        if indexes.last().is_none_or(|index| index.text != text) {
-            indexes.push(IndexShape {
-                columns: Vec::new(),
-                unique: unique == "t",
-                text,
-            });
-        }
-        if let Some(index) = indexes.last_mut().filter(|_| plain == "t") {
-            index.columns.push(column);
-        }
-    }
-    Ok(indexes)
+    Ok(describe::indexes(rows))
 }
 
 /// Adds what ANALYZE found out about the whole table: rows, and different values of each column.
 async fn statistics(
-    connection: &mut AdminConnection,
+    connection: &mut SqlConnection<Connection>,
     shape: &mut TableShape,
 ) -> Result<(), TargetError> {
     let rows = connection
@@ -161,7 +148,7 @@ async fn statistics(
 
 /// The statements about the table, if the extension counts them and the user may read it.
 async fn statements(
-    connection: &mut AdminConnection,
+    connection: &mut SqlConnection<Connection>,
     table: &str,
 ) -> Result<RecordedStatements, TargetError> {
     let without = |remark| RecordedStatements {

@@ -3,12 +3,11 @@
 //! The rules follow PostgreSQL's appendix "Error Codes": a statement that ends in an ERROR is
 //! rolled back. Must not guess: an error without certainty is unknown.
 
-use std::io;
-
 use highwater_model::outcome::{Certainty, ErrorClass, OpError};
 
 use highwater_driver::contract::{TargetError, TargetErrorKind};
-use highwater_driver::network::{describe, one_line};
+use highwater_driver::failure::{self, ServerMessage};
+use highwater_driver::network::one_line;
 
 /// An `ErrorResponse`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,19 +23,7 @@ pub(super) struct ServerError {
 }
 
 /// Why an exchange with the server failed.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// The connection is lost, or the answer was not what the protocol allows.
-    Io(io::Error),
-    /// The server returned an error.
-    Server(ServerError),
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
+pub(super) type Failure = failure::Failure<ServerError>;
 
 impl ServerError {
     /// Reads the body of an `ErrorResponse`; what is missing stays empty.
@@ -102,9 +89,10 @@ impl ServerError {
             message: self.message,
         }
     }
+}
 
-    /// As the reason why a target cannot be used; `place` names it.
-    pub(super) fn into_target_error(self, place: &str) -> TargetError {
+impl ServerMessage for ServerError {
+    fn into_target_error(self, place: &str) -> TargetError {
         let kind = match self.code.get(..2).unwrap_or_default() {
             "28" => TargetErrorKind::Refused,
             // Connections, resources, the operator, the system, and conflicts that a repetition may not have.
@@ -137,23 +125,9 @@ impl ServerError {
             hint: hint.map(str::to_owned),
         }
     }
-}
 
-impl Failure {
-    /// Where in a statement the server found a mistake.
-    pub(super) fn position(&self) -> Option<usize> {
-        match self {
-            Self::Io(_) => None,
-            Self::Server(error) => error.position,
-        }
-    }
-
-    /// As the reason why a target cannot be used; `place` names it.
-    pub(super) fn into_target_error(self, place: &str) -> TargetError {
-        match self {
-            Self::Io(error) => TargetError::unreachable(format!("{place}: {}", describe(&error))),
-            Self::Server(error) => error.into_target_error(place),
-        }
+    fn position(&self) -> Option<usize> {
+        self.position
     }
 }
 

@@ -4,11 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use super::admin_connection::AdminConnection;
+use super::wire::Connection;
 use highwater_driver::contract::{TargetError, TargetFacts};
 use highwater_driver::network::one_line;
-use highwater_driver::sql::describe::Texts;
+use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::sql::facts::{add_connection, add_durability};
+use highwater_driver::sql_query::Texts;
 
 /// Settings that are recorded whatever their value: durability, memory, isolation.
 const ALWAYS: &str = "'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', \
@@ -19,8 +21,15 @@ const SETTINGS_MAX: usize = 80;
 /// Parts of names whose values may hold a secret.
 const SECRET: [&str; 5] = ["conninfo", "command", "passphrase", "password", "secret"];
 
+/// Those that say what an acknowledged commit has survived.
+const DURABILITY: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
+
 /// See [`highwater_driver::contract::ServerAdmin::facts`].
-pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts, TargetError> {
+pub(super) async fn read(
+    connection: &mut SqlConnection<Connection>,
+    presented: Dialect,
+    insert: &str,
+) -> Result<TargetFacts, TargetError> {
     let rows = connection.rows("SELECT version()").await?;
     let version = rows
         .first()
@@ -31,7 +40,7 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
     let reported = Dialect::of_version(&version);
     // Start-up parameters are more reliable: a relative may keep PostgreSQL's version text.
     let dialect = if reported == Dialect::PostgreSql {
-        connection.dialect()
+        presented
     } else {
         reported
     };
@@ -48,20 +57,10 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
         ),
         _ => BTreeMap::new(),
     };
-    let traits = traits(&settings, connection.insert());
-    settings.insert("insert".to_owned(), connection.insert().to_owned());
-    let durability = durability(&settings);
-    settings.insert("durability".to_owned(), durability);
+    let traits = traits(&settings, insert);
     let relaxed = relaxed(&settings);
-    if !relaxed.is_empty() {
-        settings.insert("durability.relaxed".to_owned(), relaxed.join(" "));
-    }
-    let tls = if connection.is_encrypted() {
-        "on"
-    } else {
-        "off"
-    };
-    settings.insert("tls".to_owned(), tls.to_owned());
+    add_durability(&mut settings, &DURABILITY, &relaxed);
+    add_connection(&mut settings, insert, connection.is_encrypted());
     Ok(TargetFacts {
         version: one_line(&version),
         dialects: dialect.names(),
@@ -85,18 +84,6 @@ fn bounded(rows: &Texts) -> BTreeMap<String, String> {
         })
         .take(SETTINGS_MAX)
         .collect()
-}
-
-/// What an acknowledged commit has survived, in the server's own words.
-fn durability(settings: &BTreeMap<String, String>) -> String {
-    let words: Vec<String> = ["fsync", "synchronous_commit", "full_page_writes"]
-        .iter()
-        .filter_map(|name| settings.get(*name).map(|value| format!("{name}={value}")))
-        .collect();
-    if words.is_empty() {
-        return "not reported by the server".to_owned();
-    }
-    words.join(" ")
 }
 
 /// Words for the first line of a summary: the insert mode, and missing durability.

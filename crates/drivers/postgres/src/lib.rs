@@ -11,13 +11,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_model::op::PlaceholderStyle;
-use highwater_model::plan::AuditLevel;
 
-use admin::WireAdmin;
 use connect::Opened;
 use encode::Mode;
 use highwater_driver::contract::{
-    Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,
+    Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetError, TargetOptions,
     Timeline,
 };
 use highwater_driver::hosts;
@@ -29,7 +27,6 @@ use session::WireSession;
 use telemetry::WireReader;
 
 mod admin;
-mod admin_connection;
 mod answer;
 mod connect;
 mod describe;
@@ -41,8 +38,8 @@ mod options;
 mod outcome;
 mod password;
 mod prepare;
+mod rows;
 mod session;
-mod tables;
 mod telemetry;
 mod transaction;
 mod wire;
@@ -81,22 +78,10 @@ impl Driver for PostgresDriver {
         urls: &[TargetUrl],
         options: &TargetOptions,
     ) -> Result<Arc<dyn Target>, TargetError> {
-        let insert = match options.insert.as_deref() {
-            None => None,
-            Some(name) => Some(Mode::of(name).ok_or_else(|| {
-                TargetError::usage(format!("`--insert {name}` is not known to this target"))
-                    .with_hint(format!("ways to insert are {}", Mode::NAMES.join(", ")))
-            })?),
-        };
-        let mut nodes = Vec::new();
-        for url in urls {
-            nodes.extend(options::nodes(url, options, &|name| {
-                std::env::var(name).ok()
-            })?);
-        }
-        if nodes.is_empty() {
-            return Err(hosts::none_given());
-        }
+        let insert = options.insert_mode(Mode::of, Mode::NAMES)?;
+        let nodes = hosts::of_urls(urls, |url, environment| {
+            options::nodes(url, options, environment)
+        })?;
         Ok(Arc::new(PostgresTarget { nodes, insert }))
     }
 }
@@ -129,14 +114,9 @@ impl PostgresTarget {
 impl Target for PostgresTarget {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            embedded: false,
-            simulated: false,
-            simulated_clock: false,
-            stores_values: true,
-            auditable: AuditLevel::Full,
             audit_ns_per_row: AUDIT_NS_PER_ROW,
-            default_sessions: 8,
             insert_modes: Mode::NAMES,
+            ..Capabilities::SERVER
         }
     }
 
@@ -148,11 +128,7 @@ impl Target for PostgresTarget {
         self.nodes.iter().map(|node| node.shown.clone()).collect()
     }
 
-    fn host_of(&self, number: u32, attempt: u32) -> usize {
-        hosts::round_robin(number, attempt, self.nodes.len())
-    }
-
-    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
+    fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
         Box::pin(async move {
             let node = self.node(connect.number, connect.attempt)?;
             let mut opened = connect::open(node, &connect.timeline).await?;
@@ -170,10 +146,7 @@ impl Target for PostgresTarget {
         })
     }
 
-    fn administer(
-        &self,
-        timeline: Rc<dyn Timeline>,
-    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
+    fn administer(&self, timeline: Rc<dyn Timeline>) -> Response<'_, Box<dyn Admin>> {
         Box::pin(async move {
             let open = async |node| match connect::open(node, &timeline).await {
                 Err(error) => Err(connect::explained(error, node, &timeline).await),
@@ -181,7 +154,7 @@ impl Target for PostgresTarget {
             };
             let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
             let insert = self.mode(&opened, &node.shown)?.name();
-            let admin = WireAdmin::new(opened, node.clone(), insert, timeline);
+            let admin = admin::admin(opened, node, insert, timeline);
             Ok(Box::new(admin) as Box<dyn Admin>)
         })
     }
@@ -189,11 +162,11 @@ impl Target for PostgresTarget {
     fn telemetry(
         &self,
         timeline: Rc<dyn Timeline>,
-    ) -> BoxFuture<'_, Result<Option<Box<dyn TelemetryReader>>, TargetError>> {
+    ) -> Response<'_, Option<Box<dyn TelemetryReader>>> {
         Box::pin(async move {
             let open = async |node| connect::open(node, &timeline).await;
             let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
-            let reader = WireReader::new(opened, node.clone());
+            let reader = WireReader::new(opened, node);
             Ok(reader.map(|reader| Box::new(reader) as Box<dyn TelemetryReader>))
         })
     }

@@ -3,17 +3,16 @@
 //! Lines are `host:port:database:user:password`; `*` matches anything; a backslash takes the
 //! next character as it is. A file that others may read is refused, as libpq does.
 
-use std::fs;
-use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-
 use super::options::{Address, Node};
-use highwater_driver::contract::{TargetError, TargetErrorKind};
+use highwater_driver::contract::TargetError;
+use highwater_driver::private_file::PrivateFile;
 use highwater_driver::target_url::Secret;
 
-/// Largest file that is read, in bytes.
-const FILE_BYTES_MAX: u64 = 1024 * 1024;
+/// Where passwords are looked up.
+const PASSWORD_FILE: PrivateFile = PrivateFile {
+    name: "password file",
+    hint: "PGPASSFILE names another file; PGPASSWORD needs none",
+};
 
 /// The password for a server: the one given, else the first match in the password file.
 pub(super) fn password(node: &Node) -> Result<Secret, TargetError> {
@@ -23,19 +22,18 @@ pub(super) fn password(node: &Node) -> Result<Secret, TargetError> {
     let found = match &node.login.passfile {
         None => None,
         Some(path) => {
-            read(path)?.and_then(|text| find(&text, &pgpass_fields(node)).map(Secret::new))
+            let text = PASSWORD_FILE.read(path)?;
+            text.and_then(|text| find(&text, &pgpass_fields(node)).map(Secret::new))
         }
     };
-    found.ok_or_else(|| TargetError {
-        kind: TargetErrorKind::Refused,
-        message: format!(
+    found.ok_or_else(|| {
+        TargetError::refused(format!(
             "{}: the server asks for the password of user `{}`, and none is given",
             node.shown, node.login.user
-        ),
-        hint: Some(
-            "put it in the URL (`://user:password@…`), in PGPASSWORD, or in ~/.pgpass (mode 0600)"
-                .to_owned(),
-        ),
+        ))
+        .with_hint(
+            "put it in the URL (`://user:password@…`), in PGPASSWORD, or in ~/.pgpass (mode 0600)",
+        )
     })
 }
 
@@ -53,33 +51,6 @@ fn pgpass_fields(node: &Node) -> [String; 4] {
         node.login.database.as_ref().unwrap_or(user).clone(),
         user.clone(),
     ]
-}
-
-/// The file's text; none where there is no file.
-fn read(path: &Path) -> Result<Option<String>, TargetError> {
-    let about = match fs::metadata(path) {
-        Ok(about) => about,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unreadable(path, &error.to_string())),
-    };
-    if !about.is_file() || about.len() > FILE_BYTES_MAX {
-        return Err(unreadable(path, "not a plain file of at most 1 MiB"));
-    }
-    if about.permissions().mode() & 0o077 != 0 {
-        return Err(unreadable(path, "others may read it")
-            .with_hint(format!("chmod 0600 {}", path.display())));
-    }
-    fs::read(path)
-        .map(|bytes| Some(String::from_utf8_lossy(&bytes).into_owned()))
-        .map_err(|error| unreadable(path, &error.to_string()))
-}
-
-fn unreadable(path: &Path, cause: &str) -> TargetError {
-    TargetError {
-        kind: TargetErrorKind::Refused,
-        message: format!("password file `{}`: {cause}", path.display()),
-        hint: Some("PGPASSFILE names another file; PGPASSWORD needs none".to_owned()),
-    }
 }
 
 /// The password of the first line whose four fields match.
@@ -153,19 +124,5 @@ mod tests {
         ] {
             assert_eq!(find(text, &pgpass_fields()).as_deref(), password, "{text}");
         }
-    }
-
-    #[test]
-    fn a_file_that_others_may_read_is_refused() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("pgpass");
-        fs::write(&path, "*:*:*:*:geheim").unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        let error = read(&path).unwrap_err();
-        assert!(error.hint.as_ref().unwrap().contains("chmod 0600"));
-        assert!(!format!("{error:?}").contains("geheim"));
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-        assert!(read(&path).unwrap().is_some());
-        assert!(read(&directory.path().join("absent")).unwrap().is_none());
     }
 }

@@ -8,9 +8,9 @@ use super::connect::Opened;
 use super::encode::{BEGIN, COMMIT, Field, InsertPlan, Mode, Plan, Prepared};
 use super::errors::Failure;
 use super::message;
-use highwater_driver::RefusedStatement;
-use highwater_driver::contract::{TargetError, TargetErrorKind};
+use highwater_driver::contract::TargetError;
 use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::sql::preparing::{Place, column_names, insert_into};
 
 /// Prepares every op of the workload; the plans are in the workload's order.
 pub(super) async fn prepare(
@@ -32,11 +32,7 @@ pub(super) async fn prepare(
     }
     let mut plans = Vec::with_capacity(workload.ops.len());
     for (number, op) in workload.ops.iter().enumerate() {
-        let place = Place {
-            text: format!("{place}: op `{}`", op.name),
-            op: number,
-            statement: 0,
-        };
+        let place = Place::of_op(place, number, &op.name);
         plans.push(match &op.kind {
             BoundOpKind::Query { sql, parameters } => {
                 let name = format!("q{number}");
@@ -50,51 +46,12 @@ pub(super) async fn prepare(
                 Plan::Transaction(prepare_all(opened, statements, &place).await?)
             }
             BoundOpKind::Insert { table, .. } => {
-                let table = workload.tables.get(*table).ok_or_else(|| {
-                    let place = &place.text;
-                    TargetError::usage(format!("{place} inserts into a table that is not there"))
-                })?;
+                let table = place.table(workload, *table)?;
                 Plan::Insert(prepare_insert(opened, table, mode, &place).await?)
             }
         });
     }
     Ok(plans)
-}
-
-/// Which statement is prepared.
-struct Place {
-    /// For people.
-    text: String,
-    /// Position of the op.
-    op: usize,
-    /// Position in the op.
-    statement: usize,
-}
-
-impl Place {
-    /// A refusal by the server, or the end of the connection.
-    fn failed(&self, failure: Failure) -> TargetError {
-        let position = failure.position();
-        let error = failure.into_target_error(&self.text);
-        error.about(self.refused(position))
-    }
-
-    /// What the server understands is not what the workload means.
-    fn misunderstood(&self, cause: &str) -> TargetError {
-        TargetError {
-            kind: TargetErrorKind::Preparation(self.refused(None)),
-            message: format!("{}: {cause}", self.text),
-            hint: None,
-        }
-    }
-
-    fn refused(&self, position: Option<usize>) -> RefusedStatement {
-        RefusedStatement {
-            op: self.op,
-            statement: self.statement,
-            position,
-        }
-    }
 }
 
 async fn prepare_all(
@@ -105,11 +62,7 @@ async fn prepare_all(
     let mut all = Vec::with_capacity(statements.len());
     for (position, statement) in statements.iter().enumerate() {
         let name = format!("q{}_{position}", place.op);
-        let place = Place {
-            text: format!("{}, statement {}", place.text, position + 1),
-            op: place.op,
-            statement: position,
-        };
+        let place = place.statement(position);
         let BoundStatement {
             sql, parameters, ..
         } = statement;
@@ -131,14 +84,7 @@ async fn prepare_query(
         .await
         .map_err(|failure| place.failed(failure))?;
     if types.len() != parameters.len() {
-        let cause = format!(
-            "the statement has {} placeholders, the workload gives {} parameters",
-            types.len(),
-            parameters.len()
-        );
-        return Err(place
-            .misunderstood(&cause)
-            .with_hint("write a parameter as `:name`, not as `$1`"));
+        return Err(place.miscounted(types.len(), parameters.len(), "$1"));
     }
     let parameters = fields(parameters.iter().copied(), &types);
     Ok(Prepared { name, parameters })
@@ -170,7 +116,7 @@ async fn prepare_insert(
     place: &Place,
 ) -> Result<InsertPlan, TargetError> {
     let number = place.op;
-    let into = insert_into(table);
+    let into = insert_into(table, escape_identifier);
     // The statement for one row has the types of the columns, whatever the mode.
     let statement = format!("i{number}");
     let one_row = format!("{into} VALUES {}", placeholders(1, table.columns.len()));
@@ -238,27 +184,11 @@ fn array_types(
         .collect()
 }
 
-fn column_names(table: &BoundTable) -> String {
-    let names: Vec<String> = table
-        .columns
-        .iter()
-        .map(|column| escape_identifier(&column.name))
-        .collect();
-    names.join(", ")
-}
-
-fn insert_into(table: &BoundTable) -> String {
-    format!(
-        "INSERT INTO {} ({})",
-        escape_identifier(&table.name),
-        column_names(table)
-    )
-}
-
 fn copy_statement(table: &BoundTable, binary: bool) -> String {
     let name = escape_identifier(&table.name);
     let format = if binary { " WITH BINARY" } else { "" };
-    format!("COPY {name} ({}) FROM STDIN{format}", column_names(table))
+    let columns = column_names(table, escape_identifier);
+    format!("COPY {name} ({columns}) FROM STDIN{format}")
 }
 
 /// `$first, $first+1, …`
@@ -328,7 +258,8 @@ mod tests {
             key: "x".to_owned(),
             locate: None,
         };
-        assert_eq!(insert_into(&table), "INSERT INTO \"a\"\"b\" (\"x\", \"Y\")");
+        let insert = insert_into(&table, escape_identifier);
+        assert_eq!(insert, "INSERT INTO \"a\"\"b\" (\"x\", \"Y\")");
         assert_eq!(
             copy_statement(&table, true),
             "COPY \"a\"\"b\" (\"x\", \"Y\") FROM STDIN WITH BINARY"

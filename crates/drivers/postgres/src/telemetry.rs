@@ -1,14 +1,14 @@
 //! Polls the server's telemetry in one statement: transactions, waits, locks, the log, checkpoints,
 //! disk. Its views depend on its version. Must not compute rates.
 
-use super::admin_connection::rows_of;
 use super::connect::Opened;
 use super::options::Node;
 use super::wire::Connection;
-use highwater_driver::contract::{BoxFuture, TargetError};
+use highwater_driver::contract::{Response, TargetError};
+use highwater_driver::sql::connection::rows_of;
 use highwater_driver::sql::cratedb_telemetry;
-use highwater_driver::sql::describe::Texts;
 use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::sql_query::Texts;
 use highwater_driver::telemetry::{Measure, MetricSample, TelemetryReader, names};
 
 /// A figure: name, unit, how it is to be read, the versions that have it (the first one, and the
@@ -153,18 +153,18 @@ fn statement(version: u32) -> String {
 pub(super) struct WireReader {
     connection: Connection,
     dialect: Dialect,
-    node: Node,
+    place: String,
     /// Major version and its statement, once it is known.
     prepared: Option<(u32, String)>,
 }
 
 impl WireReader {
     /// None for a product without telemetry here.
-    pub(super) fn new(opened: Opened, node: Node) -> Option<Self> {
+    pub(super) fn new(opened: Opened, node: &Node) -> Option<Self> {
         (opened.dialect != Dialect::CockroachDb).then(|| Self {
             connection: opened.connection,
             dialect: opened.dialect,
-            node,
+            place: node.shown.clone(),
             prepared: None,
         })
     }
@@ -187,10 +187,7 @@ impl WireReader {
         let samples = figures(version).zip(values).filter_map(|(figure, value)| {
             let (name, unit, measure, ..) = *figure;
             let value = value.as_deref()?.parse().ok()?;
-            Some(match measure {
-                Measure::Level => MetricSample::level(name, unit, value),
-                _ => MetricSample::count(name, unit, value),
-            })
+            Some(MetricSample::new(name, unit, measure, value))
         });
         Ok(samples.collect())
     }
@@ -204,12 +201,12 @@ impl WireReader {
     }
 
     async fn rows(&mut self, sql: &str) -> Result<Texts, TargetError> {
-        rows_of(&mut self.connection, &self.node, sql).await
+        rows_of(&mut self.connection, &self.place, sql).await
     }
 }
 
 impl TelemetryReader for WireReader {
-    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>> {
+    fn read(&mut self) -> Response<'_, Vec<MetricSample>> {
         Box::pin(async move {
             match self.dialect {
                 Dialect::CrateDb => self.of_cluster().await,

@@ -14,16 +14,16 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use highwater_driver::contract::{
-    BoxFuture, KeyCounts, KeySums, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableReader,
+    KeyCounts, KeySums, Response, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableReader,
     TargetError, TargetFacts, Timeline,
 };
 use highwater_driver::disk::DiskSpace;
 use highwater_driver::lease::{Lease, LeaseAction};
-use highwater_driver::rights::{self, Right, Rights};
+use highwater_driver::rights::{self, Right};
 use highwater_driver::sql::condition::{ConditionWords, condition};
-use highwater_driver::sql::describe::{SqlQuery, Texts};
 use highwater_driver::sql::leases::{self, LeaseWords};
 use highwater_driver::sql::quoting::{literal, quoted};
+use highwater_driver::sql_query::{SqlQuery, Texts};
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
 
 use super::audit;
@@ -95,15 +95,15 @@ impl SqlQuery for SqliteAdmin {
     }
 }
 
-/// Runs its statements when no session of this process writes.
-struct InTurn<'a>(&'a mut SqliteAdmin);
+/// Runs its statements when no session of this process writes; with what they are about, for errors.
+struct InTurn<'a>(&'a mut SqliteAdmin, &'static str);
 
 impl SqlQuery for InTurn<'_> {
     async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
-        let (database, sql) = (Arc::clone(&self.0.database), sql.to_owned());
+        let (database, sql, what) = (Arc::clone(&self.0.database), sql.to_owned(), self.1);
         let work = move |connection: &Connection| {
             let _writer = database.writer_lock().acquire();
-            describe::rows(connection, "the leases of tables", &sql)
+            describe::rows(connection, what, &sql)
         };
         self.0.run(work).await
     }
@@ -122,12 +122,12 @@ const LEASES: LeaseWords = LeaseWords {
 };
 
 impl ServerAdmin for SqliteAdmin {
-    fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
+    fn facts(&mut self) -> Response<'_, TargetFacts> {
         let database = Arc::clone(&self.database);
         Box::pin(self.run(move |connection| facts(connection, &database)))
     }
 
-    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+    fn quiesce(&mut self, deadline: Nanos) -> Response<'_, bool> {
         // What was committed is visible at once; only ops that still run can change anything.
         Box::pin(async move {
             let idle = std::pin::pin!(self.database.idle());
@@ -136,33 +136,19 @@ impl ServerAdmin for SqliteAdmin {
         })
     }
 
-    fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
+    fn disk(&mut self) -> Response<'_, Option<DiskSpace>> {
         let path = self.database.settings().path.clone();
         // On the connection's thread: a file system may take its time.
         Box::pin(self.run(move |_| Ok(DiskSpace::of_path(&path))))
     }
 
-    fn try_rights<'a>(
-        &'a mut self,
-        table: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Vec<Right>>, TargetError>> {
-        let database = Arc::clone(&self.database);
-        let name = quoted(table);
-        Box::pin(self.run(move |connection| {
-            let _writer = database.writer_lock().acquire();
-            let mut rights = Rights::default();
-            for (right, sql) in rights::attempts(&name) {
-                let what = format!("cannot {right}");
-                let attempt = connection.execute_batch(&sql);
-                if !rights.note(
-                    right,
-                    attempt.map_err(|error| statement_error(&what, &error)),
-                )? {
-                    break;
-                }
-            }
-            Ok(Some(rights.into_list()))
-        }))
+    fn try_rights<'a>(&'a mut self, table: &'a str) -> Response<'a, Option<Vec<Right>>> {
+        Box::pin(async move {
+            let mut connection = InTurn(self, "a table to try what is allowed");
+            rights::try_all(&mut connection, &quoted(table))
+                .await
+                .map(Some)
+        })
     }
 }
 
@@ -171,7 +157,7 @@ impl TableAdmin for SqliteAdmin {
         &'a mut self,
         workload: &'a BoundWorkload,
         policy: &'a TablePolicy<'a>,
-    ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
+    ) -> Response<'a, Vec<RegistryEntry>> {
         let database = Arc::clone(&self.database);
         let workload = workload.clone();
         let (fingerprint, foreign) = (policy.fingerprint.to_owned(), policy.drop_foreign.to_vec());
@@ -190,10 +176,7 @@ impl TableAdmin for SqliteAdmin {
         }))
     }
 
-    fn update_registry<'a>(
-        &'a mut self,
-        entries: &'a [RegistryEntry],
-    ) -> BoxFuture<'a, Result<(), TargetError>> {
+    fn update_registry<'a>(&'a mut self, entries: &'a [RegistryEntry]) -> Response<'a, ()> {
         let database = Arc::clone(&self.database);
         let entries = entries.to_vec();
         Box::pin(self.run(move |connection| {
@@ -202,26 +185,15 @@ impl TableAdmin for SqliteAdmin {
         }))
     }
 
-    fn leases<'a>(
-        &'a mut self,
-        action: LeaseAction<'a>,
-    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>> {
-        Box::pin(async move { leases::perform(&mut InTurn(self), &LEASES, action).await })
-    }
-
-    fn rows_inserted<'a>(
-        &'a mut self,
-        _workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        // SQLite keeps no counter of its own.
-        Box::pin(std::future::ready(Ok(None)))
+    fn leases<'a>(&'a mut self, action: LeaseAction<'a>) -> Response<'a, Vec<Lease>> {
+        Box::pin(async move {
+            let mut connection = InTurn(self, "the leases of tables");
+            leases::perform(&mut connection, &LEASES, action).await
+        })
     }
 
     /// Bytes of the whole file and its write-ahead log, whichever tables are in it.
-    fn storage_bytes<'a>(
-        &'a mut self,
-        _workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+    fn storage_bytes<'a>(&'a mut self, _workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
         let log = log_path(&self.database.settings().path);
         Box::pin(self.run(move |connection| {
             let pages: u64 = pragma(connection, "page_count")?;
@@ -238,7 +210,7 @@ impl TableReader for SqliteAdmin {
         &'a mut self,
         table: &'a BoundTable,
         width: u64,
-    ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
+    ) -> Response<'a, KeyCounts> {
         let table = table.clone();
         Box::pin(self.run(move |connection| {
             let counts = tables::count_by_key(connection, &table, width);
@@ -246,11 +218,7 @@ impl TableReader for SqliteAdmin {
         }))
     }
 
-    fn sums_by_key<'a>(
-        &'a mut self,
-        table: &'a BoundTable,
-        width: u64,
-    ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
+    fn sums_by_key<'a>(&'a mut self, table: &'a BoundTable, width: u64) -> Response<'a, KeySums> {
         let table = table.clone();
         Box::pin(self.run(move |connection| {
             let sums = audit::sums_by_key(connection, &table, width);
@@ -263,7 +231,7 @@ impl TableReader for SqliteAdmin {
         table: &'a BoundTable,
         ranges: &'a [KeyRange],
         take: &'a mut RowTaker<'a>,
-    ) -> BoxFuture<'a, Result<(), TargetError>> {
+    ) -> Response<'a, ()> {
         let (table, ranges) = (table.clone(), ranges.to_vec());
         let (sender, mut receiver) = mpsc::channel(CHUNKS_UNDERWAY);
         let reading = self.run(move |connection| {
@@ -292,19 +260,13 @@ impl TableReader for SqliteAdmin {
         Some(condition(&words, table, row))
     }
 
-    fn query<'a>(
-        &'a mut self,
-        sql: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Vec<Option<String>>>, TargetError>> {
+    fn query<'a>(&'a mut self, sql: &'a str) -> Response<'a, Vec<Vec<Option<String>>>> {
         Box::pin(self.texts(sql))
     }
 }
 
 impl TableDescriber for SqliteAdmin {
-    fn describe<'a>(
-        &'a mut self,
-        table: &'a str,
-    ) -> BoxFuture<'a, Result<TableShape, TargetError>> {
+    fn describe<'a>(&'a mut self, table: &'a str) -> Response<'a, TableShape> {
         let place = self.place();
         Box::pin(async move { describe::describe(self, &place, table).await })
     }

@@ -10,9 +10,10 @@ use super::error::statement_error;
 use highwater_driver::contract::{TargetError, TargetErrorKind};
 use highwater_driver::sql::answer_limit::{AnswerLimit, TOO_LONG};
 use highwater_driver::sql::describe::{
-    SAMPLE, SAMPLE_ROWS, SqlQuery, Texts, count_rows, not_there, number, sample_column,
+    SAMPLE, SAMPLE_ROWS, count_rows, not_there, number, sample_column,
 };
 use highwater_driver::sql::quoting::{literal, quoted};
+use highwater_driver::sql_query::{SqlQuery, Texts};
 
 /// Whole numbers in a column declared as a time that are taken for milliseconds: 1973 to 5138.
 const MILLISECONDS: std::ops::Range<i64> = 100_000_000_000..100_000_000_000_000;

@@ -6,11 +6,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_model::op::PlaceholderStyle;
-use highwater_model::plan::AuditLevel;
 use highwater_model::units::Nanos;
 
 use highwater_driver::contract::{
-    Admin, BoxFuture, Capabilities, Connect, Session, Target, TargetError, Timeline,
+    Admin, Capabilities, Connect, Response, Session, Target, Timeline,
 };
 
 use super::admin::SqliteAdmin;
@@ -44,13 +43,10 @@ impl Target for SqliteTarget {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             embedded: true,
-            simulated: false,
-            simulated_clock: false,
-            stores_values: true,
-            auditable: AuditLevel::Full,
             audit_ns_per_row: AUDIT_NS_PER_ROW,
             default_sessions: DEFAULT_SESSIONS,
             insert_modes: INSERT_MODES,
+            ..Capabilities::SERVER
         }
     }
 
@@ -62,21 +58,14 @@ impl Target for SqliteTarget {
         vec![self.database.settings().url.clone()]
     }
 
-    fn host_of(&self, _number: u32, _attempt: u32) -> usize {
-        0
-    }
-
-    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
+    fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
         Box::pin(async move {
             let session = SqliteSession::open(&self.database, connect).await?;
             Ok(Box::new(session) as Box<dyn Session>)
         })
     }
 
-    fn administer(
-        &self,
-        timeline: Rc<dyn Timeline>,
-    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
+    fn administer(&self, timeline: Rc<dyn Timeline>) -> Response<'_, Box<dyn Admin>> {
         Box::pin(async move {
             let admin = SqliteAdmin::open(&self.database, timeline).await?;
             Ok(Box::new(admin) as Box<dyn Admin>)
@@ -86,7 +75,7 @@ impl Target for SqliteTarget {
     fn telemetry(
         &self,
         _timeline: Rc<dyn Timeline>,
-    ) -> BoxFuture<'_, Result<Option<Box<dyn TelemetryReader>>, TargetError>> {
+    ) -> Response<'_, Option<Box<dyn TelemetryReader>>> {
         let reader = FileReader::new(Arc::clone(&self.database));
         let reader: Box<dyn TelemetryReader> = Box::new(reader);
         Box::pin(std::future::ready(Ok(Some(reader))))

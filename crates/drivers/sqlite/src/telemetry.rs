@@ -7,7 +7,7 @@ use std::sync::Arc;
 use highwater_model::numbers::len_to_f64;
 
 use super::database::Database;
-use highwater_driver::contract::{BoxFuture, TargetError};
+use highwater_driver::contract::Response;
 use highwater_driver::telemetry::{MetricSample, TelemetryReader, names};
 
 /// Reads one database.
@@ -47,7 +47,7 @@ impl FileReader {
 }
 
 impl TelemetryReader for FileReader {
-    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>> {
+    fn read(&mut self) -> Response<'_, Vec<MetricSample>> {
         Box::pin(std::future::ready(Ok(self.samples())))
     }
 }

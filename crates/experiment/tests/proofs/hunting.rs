@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use highwater_experiment::search::{ProbeRequest, SearchRequest, search};
-use highwater_experiment::trial_maker::TrialMaker;
+use highwater_experiment::trial_maker::{Requested, TrialMaker};
+use highwater_experiment::{Probe, run};
 use highwater_model::plan::{Objective, Plan, Unit};
 use highwater_model::record::ExperimentRecord;
 use highwater_model::search::{
@@ -104,9 +104,9 @@ impl Hunt {
         }
     }
 
-    fn job_of(&self, requested: &ProbeRequest) -> Job {
+    fn job_of(&self, requested: &Requested<Probe>) -> Job {
         let mut job = self.job.clone();
-        let pace = match (requested.at, self.axis) {
+        let pace = match (requested.trial.at, self.axis) {
             (None, _) => PaceInput::Closed(Some(64)),
             (Some(at), SearchAxis::Rate) => PaceInput::Open(Rate {
                 micro_per_s: whole(at * 1e6 + 0.5),
@@ -148,19 +148,24 @@ impl Hunt {
             hunt: self,
             root: root.to_owned(),
         };
-        let first = maker.plan(&ProbeRequest {
-            is_first: true,
+        let first = maker.plan(&Requested {
             number: 1,
-            purpose: ProbePurpose::Estimate,
-            at: None,
+            trial: Probe {
+                purpose: ProbePurpose::Estimate,
+                at: None,
+            },
+            is_first: true,
             tables_kept: false,
         })?;
-        let request = SearchRequest {
-            search: self.search(),
-            directory: RunDirectory::create(root, "search", &first).unwrap(),
-            settle: Nanos::ZERO,
-        };
-        search(request, &maker, observer, interrupts)
+        let directory = RunDirectory::create(root, "search", &first).unwrap();
+        run(
+            self.search(),
+            directory,
+            Nanos::ZERO,
+            &maker,
+            observer,
+            interrupts,
+        )
     }
 }
 
@@ -169,17 +174,17 @@ struct Maker<'a> {
     root: PathBuf,
 }
 
-impl TrialMaker<ProbeRequest> for Maker<'_> {
+impl TrialMaker<Probe> for Maker<'_> {
     type Error = RunError;
 
-    fn plan(&self, requested: &ProbeRequest) -> Result<Plan, RunError> {
+    fn plan(&self, requested: &Requested<Probe>) -> Result<Plan, RunError> {
         let job = self.hunt.job_of(requested);
         Ok(job.plan(&job.workload(), 16))
     }
 
     fn request(
         &self,
-        requested: &ProbeRequest,
+        requested: &Requested<Probe>,
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, RunError> {

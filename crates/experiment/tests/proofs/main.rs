@@ -1,10 +1,11 @@
-//! What searches and tunings promise, proved by whole ones against a simulated cluster whose behavior is
+//! What searches, tunings and groups of runs promise, proved by whole ones against a simulated cluster whose behavior is
 //! known in closed form. One program, so that it is linked once.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 #[path = "../../../runner/tests/support/mod.rs"]
 mod support;
 
+mod groups;
 mod hunting;
 mod marks;
 mod searches;

@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use highwater_analysis::tuning::probes_most;
 use highwater_analysis::{Ended, exit_code};
-use highwater_experiment::trial_maker::TrialMaker;
-use highwater_experiment::tune::{TrialRequest, TuneRequest, tune};
+use highwater_experiment::trial_maker::{Requested, TrialMaker};
+use highwater_experiment::{Configuration, run};
 use highwater_model::event::Event;
 use highwater_model::plan::{Plan, Unit};
 use highwater_model::record::ExperimentRecord;
@@ -33,9 +33,9 @@ struct Trials {
 }
 
 impl Trials {
-    fn job(&self, requested: &TrialRequest) -> Job {
+    fn job(&self, requested: &Requested<Configuration>) -> Job {
         let mut job = self.pattern.clone();
-        job.streams[0].1 = vec![closed(SESSIONS[requested.at[0]])];
+        job.streams[0].1 = vec![closed(SESSIONS[requested.trial.at[0]])];
         job.seed += u64::from(requested.number);
         job
     }
@@ -49,17 +49,17 @@ fn simulated() -> Job {
     job
 }
 
-impl TrialMaker<TrialRequest> for Trials {
+impl TrialMaker<Configuration> for Trials {
     type Error = RunError;
 
-    fn plan(&self, requested: &TrialRequest) -> Result<Plan, RunError> {
+    fn plan(&self, requested: &Requested<Configuration>) -> Result<Plan, RunError> {
         let job = self.job(requested);
         Ok(job.plan(&job.workload(), 16))
     }
 
     fn request(
         &self,
-        requested: &TrialRequest,
+        requested: &Requested<Configuration>,
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, RunError> {
@@ -112,19 +112,17 @@ fn tune_trials(
     observer: &Rc<dyn Observer>,
     interrupts: &Interrupts,
 ) -> Result<ExperimentRecord, RunError> {
-    let first = maker.plan(&TrialRequest {
+    let first = maker.plan(&Requested {
         number: 1,
-        purpose: TrialPurpose::Search,
-        at: vec![0],
+        trial: Configuration {
+            purpose: TrialPurpose::Search,
+            at: vec![0],
+        },
         is_first: true,
         tables_kept: false,
     })?;
-    let request = TuneRequest {
-        tune: tuning,
-        directory: RunDirectory::create(&maker.root, "tuning", &first)?,
-        settle,
-    };
-    tune(request, maker, observer, interrupts)
+    let directory = RunDirectory::create(&maker.root, "tuning", &first)?;
+    run(tuning, directory, settle, maker, observer, interrupts)
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use maud::{Markup, html};
 
-use highwater_analysis::comparison::{Comparison, Verdict};
 use highwater_model::display::foreign;
 
-use super::super::html::{Overlaid, Page, Part, overlaid, page, table};
-use super::{CompareReport, Group, WORDS, basis, differing, directions, named, rows, word};
+use super::{CompareReport, Group};
+use crate::comparison::{WORDS, card, differences, named, rows};
+use crate::html::{Overlaid, Page, Part, overlaid, page, table};
 
 /// The page; it opens offline.
 pub fn compare_html(report: &CompareReport<'_>) -> String {
@@ -14,7 +14,9 @@ pub fn compare_html(report: &CompareReport<'_>) -> String {
         id: "verdicts",
         title: "Verdicts",
         body: html! {
-            @for (group, comparison) in &report.others { (card(group, comparison)) }
+            @for (group, comparison) in &report.others {
+                (card([&report.baseline.name, &group.name], comparison))
+            }
             p class="term" {
                 "Equal: the whole interval is inside the practical difference. Better or worse: the \
                  difference would be rare between equal groups. Inconclusive: too few runs. The \
@@ -28,35 +30,28 @@ pub fn compare_html(report: &CompareReport<'_>) -> String {
         title: "Figures",
         body: html! {
             @for (group, comparison) in &report.others {
-                h3 { (named(&report.baseline)) " against " (named(group)) }
+                @let [a, b] = named([&report.baseline.name, &group.name], comparison);
+                h3 { (a) " against " (b) }
                 (table("Figures of both groups", &rows(comparison), 2))
             }
         },
     });
-    let groups: Vec<&Group<'_>> = std::iter::once(&report.baseline)
-        .chain(report.others.iter().map(|(group, _)| group))
-        .collect();
-    let overlaid = overlaid(
-        &groups
-            .iter()
-            .map(|group| Overlaid {
-                name: foreign(&group.name, WORDS),
-                runs: group
-                    .runs
-                    .iter()
-                    .map(|run| run.measured_run().run)
-                    .collect(),
-            })
-            .collect::<Vec<_>>(),
-    );
-    if let Some(body) = overlaid {
+    if let Some(body) = courses(report) {
         parts.push(Part {
             id: "courses",
             title: "Time courses",
             body,
         });
     }
-    parts.push(differences(report));
+    parts.push(Part {
+        id: "differences",
+        title: "What else differs",
+        body: html! {
+            @for (group, comparison) in &report.others {
+                (differences([&report.baseline.name, &group.name], comparison))
+            }
+        },
+    });
     let others: Vec<String> = report
         .others
         .iter()
@@ -77,38 +72,17 @@ pub fn compare_html(report: &CompareReport<'_>) -> String {
     })
 }
 
-fn differences(report: &CompareReport<'_>) -> Part {
-    Part {
-        id: "differences",
-        title: "What else differs",
-        body: html! {
-            @for (group, comparison) in &report.others {
-                @let lines = differing(comparison);
-                h3 { (named(group)) }
-                @if lines.is_empty() {
-                    p { "Nothing that the records know of." }
-                } @else {
-                    ul class="noted" { @for line in lines { li { (line) } } }
-                }
-            }
-        },
-    }
+/// The time courses of all runs, laid over each other.
+fn courses(report: &CompareReport<'_>) -> Option<Markup> {
+    let others = report.others.iter().map(|(group, _)| group);
+    let groups = std::iter::once(&report.baseline).chain(others);
+    overlaid(&groups.map(runs_of).collect::<Vec<_>>())
 }
 
-fn card(group: &Group<'_>, comparison: &Comparison) -> Markup {
-    let class = match comparison.verdict() {
-        Verdict::Worse => "verdict bad",
-        Verdict::Inconclusive => "verdict open",
-        Verdict::Equal => "verdict none",
-        Verdict::Better => "verdict good",
-    };
-    html! {
-        article class=(class) {
-            h3 { (named(group)) }
-            p class="value" { (word(comparison.verdict(), false)) }
-            @let directions = directions(comparison);
-            @if !directions.is_empty() { p class="remark" { (directions) } }
-            @for line in basis(comparison) { p class="question" { (line) } }
-        }
+fn runs_of<'a>(group: &'a Group<'_>) -> Overlaid<'a> {
+    let runs = group.runs.iter();
+    Overlaid {
+        name: foreign(&group.name, WORDS),
+        runs: runs.map(|run| run.measured_run().run).collect(),
     }
 }

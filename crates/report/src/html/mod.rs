@@ -34,6 +34,7 @@ pub fn html<'a>(record: impl Into<RecordRef<'a>>) -> String {
     parts.extend(record.experiment().map(|of| match &of.question {
         Question::Search(search) => sections::search(&of.last_run, search),
         Question::Tune(tune) => sections::tune(tune),
+        Question::Group(group) => sections::group(group),
     }));
     parts.extend(over_time(run));
     parts.extend(sections::latency(

@@ -30,13 +30,13 @@ fn recognizes(format: Format, head: &str) -> bool {
 
 fn reader(format: Format) -> Box<dyn OutputReader> {
     match format {
-        Format::PgbenchLog | Format::PgbenchOutput => Box::new(pgbench::Reader::new()),
-        Format::Sysbench => Box::new(sysbench::Reader::new()),
-        Format::K6Lines => Box::new(k6::LineReader::new()),
-        Format::K6Summary => Box::new(k6::SummaryReader::new()),
-        Format::HdrLog => Box::new(hdr::LogReader::new()),
-        Format::HdrPercentiles => Box::new(hdr::PercentileReader::new()),
-        Format::IngestBench => Box::new(ingest_bench::Reader::new()),
+        Format::PgbenchLog | Format::PgbenchOutput => Box::new(pgbench::Reader::default()),
+        Format::Sysbench => Box::new(sysbench::Reader::default()),
+        Format::K6Lines => Box::new(k6::LineReader::default()),
+        Format::K6Summary => Box::new(k6::SummaryReader::default()),
+        Format::HdrLog => Box::new(hdr::LogReader::default()),
+        Format::HdrPercentiles => Box::new(hdr::PercentileReader::default()),
+        Format::IngestBench => Box::new(ingest_bench::Reader::default()),
     }
 }
 

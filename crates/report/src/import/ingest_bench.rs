@@ -4,10 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
+use highwater_model::import_record::{ImportedPace, MissingField};
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::Unit;
-use highwater_model::units::Nanos;
 
 use super::decimal::{count, nanos, number};
 use super::error::ImportError;
@@ -50,10 +49,6 @@ pub(super) fn is_output(head: &str) -> bool {
 }
 
 impl Reader {
-    pub(super) fn new() -> Self {
-        Self::default()
-    }
-
     fn option(&self, name: &str) -> Option<u64> {
         count(self.options.get(name)?)
     }
@@ -131,19 +126,11 @@ impl OutputReader for Reader {
             notes.push(format!("{} lines of its output are errors", self.errors));
         }
         Ok(ImportedRun {
-            tool: TOOL,
-            version: None,
-            workload: String::new(),
             unit: Unit::Rows,
             units_per_op: per_op,
             pace: ImportedPace::Closed,
-            rate: None,
             sessions: sessions.and_then(|sessions| u32::try_from(sessions).ok()),
-            begin: LatencyBegin::NotReported,
-            started: None,
-            start: Nanos::ZERO,
             duration: nanos(time, 1_000_000_000),
-            planned: None,
             settings: self.options,
             ops: vec![ParsedOp {
                 sent: ops,
@@ -151,10 +138,9 @@ impl OutputReader for Reader {
                 ops_per_s: Some(speed / to_f64(per_op)),
                 ..ParsedOp::default()
             }],
-            intervals: Vec::new(),
-            availability: None,
             missing_fields: BTreeSet::from([MissingField::Acknowledged, MissingField::Errors]),
             notes,
+            ..ImportedRun::new(TOOL)
         })
     }
 }

@@ -105,10 +105,7 @@ struct OfSecond {
 }
 
 /// The milliseconds of one second with a response.
-#[derive(Default)]
-struct Second {
-    responses: [u64; WORDS],
-}
+type Second = [u64; WORDS];
 
 impl OpTimeline {
     /// Adds an op; false where it lies too far from the others, or is of too many kinds.
@@ -136,7 +133,7 @@ impl OpTimeline {
         if matches!(event.outcome, ParsedOutcome::Acknowledged) {
             let second = self.seconds.entry(second_of(event.finished)).or_default();
             let milli = within(event.finished, MILLI_NS);
-            second.responses[milli / 64] |= 1 << (milli % 64);
+            second[milli / 64] |= 1 << (milli % 64);
         }
         if let Some(op) = self.ops.get_mut(name) {
             op.add(event);
@@ -349,7 +346,7 @@ fn gaps(seconds: &BTreeMap<u64, Second>, from: Nanos, to: Nanos, origin: Nanos) 
         for milli in 0..1_000_u64 {
             let (word, bit) = (milli / 64, milli % 64);
             let word = usize::try_from(word).unwrap_or_default();
-            if of.responses[word] >> bit & 1 == 1 {
+            if of[word] >> bit & 1 == 1 {
                 let at = second * 1_000 + milli;
                 gap(at, last);
                 last = at + 1;

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use sha2::{Digest, Sha256};
 
 use highwater_analysis as analysis;
-use highwater_model::histogram::LatencySummary;
 use highwater_model::import_record::{ImportRecord, ImportedPace, MissingField};
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{
@@ -139,38 +138,43 @@ pub fn record(run: &ImportedRun, plan: Plan, stamp: &Stamp) -> ImportedRecord {
     };
     let run = RunRecord {
         header,
-        workload: workload(&plan),
+        workload: WorkloadRecord {
+            name: plan.workload.name.clone(),
+            version: plan.workload.version,
+            fingerprint: plan.workload.fingerprint.clone(),
+            parameters: plan.workload.parameters.clone(),
+        },
         plan: PlanRecord {
             hash: plan.hash(),
             seed: plan.seed,
             definition: plan,
         },
-        target: target(),
+        target: TargetRecord::default(),
         judgments: analysis::judge_imported(&origin),
         estimate: None,
-        phases: vec![phase(run)],
+        phases: vec![PhaseRecord {
+            name: PHASE.to_owned(),
+            kind: PhaseKind::Measure,
+            step: Some(0),
+            start_ns: run.start.0,
+            duration_ns: run.duration.0,
+        }],
         streams: vec![stream(run, &results)],
         results,
         availability: run.availability.clone().unwrap_or_default(),
-        audit: audit(),
+        audit: AuditRecord {
+            status: AuditStatus::Imported,
+            ..AuditRecord::empty(AuditLevel::Off)
+        },
         clients: Vec::new(),
         telemetry: Vec::new(),
         target_telemetry: None,
         incidents: Vec::new(),
         interventions: Vec::new(),
-        notes: run.notes.iter().map(|text| note(text)).collect(),
+        notes: run.notes.iter().cloned().map(note).collect(),
         intervals: intervals(run),
     };
     ImportedRecord { origin, run }
-}
-
-fn workload(plan: &Plan) -> WorkloadRecord {
-    WorkloadRecord {
-        name: plan.workload.name.clone(),
-        version: plan.workload.version,
-        fingerprint: plan.workload.fingerprint.clone(),
-        parameters: plan.workload.parameters.clone(),
-    }
 }
 
 fn origin(run: &ImportedRun, stamp: &Stamp) -> ImportRecord {
@@ -184,20 +188,10 @@ fn origin(run: &ImportedRun, stamp: &Stamp) -> ImportRecord {
     }
 }
 
-fn phase(run: &ImportedRun) -> PhaseRecord {
-    PhaseRecord {
-        name: PHASE.to_owned(),
-        kind: PhaseKind::Measure,
-        step: Some(0),
-        start_ns: run.start.0,
-        duration_ns: run.duration.0,
-    }
-}
-
-fn note(note: &str) -> RunNote {
+fn note(message: String) -> RunNote {
     RunNote {
         code: "import".to_owned(),
-        message: note.to_owned(),
+        message,
     }
 }
 
@@ -267,16 +261,8 @@ fn result(run: &ImportedRun, op: &ParsedOp) -> ResultRecord {
             rows_per_s: ops_per_s * to_f64(per_op),
             ci95: None,
         },
-        response_bytes: 0,
-        response_rows: 0,
         latency_ns: op.latency.summary.clone(),
         service_ns: op.service.summary.clone(),
-        session_wait_ns: LatencySummary::default(),
-        client_lag_ns: LatencySummary::default(),
-        undelayed_ns: None,
-        row_latency_ns: None,
-        error_latency_ns: LatencySummary::default(),
-        backlog: false,
         histograms: Histograms {
             latency: op.latency.histogram.clone(),
             service: op.service.histogram.clone(),
@@ -286,6 +272,7 @@ fn result(run: &ImportedRun, op: &ParsedOp) -> ResultRecord {
             acknowledged: op.windows.clone(),
             ..Windows::default()
         },
+        ..ResultRecord::default()
     }
 }
 
@@ -348,29 +335,4 @@ fn missing_fields(run: &ImportedRun) -> BTreeSet<MissingField> {
     let figures_only = latencies().any(|latency| latency.histogram.is_empty());
     mark(MissingField::Distribution, !none && figures_only);
     missing
-}
-
-fn target() -> TargetRecord {
-    TargetRecord {
-        urls: Vec::new(),
-        driver: String::new(),
-        version: String::new(),
-        settings: BTreeMap::new(),
-        traits: Vec::new(),
-        simulated: false,
-        embedded: false,
-        sink: false,
-        hosts: Vec::new(),
-        tables: Vec::new(),
-        bytes_before: None,
-        bytes_after: None,
-        disk_bytes_per_row: None,
-    }
-}
-
-fn audit() -> AuditRecord {
-    AuditRecord {
-        status: AuditStatus::Imported,
-        ..AuditRecord::empty(AuditLevel::Off)
-    }
 }

@@ -3,11 +3,8 @@
 //! With `--rate` its latency holds the time in the queue, so it begins at the intended start; without
 //! it begins at the sending. An error that it ignores is followed by another attempt.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use highwater_model::histogram::LatencyHistogram;
 use highwater_model::import_record::{ImportedPace, LatencyBegin};
-use highwater_model::plan::Unit;
 use highwater_model::units::{Nanos, Rate};
 
 use super::averages::{Average, Averages};
@@ -56,10 +53,6 @@ pub(super) fn is_output(head: &str) -> bool {
 }
 
 impl Reader {
-    pub(super) fn new() -> Self {
-        Self::default()
-    }
-
     fn read(&mut self, line: &str) -> Option<()> {
         let text = line.trim();
         if text == HISTOGRAM {
@@ -213,27 +206,17 @@ impl OutputReader for Reader {
                  no place"
             ));
         }
+        let (pace, begin) = match self.rate {
+            Some(_) => (ImportedPace::Open, LatencyBegin::Intended),
+            None => (ImportedPace::Closed, LatencyBegin::Sent),
+        };
         Ok(ImportedRun {
-            tool: TOOL,
             version: self.version,
-            workload: String::new(),
-            unit: Unit::Queries,
-            units_per_op: 1,
-            pace: match self.rate {
-                Some(_) => ImportedPace::Open,
-                None => ImportedPace::Closed,
-            },
+            pace,
             rate: self.rate,
             sessions: self.threads,
-            begin: match self.rate {
-                Some(_) => LatencyBegin::Intended,
-                None => LatencyBegin::Sent,
-            },
-            started: None,
-            start: Nanos::ZERO,
+            begin,
             duration: total,
-            planned: None,
-            settings: BTreeMap::new(),
             ops: vec![ParsedOp {
                 sent: events,
                 acknowledged: events,
@@ -243,9 +226,8 @@ impl OutputReader for Reader {
                 ..ParsedOp::default()
             }],
             intervals: self.lines.intervals,
-            availability: None,
-            missing_fields: BTreeSet::new(),
             notes,
+            ..ImportedRun::new(TOOL)
         })
     }
 }

@@ -161,7 +161,7 @@ impl Bar {
 fn experiment_bar(experiment: ExperimentProgress, elapsed: Nanos) -> Bar {
     let spent = experiment.spent.0.saturating_add(elapsed.0);
     let number = experiment.done.saturating_add(1);
-    let mut about = vec![format!("probe {number} of {} at most", experiment.most)];
+    let mut about = vec![format!("trial {number} of {} at most", experiment.most)];
     let mut share = ratio(experiment.done.into(), experiment.most.into());
     let to_come = u64::from(experiment.most.saturating_sub(experiment.done));
     let of_probes = experiment.each.0.saturating_mul(to_come);
@@ -172,7 +172,7 @@ fn experiment_bar(experiment: ExperimentProgress, elapsed: Nanos) -> Bar {
         left = left.min(budget.0.saturating_sub(spent));
     }
     Bar {
-        label: "probes".to_owned(),
+        label: "trials".to_owned(),
         share,
         left: Some(format!("at most {} left", whole_s(left))),
         about,

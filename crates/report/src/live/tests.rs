@@ -188,7 +188,7 @@ fn a_search_shows_its_probes_and_budget_above_the_probe_that_goes_on() {
     let rows = vec![stream("insert", Unit::Rows, Some(100_000.0), 100_000.0)];
     live.second(&second(10, "measure", rows));
     insta::assert_snapshot!(drawn(&live, 17, 120), @"
-probes       █████░░░░░░░░░░░░░░░░░░░   20.0 %  at most 21 min 10 s left · probe 6 of 25 at most · 5 min 30 s of 30 min
+trials       █████░░░░░░░░░░░░░░░░░░░   20.0 %  at most 21 min 10 s left · trial 6 of 25 at most · 5 min 30 s of 30 min
 measure      ████░░░░░░░░░░░░░░░░░░░░   16.1 %  52 s left · 10 s of 62 s · 8 sessions
 stream     offered         achieved       p50       p99    errors   rejected
 insert     100,000   100,000 rows/s   2.31 ms   4.40 ms         0          0
@@ -218,7 +218,7 @@ insert     100,000   100,000 rows/s   2.31 ms   4.40 ms         0          0
             ..few
         },
     );
-    insta::assert_snapshot!(drawn(&live, 28, 100), @"probes       ██████████████████████░░   92.0 %  at most 100 s left · probe 24 of 25 at most");
+    insta::assert_snapshot!(drawn(&live, 28, 100), @"trials       ██████████████████████░░   92.0 %  at most 100 s left · trial 24 of 25 at most");
 }
 
 #[test]

@@ -56,14 +56,7 @@ fn written(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<Row
             (true, false) => String::new(),
             (false, _) => ABSENT.to_owned(),
         };
-        let [offered, sent, acknowledged] = shown(
-            record,
-            Counts {
-                offered,
-                sent,
-                acknowledged,
-            },
-        );
+        let [offered, sent, acknowledged] = shown(record, [offered, sent, acknowledged]);
         let cells = ["rows".to_owned(), offered, sent, acknowledged, found];
         rows.push(Row::new(cells).remark(throughput(record, measured, Unit::Rows)));
     }
@@ -81,21 +74,9 @@ fn written(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<Row
     rows
 }
 
-/// Three of the four counts.
-#[derive(Clone, Copy)]
-struct Counts {
-    offered: u64,
-    sent: u64,
-    acknowledged: u64,
-}
-
 /// Offered, sent and acknowledged, as far as they are reported.
-fn shown(record: &MeasuredRun<'_>, counts: Counts) -> [String; 3] {
-    let Counts {
-        offered,
-        sent,
-        acknowledged,
-    } = counts;
+fn shown(record: &MeasuredRun<'_>, figures: [u64; 3]) -> [String; 3] {
+    let [offered, sent, acknowledged] = figures;
     let leaves_out = |what| {
         let origin = record.origin;
         origin.is_some_and(|origin| origin.leaves_out(what))
@@ -138,18 +119,12 @@ fn queried(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Option<
     if streams.is_empty() {
         return None;
     }
-    let results = || streams.iter().flat_map(|m| m.results.iter());
-    let offered: u64 = results().map(|r| r.offered).sum();
-    let sent: u64 = results().map(|r| r.sent).sum();
-    let acknowledged: u64 = results().map(|r| r.acknowledged).sum();
-    let [offered, sent, acknowledged] = shown(
-        record,
-        Counts {
-            offered,
-            sent,
-            acknowledged,
-        },
-    );
+    let sum = |of: fn(&ResultRecord) -> u64| -> u64 {
+        let results = streams.iter().flat_map(|m| m.results.iter());
+        results.map(|result| of(result)).sum()
+    };
+    let counts = [sum(|r| r.offered), sum(|r| r.sent), sum(|r| r.acknowledged)];
+    let [offered, sent, acknowledged] = shown(record, counts);
     let what = if record.origin.is_some() {
         "ops"
     } else {

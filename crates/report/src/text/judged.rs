@@ -17,65 +17,76 @@ const EVIDENCE: usize = 400;
 
 pub(super) fn lines(record: RecordRef<'_>) -> Vec<String> {
     let (judged, run) = (record.judgments(), record.measured_run());
-    let measurement = match judged.measurement.value {
-        Measurement::Valid => "valid",
-        Measurement::Invalid => "INVALID",
-        Measurement::Inconclusive => "INCONCLUSIVE",
-    };
-    let data = match judged.data.value {
-        Data::Clean => "clean",
-        Data::Lost => "LOST",
-        Data::Duplicated => "DUPLICATED",
-        Data::Surplus => "SURPLUS",
-        Data::Altered => "ALTERED",
-        Data::Unverified => "UNVERIFIED",
-        Data::NotChecked => "not checked",
-    };
-    let objective = match judged.objective.value {
-        ObjectiveValue::Met => "met",
-        ObjectiveValue::Missed => "MISSED",
-        ObjectiveValue::NotDecided => "not decided",
-        ObjectiveValue::NoneSet => "none set",
-    };
     let mut lines = Vec::new();
+    let mut block = |label: &str, (value, tone): (&str, Tone), remark: &str, reasons: &[Reason]| {
+        let value = match tone {
+            Tone::Good | Tone::None => value.to_owned(),
+            Tone::Bad | Tone::Open => value.to_uppercase(),
+        };
+        let line = if remark.is_empty() {
+            value
+        } else {
+            format!("{value:<11} {remark}")
+        };
+        lines.push(labeled(label, &line));
+        lines.extend(reasons.iter().flat_map(reason_lines));
+    };
+    let measurement = measurement(judged.measurement.value);
+    block("measurement", measurement, "", &judged.measurement.reasons);
+    let found = data(judged.data.value);
+    block("data", found, &audited(&run), &judged.data.reasons);
+    let met = objective(judged.objective.value);
     block(
-        &mut lines,
-        "measurement",
-        measurement,
-        "",
-        &judged.measurement.reasons,
-    );
-    block(
-        &mut lines,
-        "data",
-        data,
-        &audited(&run),
-        &judged.data.reasons,
-    );
-    let stated = objectives(&run);
-    block(
-        &mut lines,
         "objective",
-        objective,
-        &stated,
+        met,
+        &objectives(&run),
         &judged.objective.reasons,
     );
     lines
 }
 
-fn block(lines: &mut Vec<String>, label: &str, value: &str, remark: &str, reasons: &[Reason]) {
-    let line = if remark.is_empty() {
-        value.to_owned()
-    } else {
-        format!("{value:<11} {remark}")
-    };
-    lines.push(labeled(label, &line));
-    for reason in reasons {
-        let sentence = foreign(&reason.sentence(), EVIDENCE);
-        lines.push(format!("  {sentence} [{}]", reason.code.name()));
-        if let Some(hint) = &reason.hint {
-            lines.push(format!("    hint: {hint}"));
-        }
+fn reason_lines(reason: &Reason) -> Vec<String> {
+    let sentence = foreign(&reason.sentence(), EVIDENCE);
+    let mut lines = vec![format!("  {sentence} [{}]", reason.code.name())];
+    lines.extend(reason.hint.iter().map(|hint| format!("    hint: {hint}")));
+    lines
+}
+
+/// How good the value of a judgment is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Tone {
+    Good,
+    Bad,
+    Open,
+    None,
+}
+
+pub(crate) const fn measurement(value: Measurement) -> (&'static str, Tone) {
+    match value {
+        Measurement::Valid => ("valid", Tone::Good),
+        Measurement::Invalid => ("invalid", Tone::Bad),
+        Measurement::Inconclusive => ("inconclusive", Tone::Open),
+    }
+}
+
+pub(crate) const fn data(value: Data) -> (&'static str, Tone) {
+    match value {
+        Data::Clean => ("clean", Tone::Good),
+        Data::Lost => ("lost", Tone::Bad),
+        Data::Duplicated => ("duplicated", Tone::Bad),
+        Data::Surplus => ("surplus", Tone::Bad),
+        Data::Altered => ("altered", Tone::Bad),
+        Data::Unverified => ("unverified", Tone::Open),
+        Data::NotChecked => ("not checked", Tone::None),
+    }
+}
+
+pub(crate) const fn objective(value: ObjectiveValue) -> (&'static str, Tone) {
+    match value {
+        ObjectiveValue::Met => ("met", Tone::Good),
+        ObjectiveValue::Missed => ("missed", Tone::Bad),
+        ObjectiveValue::NotDecided => ("not decided", Tone::Open),
+        ObjectiveValue::NoneSet => ("none set", Tone::None),
     }
 }
 

@@ -4,11 +4,13 @@
 //! bring one in.
 
 pub(super) mod counts;
+pub(super) mod group;
 pub(super) mod head;
 pub(super) mod judged;
 mod next;
 pub(super) mod ops;
 mod repeat;
+mod same_run;
 pub(super) mod search;
 pub(super) mod tail;
 pub(super) mod target;
@@ -16,6 +18,7 @@ pub(super) mod target;
 mod tests;
 pub(super) mod tune;
 
+pub use group::group_trial_line;
 pub use next::quoted;
 pub(super) use repeat::repeat;
 pub use search::probe_line;
@@ -40,6 +43,7 @@ pub fn text_at<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String 
             let of_question = match &experiment.question {
                 Question::Tune(tune) => tune::blocks(run, tune),
                 Question::Search(search) => search::blocks(run, search),
+                Question::Group(group) => group::blocks(run, group),
             };
             [of_question, vec![tail::findings(record)]].concat()
         }
@@ -67,6 +71,7 @@ pub(super) fn next_command(
             Question::Search(search) => {
                 search::command(experiment.into(), search, measured, directory)
             }
+            Question::Group(group) => group::command(experiment, group, directory),
         },
         RecordRef::Run(run) => next::command(run, measured, directory),
         RecordRef::Imported(_) => next::show(directory, " --open"),

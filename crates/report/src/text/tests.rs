@@ -5,14 +5,12 @@ use highwater_analysis as analysis;
 use highwater_analysis::fixture::{self, incident, judged, lose_rows, note};
 use highwater_model::judgment::ReasonCode;
 use highwater_model::plan::Share;
-use highwater_model::plan::Unit;
 use highwater_model::record::{
     AuditStatus, Change, ExperimentRecord, IncidentKind, InterventionRecord, RecoveryRecord,
     RunRecord,
 };
 use highwater_model::search::{
-    Estimate, Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis,
-    SearchObjective, SearchOutcome, SearchPolicy, SearchRecord,
+    Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchOutcome,
 };
 
 #[test]
@@ -264,10 +262,6 @@ fn a_record_without_a_measured_phase_has_a_summary() {
 fn probe(purpose: ProbePurpose, at: f64, verdict: ProbeVerdict) -> ProbeRecord {
     let missed = verdict == ProbeVerdict::Failed;
     ProbeRecord {
-        number: 0,
-        purpose,
-        at,
-        verdict,
         reasons: if missed {
             vec![ReasonCode::ObjectiveLatency]
         } else {
@@ -277,52 +271,21 @@ fn probe(purpose: ProbePurpose, at: f64, verdict: ProbeVerdict) -> ProbeRecord {
         pressure: Some(-0.4),
         late: Some(0.3),
         p99_ns: Some(if missed { 61_000_000 } else { 44_000_000 }),
-        mean_ns: None,
-        failed_ops: 0,
         rows_before: 500_000,
         bytes_before: Some(52_428_800),
-        started_at: "2026-11-20T18:20:11.000Z".to_owned(),
-        measured_ns: 60 * fixture::S,
-        took_ns: 66 * fixture::S,
         settled_ns: 5 * fixture::S,
-        run: "probes/01-search".to_owned(),
+        ..fixture::probe(purpose, at, verdict)
     }
 }
 
 /// The gate's run as the last probe of a search with this outcome.
 fn searched(outcome: SearchOutcome, probes: &[ProbeRecord]) -> ExperimentRecord {
     let last = fixture::open_gate();
-    let objective = SearchObjective {
-        stated: last.plan.definition.objectives.clone(),
-        no_errors: true,
-    };
-    let mut search = SearchRecord {
-        axis: SearchAxis::Rate,
-        stream: "insert".to_owned(),
-        unit: Unit::Rows,
-        objective_hash: objective.hash(),
-        definition_hash: String::new(),
-        objective,
-        floor: Some(1_010.0),
-        policy: SearchPolicy {
-            axis: SearchAxis::Rate,
-            first: None,
-            lowest: 1.0,
-            highest: None,
-            width: 0.02,
-            confirmations: 3,
-            probes_max: 25,
-            budget_ns: Some(1_800 * fixture::S),
-            probe_ns: 60 * fixture::S,
-            confirmation_ns: 300 * fixture::S,
-            around_ns: 10 * fixture::S,
-            units_needed: 0.0,
-            longest_ns: 450 * fixture::S,
-            soak_ns: None,
-        },
-        probes: probes.to_vec(),
-        outcome: Some(outcome),
-    };
+    let mut search = fixture::search(last.plan.definition.objectives.clone());
+    search.floor = Some(1_010.0);
+    search.policy.budget_ns = Some(1_800 * fixture::S);
+    search.probes = probes.to_vec();
+    search.outcome = Some(outcome);
     search.policy.soak_ns = search.soak().map(|soak| soak.measured_ns);
     for (number, probe) in (1..).zip(&mut search.probes) {
         probe.number = number;
@@ -333,19 +296,9 @@ fn searched(outcome: SearchOutcome, probes: &[ProbeRecord]) -> ExperimentRecord 
 #[test]
 fn a_mark_is_an_interval_with_its_hold_its_data_and_its_limit() {
     let mark = Mark {
-        confirmed: 1_000.0,
-        estimate: Some(Estimate {
-            value: 1_012.0,
-            low90: 1_004.0,
-            high90: 1_020.0,
-        }),
-        failed: Some(1_019.0),
-        limited_by: vec![ReasonCode::ObjectiveLatency],
-        hold_ns: 300 * fixture::S,
-        rows: 500_000,
         bytes: Some(52_428_800),
         passed_above: vec![1_500.0],
-        wider: false,
+        ..fixture::mark(1_000.0, 1_019.0)
     };
     let confirm = probe(ProbePurpose::Confirm, 1_000.0, ProbeVerdict::Passed);
     let record = searched(
@@ -365,23 +318,7 @@ fn a_mark_is_an_interval_with_its_hold_its_data_and_its_limit() {
 
 #[test]
 fn a_mark_that_did_not_hold_for_long_stays_and_misses_the_objective() {
-    let mark = || {
-        SearchOutcome::Mark(Mark {
-            confirmed: 1_010.0,
-            estimate: Some(Estimate {
-                value: 1_012.0,
-                low90: 1_004.0,
-                high90: 1_020.0,
-            }),
-            failed: Some(1_019.0),
-            limited_by: vec![ReasonCode::ObjectiveLatency],
-            hold_ns: 300 * fixture::S,
-            rows: 500_000,
-            bytes: None,
-            passed_above: Vec::new(),
-            wider: false,
-        })
-    };
+    let mark = || SearchOutcome::Mark(fixture::mark(1_010.0, 1_019.0));
     let mut soak = probe(ProbePurpose::Soak, 1_010.0, ProbeVerdict::Passed);
     soak.measured_ns = 1_800 * fixture::S;
     let held = searched(mark(), std::slice::from_ref(&soak));

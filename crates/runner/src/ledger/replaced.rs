@@ -9,6 +9,9 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::FixedState;
+use smallvec::SmallVec;
+
 use highwater_model::units::Nanos;
 use highwater_workload::random::mix;
 
@@ -31,8 +34,8 @@ pub(crate) struct Write {
 pub(crate) struct KeyHistory {
     /// When the latest acknowledged write started.
     latest: Option<Nanos>,
-    /// Writes that may be the last one.
-    writes: Vec<Write>,
+    /// Writes that may be the last one: nearly always one, for which nothing is allocated.
+    writes: SmallVec<[Write; 1]>,
     /// Writes were dropped, so this key cannot be judged.
     unclear: bool,
     /// The audit found a row with this key.
@@ -59,7 +62,8 @@ pub(crate) enum Verdict {
 /// The keys of one table.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Replacements {
-    keys: HashMap<i64, KeyHistory>,
+    /// A note per row is on the path of an op, so the hash is a fast one.
+    keys: HashMap<i64, KeyHistory, FixedState>,
     /// Keys are kept if so many low bits of their hash are 0.
     sieve: u32,
     /// Writes beside one a key.

@@ -23,7 +23,7 @@ impl Run {
         admin: &mut dyn Admin,
     ) -> Result<Option<HeldLeases>, RunError> {
         let capabilities = self.request.target.capabilities();
-        let setup = SetupRequest::of(&self.request);
+        let setup = SetupRequest::of(&self.request, &self.row_identity);
         let is_shared = capabilities.stores_values && !capabilities.simulated_clock;
         let changes = setup.writes || setup.policy.drop || !setup.policy.drop_foreign.is_empty();
         if bound.tables.is_empty() || !is_shared || !changes {

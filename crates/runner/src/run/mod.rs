@@ -106,6 +106,7 @@ impl Run {
         let facts = admin.facts().await?;
         self.request.tables.check(target.as_ref(), &facts)?;
         let bound = self.bind(&facts.dialects)?;
+        self.row_identity = self.identify(&facts.dialects)?;
         check_transactions(&bound, &facts)?;
         self.invariants(&facts.dialects)?;
         let leases = self.hold_tables(&bound, admin.as_mut()).await?;
@@ -128,7 +129,7 @@ impl Run {
         let target = Arc::clone(&self.request.target);
         let plan = Arc::new(self.request.plan.clone());
         if plan.share.index == 1 {
-            let setup = SetupRequest::of(&self.request);
+            let setup = SetupRequest::of(&self.request, &self.row_identity);
             self.tables =
                 table_setup::prepare(admin.as_mut(), &bound, &setup, &self.timeline).await?;
         }
@@ -138,7 +139,7 @@ impl Run {
         }
         let mut parts = Parts::new(&self.request, facts, &self.tables);
         let expected = self.estimate(&mut parts, admin.as_mut(), &bound).await?;
-        if plan.share.index == 1 && SetupRequest::of(&self.request).writes {
+        if plan.share.index == 1 && table_setup::writes(&self.request) {
             self.tables.begin(admin.as_mut()).await?;
         }
         self.request.directory.write_draft(&parts.draft())?;
@@ -192,6 +193,11 @@ impl Run {
         Ok(Arc::new(bound))
     }
 
+    fn identify(&self, dialects: &[String]) -> Result<String, RunError> {
+        let identity = self.request.workload.row_identity(dialects);
+        identity.map_err(|error| RunError::Workload(error.message))
+    }
+
     fn invariants(&self, dialects: &[String]) -> Result<Vec<Invariant>, RunError> {
         let found = self.request.workload.invariants(dialects);
         found.map_err(|error| RunError::Workload(error.message))
@@ -200,7 +206,7 @@ impl Run {
     /// What the ledger's file is of.
     pub(super) fn ledger_head(&self) -> LedgerHead {
         LedgerHead {
-            identity: self.request.workload.row_identity().to_owned(),
+            identity: self.row_identity.clone(),
             urls: self.request.target.urls(),
             first_row: self.tables.first_row,
             started_at: self.request.started_at.clone(),
@@ -350,7 +356,7 @@ impl Run {
         rows: Option<&[u64]>,
         admin: &mut dyn Admin,
     ) -> Result<(), TargetError> {
-        if self.request.plan.share.of > 1 || !SetupRequest::of(&self.request).writes {
+        if self.request.plan.share.of > 1 || !table_setup::writes(&self.request) {
             return Ok(());
         }
         let end = self.tables.rows_end(&self.request, passes);

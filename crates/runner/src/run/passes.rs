@@ -26,7 +26,7 @@ use crate::request::rows_per_op;
 use crate::schedule::Schedule;
 use crate::sessions::Sessions;
 use crate::source::{Source, SourcePlan};
-use crate::table_setup::SetupRequest;
+use crate::table_setup;
 
 /// What ends the phases with a pace: rows, where a stream writes any, or time.
 fn bounds(plan: &Plan, there: u64) -> LoadBounds {
@@ -49,7 +49,7 @@ impl Run {
         admin: &mut dyn Admin,
         bound: &BoundWorkload,
     ) -> Result<EstimateRecord, TargetError> {
-        if self.request.guard_disk && SetupRequest::of(&self.request).writes {
+        if self.request.guard_disk && table_setup::writes(&self.request) {
             self.space = admin.disk().await?;
         }
         let rows = self.tables.rows_before().iter().sum();

@@ -22,6 +22,8 @@ pub(super) struct Run {
     pub(super) controls: Controls,
     pub(super) timeline: Rc<dyn Timeline>,
     pub(super) executors: Executors,
+    /// Identity of the workload's rows in this target.
+    pub(super) row_identity: String,
     /// The tables as this run found them.
     pub(super) tables: ExistingTables,
     /// Free disk space of the target before the load, if it is watched.
@@ -63,6 +65,7 @@ impl Run {
             interrupts,
             timeline,
             executors,
+            row_identity: String::new(),
             tables: ExistingTables::default(),
             space: None,
             disk_full: None,

@@ -8,7 +8,7 @@
 //!   ledger.jsonl     outcomes of rows, once a second: what was acknowledged outlives the process
 //!   record.json      the record; written whole, or not at all
 //!   report.html      the record as a page, with it
-//!   probes/          of a search: the runs of its probes
+//!   probes/          of an experiment: the runs of its trials
 //!   latency.hlog     the same histograms as an HdrHistogram log, for its own tools
 //! ```
 //!
@@ -64,7 +64,7 @@ const RECORD: &str = "record.json";
 const PAGE: &str = "report.html";
 /// The same of several shares put together, beside the first of them.
 const MERGED_PAGE: &str = "merged.html";
-/// The directory of a search's probes, each of which is kept like any other run.
+/// The directory of an experiment's trials, each of which is kept like any other run.
 pub const PROBES: &str = "probes";
 
 /// A run's directory.
@@ -193,12 +193,7 @@ impl RunDirectory {
 /// Writes the page of a record that was read from `run`, anew, and returns where it is; that of
 /// shares put together does not replace the one of the share beside which it stands.
 pub fn write_page(run: &Path, record: RecordRef<'_>, merged: bool) -> Result<PathBuf, StoreError> {
-    let directory = if run.is_dir() {
-        run
-    } else {
-        run.parent().unwrap_or(run)
-    };
-    let page = directory.join(if merged { MERGED_PAGE } else { PAGE });
+    let page = directory_of(run).join(if merged { MERGED_PAGE } else { PAGE });
     write_whole(&page, report::html(record).as_bytes())?;
     Ok(page)
 }
@@ -286,13 +281,18 @@ fn lock(directory: &Path) -> Result<Option<Arc<fs::File>>, StoreError> {
     }
 }
 
-/// The directory of a run that has ended or was killed, from its path or that of its record.
-pub fn reopen(path: &Path) -> Result<RunDirectory, StoreError> {
-    let directory = if path.is_dir() {
+/// The directory of a run, from its path or that of its record.
+pub fn directory_of(path: &Path) -> &Path {
+    if path.is_dir() {
         path
     } else {
         path.parent().unwrap_or(path)
-    };
+    }
+}
+
+/// The directory of a run that has ended or was killed, from its path or that of its record.
+pub fn reopen(path: &Path) -> Result<RunDirectory, StoreError> {
+    let directory = directory_of(path);
     let lock = lock(directory)?;
     Ok(RunDirectory {
         path: directory.to_owned(),

@@ -1,4 +1,4 @@
-//! SqlQuery the target, its host and other endpoints what they say of themselves, beside the load.
+//! Asks the target, its host and other endpoints what they say of themselves, beside the load.
 //!
 //! Each source has a connection of its own and a limit for each answer; what fails is counted, left
 //! alone for a while and tried again. What must not be here: anything that a run waits for longer
@@ -151,7 +151,7 @@ impl TelemetryPoller {
         }
     }
 
-    /// SqlQuery all that do not rest, at the same time. A sample is of the time when it was begun: the
+    /// Asks all that do not rest, at the same time. A sample is of the time when it was begun: the
     /// quick ones have told theirs by then, and the slow ones look then.
     async fn sample(&mut self) {
         let at = self.timeline.now();

@@ -97,10 +97,10 @@ mod tests {
         }
     }
 
-    fn close(found: &[f64], wanted: &[f64]) {
-        assert_eq!(found.len(), wanted.len());
-        for (found, wanted) in found.iter().zip(wanted) {
-            assert!((found - wanted).abs() < 1e-12, "{found} for {wanted}");
+    fn close(found: &[f64], expected: &[f64]) {
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-12, "{found} for {expected}");
         }
     }
 
@@ -119,8 +119,8 @@ mod tests {
     #[test]
     fn variances_are_the_inverse_s_diagonal() {
         // Cofactors over the determinant, which is 4·14 − 2·6 = 44.
-        let wanted = [14.0 / 44.0, 12.0 / 44.0, 16.0 / 44.0];
-        close(&known().variances(&[0, 1, 2]).unwrap(), &wanted);
+        let expected = [14.0 / 44.0, 12.0 / 44.0, 16.0 / 44.0];
+        close(&known().variances(&[0, 1, 2]).unwrap(), &expected);
     }
 
     #[test]

@@ -26,7 +26,8 @@ pub fn of_record<'a>(record: impl Into<RecordRef<'a>>) -> Vec<Point> {
     match record.experiment().map(|experiment| &experiment.question) {
         Some(Question::Tune(tune)) => return super::tuned::tuned_points(tune, |_| true),
         Some(Question::Search(search)) if !search.has_mark() => return Vec::new(),
-        Some(Question::Search(_)) | None => {}
+        // Of its last run alone: who has the directory reads the others, too.
+        Some(Question::Search(_) | Question::Group(_)) | None => {}
     }
     let id = &record.header().id;
     let record = record.measured_run().run;

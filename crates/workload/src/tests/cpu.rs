@@ -1,12 +1,13 @@
 //! The cpu workload: its shape, and fingerprints that fail when its content changes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
 
-use super::{cpu, integers, objects, timestamps};
-use crate::{Arrivals, OpContext, Unit, Workload};
+use super::{cpu, identity, integers, objects, parsed, timestamps};
+use crate::{Arrivals, OpContext, Unit, Workload, builtin};
 use highwater_model::op::{Op, OpBody, OpId, Value};
+use highwater_model::units::Seed;
 
 /// A digest of what the first rows and ops are; `Debug` writes every value out.
 fn content(workload: &Workload) -> String {
@@ -75,7 +76,7 @@ fn what_changes_rows_changes_their_identity_and_nothing_else_does() {
         ("rows", "1M"),
     ] {
         let other = cpu(&[setting], 1);
-        assert_eq!(other.row_identity(), base.row_identity(), "{setting:?}");
+        assert_eq!(identity(&other), identity(&base), "{setting:?}");
     }
     for setting in [
         ("hosts", "4001"),
@@ -85,9 +86,22 @@ fn what_changes_rows_changes_their_identity_and_nothing_else_does() {
         ("extra_tags", "1"),
     ] {
         let other = cpu(&[setting], 1);
-        assert_ne!(other.row_identity(), base.row_identity(), "{setting:?}");
+        assert_ne!(identity(&other), identity(&base), "{setting:?}");
     }
-    assert_ne!(cpu(&[], 2).row_identity(), base.row_identity());
+    assert_ne!(identity(&cpu(&[], 2)), identity(&base));
+}
+
+#[test]
+fn the_sql_of_other_databases_is_no_part_of_the_identity_and_the_target_s_own_is() {
+    let text = builtin("cpu").unwrap().text;
+    let of = |text: &str, dialect: &str| {
+        let workload = parsed(text).instantiate(&BTreeMap::new(), Seed(1)).unwrap();
+        workload.row_identity(&[dialect.to_owned()]).unwrap()
+    };
+    let altered = text.replacen("tags jsonb NOT NULL", "tags json NOT NULL", 1);
+    assert_ne!(altered, text);
+    assert_eq!(of(&altered, "sqlite"), of(text, "sqlite"));
+    assert_ne!(of(&altered, "postgresql"), of(text, "postgresql"));
 }
 
 #[test]

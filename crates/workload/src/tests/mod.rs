@@ -32,6 +32,11 @@ fn owned(settings: &[(&str, &str)]) -> BTreeMap<String, String> {
         .collect()
 }
 
+/// Identity of a workload's rows in PostgreSQL.
+fn identity(workload: &Workload) -> String {
+    workload.row_identity(&["postgresql".to_owned()]).unwrap()
+}
+
 /// A workload file that is known to be good.
 fn parsed(text: &str) -> WorkloadSpec {
     WorkloadSpec::parse(text).unwrap_or_else(|errors| panic!("{errors:#?}"))

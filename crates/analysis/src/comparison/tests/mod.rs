@@ -4,6 +4,7 @@ mod shares;
 
 use std::sync::LazyLock;
 
+use super::figures::Value;
 use super::*;
 use crate::fixture;
 use highwater_model::record::{ExperimentRecord, RecordRef, RunRecord};
@@ -282,7 +283,7 @@ fn of_tunings_the_best_configurations_are_compared() {
         let figures = &comparison.figures;
         assert_eq!(figures.len(), 1);
         assert_eq!(
-            (figures[0].figure.name, figures[0].verdict),
+            (figures[0].figure.name.as_str(), figures[0].verdict),
             (name, expected)
         );
     }

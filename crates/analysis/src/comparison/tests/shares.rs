@@ -276,11 +276,13 @@ fn what_another_tool_does_not_report_is_not_compared() {
             ..of_pgbench()
         })
     };
-    let shares = |missing: &[MissingField]| -> Vec<&'static str> {
+    let shares = |missing: &[MissingField]| -> Vec<String> {
         let runs = [imported(missing), imported(missing)];
         let figures = verdict_of(&runs, &runs).figures;
         let shares = figures.iter().filter(|c| c.figure.scale.is_share());
-        shares.map(|compared| compared.figure.name).collect()
+        shares
+            .map(|compared| compared.figure.name.clone())
+            .collect()
     };
     let seconds = ["seconds without answer", "slow seconds"];
     assert_eq!(shares(&[]), ["failed", seconds[0], seconds[1]]);

@@ -6,7 +6,7 @@ use crate::fixture::{
 };
 use highwater_model::audit_record::{SqlPart, WrongSql};
 use highwater_model::histogram::LatencySummary;
-use highwater_model::judgment::ReasonCode;
+use highwater_model::judgment::{Judgment, ReasonCode};
 use highwater_model::plan::{Arrivals, AuditLevel, Objective, Share};
 use highwater_model::record::{
     AuditStatus, IncidentKind, RunRecord, StallKind, StallRecord, Steadiness,
@@ -16,28 +16,42 @@ use highwater_model::units::{Nanos, Rate};
 
 mod objective;
 
+/// What a judgment says, without its words.
 fn measurement(record: &RunRecord) -> (Measurement, Vec<ReasonCode>) {
-    let judged = judge(record).measurement;
-    (
-        judged.value,
-        judged.reasons.iter().map(|r| r.code).collect(),
-    )
+    codes(judge(record).measurement)
 }
 
 fn data(record: &RunRecord) -> (Data, Vec<ReasonCode>) {
-    let judged = judge(record).data;
-    (
-        judged.value,
-        judged.reasons.iter().map(|r| r.code).collect(),
-    )
+    codes(judge(record).data)
 }
 
 fn objective(record: &RunRecord) -> (ObjectiveValue, Vec<ReasonCode>) {
-    let judged = judge(record).objective;
-    (
-        judged.value,
-        judged.reasons.iter().map(|r| r.code).collect(),
-    )
+    codes(judge(record).objective)
+}
+
+fn codes<T>(judged: Judgment<T>) -> (T, Vec<ReasonCode>) {
+    let codes = judged.reasons.iter().map(|reason| reason.code);
+    (judged.value, codes.collect())
+}
+
+const VALID: (Measurement, Vec<ReasonCode>) = (Measurement::Valid, vec![]);
+const CLEAN: (Data, Vec<ReasonCode>) = (Data::Clean, vec![]);
+const MET: (ObjectiveValue, Vec<ReasonCode>) = (ObjectiveValue::Met, vec![]);
+
+fn invalid(code: ReasonCode) -> (Measurement, Vec<ReasonCode>) {
+    (Measurement::Invalid, vec![code])
+}
+
+fn inconclusive(code: ReasonCode) -> (Measurement, Vec<ReasonCode>) {
+    (Measurement::Inconclusive, vec![code])
+}
+
+fn unverified(code: ReasonCode) -> (Data, Vec<ReasonCode>) {
+    (Data::Unverified, vec![code])
+}
+
+fn missed(code: ReasonCode) -> (ObjectiveValue, Vec<ReasonCode>) {
+    (ObjectiveValue::Missed, vec![code])
 }
 
 /// A change to a well record, and the measurement that it must lead to.
@@ -50,23 +64,23 @@ fn spoilt(change: impl FnOnce(&mut RunRecord)) -> (Measurement, Vec<ReasonCode>)
 #[test]
 fn well_records_are_sound_and_clean_without_any_reason() {
     for record in [closed(), open_steps(), open_gate()] {
-        assert_eq!(measurement(&record), (Measurement::Valid, vec![]));
-        assert_eq!(data(&record), (Data::Clean, vec![]));
+        assert_eq!(measurement(&record), VALID);
+        assert_eq!(data(&record), CLEAN);
     }
     assert_eq!(objective(&closed()), (ObjectiveValue::NoneSet, vec![]));
-    assert_eq!(objective(&open_steps()), (ObjectiveValue::Met, vec![]));
-    assert_eq!(objective(&open_gate()), (ObjectiveValue::Met, vec![]));
+    assert_eq!(objective(&open_steps()), MET);
+    assert_eq!(objective(&open_gate()), MET);
 }
 
 #[test]
 fn a_busy_load_generator_is_unsound_from_its_limit_on() {
     let busy = |share| spoilt(|record| record.clients[0].cpu_fraction = share);
-    assert_eq!(busy(0.85), (Measurement::Valid, vec![]));
-    let saturated = (Measurement::Invalid, vec![ReasonCode::ClientSaturated]);
+    assert_eq!(busy(0.85), VALID);
+    let saturated = invalid(ReasonCode::ClientSaturated);
     assert_eq!(busy(0.86), saturated);
     // 421,200 rows/s need a ceiling of 1.5 times that.
     let ceiling = |c| spoilt(|record| record.clients[0].calibrated_ceiling = Some(c));
-    assert_eq!(ceiling(640_000.0), (Measurement::Valid, vec![]));
+    assert_eq!(ceiling(640_000.0), VALID);
     assert_eq!(ceiling(630_000.0), saturated);
 }
 
@@ -78,10 +92,10 @@ fn client_lag_is_unsound_above_a_millisecond_and_a_tenth_of_the_latency() {
         op.latencies = vec![(latency_ns, 10_000)];
         measurement(&open_gate_of(&op))
     };
-    assert_eq!(lagging(900_000, 4 * MS), (Measurement::Valid, vec![]));
-    let lag = (Measurement::Invalid, vec![ReasonCode::ClientLag]);
+    assert_eq!(lagging(900_000, 4 * MS), VALID);
+    let lag = invalid(ReasonCode::ClientLag);
     assert_eq!(lagging(1_100_000, 4 * MS), lag);
-    assert_eq!(lagging(1_100_000, 20 * MS), (Measurement::Valid, vec![]));
+    assert_eq!(lagging(1_100_000, 20 * MS), VALID);
     assert_eq!(lagging(2_100_000, 20 * MS), lag);
 }
 
@@ -101,25 +115,19 @@ fn less_offered_than_asked_is_unsound_below_99_percent() {
         record.plan.definition.streams[0].arrivals = arrivals;
         measurement(&record)
     };
-    let missed = (Measurement::Invalid, vec![ReasonCode::RateNotOffered]);
-    assert_eq!(
-        offered(9_900, Arrivals::Constant),
-        (Measurement::Valid, vec![])
-    );
+    let missed = invalid(ReasonCode::RateNotOffered);
+    assert_eq!(offered(9_900, Arrivals::Constant), VALID);
     assert_eq!(offered(9_899, Arrivals::Constant), missed);
     // Three standard deviations of 10,000 Poisson arrivals are 300.
-    assert_eq!(
-        offered(9_710, Arrivals::Poisson),
-        (Measurement::Valid, vec![])
-    );
+    assert_eq!(offered(9_710, Arrivals::Poisson), VALID);
     assert_eq!(offered(9_690, Arrivals::Poisson), missed);
 }
 
 #[test]
 fn littles_law_is_checked_within_five_percent() {
     let sessions = |n| spoilt(|record| record.streams[0].sessions = n);
-    assert_eq!(sessions(4), (Measurement::Valid, vec![]));
-    let broken = (Measurement::Invalid, vec![ReasonCode::LittlesLaw]);
+    assert_eq!(sessions(4), VALID);
+    let broken = invalid(ReasonCode::LittlesLaw);
     assert_eq!(sessions(5), broken);
     assert_eq!(sessions(3), broken);
 }
@@ -130,9 +138,8 @@ fn littles_law_is_not_asked_where_time_went_into_failures_or_ops_are_few() {
         record.streams[0].sessions = 5;
         record.results[0].errors.insert("timeout".to_owned(), 1);
     });
-    assert_eq!(with_errors, (Measurement::Valid, vec![]));
-    let many_sessions = spoilt(|record| record.streams[0].sessions = 4_000);
-    assert_eq!(many_sessions, (Measurement::Valid, vec![]));
+    assert_eq!(with_errors, VALID);
+    assert_eq!(spoilt(|record| record.streams[0].sessions = 4_000), VALID);
 }
 
 #[test]
@@ -144,9 +151,8 @@ fn drift_is_unsound_and_untested_is_a_note() {
             record.streams[0].drift_percent = Some(percent);
         })
     };
-    let drifted = (Measurement::Invalid, vec![ReasonCode::NotSteady]);
-    assert_eq!(drifts(-11.0), drifted);
-    assert_eq!(drifts(9.0), (Measurement::Valid, vec![]));
+    assert_eq!(drifts(-11.0), invalid(ReasonCode::NotSteady));
+    assert_eq!(drifts(9.0), VALID);
     let noted = (Measurement::Valid, vec![ReasonCode::TooShort]);
     assert_eq!(steadiness(Steadiness::NotTested), noted);
 }
@@ -157,12 +163,11 @@ fn a_phase_below_three_seconds_cannot_be_judged() {
         record.phases[1].duration_ns = 3 * S - 1;
         record.streams[0].steadiness = Steadiness::NotTested;
     });
+    assert_eq!(short, inconclusive(ReasonCode::TooShort));
     assert_eq!(
-        short,
-        (Measurement::Inconclusive, vec![ReasonCode::TooShort])
+        spoilt(|record| record.phases[1].duration_ns = 3 * S).0,
+        Measurement::Valid
     );
-    let long_enough = spoilt(|record| record.phases[1].duration_ns = 3 * S);
-    assert_eq!(long_enough.0, Measurement::Valid);
 }
 
 #[test]
@@ -171,20 +176,18 @@ fn nothing_acknowledged_is_unknown() {
         record.results[0].acknowledged = 0;
         record.results[0].answered.ops = 0;
     });
-    let unknown = (
-        Measurement::Inconclusive,
-        vec![ReasonCode::NothingAcknowledged],
-    );
+    let unknown = inconclusive(ReasonCode::NothingAcknowledged);
     assert_eq!(nothing, unknown);
-    let no_phase = spoilt(|record| record.phases.truncate(1));
-    assert_eq!(no_phase, unknown);
+    assert_eq!(spoilt(|record| record.phases.truncate(1)), unknown);
 }
 
 #[test]
 fn answers_to_earlier_ops_are_a_throughput_without_a_latency() {
-    let earlier = spoilt(|record| record.results[0].acknowledged = 0);
     let unknown = vec![ReasonCode::LatencyUnknown];
-    assert_eq!(earlier, (Measurement::Inconclusive, unknown));
+    assert_eq!(
+        spoilt(|record| record.results[0].acknowledged = 0),
+        (Measurement::Inconclusive, unknown)
+    );
 }
 
 #[test]
@@ -198,10 +201,10 @@ fn a_client_that_stood_still_in_a_measured_phase_is_invalid() {
             }];
         })
     };
-    let stalled = (Measurement::Invalid, vec![ReasonCode::ClientStalled]);
+    let stalled = invalid(ReasonCode::ClientStalled);
     assert_eq!(stall(5 * S, S), stalled);
     // Two seconds of warm-up.
-    assert_eq!(stall(S, S), (Measurement::Valid, vec![]));
+    assert_eq!(stall(S, S), VALID);
     assert_eq!(stall(S, S + 1), stalled);
 }
 
@@ -209,7 +212,7 @@ fn a_client_that_stood_still_in_a_measured_phase_is_invalid() {
 fn a_run_of_which_more_than_a_twentieth_is_unknown_is_inconclusive() {
     let unknown = |rows| spoilt(|record| record.results[0].rows.unknown = rows);
     let sent = closed().results[0].rows.sent;
-    assert_eq!(unknown(sent / 20), (Measurement::Valid, vec![]));
+    assert_eq!(unknown(sent / 20), VALID);
     let too_much = vec![ReasonCode::OutcomeUnknown];
     assert_eq!(
         unknown(sent / 20 + 1),
@@ -229,7 +232,7 @@ fn a_run_of_which_more_than_a_twentieth_is_unknown_is_inconclusive() {
         load.rows.unknown = sent;
         record.results.push(load);
     });
-    assert_eq!(loaded, (Measurement::Valid, vec![]));
+    assert_eq!(loaded, VALID);
 }
 
 #[test]
@@ -239,10 +242,8 @@ fn sessions_that_never_worked_are_missed_in_closed_load() {
         record.streams[0].working = Some(3);
         record.streams[0].throughput.ops_per_s *= 0.75;
     };
-    let all = spoilt(|record| record.streams[0].working = Some(4));
-    assert_eq!(all, (Measurement::Valid, vec![]));
-    let missing = (Measurement::Invalid, vec![ReasonCode::SessionsMissing]);
-    assert_eq!(spoilt(three_work), missing);
+    assert_eq!(spoilt(|record| record.streams[0].working = Some(4)), VALID);
+    assert_eq!(spoilt(three_work), invalid(ReasonCode::SessionsMissing));
     let lost = spoilt(|record| {
         three_work(record);
         record.streams[0].throughput.ops_per_s *= 0.75;
@@ -253,10 +254,10 @@ fn sessions_that_never_worked_are_missed_in_closed_load() {
         three_work(record);
         record.plan.definition.stop.fills = true;
     });
-    assert_eq!(fills, (Measurement::Valid, vec![]));
+    assert_eq!(fills, VALID);
     let mut open = open_gate();
     open.streams[0].working = Some(1);
-    assert_eq!(measurement(&open), (Measurement::Valid, vec![]));
+    assert_eq!(measurement(&open), VALID);
 }
 
 #[test]
@@ -273,9 +274,8 @@ fn client_lag_counts_by_what_it_adds_to_a_percentile() {
         measurement(&record)
     };
     // Late by 30 ms, and yet the percentile is what it is without that.
-    assert_eq!(undelayed(95 * MS, 30 * MS), (Measurement::Valid, vec![]));
-    let lag = (Measurement::Invalid, vec![ReasonCode::ClientLag]);
-    assert_eq!(undelayed(94 * MS, MS / 10), lag);
+    assert_eq!(undelayed(95 * MS, 30 * MS), VALID);
+    assert_eq!(undelayed(94 * MS, MS / 10), invalid(ReasonCode::ClientLag));
     // Without our delay the objective would be met, and with it it is not.
     let decides = |without| {
         let mut record = open_gate();
@@ -302,14 +302,18 @@ fn what_the_runner_found_becomes_a_reason() {
         (IncidentKind::DiskFull, ReasonCode::DiskFull),
         (IncidentKind::RecordIncomplete, ReasonCode::RecordIncomplete),
     ] {
-        let found = spoilt(|record| incident(record, kind, "after 6 s"));
-        assert_eq!(found, (Measurement::Invalid, vec![code]));
+        assert_eq!(
+            spoilt(|record| incident(record, kind, "after 6 s")),
+            invalid(code)
+        );
     }
     let after = spoilt(|record| incident(record, IncidentKind::AuditInterrupted, "after 6 s"));
-    assert_eq!(after, (Measurement::Valid, vec![]));
+    assert_eq!(after, VALID);
     // A note is for people: no judgment reads its code.
-    let other = spoilt(|record| note(record, "interrupted", "after 6 s"));
-    assert_eq!(other, (Measurement::Valid, vec![]));
+    assert_eq!(
+        spoilt(|record| note(record, "interrupted", "after 6 s")),
+        VALID
+    );
 }
 
 #[test]
@@ -320,13 +324,11 @@ fn too_few_ops_leave_a_percentile_unknown_and_the_objective_missed() {
         open_gate_of(&op)
     };
     let few = gate(999);
-    let unknown = (Measurement::Inconclusive, vec![ReasonCode::TooFewSamples]);
-    assert_eq!(measurement(&few), unknown);
-    let missed = (ObjectiveValue::Missed, vec![ReasonCode::ObjectiveLatency]);
-    assert_eq!(objective(&few), missed);
+    assert_eq!(measurement(&few), inconclusive(ReasonCode::TooFewSamples));
+    assert_eq!(objective(&few), missed(ReasonCode::ObjectiveLatency));
     let enough = gate(1_000);
-    assert_eq!(measurement(&enough), (Measurement::Valid, vec![]));
-    assert_eq!(objective(&enough), (ObjectiveValue::Met, vec![]));
+    assert_eq!(measurement(&enough), VALID);
+    assert_eq!(objective(&enough), MET);
 }
 
 #[test]
@@ -334,7 +336,7 @@ fn a_plain_miss_needs_no_thousand_ops() {
     let mut op = gate_op();
     op.latencies = vec![(40 * MS, 200)];
     let record = open_gate_of(&op);
-    assert_eq!(measurement(&record), (Measurement::Valid, vec![]));
+    assert_eq!(measurement(&record), VALID);
     assert_eq!(objective(&record).0, ObjectiveValue::Missed);
 }
 
@@ -377,8 +379,7 @@ fn a_row_latency_objective_does_not_pass_where_there_is_none() {
         quantile_ppm: 990_000,
         max: Nanos::SECOND,
     }];
-    let missed = (ObjectiveValue::Missed, vec![ReasonCode::ObjectiveLatency]);
-    assert_eq!(objective(&record), missed);
+    assert_eq!(objective(&record), missed(ReasonCode::ObjectiveLatency));
 }
 
 #[test]
@@ -408,8 +409,7 @@ fn dropped_ops_count_as_errors() {
     let mut record = open_gate();
     record.plan.definition.objectives = vec![Objective::Errors { max_ppm: 1_000 }];
     record.results[0].dropped = 11;
-    let missed = (ObjectiveValue::Missed, vec![ReasonCode::ObjectiveErrors]);
-    assert_eq!(objective(&record), missed);
+    assert_eq!(objective(&record), missed(ReasonCode::ObjectiveErrors));
 }
 
 #[test]
@@ -420,9 +420,8 @@ fn a_throughput_floor_asks_streams_of_the_first_ones_unit() {
         record.plan.definition.objectives = vec![Objective::Throughput { min }];
         objective(&record)
     };
-    assert_eq!(floor(50_000), (ObjectiveValue::Met, vec![]));
-    let missed = (ObjectiveValue::Missed, vec![ReasonCode::RateNotSustained]);
-    assert_eq!(floor(50_001), missed);
+    assert_eq!(floor(50_000), MET);
+    assert_eq!(floor(50_001), missed(ReasonCode::RateNotSustained));
 }
 
 #[test]
@@ -432,9 +431,8 @@ fn an_open_rate_must_be_sustained_whatever_the_objective() {
         record.streams[0].throughput.rows_per_s = rows_per_s;
         objective(&record)
     };
-    assert_eq!(reached(990.0), (ObjectiveValue::Met, vec![]));
-    let missed = (ObjectiveValue::Missed, vec![ReasonCode::RateNotSustained]);
-    assert_eq!(reached(989.0), missed);
+    assert_eq!(reached(990.0), MET);
+    assert_eq!(reached(989.0), missed(ReasonCode::RateNotSustained));
 }
 
 #[test]
@@ -454,8 +452,7 @@ fn ops_at_work_at_the_end_are_no_shortfall_where_no_phase_came_before() {
 fn a_backlog_misses_any_objective_and_none_without_one() {
     let mut record = open_gate();
     record.results[0].backlog = true;
-    let missed = (ObjectiveValue::Missed, vec![ReasonCode::Backlog]);
-    assert_eq!(objective(&record), missed);
+    assert_eq!(objective(&record), missed(ReasonCode::Backlog));
     record.plan.definition.objectives.clear();
     assert_eq!(objective(&record), (ObjectiveValue::NoneSet, vec![]));
 }
@@ -484,8 +481,8 @@ fn the_cpu_of_every_node_is_bounded_and_must_be_known() {
         record.plan.definition.objectives = vec![Objective::Cpu { max_ppm: 800_000 }];
         objective(&record)
     };
-    let missed = (ObjectiveValue::Missed, vec![ReasonCode::ObjectiveCpu]);
-    assert_eq!(busy(&[0.8]), (ObjectiveValue::Met, vec![]));
+    let missed = missed(ReasonCode::ObjectiveCpu);
+    assert_eq!(busy(&[0.8]), MET);
     assert_eq!(busy(&[0.3, 0.81, 0.1]), missed);
     assert_eq!(busy(&[]), missed);
 }
@@ -517,7 +514,7 @@ fn rows_of_another_writer_are_no_duplicates_and_refused_ones_are_neither() {
         data(&record)
     };
     let foreign = ReasonCode::ForeignWriter;
-    assert_eq!(surplus(0, 3), (Data::Unverified, vec![foreign]));
+    assert_eq!(surplus(0, 3), unverified(foreign));
     assert_eq!(
         surplus(3, 0),
         (Data::Surplus, vec![ReasonCode::RefusedFound])
@@ -527,7 +524,7 @@ fn rows_of_another_writer_are_no_duplicates_and_refused_ones_are_neither() {
     // Another run took the tables: whatever they hold now is not this run's alone.
     let mut record = closed();
     incident(&mut record, IncidentKind::TablesLost, "taken over");
-    assert_eq!(data(&record), (Data::Unverified, vec![foreign]));
+    assert_eq!(data(&record), unverified(foreign));
 }
 
 #[test]
@@ -546,7 +543,7 @@ fn no_count_stands_beside_a_total_that_it_exceeds() {
 fn rows_of_unknown_fate_may_be_there_or_not() {
     let mut record = closed();
     record.audit.unknown = 1_000;
-    assert_eq!(data(&record), (Data::Clean, vec![]));
+    assert_eq!(data(&record), CLEAN);
     record.audit.found += 600;
     record.audit.resolved.rows_found = 600;
     assert_eq!(
@@ -563,9 +560,9 @@ fn rows_of_unknown_fate_may_be_there_or_not() {
 fn a_counter_that_knows_fewer_rows_than_it_acknowledged_contradicts() {
     let mut record = closed();
     record.audit.server_counter = Some(record.audit.acknowledged);
-    assert_eq!(data(&record), (Data::Clean, vec![]));
+    assert_eq!(data(&record), CLEAN);
     record.audit.server_counter = Some(record.audit.acknowledged + 9);
-    assert_eq!(data(&record), (Data::Clean, vec![]));
+    assert_eq!(data(&record), CLEAN);
     record.audit.server_counter = Some(record.audit.acknowledged - 1);
     let contradicts = vec![ReasonCode::CounterDiffers];
     assert_eq!(data(&record), (Data::Clean, contradicts.clone()));
@@ -577,8 +574,7 @@ fn a_counter_that_knows_fewer_rows_than_it_acknowledged_contradicts() {
 fn copies_that_differ_are_not_clean() {
     let mut record = closed();
     record.audit.copies_differ = vec!["cpu shard 0: 100, 99 rows".to_owned()];
-    let expected = (Data::Unverified, vec![ReasonCode::CopiesDiffer]);
-    assert_eq!(data(&record), expected);
+    assert_eq!(data(&record), unverified(ReasonCode::CopiesDiffer));
 }
 
 #[test]
@@ -597,37 +593,20 @@ fn an_audit_that_was_not_done_verifies_nothing() {
         record.audit.status = status;
         data(&record)
     };
-    let unverified = |code| (Data::Unverified, vec![code]);
-    assert_eq!(
-        status(AuditStatus::Timeout),
-        unverified(ReasonCode::AuditTimeout)
-    );
-    assert_eq!(
-        status(AuditStatus::Failed),
-        unverified(ReasonCode::AuditFailed)
-    );
-    assert_eq!(
-        status(AuditStatus::Partial),
-        unverified(ReasonCode::OneShare)
-    );
-    assert_eq!(
-        status(AuditStatus::OneShare),
-        unverified(ReasonCode::OneShare)
-    );
-    assert_eq!(
-        status(AuditStatus::NoInvariant),
-        unverified(ReasonCode::NoInvariant)
-    );
-    assert_eq!(status(AuditStatus::Off), (Data::NotChecked, vec![]));
-    assert_eq!(
-        status(AuditStatus::NothingWritten),
-        (Data::NotChecked, vec![])
-    );
+    for (not_done, code) in [
+        (AuditStatus::Timeout, ReasonCode::AuditTimeout),
+        (AuditStatus::Failed, ReasonCode::AuditFailed),
+        (AuditStatus::Partial, ReasonCode::OneShare),
+        (AuditStatus::OneShare, ReasonCode::OneShare),
+        (AuditStatus::NoInvariant, ReasonCode::NoInvariant),
+    ] {
+        assert_eq!(status(not_done), unverified(code));
+    }
+    let not_checked = |reasons| (Data::NotChecked, reasons);
+    assert_eq!(status(AuditStatus::Off), not_checked(vec![]));
+    assert_eq!(status(AuditStatus::NothingWritten), not_checked(vec![]));
     let noted = vec![ReasonCode::StoresNothing];
-    assert_eq!(
-        status(AuditStatus::StoresNothing),
-        (Data::NotChecked, noted)
-    );
+    assert_eq!(status(AuditStatus::StoresNothing), not_checked(noted));
 }
 
 fn wrong_key() -> WrongSql {
@@ -648,7 +627,7 @@ fn a_wrong_expression_of_the_audit_is_named_and_no_loss() {
         record.audit.wrong_sql.push(wrong_key());
         assert_eq!(
             data(&record),
-            (Data::Unverified, vec![ReasonCode::AuditSqlWrong]),
+            unverified(ReasonCode::AuditSqlWrong),
             "{status:?}"
         );
         assert_eq!(
@@ -672,7 +651,7 @@ fn an_audit_among_running_statements_proves_no_cleanness() {
         IncidentKind::NotIdle,
         "3 statements after 30 s",
     );
-    assert_eq!(data(&record), (Data::Unverified, vec![ReasonCode::NotIdle]));
+    assert_eq!(data(&record), unverified(ReasonCode::NotIdle));
 }
 
 #[test]

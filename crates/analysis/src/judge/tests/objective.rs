@@ -31,16 +31,16 @@ fn a_rate_must_be_sustained_as_far_as_it_was_offered_and_but_for_one_op() {
     record.results[0].offered = 9_000;
     record.streams[0].throughput.rows_per_s = 892.0;
     // What we did not offer is no failure of the target.
-    assert_eq!(objective(&record), (ObjectiveValue::Met, vec![]));
+    assert_eq!(objective(&record), MET);
     record.streams[0].throughput.rows_per_s = 890.0;
-    let missed = (ObjectiveValue::Missed, vec![ReasonCode::RateNotSustained]);
+    let missed = missed(ReasonCode::RateNotSustained);
     assert_eq!(objective(&record), missed);
     // Ten batches of a thousand rows, of which the last one may be on its way.
     let mut record = open_gate();
     record.plan.definition.streams[0].units_per_op = 1_000;
     record.results[0].offered = 10;
     record.streams[0].throughput.rows_per_s = 900.0;
-    assert_eq!(objective(&record), (ObjectiveValue::Met, vec![]));
+    assert_eq!(objective(&record), MET);
     record.streams[0].throughput.rows_per_s = 899.0;
     assert_eq!(objective(&record), missed);
 }
@@ -52,8 +52,8 @@ fn nothing_measured_meets_no_objective() {
         record.plan.definition.objectives = vec![Objective::Errors { max_ppm: 0 }];
         record
     };
-    assert_eq!(objective(&bounded()), (ObjectiveValue::Met, vec![]));
-    let missed = (ObjectiveValue::Missed, vec![ReasonCode::RateNotSustained]);
+    assert_eq!(objective(&bounded()), MET);
+    let missed = missed(ReasonCode::RateNotSustained);
     let mut record = bounded();
     record.results[0].acknowledged = 0;
     assert_eq!(
@@ -83,7 +83,6 @@ fn a_row_latency_counts_rows_of_all_batches() {
         result.windows.over[0].fill(of_a_hundred_batches);
         objective(&record)
     };
-    assert_eq!(late_rows(50), (ObjectiveValue::Met, vec![]));
-    let missed = (ObjectiveValue::Missed, vec![ReasonCode::ObjectiveLatency]);
-    assert_eq!(late_rows(150), missed);
+    assert_eq!(late_rows(50), MET);
+    assert_eq!(late_rows(150), missed(ReasonCode::ObjectiveLatency));
 }

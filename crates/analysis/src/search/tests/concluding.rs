@@ -28,19 +28,9 @@ fn unmarked(last: RunRecord, why: NoMarkReason) -> ExperimentRecord {
 }
 
 fn marked(last: RunRecord, confirmed: f64, probes: Vec<ProbeRecord>) -> ExperimentRecord {
-    let outcome = SearchOutcome::Mark(Mark {
-        confirmed,
-        estimate: None,
-        failed: Some(confirmed * 1.02),
-        limited_by: Vec::new(),
-        hold_ns: 30 * S,
-        rows: 0,
-        bytes: None,
-        passed_above: Vec::new(),
-        wider: false,
-    });
+    let mark = fixture::mark(confirmed, confirmed * 1.02);
     let search = SearchRecord {
-        outcome: Some(outcome),
+        outcome: Some(SearchOutcome::Mark(mark)),
         floor: Some(1_000.0),
         probes,
         ..search()
@@ -153,26 +143,7 @@ fn a_mark_that_was_not_shown_to_hold_for_long_is_missed_with_the_reasons_of_the_
     let mut op = gate_op();
     op.latencies = vec![(4 * MS, 9_903), (30 * MS, 97)];
     let last = judged(open_gate_of(&op));
-    let soak = |verdict| ProbeRecord {
-        number: 1,
-        purpose: ProbePurpose::Soak,
-        at: 1_000.0,
-        verdict,
-        reasons: Vec::new(),
-        acknowledged_per_s: 1_000.0,
-        pressure: None,
-        late: None,
-        p99_ns: None,
-        mean_ns: None,
-        failed_ops: 0,
-        rows_before: 0,
-        bytes_before: None,
-        started_at: String::new(),
-        measured_ns: 1_800 * S,
-        took_ns: 1_800 * S,
-        settled_ns: 0,
-        run: "probes/01-soak".to_owned(),
-    };
+    let soak = |verdict| fixture::probe(ProbePurpose::Soak, 1_000.0, verdict);
     let of = |verdict| objective(&marked(last.clone(), 1_000.0, vec![soak(verdict)]));
     let reasons = vec![ReasonCode::RateNotSustained, ReasonCode::ObjectiveLatency];
     for verdict in [ProbeVerdict::Failed, ProbeVerdict::NotDecided] {

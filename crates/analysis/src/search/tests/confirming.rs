@@ -4,17 +4,8 @@ use super::*;
 
 /// Sustains 1,000; above 990 a confirmation sees this share of late ops by what is allowed, known to
 /// within that margin.
-struct Close {
-    late: f64,
-    margin: f64,
-}
-
-impl Target for Close {
-    fn closed(&mut self) -> f64 {
-        1_000.0
-    }
-
-    fn probe(&mut self, at: f64, seconds: f64) -> Shown {
+fn close(its_late: f64, its_margin: f64) -> impl Target {
+    let probe = move |at: f64, seconds: f64| {
         let shown = |shown: Shown, late: f64, margin: f64| Shown {
             pressure: Some((late + margin).ln()),
             late: Some(late),
@@ -28,14 +19,15 @@ impl Target for Close {
         }
         let mut close = Shown::missed(at, ReasonCode::ObjectiveLatency);
         close.verdict = ProbeVerdict::NotDecided;
-        shown(close, self.late, self.margin)
-    }
+        shown(close, its_late, its_margin)
+    };
+    (1_000.0, probe)
 }
 
 #[test]
 fn confirmations_that_each_show_too_little_confirm_where_they_show_it_together() {
     let confirmed = |late, margin| {
-        let found = find(&with_p99(Nanos::SECOND), &mut Close { late, margin });
+        let found = find(&with_p99(Nanos::SECOND), &mut close(late, margin));
         found.mark().confirmed
     };
     // The margin of three is that of one by √3.
@@ -48,13 +40,7 @@ fn confirmations_that_each_show_too_little_confirm_where_they_show_it_together()
 #[test]
 fn a_short_probe_passes_where_the_confirmations_would_show_what_it_did_not() {
     let search = with_p99(Nanos::SECOND);
-    let found = find(
-        &search,
-        &mut Close {
-            late: 0.6,
-            margin: 0.6,
-        },
-    );
+    let found = find(&search, &mut close(0.6, 0.6));
     let passed = |late: f64, margin: f64| {
         let probe = ProbeRecord {
             verdict: ProbeVerdict::NotDecided,
@@ -74,13 +60,7 @@ fn a_short_probe_passes_where_the_confirmations_would_show_what_it_did_not() {
 #[test]
 fn a_mark_was_held_for_as_long_as_its_shortest_confirmation() {
     let search = search();
-    let mut found = find(
-        &search,
-        &mut Close {
-            late: 0.0,
-            margin: 0.0,
-        },
-    );
+    let mut found = find(&search, &mut close(0.0, 0.0));
     let confirms = |probe: &&mut ProbeRecord| probe.purpose == ProbePurpose::Confirm;
     for (more, probe) in (0..).zip(found.probes.iter_mut().filter(confirms)) {
         probe.measured_ns += (more + 1) % 3 * S;
@@ -94,13 +74,7 @@ fn a_mark_was_held_for_as_long_as_its_shortest_confirmation() {
 #[test]
 fn an_overloaded_probe_shows_nothing_of_where_latencies_pass_their_bound() {
     let search = with_p99(Nanos::SECOND);
-    let found = find(
-        &search,
-        &mut Close {
-            late: 0.6,
-            margin: 0.1,
-        },
-    );
+    let found = find(&search, &mut close(0.6, 0.1));
     let probe = |at: f64, late: f64, reasons: &[ReasonCode]| ProbeRecord {
         at,
         pressure: Some((late * 1.1).ln()),

@@ -123,21 +123,16 @@ fn a_target_that_goes_away_ends_the_search_and_what_is_known_is_kept() {
 
 #[test]
 fn a_target_that_comes_back_goes_on() {
-    struct Away(u32);
-    impl Target for Away {
-        fn closed(&mut self) -> f64 {
-            1_000.0
+    let mut probes = 0;
+    let away = |at: f64, seconds: f64| {
+        probes += 1;
+        let mut shown = Awkward::new(1_000.0).probe(at, seconds);
+        if probes == 2 {
+            shown.verdict = ProbeVerdict::TargetLost;
         }
-        fn probe(&mut self, at: f64, _seconds: f64) -> Shown {
-            self.0 += 1;
-            let mut shown = Awkward::new(1_000.0).probe(at, 0.0);
-            if self.0 == 2 {
-                shown.verdict = ProbeVerdict::TargetLost;
-            }
-            shown
-        }
-    }
-    let found = find(&search(), &mut Away(0));
+        shown
+    };
+    let found = find(&search(), &mut (1_000.0, away));
     assert!((970.0..=1_011.0).contains(&found.mark().confirmed));
 }
 
@@ -156,20 +151,13 @@ fn a_capacity_below_all_that_may_be_probed_is_said() {
 
 #[test]
 fn an_objective_that_no_rate_meets_is_reported_after_a_few_probes() {
-    struct Never;
-    impl Target for Never {
-        fn closed(&mut self) -> f64 {
-            1_000.0
-        }
-        fn probe(&mut self, at: f64, _seconds: f64) -> Shown {
-            let mut shown = Shown::missed(at, ReasonCode::ObjectiveLatency);
-            shown.pressure = Some(3.0);
-            shown
-        }
-    }
+    let never = |at: f64, _: f64| Shown {
+        pressure: Some(3.0),
+        ..Shown::missed(at, ReasonCode::ObjectiveLatency)
+    };
     let mut search = with_p99(Nanos::from_millis(1));
     search.policy.lowest = 1.0;
-    let found = find(&search, &mut Never);
+    let found = find(&search, &mut (1_000.0, never));
     assert_eq!(found.no_mark().why, NoMarkReason::BelowLowest);
     assert!(found.probes.len() <= 8, "{}", found.story());
 }
@@ -189,57 +177,34 @@ fn a_bound_of_the_search_that_is_met_is_a_mark_without_an_upper_end() {
     );
 }
 
-/// Answers so rarely that probes have too few ops for a percentile, below some rate.
-struct Slow {
-    capacity: f64,
-    enough_from: f64,
-}
-
-impl Target for Slow {
-    fn closed(&mut self) -> f64 {
-        self.capacity
-    }
-
-    fn probe(&mut self, at: f64, _seconds: f64) -> Shown {
-        let mut shown = Awkward::new(self.capacity).probe(at, 0.0);
-        if at < self.enough_from && shown.verdict == ProbeVerdict::Passed {
+/// Has too few ops for a percentile where a probe at this rate and of this length is too little.
+fn too_little(capacity: f64, is: impl Fn(f64, f64) -> bool) -> impl Target {
+    let probe = move |at: f64, seconds: f64| {
+        let mut shown = Awkward::new(capacity).probe(at, seconds);
+        if is(at, seconds) && shown.verdict == ProbeVerdict::Passed {
             shown.verdict = ProbeVerdict::TooFewOps;
             shown.reasons = vec![ReasonCode::ObjectiveLatency];
         }
         shown
-    }
+    };
+    (capacity, probe)
+}
+
+/// Answers so rarely that probes have too few ops for a percentile, below some rate.
+fn slow(capacity: f64) -> impl Target {
+    too_little(capacity, |at, _| at < 100.0)
 }
 
 #[test]
 fn probes_too_short_for_the_percentile_are_reported_so() {
-    let mut target = Slow {
-        capacity: 5.0,
-        enough_from: 100.0,
-    };
-    let found = find(&with_p99(Nanos::SECOND), &mut target);
+    let found = find(&with_p99(Nanos::SECOND), &mut slow(5.0));
     assert_eq!(found.no_mark().why, NoMarkReason::TooFewOps);
     assert!(found.probes.len() <= 12, "{}", found.story());
 }
 
-/// Judges a percentile only from so many ops on.
-struct Counting {
-    capacity: f64,
-    ops: f64,
-}
-
-impl Target for Counting {
-    fn closed(&mut self) -> f64 {
-        self.capacity
-    }
-
-    fn probe(&mut self, at: f64, seconds: f64) -> Shown {
-        let mut shown = Awkward::new(self.capacity).probe(at, seconds);
-        if at * seconds < self.ops && shown.verdict == ProbeVerdict::Passed {
-            shown.verdict = ProbeVerdict::TooFewOps;
-            shown.reasons = vec![ReasonCode::ObjectiveLatency];
-        }
-        shown
-    }
+/// Judges a percentile only from a thousand ops on.
+fn counting(capacity: f64) -> impl Target {
+    too_little(capacity, |at, seconds| at * seconds < 1_000.0)
 }
 
 /// A search for which a probe needs a thousand ops.
@@ -252,11 +217,7 @@ fn with_thousand_ops(longest_s: f64) -> SearchRecord {
 
 #[test]
 fn where_ops_are_rare_probes_are_longer() {
-    let mut target = Counting {
-        capacity: 5.0,
-        ops: 1_000.0,
-    };
-    let found = find(&with_thousand_ops(1_000.0), &mut target);
+    let found = find(&with_thousand_ops(1_000.0), &mut counting(5.0));
     assert!((4.85..=5.06).contains(&found.mark().confirmed));
     assert!(found.mark().hold_ns >= nanos(CONFIRM_S));
     for probe in &found.probes[1..] {
@@ -264,8 +225,7 @@ fn where_ops_are_rare_probes_are_longer() {
         assert!(ops >= 1_000.0, "{ops} ops{}", found.story());
     }
     // Where ops are many probes are as long as they are asked to be.
-    target.capacity = 5_000.0;
-    let found = find(&with_thousand_ops(1_000.0), &mut target);
+    let found = find(&with_thousand_ops(1_000.0), &mut counting(5_000.0));
     let search = |probe: &&ProbeRecord| probe.purpose == ProbePurpose::Search;
     let mut lengths = found.probes.iter().filter(search).map(|p| p.measured_ns);
     assert!(lengths.all(|length| length == nanos(SEARCH_S)));
@@ -274,37 +234,23 @@ fn where_ops_are_rare_probes_are_longer() {
 
 #[test]
 fn where_the_longest_probe_is_too_short_nothing_is_confirmed_in_vain() {
-    let mut target = Counting {
-        capacity: 2.0,
-        ops: 1_000.0,
-    };
-    let found = find(&with_thousand_ops(120.0), &mut target);
+    let found = find(&with_thousand_ops(120.0), &mut counting(2.0));
     assert_eq!(found.no_mark().why, NoMarkReason::TooFewOps);
     let confirms = |probe: &ProbeRecord| probe.purpose == ProbePurpose::Confirm;
     assert!(!found.probes.iter().any(confirms), "{}", found.story());
 }
 
+/// From one session on.
+fn by_sessions(search: &mut SearchRecord) {
+    (search.axis, search.policy.axis) = (SearchAxis::Sessions, SearchAxis::Sessions);
+    (search.policy.first, search.policy.lowest) = (Some(1.0), 1.0);
+}
+
 #[test]
 fn few_sessions_are_probed_longer_as_soon_as_it_is_known_how_much_they_ask() {
-    struct Steady;
-    impl Target for Steady {
-        fn closed(&mut self) -> f64 {
-            0.0
-        }
-        fn probe(&mut self, at: f64, seconds: f64) -> Shown {
-            let mut target = Counting {
-                capacity: 15.0,
-                ops: 1_000.0,
-            };
-            target.probe(at, seconds)
-        }
-    }
     let mut search = with_thousand_ops(3_000.0);
-    search.axis = SearchAxis::Sessions;
-    search.policy.axis = SearchAxis::Sessions;
-    search.policy.first = Some(1.0);
-    search.policy.lowest = 1.0;
-    let found = find(&search, &mut Steady);
+    by_sessions(&mut search);
+    let found = find(&search, &mut counting(15.0));
     assert!(is_same(found.mark().confirmed, 15.0), "{}", found.story());
     let enough = |p: &&ProbeRecord| p.acknowledged_per_s * Nanos(p.measured_ns).as_secs_f64();
     let few = found.probes.iter().filter(|p| enough(p) < 1_000.0).count();
@@ -327,42 +273,27 @@ fn a_percentile_takes_the_ops_of_its_judgment_and_what_chance_may_leave_out() {
     assert_eq!(ops_needed(&both).unwrap().quantile_ppm, 990_000);
 }
 
-/// Sustains every rate up to 1,000, but for one reason in its second confirmation.
-struct Stumbling {
-    reason: ReasonCode,
-    confirmations: u32,
-}
-
-impl Target for Stumbling {
-    fn closed(&mut self) -> f64 {
-        1_000.0
-    }
-
-    fn probe(&mut self, at: f64, seconds: f64) -> Shown {
-        self.confirmations += u32::from(seconds > SEARCH_S);
+#[test]
+fn a_confirmation_that_failed_is_made_again_for_a_latency_and_for_nothing_else() {
+    let at_the_second = |reason| {
+        let mut confirmations = 0;
         let late = |shown: Shown, share: f64| Shown {
             pressure: Some(share.ln()),
             late: Some(share * 0.9),
             ..shown
         };
-        if at > 1_000.0 {
-            return late(Shown::missed(at, ReasonCode::ObjectiveLatency), 50.0);
-        }
-        if self.confirmations == 2 && seconds > SEARCH_S {
-            return late(Shown::missed(at, self.reason), 3.0);
-        }
-        late(Shown::met(at), 0.05)
-    }
-}
-
-#[test]
-fn a_confirmation_that_failed_is_made_again_for_a_latency_and_for_nothing_else() {
-    let at_the_second = |reason| {
-        let mut target = Stumbling {
-            reason,
-            confirmations: 0,
+        // Sustains every rate up to 1,000, but for that reason in its second confirmation.
+        let stumbling = |at: f64, seconds: f64| {
+            confirmations += u32::from(seconds > SEARCH_S);
+            if at > 1_000.0 {
+                late(Shown::missed(at, ReasonCode::ObjectiveLatency), 50.0)
+            } else if confirmations == 2 && seconds > SEARCH_S {
+                late(Shown::missed(at, reason), 3.0)
+            } else {
+                late(Shown::met(at), 0.05)
+            }
         };
-        let found = find(&with_p99(Nanos::SECOND), &mut target);
+        let found = find(&with_p99(Nanos::SECOND), &mut (1_000.0, stumbling));
         let confirms = |p: &&ProbeRecord| p.purpose == ProbePurpose::Confirm;
         let missed = found.probes.iter().filter(confirms).nth(1).unwrap().at;
         (missed, found)
@@ -419,34 +350,23 @@ fn a_mark_that_was_confirmed_survives_what_ends_the_search_while_it_is_raised() 
 
 #[test]
 fn a_first_rate_with_too_few_ops_leads_upward() {
-    let mut target = Slow {
-        capacity: 5_000.0,
-        enough_from: 100.0,
-    };
     let mut search = with_p99(Nanos::SECOND);
     search.policy.first = Some(1.0);
-    let found = find(&search, &mut target);
+    let found = find(&search, &mut slow(5_000.0));
     assert!((4_850.0..=5_055.0).contains(&found.mark().confirmed));
 }
 
 #[test]
 fn a_stop_by_the_user_or_wrong_data_end_a_search_at_once() {
-    struct Stops(ProbeVerdict);
-    impl Target for Stops {
-        fn closed(&mut self) -> f64 {
-            1_000.0
-        }
-        fn probe(&mut self, at: f64, _seconds: f64) -> Shown {
-            let mut shown = Shown::met(at);
-            shown.verdict = self.0;
-            shown
-        }
-    }
     for (verdict, why) in [
         (ProbeVerdict::Interrupted, NoMarkReason::Interrupted),
         (ProbeVerdict::WrongData, NoMarkReason::WrongData),
     ] {
-        let found = find(&search(), &mut Stops(verdict));
+        let stops = |at: f64, _: f64| Shown {
+            verdict,
+            ..Shown::met(at)
+        };
+        let found = find(&search(), &mut (1_000.0, stops));
         assert_eq!(found.no_mark().why, why);
         assert_eq!(found.probes.len(), 2);
     }
@@ -454,29 +374,20 @@ fn a_stop_by_the_user_or_wrong_data_end_a_search_at_once() {
 
 #[test]
 fn sessions_are_whole_and_double_until_they_fail() {
-    struct Crowd;
-    impl Target for Crowd {
-        fn closed(&mut self) -> f64 {
-            0.0
-        }
-        fn probe(&mut self, at: f64, _seconds: f64) -> Shown {
-            assert!(is_same(at, at.round()), "{at} sessions");
-            let late = (at - 37.0) / 37.0;
-            let mut shown = if at <= 37.0 {
-                Shown::met(at * 100.0)
-            } else {
-                Shown::missed(3_700.0, ReasonCode::ObjectiveLatency)
-            };
-            shown.pressure = Some(late.min(4.6));
-            shown
-        }
-    }
+    let crowd = |at: f64, _: f64| {
+        assert!(is_same(at, at.round()), "{at} sessions");
+        let late = (at - 37.0) / 37.0;
+        let mut shown = if at <= 37.0 {
+            Shown::met(at * 100.0)
+        } else {
+            Shown::missed(3_700.0, ReasonCode::ObjectiveLatency)
+        };
+        shown.pressure = Some(late.min(4.6));
+        shown
+    };
     let mut search = with_p99(Nanos::from_millis(10));
-    search.axis = SearchAxis::Sessions;
-    search.policy.axis = SearchAxis::Sessions;
-    search.policy.first = Some(1.0);
-    search.policy.lowest = 1.0;
-    let found = find(&search, &mut Crowd);
+    by_sessions(&mut search);
+    let found = find(&search, &mut (0.0, crowd));
     let mark = found.mark();
     assert!(is_same(mark.confirmed, 37.0), "{}", found.story());
     assert!(is_same(mark.failed.unwrap(), 38.0));
@@ -487,11 +398,8 @@ fn sessions_are_whole_and_double_until_they_fail() {
 fn the_same_probes_always_lead_to_the_same_step() {
     let found = find(&search(), &mut Awkward::new(1_000.0));
     for n in 0..found.probes.len() {
-        let (a, b) = (
-            next(&search(), &found.probes[..n]),
-            next(&search(), &found.probes[..n]),
-        );
-        assert_eq!(a, b);
+        let step = || next(&search(), &found.probes[..n]);
+        assert_eq!(step(), step());
     }
     assert_eq!(
         next(&search(), &found.probes),

@@ -4,47 +4,29 @@ use super::*;
 
 const SOAK: u64 = 1_800 * S;
 
-/// A capacity that holds for a while only, and what every probe that lasts longer then shows.
-struct Tires {
-    capacity: f64,
-    holds_s: f64,
-    then: ProbeVerdict,
-}
-
-impl Target for Tires {
-    fn closed(&mut self) -> f64 {
-        self.capacity
-    }
-
-    fn probe(&mut self, at: f64, seconds: f64) -> Shown {
-        if at > self.capacity {
-            return Shown::missed(self.capacity, ReasonCode::RateNotSustained);
+/// A capacity of 1,000 that holds for a while only, and what every probe that lasts longer then shows.
+fn tires(holds_s: f64, then: ProbeVerdict) -> impl Target {
+    let probe = move |at: f64, seconds: f64| {
+        if at > 1_000.0 {
+            return Shown::missed(1_000.0, ReasonCode::RateNotSustained);
         }
         let mut shown = Shown::met(at);
-        if seconds > self.holds_s {
-            shown.verdict = self.then;
+        if seconds > holds_s {
+            shown.verdict = then;
         }
         shown
-    }
+    };
+    (1_000.0, probe)
 }
 
-fn steady() -> Tires {
-    Tires {
-        capacity: 1_000.0,
-        holds_s: f64::INFINITY,
-        then: ProbeVerdict::Passed,
-    }
+fn steady() -> impl Target {
+    tires(f64::INFINITY, ProbeVerdict::Passed)
 }
 
 fn soaked(then: ProbeVerdict) -> (SearchRecord, Found) {
     let mut search = search();
     search.policy.soak_ns = Some(SOAK);
-    let mut target = Tires {
-        capacity: 1_000.0,
-        holds_s: CONFIRM_S,
-        then,
-    };
-    let found = find(&search, &mut target);
+    let found = find(&search, &mut tires(CONFIRM_S, then));
     (search, found)
 }
 

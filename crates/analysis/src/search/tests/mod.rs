@@ -7,13 +7,13 @@
 use super::step::is_same;
 use super::*;
 use crate::exceedance::{Exceedance, exceedance};
+use crate::fixture;
 use crate::queueing::MMc;
 use crate::synthetic::Noise;
 use highwater_model::judgment::ReasonCode;
 use highwater_model::numbers::round_to_u64;
-use highwater_model::plan::{Objective, Unit};
-use highwater_model::search::{Mark, NoMark, ProbeVerdict, SearchAxis};
-use highwater_model::search::{ProbePurpose, SearchObjective, SearchPolicy};
+use highwater_model::plan::Objective;
+use highwater_model::search::{Mark, NoMark, ProbePurpose, ProbeVerdict, SearchAxis};
 use highwater_model::units::Nanos;
 
 mod concluding;
@@ -26,7 +26,6 @@ mod spending;
 mod verdict;
 
 const S: u64 = 1_000_000_000;
-const WIDTH: f64 = 0.02;
 const SEARCH_S: f64 = 60.0;
 const CONFIRM_S: f64 = 300.0;
 
@@ -68,6 +67,17 @@ trait Target {
     fn probe(&mut self, at: f64, seconds: f64) -> Shown;
 }
 
+/// What closed load reaches, and what a probe shows.
+impl<F: FnMut(f64, f64) -> Shown> Target for (f64, F) {
+    fn closed(&mut self) -> f64 {
+        self.0
+    }
+
+    fn probe(&mut self, at: f64, seconds: f64) -> Shown {
+        (self.1)(at, seconds)
+    }
+}
+
 /// A search and its end.
 struct Found {
     outcome: SearchOutcome,
@@ -104,37 +114,10 @@ impl Found {
 }
 
 fn search() -> SearchRecord {
-    let objective = SearchObjective {
-        stated: vec![Objective::Rejected { max_ppm: 0 }],
-        no_errors: true,
-    };
-    SearchRecord {
-        axis: SearchAxis::Rate,
-        stream: "insert".to_owned(),
-        unit: Unit::Rows,
-        objective_hash: objective.hash(),
-        definition_hash: String::new(),
-        objective,
-        floor: None,
-        policy: SearchPolicy {
-            axis: SearchAxis::Rate,
-            first: None,
-            lowest: 0.01,
-            highest: None,
-            width: WIDTH,
-            confirmations: 3,
-            probes_max: 25,
-            budget_ns: None,
-            probe_ns: nanos(SEARCH_S),
-            confirmation_ns: nanos(CONFIRM_S),
-            around_ns: 10 * S,
-            units_needed: 0.0,
-            longest_ns: u64::MAX,
-            soak_ns: None,
-        },
-        probes: Vec::new(),
-        outcome: None,
-    }
+    let mut search = fixture::search(vec![Objective::Rejected { max_ppm: 0 }]);
+    search.policy.lowest = 0.01;
+    search.policy.longest_ns = u64::MAX;
+    search
 }
 
 fn with_p99(max: Nanos) -> SearchRecord {
@@ -172,23 +155,15 @@ fn go_on(search: &SearchRecord, target: &mut dyn Target, mut probes: Vec<ProbeRe
         };
         probes.push(ProbeRecord {
             number,
-            purpose,
-            at: at.unwrap_or(64.0),
-            verdict: shown.verdict,
             reasons: shown.reasons,
             acknowledged_per_s: shown.acknowledged_per_s,
             pressure: shown.pressure,
             late: shown.late,
-            p99_ns: None,
-            mean_ns: None,
-            failed_ops: 0,
             rows_before: 100,
             bytes_before: Some(4_096),
-            started_at: String::new(),
             measured_ns,
             took_ns: measured_ns + 10 * S,
-            settled_ns: 0,
-            run: format!("probes/{number:02}"),
+            ..fixture::probe(purpose, at.unwrap_or(64.0), shown.verdict)
         });
     }
     panic!("the search does not end");

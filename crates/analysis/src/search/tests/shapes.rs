@@ -2,28 +2,17 @@
 
 use super::*;
 
-/// Sustains every rate up to its capacity, and that much of every higher one.
-struct Plateau {
-    capacity: f64,
-    closed: f64,
-    /// Relative noise of what is reached.
-    spread: f64,
-    noise: Noise,
-}
-
-impl Target for Plateau {
-    fn closed(&mut self) -> f64 {
-        self.closed
-    }
-
-    fn probe(&mut self, at: f64, _seconds: f64) -> Shown {
-        let reached = at.min(self.capacity * (1.0 + self.spread * self.noise.normal()));
+/// Sustains every rate up to its capacity, give or take some noise, and that much of every higher one.
+fn plateau(capacity: f64, closed: f64, mut noise: Noise) -> impl Target {
+    let probe = move |at: f64, _: f64| {
+        let reached = at.min(capacity * (1.0 + 0.003 * noise.normal()));
         if reached < at * 0.99 {
             Shown::missed(reached, ReasonCode::RateNotSustained)
         } else {
             Shown::met(reached)
         }
-    }
+    };
+    (closed, probe)
 }
 
 #[test]
@@ -33,14 +22,8 @@ fn a_capacity_is_found_from_closed_load_that_reached_any_part_of_it() {
         let mut noise = Noise::new(seed);
         let capacity = between(&mut noise, 10.0, 1e6);
         let closed = capacity * between(&mut noise, 0.05, 1.0);
-        let mut plateau = Plateau {
-            capacity,
-            closed,
-            spread: 0.003,
-            noise,
-        };
         // Up to 1 % more than the capacity counts as sustained.
-        let found = find(&search(), &mut plateau);
+        let found = find(&search(), &mut plateau(capacity, closed, noise));
         tally.add(seed, capacity, &found);
     }
     tally.check(97, 12, 25);
@@ -54,13 +37,7 @@ fn a_capacity_is_found_from_a_first_rate_that_is_far_from_it() {
         let mut search = search();
         search.policy.first = Some(1_000.0);
         let capacity = between(&mut noise, 10.0, 1e6);
-        let mut plateau = Plateau {
-            capacity,
-            closed: 0.0,
-            spread: 0.003,
-            noise,
-        };
-        let found = find(&search, &mut plateau);
+        let found = find(&search, &mut plateau(capacity, 0.0, noise));
         tally.add(seed, capacity, &found);
     }
     tally.check(97, 12, 25);
@@ -73,13 +50,7 @@ fn no_probe_asks_for_many_times_what_was_sustained() {
         let capacity = between(&mut noise, 10.0, 1e6);
         // As closed load of too few sessions, or behind a cold start.
         let closed = capacity * between(&mut noise, 0.001, 0.3);
-        let mut plateau = Plateau {
-            capacity,
-            closed,
-            spread: 0.003,
-            noise,
-        };
-        let found = find(&search(), &mut plateau);
+        let found = find(&search(), &mut plateau(capacity, closed, noise));
         let mut sustained = closed;
         for probe in &found.probes[1..] {
             assert!(probe.at <= 4.0 * sustained * 1.01, "{}", found.story());
@@ -90,26 +61,6 @@ fn no_probe_asks_for_many_times_what_was_sustained() {
     }
 }
 
-/// Collapses above its edge: reaches a part of it only.
-struct Cliff {
-    edge: f64,
-    left: f64,
-}
-
-impl Target for Cliff {
-    fn closed(&mut self) -> f64 {
-        self.edge * self.left
-    }
-
-    fn probe(&mut self, at: f64, _seconds: f64) -> Shown {
-        if at <= self.edge {
-            Shown::met(at)
-        } else {
-            Shown::missed(self.edge * self.left, ReasonCode::RateNotSustained)
-        }
-    }
-}
-
 #[test]
 fn a_cliff_is_found_although_it_shows_nothing_from_below_and_lies_from_above() {
     let mut tally = Tally::default();
@@ -117,36 +68,19 @@ fn a_cliff_is_found_although_it_shows_nothing_from_below_and_lies_from_above() {
         let mut noise = Noise::new(seed);
         let edge = between(&mut noise, 10.0, 1e6);
         let left = between(&mut noise, 0.1, 0.9);
-        let found = find(&search(), &mut Cliff { edge, left });
+        // Collapses above its edge: reaches a part of it only.
+        let cliff = |at: f64, _: f64| {
+            if at <= edge {
+                Shown::met(at)
+            } else {
+                Shown::missed(edge * left, ReasonCode::RateNotSustained)
+            }
+        };
+        let found = find(&search(), &mut (edge * left, cliff));
         tally.add(seed, edge, &found);
     }
     // It shows nothing until it is passed, so the bracket is halved all the way.
     tally.check(97, 17, 25);
-}
-
-/// Lateness rises with a power of the rate, without any knee.
-struct SoftKnee {
-    mark: f64,
-    power: f64,
-    noise: Noise,
-}
-
-impl Target for SoftKnee {
-    fn closed(&mut self) -> f64 {
-        self.mark * 3.0
-    }
-
-    fn probe(&mut self, at: f64, seconds: f64) -> Shown {
-        let late = (0.01 * (at / self.mark).powf(self.power)).min(1.0);
-        let bound = late_of(at * seconds, late, &mut self.noise);
-        let mut shown = Shown::met(at);
-        if bound.upper95 > 0.01 {
-            shown = Shown::missed(at, ReasonCode::ObjectiveLatency);
-        }
-        shown.pressure = Some((bound.upper95 / 0.01).ln());
-        shown.late = Some(bound.fraction / 0.01);
-        shown
-    }
 }
 
 #[test]
@@ -156,74 +90,48 @@ fn a_soft_knee_is_found_where_the_bound_is_passed() {
         let mut noise = Noise::new(seed);
         let mark = between(&mut noise, 2_000.0, 10_000.0);
         let power = between(&mut noise, 4.0, 12.0);
-        let mut knee = SoftKnee { mark, power, noise };
-        let found = find(&with_p99(Nanos::from_millis(50)), &mut knee);
+        // Lateness rises with a power of the rate, without any knee.
+        let knee = |at: f64, seconds: f64| {
+            let late = (0.01 * (at / mark).powf(power)).min(1.0);
+            let bound = late_of(at * seconds, late, &mut noise);
+            let mut shown = Shown::met(at);
+            if bound.upper95 > 0.01 {
+                shown = Shown::missed(at, ReasonCode::ObjectiveLatency);
+            }
+            shown.pressure = Some((bound.upper95 / 0.01).ln());
+            shown.late = Some(bound.fraction / 0.01);
+            shown
+        };
+        let found = find(&with_p99(Nanos::from_millis(50)), &mut (mark * 3.0, knee));
         tally.add(seed, mark, &found);
     }
     tally.check(97, 12, 25);
 }
 
-/// Rejects what finds all of its few servers busy, and acknowledges the rest (Erlang's B): above the
-/// mark it always reaches somewhat more than the mark, so every guess is a little too high.
-struct Rejecting {
-    servers: u32,
-    mu: f64,
-}
-
-impl Rejecting {
-    fn rejected(&self, at: f64) -> f64 {
-        let offered = at / self.mu;
-        (1..=self.servers).fold(1.0, |b, n| offered * b / (f64::from(n) + offered * b))
-    }
-}
-
-impl Target for Rejecting {
-    fn closed(&mut self) -> f64 {
-        f64::from(self.servers) * self.mu
-    }
-
-    fn probe(&mut self, at: f64, _seconds: f64) -> Shown {
-        let rejected = self.rejected(at);
-        if rejected > 0.01 {
-            Shown::missed(at * (1.0 - rejected), ReasonCode::RateNotSustained)
-        } else {
-            Shown::met(at * (1.0 - rejected))
-        }
-    }
-}
-
 #[test]
 fn a_target_that_rejects_long_before_its_capacity_is_no_creeping_way_down() {
     for servers in [2, 4, 16, 64] {
-        let mut target = Rejecting { servers, mu: 250.0 };
-        let found = find(&search(), &mut target);
+        // Rejects what finds all of its few servers busy, and acknowledges the rest (Erlang's B):
+        // above the mark it always reaches somewhat more than the mark, so every guess is a little
+        // too high.
+        let mu = 250.0;
+        let rejected = |at: f64| {
+            let offered = at / mu;
+            (1..=servers).fold(1.0, |b, n| offered * b / (f64::from(n) + offered * b))
+        };
+        let rejecting = |at: f64, _: f64| {
+            let share = rejected(at);
+            if share > 0.01 {
+                Shown::missed(at * (1.0 - share), ReasonCode::RateNotSustained)
+            } else {
+                Shown::met(at * (1.0 - share))
+            }
+        };
+        let found = find(&search(), &mut (f64::from(servers) * mu, rejecting));
         let mark = found.mark();
-        assert!(target.rejected(mark.confirmed) <= 0.01);
-        assert!(target.rejected(mark.confirmed * 1.03) > 0.01, "{mark:?}");
+        assert!(rejected(mark.confirmed) <= 0.01);
+        assert!(rejected(mark.confirmed * 1.03) > 0.01, "{mark:?}");
         assert!(found.probes.len() <= 20, "{servers}{}", found.story());
-    }
-}
-
-/// After an overload it takes a while at a part of its capacity.
-struct Memory {
-    capacity: f64,
-    bad_probes_left: u32,
-}
-
-impl Target for Memory {
-    fn closed(&mut self) -> f64 {
-        self.capacity
-    }
-
-    fn probe(&mut self, at: f64, _seconds: f64) -> Shown {
-        let ill = self.bad_probes_left > 0;
-        self.bad_probes_left = self.bad_probes_left.saturating_sub(1);
-        let capacity = self.capacity * if ill { 0.6 } else { 1.0 };
-        if at > capacity * 1.01 {
-            self.bad_probes_left = 2;
-            return Shown::missed(capacity, ReasonCode::RateNotSustained);
-        }
-        Shown::met(at)
     }
 }
 
@@ -232,11 +140,19 @@ fn a_target_that_remembers_an_overload_is_never_given_more_than_it_sustains() {
     for seed in 0..100 {
         let mut noise = Noise::new(seed);
         let capacity = between(&mut noise, 10.0, 1e6);
-        let mut target = Memory {
-            capacity,
-            bad_probes_left: 0,
+        // After an overload it takes a while at a part of its capacity.
+        let mut bad_probes_left = 0_u32;
+        let memory = |at: f64, _: f64| {
+            let ill = bad_probes_left > 0;
+            bad_probes_left = bad_probes_left.saturating_sub(1);
+            let capacity = capacity * if ill { 0.6 } else { 1.0 };
+            if at > capacity * 1.01 {
+                bad_probes_left = 2;
+                return Shown::missed(capacity, ReasonCode::RateNotSustained);
+            }
+            Shown::met(at)
         };
-        let found = find(&search(), &mut target);
+        let found = find(&search(), &mut (capacity, memory));
         let mark = found.mark();
         assert!(mark.confirmed <= capacity * 1.011, "{mark:?}");
         assert!(
@@ -249,33 +165,17 @@ fn a_target_that_remembers_an_overload_is_never_given_more_than_it_sustains() {
 }
 
 /// Fails in a gap, and sustains rates above it again.
-struct Gap {
-    gap: [f64; 2],
-    capacity: f64,
-}
-
-impl Target for Gap {
-    fn closed(&mut self) -> f64 {
-        self.capacity
-    }
-
-    fn probe(&mut self, at: f64, _seconds: f64) -> Shown {
-        if at > self.capacity || (self.gap[0] < at && at < self.gap[1]) {
-            Shown::missed(at * 0.9, ReasonCode::RateNotSustained)
-        } else {
-            Shown::met(at)
-        }
+fn gap(at: f64, _: f64) -> Shown {
+    if at > 1_000.0 || (600.0 < at && at < 800.0) {
+        Shown::missed(at * 0.9, ReasonCode::RateNotSustained)
+    } else {
+        Shown::met(at)
     }
 }
 
 #[test]
 fn rates_that_pass_above_one_that_failed_are_shown_and_do_not_count() {
-    let gap = || Gap {
-        gap: [600.0, 800.0],
-        capacity: 1_000.0,
-    };
-    let mut target = gap();
-    let target_of = |at| gap().probe(at, SEARCH_S);
+    let mut target = (1_000.0, gap);
     let mut search = search();
     search.policy.first = Some(700.0);
     let found = find(&search, &mut target);
@@ -285,7 +185,7 @@ fn rates_that_pass_above_one_that_failed_are_shown_and_do_not_count() {
 
     // The same, but a rate above the gap passed before the gap was seen.
     let probe = |number, at| {
-        let shown = target_of(at);
+        let shown = gap(at, SEARCH_S);
         ProbeRecord {
             number,
             at,
@@ -303,29 +203,6 @@ fn rates_that_pass_above_one_that_failed_are_shown_and_do_not_count() {
     assert_eq!(mark.passed_above, [900.0]);
 }
 
-/// A queue whose probes are hit by stalls that have nothing to do with the rate.
-struct Stalling {
-    queue: Queue,
-    probability: f64,
-}
-
-impl Target for Stalling {
-    fn closed(&mut self) -> f64 {
-        self.queue.closed()
-    }
-
-    fn probe(&mut self, at: f64, seconds: f64) -> Shown {
-        let mut shown = self.queue.probe(at, seconds);
-        if self.queue.noise.uniform() < self.probability {
-            shown.verdict = ProbeVerdict::Failed;
-            shown.pressure = Some(4.5_f64.ln());
-            shown.late = Some(4.0);
-            shown.reasons = vec![ReasonCode::ObjectiveLatency];
-        }
-        shown
-    }
-}
-
 #[test]
 fn a_stall_now_and_then_does_not_hide_the_mark() {
     let mut tally = Tally::default();
@@ -333,18 +210,25 @@ fn a_stall_now_and_then_does_not_hide_the_mark() {
         let mut noise = Noise::new(seed);
         let mu = between(&mut noise, 4_000.0, 20_000.0);
         let bound_s = 100_f64.ln() / mu * between(&mut noise, 2.5, 12.0);
-        let queue = Queue {
+        let mut queue = Queue {
             mu,
             servers: 1,
             bound_s,
             noise,
         };
         let truth = queue.truth();
-        let mut target = Stalling {
-            queue,
-            probability: 0.04,
-        };
-        let found = find(&with_p99(Nanos(nanos(bound_s))), &mut target);
+        // Some probes are hit by stalls that have nothing to do with the rate.
+        let stalling = (queue.closed(), |at: f64, seconds: f64| {
+            let mut shown = queue.probe(at, seconds);
+            if queue.noise.uniform() < 0.04 {
+                shown.verdict = ProbeVerdict::Failed;
+                shown.pressure = Some(4.5_f64.ln());
+                shown.late = Some(4.0);
+                shown.reasons = vec![ReasonCode::ObjectiveLatency];
+            }
+            shown
+        });
+        let found = find(&with_p99(Nanos(nanos(bound_s))), &mut { stalling });
         tally.add(seed, truth, &found);
     }
     tally.check(97, 12, 25);

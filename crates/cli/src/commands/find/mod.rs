@@ -2,17 +2,16 @@
 
 mod intent;
 mod preview;
-mod resuming;
 
 use std::sync::Arc;
 
 use highwater_driver::TargetUrl;
-use highwater_experiment::search::{self as search_loop, ProbeRequest, SearchRequest};
-use highwater_experiment::trial_maker::TrialMaker;
+use highwater_experiment::trial_maker::{Requested, TrialMaker};
+use highwater_experiment::{self as experiment, Probe};
 use highwater_model::numbers::{round_to_u32, round_to_u64};
 use highwater_model::plan::Plan;
-use highwater_model::record::ExperimentRecord;
-use highwater_model::search::{ProbePurpose, SearchAxis};
+use highwater_model::record::{ExperimentRecord, Question};
+use highwater_model::search::{ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchRecord};
 use highwater_model::units::Rate;
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::planner::PaceInput;
@@ -29,7 +28,7 @@ use crate::grammar::flags::{
 };
 use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::RunIntent;
-use crate::prepare::trials::{self, ProbeFailure};
+use crate::prepare::trials::{self, ProbeFailure, Resuming};
 use crate::prepare::{self, StoredPlan, signals, target};
 use crate::{event_log, exit, terminal};
 
@@ -157,21 +156,24 @@ fn prepared(settings: &FindIntent) -> Result<Prepared<'_>, Failure> {
         directory: None,
         needs_new_tables: false,
     };
-    let first = runs.plan(&ProbeRequest {
+    let first = runs.plan(&Requested {
         number: 1,
-        purpose: ProbePurpose::Search,
-        at: settings.first,
+        trial: Probe {
+            purpose: ProbePurpose::Search,
+            at: settings.first,
+        },
         is_first: true,
         tables_kept: false,
     });
     let first = first.map_err(|failure| failure.located(&settings.run.workload, &runs.workload))?;
     let mut preview = Preview::new(settings, &runs.workload, &first)?;
     if let Some(name) = &settings.resume {
-        let search = &mut preview.search;
-        resuming::take_over(&settings.run.out, name, search)?;
-        runs.needs_new_tables = resuming::made_tables_anew(&search.probes);
+        resume(settings, name, &mut preview.search)?;
+        let mut pairs = preview.search.probes.windows(2);
+        // They did not write behind each other's rows.
+        runs.needs_new_tables = pairs.any(|pair| pair[1].rows_before <= pair[0].rows_before);
     }
-    search_loop::check(&preview.search)?;
+    experiment::check(&preview.search)?;
     Ok(Prepared {
         runs,
         preview,
@@ -195,14 +197,35 @@ pub(super) fn record(
     let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
     runs.directory = Some(directory.clone());
     let shown = directory.path().display().to_string();
-    let request = SearchRequest {
-        search,
-        directory,
-        settle: settings.settle,
-    };
-    let record = search_loop::search(request, &runs, &observer, interrupts)
+    let settle = settings.settle;
+    let record = experiment::run(search, directory, settle, &runs, &observer, interrupts)
         .map_err(|failure| failure.located(&settings.run.workload, &runs.workload))?;
     Ok((record, shown))
+}
+
+/// Takes over the probes of another search, which must have the same definition.
+fn resume(settings: &FindIntent, name: &str, search: &mut SearchRecord) -> Result<(), Failure> {
+    let resuming = Resuming {
+        out: &settings.run.out,
+        name,
+        what: "a search",
+        command: "find` run",
+        definition: "its target, workload, objective, lengths, or seed",
+        free: "--budget and --then",
+    };
+    let of = |question| match question {
+        Question::Search(search) => Some((search.definition_hash, search.probes)),
+        Question::Tune(_) | Question::Group(_) => None,
+    };
+    let ended_early = |probe: &ProbeRecord| {
+        matches!(
+            probe.verdict,
+            ProbeVerdict::Interrupted | ProbeVerdict::TargetLost
+        )
+    };
+    let hash = &search.definition_hash;
+    search.probes = resuming.trials(hash, of, ended_early, |probe| &mut probe.run)?;
+    Ok(())
 }
 
 /// A search before its first probe.
@@ -226,7 +249,7 @@ struct ProbeRuns<'a> {
 
 impl ProbeRuns<'_> {
     /// The settings of a probe's run.
-    fn run(&self, request: &ProbeRequest) -> RunIntent {
+    fn run(&self, request: &Probe) -> RunIntent {
         let settings = self.settings;
         let mut run = settings.run.clone();
         let pace = match (request.at, settings.axis) {
@@ -242,7 +265,7 @@ impl ProbeRuns<'_> {
 
     /// Whether a probe starts with recreated tables: the first one with `--drop`; later ones if
     /// they write and the rows are the search's own, or with `--drop`.
-    fn makes_tables(&self, request: &ProbeRequest, plan: &Plan) -> bool {
+    fn makes_tables(&self, request: &Requested<Probe>, plan: &Plan) -> bool {
         let drop = self.settings.run.drop;
         if request.is_first {
             return drop;
@@ -258,13 +281,14 @@ impl ProbeRuns<'_> {
     }
 }
 
-impl TrialMaker<ProbeRequest> for ProbeRuns<'_> {
+impl TrialMaker<Probe> for ProbeRuns<'_> {
     type Error = ProbeFailure;
 
-    fn plan(&self, request: &ProbeRequest) -> Result<Plan, ProbeFailure> {
-        let mut run = self.run(request);
+    fn plan(&self, request: &Requested<Probe>) -> Result<Plan, ProbeFailure> {
+        let mut run = self.run(&request.trial);
         let plan = prepare::plan(&run, &self.workload, &self.urls)?;
-        if request.purpose != ProbePurpose::Estimate || self.settings.axis != SearchAxis::Rate {
+        if request.trial.purpose != ProbePurpose::Estimate || self.settings.axis != SearchAxis::Rate
+        {
             return Ok(plan);
         }
         // Closed load with all the sessions that open load may use.
@@ -276,7 +300,7 @@ impl TrialMaker<ProbeRequest> for ProbeRuns<'_> {
 
     fn request(
         &self,
-        request: &ProbeRequest,
+        request: &Requested<Probe>,
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, ProbeFailure> {
@@ -287,7 +311,7 @@ impl TrialMaker<ProbeRequest> for ProbeRuns<'_> {
             .path()
             .to_owned();
         let workload = Arc::clone(&self.workload);
-        let mut run = self.run(request);
+        let mut run = self.run(&request.trial);
         let in_the_way = request.tables_kept && !run.drop && self.writes(&plan);
         if self.needs_new_tables && in_the_way {
             let cause = "the tables hold rows, and the search had new tables for each probe";

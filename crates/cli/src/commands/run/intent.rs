@@ -1,7 +1,10 @@
 //! What `highwater run` is to do: one run, or several for a comparison. Must not run or compare.
 
 use highwater_driver::TargetUrl;
+use highwater_model::quantity::parse_duration;
+use highwater_model::units::Nanos;
 
+use super::secrets::HIDDEN;
 use crate::failure::Failure;
 use crate::intent::{RunIntent, parsers, resolve};
 use crate::layers::Layers;
@@ -18,6 +21,14 @@ pub(crate) struct RepeatIntent {
     pub(crate) times: u32,
     /// At least one; the first is the baseline.
     pub(crate) variants: Vec<Variant>,
+    /// Idle time of the target before each run but the first.
+    pub(crate) settle: Nanos,
+    /// Time for the whole group; absent: no limit.
+    pub(crate) budget: Option<Nanos>,
+    /// The group to resume.
+    pub(crate) resume: Option<String>,
+    /// Only print the preview.
+    pub(crate) dry_run: bool,
 }
 
 /// One side of a comparison.
@@ -44,6 +55,10 @@ impl RepeatIntent {
             }
             if variants.iter().any(|other: &Variant| other.name == name) {
                 return Err(given.failure(format!("variant `{name}` is given twice")));
+            }
+            if command.contains(HIDDEN) {
+                let message = format!("variant `{name}`: {HIDDEN} stands in place of a password");
+                return Err(given.failure(message));
             }
             variants.push(Variant {
                 name,
@@ -79,22 +94,34 @@ impl RepeatIntent {
             run,
             times,
             variants,
+            settle: layers.require("settle", parse_duration)?,
+            budget: resolve::duration_above_zero(layers, "budget")?,
+            resume: layers.parse("resume", parsers::word)?,
+            dry_run: layers.switch("dry-run")?,
         };
         settings.check()
     }
 
     /// Whether it is one run and nothing else.
     pub(crate) fn is_plain(&self) -> bool {
-        self.times == 1 && self.variants.len() == 1 && self.variants[0].command.is_none()
+        let once = self.times == 1 && self.variants.len() == 1;
+        once && self.variants[0].command.is_none() && self.resume.is_none() && !self.dry_run
     }
 
     fn check(self) -> Result<Self, Failure> {
-        let output = &self.run.output;
-        if !self.is_plain() && (output.json || self.run.plan.share.of > 1) {
-            let message = "--json and --share cannot be combined with several runs";
-            return Err(Failure::usage(message)
-                .with_hint("find the record.json of each run in the group's directory"));
-        }
-        Ok(self)
+        let is_plain = self.is_plain();
+        let (message, hint) = if !is_plain && self.run.plan.share.of > 1 {
+            let message = "--share cannot be combined with several runs";
+            (message, "start each load generator once for each run")
+        } else if !is_plain && self.run.control.is_some() {
+            let message = "--control: commands are for one run, and several are to be made";
+            (message, "leave out --repeat, --interleave, and --variant")
+        } else if is_plain && (self.budget.is_some() || self.settle != Nanos::ZERO) {
+            let message = "--budget and --settle are of several runs";
+            (message, "add --repeat, such as --repeat 5")
+        } else {
+            return Ok(self);
+        };
+        Err(Failure::usage(message).with_hint(hint))
     }
 }

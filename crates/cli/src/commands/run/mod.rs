@@ -2,12 +2,13 @@
 
 mod intent;
 mod repeat;
+mod secrets;
 mod single;
 
 use crate::grammar::flags::{
-    ARRIVALS, AUDIT, AUDITED, BOUNDS, DATA, LENGTH, LITERALS, LOAD, MAX_CPU, MIN_RATE, NO_COLOR,
-    OBJECTIVES, OUTPUT, PLAN, RATE, RETRIES, ROWS, RUNNING, SESSIONS, STORED, TABLES, TIMEOUT,
-    TUNED, WARM_UP,
+    ARRIVALS, AUDIT, AUDITED, BOUNDS, DATA, DRY_RUN, LENGTH, LITERALS, LOAD, MAX_CPU, MIN_RATE,
+    NO_COLOR, OBJECTIVES, OUTPUT, PLAN, RATE, RETRIES, ROWS, RUNNING, SESSIONS, STORED, TABLES,
+    TIMEOUT, TUNED, WARM_UP,
 };
 use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
 
@@ -114,7 +115,7 @@ const SEVERAL_LOAD_GENERATORS_FLAGS: &[Flag] = &[
 const SEVERAL_RUNS_FLAGS: &[Flag] = &[
     flag(
         "--repeat <N>",
-        "Run N times, in one directory, so that `highwater compare` can see run-to-run variation",
+        "Run N times, in one directory, to see run-to-run variation",
     )
     .default("1"),
     flag(
@@ -126,4 +127,20 @@ const SEVERAL_RUNS_FLAGS: &[Flag] = &[
         "Run COMMAND in a shell before each run of variant NAME, for example to restart the \
          target with another configuration. Give two or more to compare them",
     ),
+    flag(
+        "--settle <DURATION>",
+        "Leave the target idle for DURATION between runs",
+    )
+    .default("0s"),
+    flag(
+        "--budget <DURATION>",
+        "Limit the time of all runs together [default: no limit]",
+    ),
+    flag(
+        "--resume <GROUP>",
+        "Resume these runs (directory or ID) without repeating those that were made. All other \
+         flags must be the same, except --repeat, --settle, and --budget [default: start a new \
+         group]",
+    ),
+    DRY_RUN,
 ];

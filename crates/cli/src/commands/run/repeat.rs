@@ -1,97 +1,234 @@
-//! `highwater run --repeat`: repeats a run, alternating with a second target or with other
-//! configurations of the same one, to measure run-to-run variation. Must not compare runs itself.
+//! `highwater run`: one run, or with `--repeat`, `--interleave` and `--variant` a group of them:
+//! settings → runs of each variant → how they compare → exit code. Must not compare runs itself.
 
-use std::ffi::OsString;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::process::Command;
+use std::sync::Arc;
 
-use highwater_analysis::comparison::PRACTICAL;
-use highwater_driver::redaction::redacted;
-use highwater_drivers::drivers;
-use highwater_model::record::Record;
-use highwater_report as report;
+use highwater_analysis::group::run_at;
+use highwater_driver::TargetUrl;
+use highwater_experiment::trial_maker::{Requested, TrialMaker};
+use highwater_experiment::{self as experiment, GroupRun};
+use highwater_model::display::duration;
+use highwater_model::group::{GroupRecord, GroupTrial, REPEAT_LABEL, VARIANT_LABEL, VariantRecord};
+use highwater_model::incident::Ended;
+use highwater_model::plan::Plan;
+use highwater_model::record::Question;
+use highwater_runner::run::RunRequest;
+use highwater_runner::store::RunDirectory;
+use highwater_workload::Workload;
 
 use super::intent::{RepeatIntent, Variant};
-use super::single;
-use crate::commands::compare::{Loaded, against_first};
-use crate::event_log::{self, EventLog};
+use super::{secrets, single};
 use crate::exit;
 use crate::failure::Failure;
 use crate::intent::RunIntent;
-use crate::invocation::PREFIX;
-use crate::{prepare, terminal};
+use crate::prepare::trials::{self, AROUND, ProbeFailure, Resuming};
+use crate::prepare::{self, StoredPlan, signals, target};
+use crate::{ceiling, event_log, terminal};
+
+/// Runs that a preview lists.
+const LISTED_MAX: usize = 40;
 
 /// Does what the settings ask for: one run, or a group of runs and their comparison.
 pub(super) fn repeat(settings: &RepeatIntent) -> Result<u8, Failure> {
     if settings.is_plain() || settings.run.output.plan_only {
         return single::run(&settings.run);
     }
-    if settings.run.control.is_some() {
-        let message = "--control: commands are for one run, and several are to be made";
-        return Err(
-            Failure::usage(message).with_hint("leave out --repeat, --interleave, and --variant")
-        );
-    }
-    let interrupts = prepare::signals()?;
-    let log = EventLog::open(settings.run.output.events.as_ref())?;
-    let group = settings.run.out.join(prepare::id("group", "", ""));
-    let variants = settings.variants.iter();
-    let mut groups: Vec<Loaded> = variants
-        .map(|variant| Loaded {
-            name: group.join(&variant.name).display().to_string(),
-            records: Vec::new(),
-        })
-        .collect();
-    let mut code = exit::SUCCESS;
-    for round in 0..settings.times {
-        for position in order(settings.variants.len(), round) {
-            let variant = &settings.variants[position];
-            if interrupts.requested().is_some() {
-                break;
-            }
-            terminal::note(&format!(
-                "run {} of {}, variant {}\n",
-                round + 1,
-                settings.times,
-                variant.name
-            ));
-            prepare(variant)?;
-            let of_variant = of_variant(settings, variant, round, group.join(&variant.name));
-            let record = single::record(&of_variant, interrupts.clone(), log.as_ref())?;
-            code = exit::of_both(code, exit::of(&record));
-            groups[position].records.push(Record::Run(Box::new(record)));
-        }
-    }
-    groups.retain(|group| !group.records.is_empty());
-    let text = if groups.len() > 1 {
-        report::compare_text(&against_first(&groups, PRACTICAL))
-    } else {
-        run_lines(&groups)
+    let runs = VariantRuns {
+        settings,
+        workload: prepare::workload(&settings.run)?,
+        urls: RefCell::default(),
     };
-    let text = format!("{text}\ngroup          {}\n", group.display());
-    event_log::result(&settings.run.output, &text)?;
-    Ok(code)
+    let first = runs.plan_of(&settings.variants[0])?;
+    let mut group = group(settings, &first);
+    if let Some(name) = &settings.resume {
+        resume(settings, name, &mut group)?;
+    }
+    experiment::check(&group)?;
+    let preview = preview(&group);
+    if settings.dry_run {
+        return terminal::data(&preview).map(|()| exit::SUCCESS);
+    }
+    let observer = trials::observer(&settings.run.output, &preview)?;
+    let id = prepare::id("group", runs.workload.name(), &group.definition_hash);
+    let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
+    let shown = directory.path().display().to_string();
+    let settle = settings.settle;
+    let record = experiment::run(group, directory, settle, &runs, &observer, &signals()?)
+        .map_err(|failure| failure.located(&settings.run.workload, &runs.workload))?;
+    // Ends the drawing.
+    drop(observer);
+    ceiling::keep(&record.last_run);
+    event_log::record(&settings.run.output, (&record).into(), &shown)
 }
 
-/// Alternates the direction of rounds, so that changes over time affect all variants equally.
-fn order(variants: usize, round: u32) -> Vec<usize> {
-    let forth = 0..variants;
-    if round.is_multiple_of(2) {
-        forth.collect()
-    } else {
-        forth.rev().collect()
+/// The group before its first run.
+fn group(settings: &RepeatIntent, first: &Plan) -> GroupRecord {
+    let variants = settings.variants.iter().map(|variant| VariantRecord {
+        name: variant.name.clone(),
+        urls: variant.targets.iter().map(ToString::to_string).collect(),
+        command: variant.command.as_deref().map(secrets::shown),
+    });
+    let paced = first.phases.iter().map(|phase| phase.duration.0);
+    let paced = paced.fold(0, u64::saturating_add);
+    let stream = &first.streams[0];
+    let mut group = GroupRecord {
+        variants: variants.collect(),
+        times: settings.times,
+        stream: stream.name.clone(),
+        unit: stream.unit,
+        settle_ns: settings.settle.0,
+        budget_ns: settings.budget.map(|budget| budget.0),
+        trial_cost_ns: paced.saturating_add((settings.settle + AROUND).0),
+        definition_hash: String::new(),
+        trials: Vec::new(),
+        outcome: None,
+    };
+    group.definition_hash = group.hash(&first.hash());
+    group
+}
+
+/// Takes over the runs of another group, which must have the same definition.
+fn resume(settings: &RepeatIntent, name: &str, group: &mut GroupRecord) -> Result<(), Failure> {
+    let resuming = Resuming {
+        out: &settings.run.out,
+        name,
+        what: "a group of runs",
+        command: "run --repeat`",
+        definition: "its targets, commands, workload, lengths, or seed",
+        free: "--repeat, --settle and --budget",
+    };
+    let of = |question| match question {
+        Question::Group(group) => Some((group.definition_hash, group.trials)),
+        Question::Search(_) | Question::Tune(_) => None,
+    };
+    let ended_early = |trial: &GroupTrial| trial.ended != Ended::Complete;
+    let hash = &group.definition_hash;
+    group.trials = resuming.trials(hash, of, ended_early, |trial| &mut trial.run)?;
+    Ok(())
+}
+
+/// The planned runs and their duration, without the time to fill tables, which is unknown before
+/// the first run.
+fn preview(group: &GroupRecord) -> String {
+    let order = order(group);
+    let all = order.len() as u64;
+    let most = all.saturating_mul(group.trial_cost_ns);
+    let most = match group.budget_ns {
+        Some(budget) if most > budget => format!("{}, the budget", duration(budget)),
+        _ => duration(most),
+    };
+    let mut listed: Vec<&str> = order.iter().take(LISTED_MAX).copied().collect();
+    if order.len() > LISTED_MAX {
+        listed.push("…");
+    }
+    let resumed = match group.trials.len() {
+        0 => String::new(),
+        runs => format!("{runs} runs are resumed\n"),
+    };
+    format!(
+        "run {} {} times each of {} variants\n{all} runs of {} each: {most}; filling tables not \
+         counted\norder: {}\n{resumed}",
+        group.stream,
+        group.times,
+        group.variants.len(),
+        duration(group.trial_cost_ns),
+        listed.join(" "),
+    )
+}
+
+/// The variants of the runs that are to come, if each ends as its plan says and time allows.
+fn order(group: &GroupRecord) -> Vec<&str> {
+    let made = group.trials.iter();
+    let made = made.filter(|t| t.ended == Ended::Complete).count();
+    let all = group.variants.len() * group.times as usize;
+    let variants = (made..all).map(|complete| run_at(group.variants.len(), complete).0);
+    variants
+        .map(|at| group.variants[at].name.as_str())
+        .collect()
+}
+
+/// Makes the runs of variants from settings.
+struct VariantRuns<'a> {
+    settings: &'a RepeatIntent,
+    /// The same for all, whatever the time is.
+    workload: Arc<Workload>,
+    /// The targets of variants that were run, with their passwords.
+    urls: RefCell<BTreeMap<usize, Vec<TargetUrl>>>,
+}
+
+impl VariantRuns<'_> {
+    fn plan_of(&self, variant: &Variant) -> Result<Plan, Failure> {
+        prepare::plan(&self.settings.run, &self.workload, &variant.targets)
+    }
+
+    /// The targets of a variant's run. Before its first command there may be none that could want a
+    /// password.
+    fn urls(&self, variant: usize, run: &RunIntent) -> Result<Vec<TargetUrl>, Failure> {
+        if let Some(urls) = self.urls.borrow().get(&variant) {
+            return Ok(urls.clone());
+        }
+        let urls = target::with_password(run)?;
+        self.urls.borrow_mut().insert(variant, urls.clone());
+        Ok(urls)
+    }
+
+    fn variant(&self, requested: &Requested<GroupRun>) -> &Variant {
+        &self.settings.variants[requested.trial.variant]
+    }
+}
+
+impl TrialMaker<GroupRun> for VariantRuns<'_> {
+    type Error = ProbeFailure;
+
+    fn plan(&self, requested: &Requested<GroupRun>) -> Result<Plan, ProbeFailure> {
+        Ok(self.plan_of(self.variant(requested))?)
+    }
+
+    fn request(
+        &self,
+        requested: &Requested<GroupRun>,
+        plan: Plan,
+        directory: RunDirectory,
+    ) -> Result<RunRequest, ProbeFailure> {
+        let variant = self.variant(requested);
+        configure(variant)?;
+        let mut run = self.settings.run.clone();
+        run.targets.clone_from(&variant.targets);
+        let labels = [
+            (VARIANT_LABEL, variant.name.clone()),
+            (REPEAT_LABEL, requested.trial.round.to_string()),
+        ];
+        // It is the group's.
+        run.repeated_flags.remove("settle");
+        run.labels
+            .extend(labels.map(|(name, value)| (name.to_owned(), value)));
+        let urls = self.urls(requested.trial.variant, &run)?;
+        // A simulated target gets another seed in each round; rows and ops stay the same.
+        let round = u64::from(requested.trial.round - 1);
+        run.seed.0 = run.seed.0.wrapping_add(round);
+        let stored = StoredPlan {
+            plan,
+            data: directory.path().to_owned(),
+            directory,
+        };
+        let workload = Arc::clone(&self.workload);
+        Ok(prepare::request(&run, workload, stored, &urls)?)
     }
 }
 
 /// Runs the user's command in a shell, without the passwords of this program's environment; its
 /// output is for the reader.
-fn prepare(variant: &Variant) -> Result<(), Failure> {
+fn configure(variant: &Variant) -> Result<(), Failure> {
     let Some(command) = &variant.command else {
         return Ok(());
     };
     let place = format!("--variant {}", variant.name);
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command);
-    for name in secret_variables() {
+    for name in secrets::variables() {
         shell.env_remove(name);
     }
     let status = shell.status();
@@ -104,64 +241,5 @@ fn prepare(variant: &Variant) -> Result<(), Failure> {
         Err(error) => Err(Failure::usage(format!(
             "{place}: cannot start a shell: {error}"
         ))),
-    }
-}
-
-/// The variables of this process that a driver takes a password from, and those of ours that hold
-/// the password of a URL.
-fn secret_variables() -> Vec<OsString> {
-    let of_drivers = drivers()
-        .iter()
-        .flat_map(|driver| driver.secret_variables());
-    let ours = std::env::vars_os().filter(|(name, value)| {
-        name.to_string_lossy().starts_with(PREFIX) && redacted(&value.to_string_lossy()).is_some()
-    });
-    of_drivers
-        .map(OsString::from)
-        .chain(ours.map(|(name, _)| name))
-        .collect()
-}
-
-/// The settings of one run: a simulated target gets another seed; rows and ops stay the same.
-fn of_variant(
-    settings: &RepeatIntent,
-    variant: &Variant,
-    round: u32,
-    out: std::path::PathBuf,
-) -> RunIntent {
-    let mut run = settings.run.clone();
-    run.targets.clone_from(&variant.targets);
-    run.out = out;
-    run.labels
-        .insert("variant".to_owned(), variant.name.clone());
-    run.labels
-        .insert("repeat".to_owned(), (round + 1).to_string());
-    run.round = round;
-    run
-}
-
-/// The main lines of each run, for a single group.
-fn run_lines(groups: &[Loaded]) -> String {
-    let records = groups.iter().flat_map(|group| &group.records);
-    let lines = records.flat_map(|record| {
-        let text = report::text(record);
-        let lines = text.lines().filter(|line| {
-            ["rows  ", "queries  ", "record"]
-                .iter()
-                .any(|begin| line.starts_with(begin))
-        });
-        lines.map(|line| format!("{line}\n")).collect::<Vec<_>>()
-    });
-    lines.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn variants_alternate_in_both_directions() {
-        assert_eq!(order(3, 0), [0, 1, 2]);
-        assert_eq!(order(3, 1), [2, 1, 0]);
     }
 }

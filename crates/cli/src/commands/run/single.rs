@@ -37,16 +37,6 @@ pub(crate) fn run(settings: &RunIntent) -> Result<u8, Failure> {
     event_log::record(&settings.output, (&record).into(), &directory)
 }
 
-/// The record of one of several runs.
-pub(super) fn record(
-    settings: &RunIntent,
-    interrupts: Interrupts,
-    log: Option<&Rc<EventLog>>,
-) -> Result<RunRecord, Failure> {
-    let request = request(settings, prepared(settings)?)?;
-    Ok(execute(settings, request, interrupts, log)?.0)
-}
-
 /// A run before it starts.
 struct Prepared {
     workload: Arc<Workload>,

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use highwater_analysis::tuning::{is_small, probes_most};
 use highwater_driver::TargetUrl;
-use highwater_experiment::trial_maker::TrialMaker;
-use highwater_experiment::tune::{self as tune_loop, TrialRequest, TuneRequest};
+use highwater_experiment::trial_maker::{Requested, TrialMaker};
+use highwater_experiment::{self as experiment, Configuration};
 use highwater_model::display::{duration, plain, ratio};
 use highwater_model::plan::Plan;
-use highwater_model::record::ExperimentRecord;
-use highwater_model::tune::{TrialVerdict, TuneAxis, TunePolicy, TuneRecord};
+use highwater_model::record::Question;
+use highwater_model::tune::{TrialRecord, TrialVerdict, TuneAxis, TunePolicy, TuneRecord};
 use highwater_runner::run::RunRequest;
 use highwater_runner::store::RunDirectory;
 use highwater_workload::Workload;
@@ -25,7 +25,7 @@ use crate::grammar::flags::{
 };
 use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::RunIntent;
-use crate::prepare::trials::{self, AROUND, ProbeFailure};
+use crate::prepare::trials::{self, AROUND, ProbeFailure, Resuming};
 use crate::prepare::{self, StoredPlan, signals, target};
 use crate::{event_log, exit, terminal};
 
@@ -111,7 +111,7 @@ fn tune(settings: &TuneIntent) -> Result<u8, Failure> {
     if let Some(name) = &settings.resume {
         resume(settings, name, &mut tune)?;
     }
-    tune_loop::check(&tune)?;
+    experiment::check(&tune)?;
     if settings.dry_run {
         return terminal::data(&preview(&tune)).map(|()| exit::SUCCESS);
     }
@@ -120,12 +120,8 @@ fn tune(settings: &TuneIntent) -> Result<u8, Failure> {
     let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
     runs.directory = Some(directory.clone());
     let shown = directory.path().display().to_string();
-    let request = TuneRequest {
-        tune,
-        directory,
-        settle: settings.settle,
-    };
-    let record = match tune_loop::tune(request, &runs, &observer, &signals()?) {
+    let settle = settings.settle;
+    let record = match experiment::run(tune, directory, settle, &runs, &observer, &signals()?) {
         Ok(record) => record,
         Err(failure) => {
             // Axes change values, and never the statements of a file.
@@ -185,30 +181,26 @@ fn prepared(settings: &TuneIntent) -> Result<Prepared<'_>, Failure> {
 
 /// Takes over the trials of another tuning, which must have the same definition.
 fn resume(settings: &TuneIntent, name: &str, tune: &mut TuneRecord) -> Result<(), Failure> {
-    let (id, experiment) = trials::earlier(&settings.run.out, name)?;
-    let before = experiment.as_ref().and_then(ExperimentRecord::tune);
-    let Some(before) = before else {
-        return Err(Failure::usage(format!("--resume: {id} is not a tuning"))
-            .with_hint("name the directory or ID of a `highwater tune` run"));
+    let resuming = Resuming {
+        out: &settings.run.out,
+        name,
+        what: "a tuning",
+        command: "tune` run",
+        definition: "its axes, workload, lengths, or seed",
+        free: "--budget",
     };
-    if before.definition_hash != tune.definition_hash {
-        return Err(Failure::usage(format!(
-            "cannot resume {id}: its axes, workload, lengths, or seed differ"
-        ))
-        .with_hint("use the same flags; only --budget may change"));
-    }
-    tune.trials.clone_from(&before.trials);
-    while tune.trials.last().is_some_and(|trial| {
+    let of = |question| match question {
+        Question::Tune(tune) => Some((tune.definition_hash, tune.trials)),
+        Question::Search(_) | Question::Group(_) => None,
+    };
+    let ended_early = |trial: &TrialRecord| {
         matches!(
             trial.verdict,
             TrialVerdict::Interrupted | TrialVerdict::TargetLost
         )
-    }) {
-        tune.trials.pop();
-    }
-    for trial in &mut tune.trials {
-        trials::seen_from_beside(&mut trial.run, &id);
-    }
+    };
+    let hash = &tune.definition_hash;
+    tune.trials = resuming.trials(hash, of, ended_early, |trial| &mut trial.run)?;
     Ok(())
 }
 
@@ -294,23 +286,23 @@ impl TrialRuns<'_> {
     }
 }
 
-impl TrialMaker<TrialRequest> for TrialRuns<'_> {
+impl TrialMaker<Configuration> for TrialRuns<'_> {
     type Error = ProbeFailure;
 
-    fn plan(&self, request: &TrialRequest) -> Result<Plan, ProbeFailure> {
-        let (run, workload, urls) = self.trial(&request.at)?;
+    fn plan(&self, request: &Requested<Configuration>) -> Result<Plan, ProbeFailure> {
+        let (run, workload, urls) = self.trial(&request.trial.at)?;
         Ok(prepare::plan(&run, &workload, &urls)?)
     }
 
     fn request(
         &self,
-        request: &TrialRequest,
+        request: &Requested<Configuration>,
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, ProbeFailure> {
         let own = self.directory.as_ref().unwrap_or(&directory);
         let data = own.path().to_owned();
-        let (mut run, workload, urls) = self.trial(&request.at)?;
+        let (mut run, workload, urls) = self.trial(&request.trial.at)?;
         if request.tables_kept && !run.drop && self.varies_tables() {
             let cause = "the tables held rows before, and each trial needs new tables";
             return Err(Failure::usage(cause)

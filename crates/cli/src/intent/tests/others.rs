@@ -84,7 +84,7 @@ fn a_comparison_has_a_difference_that_matters_and_perhaps_a_gate() {
         assert_eq!(settings.groups, ["a", "b"]);
         assert_eq!(settings.format, compare::Format::Text);
     }
-    assert!(compare("compare|a").is_err());
+    assert!(compare("compare").is_err());
     assert!(compare("compare|a|b|--threshold|0%").is_err());
 }
 
@@ -123,7 +123,13 @@ fn variants_are_made_in_the_order_in_which_they_are_given() {
         ]
     );
     assert!(repeat("").unwrap().is_plain());
-    for words in ["--repeat|2", "--interleave|db://g", "--variant|x=./on"] {
+    for words in [
+        "--dry-run",
+        "--resume|a",
+        "--repeat|2",
+        "--interleave|db://g",
+        "--variant|x=./on",
+    ] {
         assert!(!repeat(words).unwrap().is_plain(), "{words}");
     }
     for (words, message) in [
@@ -133,6 +139,8 @@ fn variants_are_made_in_the_order_in_which_they_are_given() {
             "--variant|x=a|--interleave|db://g",
             "cannot be combined with --variant",
         ),
+        ("--settle|1s", "are of several runs"),
+        ("--budget|1h", "are of several runs"),
         (
             "--repeat|2|--share|1/2|--start-at|+10s",
             "cannot be combined with several runs",

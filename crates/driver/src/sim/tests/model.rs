@@ -19,7 +19,7 @@ fn cluster(query: &str) -> Cluster {
     cluster
 }
 
-/// SqlQuery a query at this millisecond; when the answer comes, and what it is.
+/// Asks a query at this millisecond; when the answer comes, and what it is.
 fn query_at(cluster: &mut Cluster, millis: u64) -> (Nanos, Outcome) {
     submit_at(cluster, millis, Work::Query)
 }

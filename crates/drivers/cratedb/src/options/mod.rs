@@ -12,7 +12,7 @@ use highwater_model::units::Nanos;
 use super::stability::ClusterStability;
 use highwater_driver::contract::{TargetError, TargetOptions};
 use highwater_driver::network::{SslMode, Tls, TlsFiles};
-use highwater_driver::target_url::{Host, Secret, TargetUrl};
+use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl};
 
 /// Parameters of a URL that are understood; the names are libpq's where it has one.
 const PARAMETERS: [&str; 8] = [
@@ -69,9 +69,6 @@ impl std::fmt::Debug for RequestHead {
     }
 }
 
-/// Reads the environment; a function, so that tests need no process-wide state.
-pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
-
 /// The servers that one URL names.
 pub(super) fn nodes(
     url: &TargetUrl,
@@ -80,29 +77,13 @@ pub(super) fn nodes(
     stability: &Arc<ClusterStability>,
 ) -> Result<Vec<Node>, TargetError> {
     url.check_parameters(&PARAMETERS)?;
-    let given = |name: &str| url.parameters.get(name).filter(|v| !v.is_empty());
-    let user = url
-        .user
-        .as_ref()
-        .filter(|user| !user.is_empty())
-        .or_else(|| given("user"));
-    let user = user.cloned().unwrap_or_else(|| DEFAULT_USER.to_owned());
-    let password = url
-        .password
-        .clone()
-        .or_else(|| given("password").map(Secret::new))
-        .or_else(|| environment("CRATEDB_PASSWORD").map(Secret::new));
+    let given = |name: &str| url.parameter(name);
+    let user = url.named_user().unwrap_or_else(|| DEFAULT_USER.to_owned());
+    let password = url.password_or(environment("CRATEDB_PASSWORD"));
     let sslmode = sslmode(url)?;
-    let files = TlsFiles {
-        root: given("sslrootcert").cloned(),
-        certificate: given("sslcert").cloned(),
-        key: given("sslkey").cloned(),
-    };
+    let files = TlsFiles::named(|name| given(name).cloned());
     let gzip = given("gzip").map(|level| parse_gzip(level)).transpose()?;
-    let connect_timeout = match given("connect_timeout") {
-        None => options.connect_timeout,
-        Some(text) => parse_timeout(text, options.connect_timeout)?,
-    };
+    let connect_timeout = url.connect_timeout(options.connect_timeout)?;
     let schema = schema(url)?;
     let parameters = url.parameters_but(&["user"], '?');
     let mut nodes = Vec::new();
@@ -120,7 +101,6 @@ pub(super) fn nodes(
             shown: format!("{}://{user}@{host}/{schema}{parameters}", url.scheme),
             host: host.name,
             port,
-
             request: Arc::new(head),
             tls: Arc::new(tls),
             second_kind: Arc::default(),
@@ -133,8 +113,10 @@ pub(super) fn nodes(
 }
 
 fn sslmode(url: &TargetUrl) -> Result<Option<SslMode>, TargetError> {
-    let given = url.parameters.get("sslmode").filter(|v| !v.is_empty());
-    let mode = given.map(|mode| SslMode::parse(mode)).transpose()?;
+    let mode = url
+        .parameter("sslmode")
+        .map(|mode| SslMode::parse(mode))
+        .transpose()?;
     if url.scheme != TLS_SCHEME {
         return Ok(mode);
     }
@@ -150,10 +132,7 @@ fn sslmode(url: &TargetUrl) -> Result<Option<SslMode>, TargetError> {
 
 fn hosts(url: &TargetUrl) -> Vec<Host> {
     if url.hosts.is_empty() {
-        return vec![Host {
-            name: "localhost".to_owned(),
-            port: None,
-        }];
+        return vec![Host::named("localhost")];
     }
     url.hosts.clone()
 }
@@ -207,18 +186,6 @@ fn parse_gzip(text: &str) -> Result<u32, TargetError> {
         _ => Err(
             TargetError::usage(format!("`gzip={text}` is not a level of compression"))
                 .with_hint("a level is a number from 1 (fast) to 9 (small)"),
-        ),
-    }
-}
-
-fn parse_timeout(text: &str, default: Nanos) -> Result<Nanos, TargetError> {
-    match text.parse::<u64>() {
-        // Every wait of ours has a bound.
-        Ok(0) => Ok(default),
-        Ok(seconds) => Ok(Nanos::from_secs(seconds)),
-        Err(_) => Err(
-            TargetError::usage(format!("`connect_timeout={text}` is not a number"))
-                .with_hint("connect_timeout is in whole seconds"),
         ),
     }
 }

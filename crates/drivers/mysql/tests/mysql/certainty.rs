@@ -5,7 +5,7 @@ use highwater_model::op::{ColumnData, ColumnType, OpBody};
 use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
 use highwater_testing::mariadb::{MariaDb, SUPERUSER, skipped};
 
-use crate::client::{Client, Stage, batch, nothing, open, queries, started, target, words};
+use crate::client::{Client, Stage, batch, nothing, open, points, queries, started, target, words};
 use crate::support::block_on;
 
 /// What an outcome says: number, class, certainty, whether the session goes on.
@@ -46,7 +46,7 @@ fn a_row_that_is_refused_refuses_its_batch_and_the_session_goes_on() {
     for mode in ["values", "prepared"] {
         let target = target(&server, Some(mode));
         block_on(async {
-            let mut stage = Stage::set(target.as_ref()).await;
+            let mut stage = Stage::set(target.as_ref(), points()).await;
             let client = &mut stage.client;
             assert!(client.insert(0, 2).await.is_success());
             let long = "x".repeat(21);
@@ -91,7 +91,7 @@ fn a_deadlock_and_a_lock_that_was_not_had_undo_the_whole_batch() {
         for mode in ["values", "prepared"] {
             let target = target(&server, Some(mode));
             block_on(async {
-                let mut stage = Stage::set(target.as_ref()).await;
+                let mut stage = Stage::set(target.as_ref(), points()).await;
                 let other = queries(&[
                     ("START TRANSACTION", &[]),
                     ("INSERT INTO points VALUES (5, 'other')", &[]),
@@ -129,7 +129,7 @@ fn a_server_or_a_transaction_that_only_reads_and_statements_out_of_time_change_n
     );
     let target = open(&server.url("ann"), None).unwrap();
     block_on(async {
-        let mut stage = Stage::set(target.as_ref()).await;
+        let mut stage = Stage::set(target.as_ref(), points()).await;
         server.sql("SET GLOBAL read_only = 1");
         let outcome = stage.client.insert(0, 3).await;
         assert_eq!(said(&outcome), refused(1290, ErrorClass::Unavailable));
@@ -157,7 +157,7 @@ fn a_statement_longer_than_the_server_takes_is_cut_into_a_transaction() {
     let server = MariaDb::start_with(&["--max-allowed-packet=65536"]);
     let target = target(&server, Some("values"));
     block_on(async {
-        let mut stage = Stage::set(target.as_ref()).await;
+        let mut stage = Stage::set(target.as_ref(), points()).await;
         let outcome = stage.client.insert(0, 20_000).await;
         assert!(
             outcome.is_success() && outcome.rows_applied == 20_000,

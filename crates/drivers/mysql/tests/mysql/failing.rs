@@ -10,7 +10,7 @@ use highwater_model::op::{
 use highwater_model::outcome::{Certainty, ErrorClass};
 use highwater_model::units::Nanos;
 
-use crate::client::{Client, MODES, Stage, admin, nothing, queries, started, target};
+use crate::client::{Client, MODES, Stage, admin, nothing, points, queries, started, target};
 use crate::support::block_on;
 
 /// Rows of one batch of a load.
@@ -24,7 +24,7 @@ fn rows_after_a_server_that_was_killed_in_mid_load_are_those_that_were_acknowled
     for mode in MODES {
         let target = target(&server, Some(mode));
         let (acknowledged, unknown) = block_on(async {
-            let mut stage = Stage::set(target.as_ref()).await;
+            let mut stage = Stage::set(target.as_ref(), points()).await;
             let mut acknowledged = 0;
             for number in 0..i64::MAX {
                 // Between two ops, and with one under way.
@@ -73,7 +73,7 @@ fn an_insert_whose_client_left_while_it_waited_is_applied_later_and_quiescence_w
     };
     let target = target(&server, None);
     block_on(async {
-        let mut stage = Stage::set(target.as_ref()).await;
+        let mut stage = Stage::set(target.as_ref(), points()).await;
         let ops = queries(&[
             ("START TRANSACTION", &[]),
             ("INSERT INTO points VALUES (5, 'other')", &[]),

@@ -6,7 +6,9 @@ use highwater_model::outcome::{Certainty, ErrorClass};
 use highwater_model::units::Seed;
 use highwater_testing::mariadb::{MariaDb, SUPERUSER, skipped};
 
-use crate::client::{Client, MODES, Stage, admin, key, open, points_of, started, target, words};
+use crate::client::{
+    Client, MODES, Stage, admin, key, open, points, points_of, started, target, words,
+};
 use crate::support::block_on;
 
 #[test]
@@ -16,7 +18,7 @@ fn lines_that_load_data_skips_are_refused_and_those_that_it_alters_are_acknowled
     };
     let target = target(&server, Some("load-data"));
     block_on(async {
-        let mut stage = Stage::set(target.as_ref()).await;
+        let mut stage = Stage::set(target.as_ref(), points()).await;
         assert!(stage.client.insert(0, 10).await.is_success());
         // Keys 5 to 9 are there.
         let outcome = stage.client.insert(5, 20).await;
@@ -51,7 +53,7 @@ fn a_server_without_local_files_refuses_load_data_and_the_session_goes_on() {
     let server = MariaDb::start_with(&["--local-infile=0"]);
     let target = target(&server, Some("load-data"));
     block_on(async {
-        let mut stage = Stage::set(target.as_ref()).await;
+        let mut stage = Stage::set(target.as_ref(), points()).await;
         let outcome = stage.client.insert(0, 10_000).await;
         let error = outcome.error.unwrap();
         assert_eq!(
@@ -73,7 +75,7 @@ fn the_session_s_own_mode_holds_whatever_the_server_s_is() {
     for mode in ["values", "prepared"] {
         let target = target(&server, Some(mode));
         block_on(async {
-            let mut stage = Stage::set(target.as_ref()).await;
+            let mut stage = Stage::set(target.as_ref(), points()).await;
             let long = "z".repeat(30);
             let outcome = stage.client.send(0, words(0, &[&long])).await;
             assert_eq!(
@@ -111,7 +113,7 @@ fn an_engine_without_transactions_is_refused_and_nothing_is_left() {
                 settings: &settings,
                 ..TablePolicy::new("f", Seed(1))
             };
-            let workload = points_of(&create);
+            let workload = points_of(&create, "?1");
             let error = admin.create_tables(&workload, &policy).await.unwrap_err();
             assert_eq!(error.kind, TargetErrorKind::Usage);
             assert!(error.message.contains("no transactions"), "{error}");
@@ -123,7 +125,7 @@ fn an_engine_without_transactions_is_refused_and_nothing_is_left() {
             ..TablePolicy::new("f", Seed(1))
         };
         admin
-            .create_tables(&points_of(create), &policy)
+            .create_tables(&points_of(create, "?1"), &policy)
             .await
             .unwrap();
         assert!(
@@ -146,7 +148,7 @@ fn a_second_session_sees_what_was_acknowledged_in_every_mode() {
         );
         let target = open(&url, Some(mode)).unwrap();
         block_on(async {
-            let mut stage = Stage::set(target.as_ref()).await;
+            let mut stage = Stage::set(target.as_ref(), points()).await;
             assert!(stage.client.insert(0, 2_000).await.is_success());
             let mut other = Client::connect(target.as_ref(), &stage.workload)
                 .await

@@ -10,7 +10,7 @@ use highwater_model::units::Nanos;
 use highwater_driver::contract::{TargetError, TargetOptions};
 use highwater_driver::lingering::LingeringBackends;
 use highwater_driver::network::{SslMode, Tls, TlsFiles, is_loopback};
-use highwater_driver::target_url::{Host, Secret, TargetUrl};
+use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl};
 
 /// Parameters of a URL that are understood; the names are libpq's.
 const PARAMETERS: [&str; 13] = [
@@ -82,15 +82,7 @@ impl Node {
             Address::Tcp(host, _) => is_loopback(host),
         }
     }
-
-    /// The mode given, or the default.
-    pub(super) fn sslmode(&self) -> SslMode {
-        self.tls.mode()
-    }
 }
-
-/// Reads the environment; a function, so that tests need no process-wide state.
-pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The servers that one URL names.
 pub(super) fn nodes(
@@ -149,21 +141,13 @@ fn login(
     options: &TargetOptions,
     environment: Environment<'_>,
 ) -> Result<Login, TargetError> {
-    let given = |name: &str| url.parameters.get(name).filter(|v| !v.is_empty()).cloned();
+    let given = |name: &str| url.parameter(name).cloned();
     let user = url
-        .user
-        .clone()
-        .filter(|user| !user.is_empty())
-        .or_else(|| given("user"))
+        .named_user()
         .or_else(|| environment("PGUSER"))
         .or_else(|| environment("USER"))
         .or_else(|| environment("LOGNAME"))
         .unwrap_or_else(|| "postgres".to_owned());
-    let password = url
-        .password
-        .clone()
-        .or_else(|| given("password").map(Secret::new))
-        .or_else(|| environment("PGPASSWORD").map(Secret::new));
     let path = Some(url.path.trim_end_matches('/').to_owned());
     let database = path
         .filter(|path| !path.is_empty())
@@ -173,54 +157,41 @@ fn login(
         .or_else(|| environment("PGPASSFILE"))
         .map(PathBuf::from)
         .or_else(|| environment("HOME").map(|home| PathBuf::from(home).join(".pgpass")));
-    let sslmode = given("sslmode").or_else(|| environment("PGSSLMODE"));
+    // The names of libpq's variables are those of its parameters.
+    let tls =
+        |name: &str| given(name).or_else(|| environment(&format!("PG{}", name.to_uppercase())));
     Ok(Login {
         user,
-        password,
+        password: url.password_or(environment("PGPASSWORD")),
         passfile,
         database,
-        sslmode: sslmode.map(|mode| SslMode::parse(&mode)).transpose()?,
-        tls: TlsFiles {
-            root: given("sslrootcert").or_else(|| environment("PGSSLROOTCERT")),
-            certificate: given("sslcert").or_else(|| environment("PGSSLCERT")),
-            key: given("sslkey").or_else(|| environment("PGSSLKEY")),
-        },
+        sslmode: tls("sslmode")
+            .map(|mode| SslMode::parse(&mode))
+            .transpose()?,
+        tls: TlsFiles::named(tls),
         application_name: given("application_name")
             .unwrap_or_else(|| options.application_name.clone()),
         options: given("options").or_else(|| environment("PGOPTIONS")),
-        connect_timeout: match given("connect_timeout") {
-            None => options.connect_timeout,
-            Some(text) => parse_timeout(&text, options.connect_timeout)?,
-        },
+        connect_timeout: url.connect_timeout(options.connect_timeout)?,
     })
 }
 
 fn addresses(url: &TargetUrl, environment: Environment<'_>) -> Result<Vec<Address>, TargetError> {
-    let port = match url
-        .parameters
-        .get("port")
-        .cloned()
-        .or_else(|| environment("PGPORT"))
-    {
+    let port = url.parameters.get("port").cloned();
+    let port = match port.or_else(|| environment("PGPORT")) {
         None if url.scheme == OTHER_PORT.0 => OTHER_PORT.1,
         None => DEFAULT_PORT,
         Some(text) => parse_port(&text)?,
     };
     let mut hosts = url.hosts.clone();
     if hosts.is_empty() {
-        let named = url
-            .parameters
-            .get("host")
-            .cloned()
-            .or_else(|| environment("PGHOST"));
+        let named = url.parameters.get("host").cloned();
+        let named = named.or_else(|| environment("PGHOST"));
         let named = named.unwrap_or_else(|| "localhost".to_owned());
         hosts = named
             .split(',')
             .filter(|name| !name.is_empty())
-            .map(|name| Host {
-                name: name.to_owned(),
-                port: None,
-            })
+            .map(Host::named)
             .collect();
     } else if url.parameters.contains_key("host") {
         return Err(
@@ -249,18 +220,6 @@ fn parse_port(text: &str) -> Result<u16, TargetError> {
         TargetError::usage(format!("`{text}` is not a port"))
             .with_hint("a port is a number from 1 to 65535 (`port` of the URL, or PGPORT)")
     })
-}
-
-fn parse_timeout(text: &str, default: Nanos) -> Result<Nanos, TargetError> {
-    match text.parse::<u64>() {
-        // libpq waits for ever then; every wait of ours has a bound.
-        Ok(0) => Ok(default),
-        Ok(seconds) => Ok(Nanos::from_secs(seconds)),
-        Err(_) => Err(
-            TargetError::usage(format!("`connect_timeout={text}` is not a number"))
-                .with_hint("connect_timeout is in whole seconds"),
-        ),
-    }
 }
 
 #[cfg(test)]

@@ -126,7 +126,7 @@ fn tls_is_preferred_on_loopback_and_verified_elsewhere() {
             SslMode::Disable,
         ),
     ] {
-        assert_eq!(open(url, &[]).unwrap()[0].sslmode(), mode, "{url}");
+        assert_eq!(open(url, &[]).unwrap()[0].tls.mode(), mode, "{url}");
     }
 }
 

@@ -13,7 +13,7 @@ use highwater_model::units::Seed;
 use highwater_testing::postgres::{Postgres, skipped};
 use highwater_workload::{WorkloadSpec, builtin};
 
-use crate::client::{Client, admin, open, points, workload_of_queries};
+use crate::client::{Client, admin, open, points, queries};
 use crate::support;
 use crate::transactions::transaction;
 
@@ -170,7 +170,7 @@ fn a_retry_error_was_not_applied_and_an_ambiguous_result_is_unknown() {
         Ok("INSERT 0 1"),
     ]);
     let upsert = "UPSERT INTO kv (k, v) VALUES ($1, $2)";
-    let workload = workload_of_queries(&[(upsert, &[ColumnType::Bigint, ColumnType::Text])]);
+    let workload = queries(&[(upsert, &[ColumnType::Bigint, ColumnType::Text])]);
     let parameters = || OpBody::Query(vec![Value::Integer(-5), Value::Text("value".into())]);
     support::block_on(async {
         let target = open(&url, None).unwrap();
@@ -266,7 +266,7 @@ fn a_url_without_a_database_means_the_default_one() {
     support::block_on(async {
         let target = open(&format!("{url}?sslmode=disable"), None).unwrap();
         drop(
-            Client::connect(target.as_ref(), &workload_of_queries(&[]))
+            Client::connect(target.as_ref(), &queries(&[]))
                 .await
                 .unwrap(),
         );

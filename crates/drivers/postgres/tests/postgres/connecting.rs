@@ -7,7 +7,7 @@ use highwater_driver::{TargetError, TargetErrorKind};
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
-use crate::client::{Client, admin, open, workload_of_queries};
+use crate::client::{Client, admin, nothing, open, queries};
 use crate::support::block_on;
 
 const SECRET: &str = "gehe:im@/%20";
@@ -16,11 +16,8 @@ const SECRET: &str = "gehe:im@/%20";
 fn try_url(url: &str) -> Result<u64, TargetError> {
     block_on(async {
         let target = open(url, None)?;
-        let mut client =
-            Client::connect(target.as_ref(), &workload_of_queries(&[("SELECT 1", &[])])).await?;
-        let outcome = client
-            .send(0, highwater_model::op::OpBody::Query(Vec::new()))
-            .await;
+        let mut client = Client::connect(target.as_ref(), &queries(&[("SELECT 1", &[])])).await?;
+        let outcome = client.send(0, nothing()).await;
         assert!(outcome.is_success(), "{outcome:?}");
         Ok(outcome.response_rows)
     })

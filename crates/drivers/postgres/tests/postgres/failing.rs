@@ -6,12 +6,8 @@ use highwater_model::outcome::{Certainty, ErrorClass};
 use highwater_model::units::Nanos;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
-use crate::client::{Client, Stage, admin, key, open, started, workload_of_queries};
+use crate::client::{Client, Stage, admin, key, nothing, open, points, queries, started};
 use crate::support::block_on;
-
-fn nothing() -> OpBody {
-    OpBody::Query(Vec::new())
-}
 
 #[test]
 fn a_statement_that_takes_too_long_is_canceled_and_the_session_goes_on() {
@@ -25,7 +21,7 @@ fn a_statement_that_takes_too_long_is_canceled_and_the_session_goes_on() {
     );
     let target = open(&url, None).unwrap();
     block_on(async {
-        let ops = workload_of_queries(&[("SELECT pg_sleep(60)", &[]), ("SELECT 1", &[])]);
+        let ops = queries(&[("SELECT pg_sleep(60)", &[]), ("SELECT 1", &[])]);
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
         let outcome = client.send(0, nothing()).await;
         assert_eq!(outcome.certainty, Certainty::NotApplied);
@@ -42,7 +38,7 @@ fn a_backend_that_is_ended_in_the_middle_of_an_op_leaves_it_unknown() {
     };
     block_on(async {
         // The op ends its own backend, as an administrator would.
-        let ops = workload_of_queries(&[(
+        let ops = queries(&[(
             "SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(60)",
             &[],
         )]);
@@ -71,7 +67,7 @@ fn a_server_that_restarts_ends_its_sessions_and_takes_new_ones() {
             workload,
             mut client,
             ..
-        } = Stage::set(target.as_ref()).await;
+        } = Stage::set(target.as_ref(), points()).await;
         assert!(client.insert(0, 5).await.is_success());
         server.restart();
         let outcome = client.insert(5, 5).await;
@@ -91,7 +87,7 @@ fn an_abandoned_op_closes_its_connection_and_quiescence_waits_for_its_end() {
         return;
     };
     block_on(async {
-        let ops = workload_of_queries(&[("SELECT pg_sleep($1)", &[ColumnType::Float])]);
+        let ops = queries(&[("SELECT pg_sleep($1)", &[ColumnType::Float])]);
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
         let mut admin = admin(target.as_ref()).await.unwrap();
         let sleep = OpBody::Query(vec![Value::Float(1.0)]);
@@ -120,7 +116,7 @@ fn answers_larger_than_the_buffer_are_counted_to_the_last_byte() {
     };
     block_on(async {
         let sql = "SELECT repeat('x', n * 1000) FROM generate_series(0, 300) AS n";
-        let ops = workload_of_queries(&[(sql, &[]), ("SELECT 1", &[])]);
+        let ops = queries(&[(sql, &[]), ("SELECT 1", &[])]);
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
         let outcome = client.send(0, nothing()).await;
         let values: u64 = (0..=300).map(|n| n * 1000).sum();
@@ -139,7 +135,7 @@ fn statements_that_cannot_be_prepared_are_named() {
         return;
     };
     block_on(async {
-        let ops = workload_of_queries(&[("SELECT * FROM nowhere", &[])]);
+        let ops = queries(&[("SELECT * FROM nowhere", &[])]);
         let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();
         let refused = |position| RefusedStatement {
             op: 0,
@@ -152,7 +148,7 @@ fn statements_that_cannot_be_prepared_are_named() {
             error.message.contains("op `ask`") && error.message.contains("42P01"),
             "{error}"
         );
-        let ops = workload_of_queries(&[("SELECT $1::int + $2::int", &[ColumnType::Integer])]);
+        let ops = queries(&[("SELECT $1::int + $2::int", &[ColumnType::Integer])]);
         let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();
         assert!(error.message.contains("2 placeholders"), "{error}");
     });

@@ -8,7 +8,7 @@ use highwater_model::outcome::{Certainty, ErrorClass};
 use highwater_model::units::{Nanos, Seed};
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
-use crate::client::{Client, MODES, Stage, admin, batch, key, open, points, started};
+use crate::client::{Client, MODES, Stage, admin, batch, key, nothing, open, points, started};
 use crate::support::block_on;
 
 #[test]
@@ -25,7 +25,7 @@ fn a_refused_batch_stores_nothing_and_the_session_goes_on() {
                 workload,
                 mut admin,
                 mut client,
-            } = Stage::set(target.as_ref()).await;
+            } = Stage::set(target.as_ref(), points()).await;
             assert_eq!(client.insert(0, 10).await.rows_applied, 10, "{mode}");
             let outcome = client.insert(5, 10).await;
             assert_eq!(
@@ -65,7 +65,7 @@ fn values_beyond_the_most_parameters_are_one_transaction() {
             workload,
             mut admin,
             mut client,
-        } = Stage::set(target.as_ref()).await;
+        } = Stage::set(target.as_ref(), points()).await;
         // The last row's key is there already: the pieces before it must go too.
         assert_eq!(client.insert(69_999, 1).await.rows_applied, 1);
         let outcome = client.insert(0, 70_000).await;
@@ -97,7 +97,7 @@ fn a_long_pipeline_does_not_block_on_its_own_answers() {
         return;
     };
     block_on(async {
-        let Stage { mut client, .. } = Stage::set(target.as_ref()).await;
+        let Stage { mut client, .. } = Stage::set(target.as_ref(), points()).await;
         assert_eq!(client.insert(0, 200_000).await.rows_applied, 200_000);
     });
 }
@@ -112,7 +112,7 @@ fn a_counter_of_the_server_agrees_once_the_session_is_closed() {
             workload,
             mut admin,
             mut client,
-        } = Stage::set(target.as_ref()).await;
+        } = Stage::set(target.as_ref(), points()).await;
         assert_eq!(client.insert(0, 1234).await.rows_applied, 1234);
         assert_eq!(client.send(1, key(7)).await.response_rows, 1);
         assert_eq!(client.send(1, key(-7)).await.response_rows, 0);
@@ -190,7 +190,7 @@ fn statements_for_the_announced_batch_are_prepared_before_the_first_op() {
         for (first, rows, prepared) in [(0, 0, 1), (0, 100, 1), (200, 7, 2), (300, 100, 2)] {
             let outcome = client.insert(first, rows).await;
             assert_eq!(outcome.rows_applied, u64::try_from(rows).unwrap());
-            let outcome = client.send(2, OpBody::Query(Vec::new())).await;
+            let outcome = client.send(2, nothing()).await;
             assert_eq!(i64::try_from(outcome.response_rows).unwrap(), prepared);
         }
     });

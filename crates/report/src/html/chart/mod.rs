@@ -56,6 +56,26 @@ pub(super) struct Series {
     pub(super) points: Vec<Point>,
 }
 
+impl Series {
+    /// Shown at first, the only one of its name.
+    pub(super) fn new(name: &str, shape: Shape, color: usize, points: Vec<Point>) -> Self {
+        Self {
+            name: name.to_owned(),
+            part: "",
+            shape,
+            color,
+            on: true,
+            points,
+        }
+    }
+}
+
+/// All values that are drawn of series, but for lower edges of bands.
+pub(super) fn values(series: &[Series]) -> impl Iterator<Item = f64> + Clone + '_ {
+    let points = series.iter().flat_map(|series| &series.points);
+    points.filter_map(|point| point.y)
+}
+
 /// One point. Without `y` a line is interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(super) struct Point {

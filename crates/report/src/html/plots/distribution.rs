@@ -7,7 +7,7 @@ use highwater_model::numbers::to_f64;
 use highwater_model::record::{ResultRecord, RunRecord};
 use highwater_model::units::Nanos;
 
-use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape};
+use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, values};
 use super::time::bounds;
 
 /// Least distance of two points, in nines.
@@ -39,13 +39,12 @@ pub(in crate::html) fn distributions(record: &RunRecord) -> Vec<Chart> {
 fn latency(record: &RunRecord, named: &[(String, &ResultRecord)]) -> Option<Chart> {
     let curves = named.iter().enumerate();
     let mut series: Vec<Series> = curves
-        .map(|(number, (name, result))| Series {
-            name: name.clone(),
-            part: "",
-            shape: Shape::Line,
-            color: number,
-            on: number < CURVES_SHOWN,
-            points: curve(&result.histograms.latency, result.latency_ns.beyond),
+        .map(|(number, (name, result))| {
+            let points = curve(&result.histograms.latency, result.latency_ns.beyond);
+            Series {
+                on: number < CURVES_SHOWN,
+                ..Series::new(name, Shape::Line, number, points)
+            }
         })
         .collect();
     series.retain(|series| series.points.len() > 1);
@@ -75,12 +74,9 @@ fn service(named: &[(String, &ResultRecord)]) -> Option<Chart> {
     let mut series = Vec::new();
     for (number, (name, result)) in open.iter().enumerate() {
         let one = |part, shape, points| Series {
-            name: name.clone(),
             part,
-            shape,
-            color: number,
             on: number < PAIRS_SHOWN,
-            points,
+            ..Series::new(name, shape, number, points)
         };
         let latency = curve(&result.histograms.latency, result.latency_ns.beyond);
         let service = curve(&result.histograms.service, result.service_ns.beyond);
@@ -111,10 +107,9 @@ fn chart(id: &str, title: &str, about: String, series: Vec<Series>) -> Option<Ch
     if series.is_empty() {
         return None;
     }
-    let points = || series.iter().flat_map(|series| &series.points);
-    let farthest = points().map(|point| point.x).fold(1.0, f64::max);
-    let values: Vec<f64> = points().filter_map(|point| point.y).collect();
-    let y = Axis::around("latency", Quantity::Latency, values.iter().copied());
+    let points = series.iter().flat_map(|series| &series.points);
+    let farthest = points.map(|point| point.x).fold(1.0, f64::max);
+    let y = Axis::around("latency", Quantity::Latency, values(&series));
     let x = Axis::between("percentile", Quantity::Tail, 0.0, farthest);
     Some(Chart {
         id: id.to_owned(),

@@ -2,7 +2,9 @@
 
 use highwater_sizing::cluster::{NeedPlan, SizePlan, SizePlanPoint};
 
-use super::super::chart::{Axis, Chart, Level, Point, Quantity, Series, Shape, Span, SpanKind};
+use super::super::chart::{
+    Axis, Chart, Level, Point, Quantity, Series, Shape, Span, SpanKind, values,
+};
 
 /// Of a point: its value, and the lower edge of a band.
 type Part = fn(&SizePlanPoint) -> (Option<f64>, Option<f64>);
@@ -22,7 +24,7 @@ fn total(plan: &SizePlan, need: &NeedPlan, number: usize) -> Chart {
         y: need.per_s_at_end.max(need.per_s),
         name: "selected".to_owned(),
     };
-    let values = values(&series).chain([level.y]).collect::<Vec<_>>();
+    let values = values(&series).chain([level.y]);
     let nodes = f64::from(plan.nodes.planned);
     Chart {
         id: format!("growth-{number}"),
@@ -32,7 +34,7 @@ fn total(plan: &SizePlan, need: &NeedPlan, number: usize) -> Chart {
                 extrapolated."
             .to_owned(),
         x: axis(need, nodes),
-        y: Axis::from_zero(need.unit.clone(), Quantity::Rate, values.into_iter()),
+        y: Axis::from_zero(need.unit.clone(), Quantity::Rate, values),
         series,
         spans: planned(nodes),
         levels: vec![level],
@@ -41,7 +43,6 @@ fn total(plan: &SizePlan, need: &NeedPlan, number: usize) -> Chart {
 
 fn per_node(need: &NeedPlan, number: usize) -> Chart {
     let series = series(need, |nodes, per_s| per_s / nodes.max(1e-9));
-    let values = values(&series).collect::<Vec<_>>();
     Chart {
         id: format!("per-node-{number}"),
         title: format!("Each node's part, {} per node", need.unit),
@@ -50,7 +51,7 @@ fn per_node(need: &NeedPlan, number: usize) -> Chart {
                 each other)."
             .to_owned(),
         x: axis(need, 0.0),
-        y: Axis::from_zero("per node", Quantity::Rate, values.into_iter()),
+        y: Axis::from_zero("per node", Quantity::Rate, values(&series)),
         series,
         spans: Vec::new(),
         levels: Vec::new(),
@@ -88,34 +89,13 @@ fn series(need: &NeedPlan, of: fn(f64, f64) -> f64) -> Vec<Series> {
         });
         points.collect::<Vec<_>>()
     };
-    let one = |name: &str, shape, color, points| Series {
-        name: name.to_owned(),
-        part: "",
-        shape,
-        color,
-        on: true,
-        points,
-    };
     let mut measured = points(|point| (point.measured_per_s, None));
     measured.retain(|point| point.y.is_some());
+    let band = points(|point| (Some(point.predicted.high), Some(point.predicted.low)));
+    let expected = points(|point| (Some(point.predicted.expected), None));
     vec![
-        one(
-            "90 % of measurements",
-            Shape::Band,
-            0,
-            points(|point| (Some(point.predicted.high), Some(point.predicted.low))),
-        ),
-        one(
-            "expected",
-            Shape::Line,
-            0,
-            points(|point| (Some(point.predicted.expected), None)),
-        ),
-        one("measured", Shape::Dot, 1, measured),
+        Series::new("90 % of measurements", Shape::Band, 0, band),
+        Series::new("expected", Shape::Line, 0, expected),
+        Series::new("measured", Shape::Dot, 1, measured),
     ]
-}
-
-fn values(series: &[Series]) -> impl Iterator<Item = f64> + '_ {
-    let points = series.iter().flat_map(|series| &series.points);
-    points.filter_map(|point| point.y)
 }

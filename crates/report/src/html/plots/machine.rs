@@ -106,16 +106,10 @@ fn chart(timeline: &Timeline<'_>, text: ChartText, y: Axis, figures: &[Figure]) 
                 }
             }
             let points = values.into_iter().enumerate();
-            Series {
-                name: (*name).to_owned(),
-                part: "",
-                shape: Shape::Line,
-                color: *color,
-                on: true,
-                points: points
-                    .map(|(number, value)| Point::new(timeline.thinning.middle(number), value))
-                    .collect(),
-            }
+            let points = points
+                .map(|(number, value)| Point::new(timeline.thinning.middle(number), value))
+                .collect();
+            Series::new(name, Shape::Line, *color, points)
         })
         .filter(|series| series.points.iter().any(|point| point.y.is_some()))
         .collect();
@@ -127,10 +121,6 @@ fn chart(timeline: &Timeline<'_>, text: ChartText, y: Axis, figures: &[Figure]) 
         id: text.id.to_owned(),
         title: text.title.to_owned(),
         about: text.about + &thinned,
-        x: timeline.axis(),
-        y,
-        series,
-        spans: timeline.spans(),
-        levels: Vec::new(),
+        ..timeline.chart(y, series)
     })
 }

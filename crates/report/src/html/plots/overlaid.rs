@@ -4,7 +4,7 @@ use highwater_model::numbers::to_f64;
 use highwater_model::plan::Unit;
 use highwater_model::record::RunRecord;
 
-use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape};
+use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, values};
 use super::timeline::{Counted, Slot, Timeline};
 
 /// Runs of a group that are drawn.
@@ -28,34 +28,24 @@ pub(in crate::html) fn overlay(groups: &[Overlaid<'_>]) -> Vec<Chart> {
     let charts = [Unit::Rows, Unit::Queries].map(|unit| {
         let name = unit.name();
         let chart = chart(groups, Some(unit), rate)?;
-        let values: Vec<f64> = values(&chart);
         Some(Chart {
             id: format!("overlaid-{name}"),
             title: format!("Throughput, {name} per second"),
             about: format!("Acknowledged {name}; a line for each run, from its start."),
-            y: Axis::from_zero(format!("{name}/s"), Quantity::Rate, values.into_iter()),
+            y: Axis::from_zero(format!("{name}/s"), Quantity::Rate, values(&chart.series)),
             ..chart
         })
     });
-    let latency = chart(groups, None, p99).map(|chart| {
-        let values = values(&chart);
-        Chart {
-            id: "overlaid-latency".to_owned(),
-            title: "p99 latency".to_owned(),
-            about:
-                "The slowest op's 99th percentile of each second, or its greatest latency where a \
-                    second has fewer than 100 ops."
-                    .to_owned(),
-            y: Axis::around("latency", Quantity::Latency, values.iter().copied()),
-            ..chart
-        }
+    let latency = chart(groups, None, p99).map(|chart| Chart {
+        id: "overlaid-latency".to_owned(),
+        title: "p99 latency".to_owned(),
+        about: "The slowest op's 99th percentile of each second, or its greatest latency where a \
+                second has fewer than 100 ops."
+            .to_owned(),
+        y: Axis::around("latency", Quantity::Latency, values(&chart.series)),
+        ..chart
     });
     charts.into_iter().flatten().chain(latency).collect()
-}
-
-fn values(chart: &Chart) -> Vec<f64> {
-    let points = chart.series.iter().flat_map(|series| &series.points);
-    points.filter_map(|point| point.y).collect()
 }
 
 /// The lines of all runs; none where no run has such a stream.
@@ -83,20 +73,15 @@ fn chart(groups: &[Overlaid<'_>], unit: Option<Unit>, of: Of) -> Option<Chart> {
                 Point::new(timeline.thinning.middle(number), value)
             });
             longest = f64::max(longest, timeline.axis().to);
-            series.push(Series {
-                name: group.name.clone(),
-                part: "",
-                shape: Shape::Line,
+            series.push(Series::new(
+                &group.name,
+                Shape::Line,
                 color,
-                on: true,
-                points: points.collect(),
-            });
+                points.collect(),
+            ));
         }
     }
-    let drawn = series
-        .iter()
-        .flat_map(|s: &Series| &s.points)
-        .any(|p| p.y.is_some());
+    let drawn = values(&series).next().is_some();
     drawn.then(|| Chart {
         id: String::new(),
         title: String::new(),

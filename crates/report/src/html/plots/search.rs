@@ -7,7 +7,7 @@ use highwater_model::search::{
     ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
 };
 
-use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, Span, SpanKind};
+use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, Span, SpanKind, values};
 use super::time::bounds;
 
 /// Name, shape and color of the probes that a test picks.
@@ -95,11 +95,7 @@ fn achieved(drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Chart> {
     let unit = search.unit.name();
     let mut series = kinds(drawn, |probe| Some(probe.acknowledged_per_s));
     let x = axis(drawn, search)?;
-    let y = Axis::close(
-        format!("{unit}/s"),
-        Quantity::Rate,
-        values(&series).into_iter(),
-    );
+    let y = Axis::close(format!("{unit}/s"), Quantity::Rate, values(&series));
     if search.axis == SearchAxis::Rate {
         series.insert(0, diagonal(&x, &y));
     }
@@ -122,13 +118,9 @@ fn achieved(drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Chart> {
 
 fn latency(last_run: &RunRecord, drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Chart> {
     let series = kinds(drawn, |probe| probe.p99_ns.map(to_f64));
-    let values = values(&series);
-    if values.is_empty() {
-        return None;
-    }
+    values(&series).next()?;
     let levels = bounds(last_run);
-    let all = values.into_iter().chain(levels.iter().map(|level| level.y));
-    let all: Vec<f64> = all.collect();
+    let all = values(&series).chain(levels.iter().map(|level| level.y));
     Some(Chart {
         id: "probes-latency".to_owned(),
         title: "Offered against p99 latency".to_owned(),
@@ -138,7 +130,7 @@ fn latency(last_run: &RunRecord, drawn: &Drawn<'_>, search: &SearchRecord) -> Op
             drawn.left_out
         ),
         x: axis(drawn, search)?,
-        y: Axis::around("p99", Quantity::Latency, all.iter().copied()),
+        y: Axis::around("p99", Quantity::Latency, all),
         series,
         spans: mark(search),
         levels,
@@ -166,40 +158,21 @@ fn kinds(drawn: &Drawn<'_>, of: fn(&ProbeRecord) -> Option<f64>) -> Vec<Series> 
             let points = probes.filter_map(|probe| Some(Point::new(probe.at, Some(of(probe)?))));
             let mut points: Vec<Point> = points.collect();
             points.sort_by(|a, b| a.x.total_cmp(&b.x));
-            Series {
-                name: (*name).to_owned(),
-                part: "",
-                shape: *shape,
-                color: *color,
-                on: true,
-                points,
-            }
+            Series::new(name, *shape, *color, points)
         })
         .filter(|series| !series.points.is_empty())
         .collect()
-}
-
-fn values(series: &[Series]) -> Vec<f64> {
-    let points = series.iter().flat_map(|series| &series.points);
-    points.filter_map(|point| point.y).collect()
 }
 
 /// Where everything that was offered was acknowledged.
 fn diagonal(x: &Axis, y: &Axis) -> Series {
     const STEPS: u32 = 80;
     let at = |step: u32| x.value(f64::from(step) / f64::from(STEPS));
-    Series {
-        name: "all acknowledged".to_owned(),
-        part: "",
-        shape: Shape::Dashed,
-        color: 7,
-        on: true,
-        points: (0..=STEPS)
-            .map(at)
-            .filter(|at| (y.from..=y.to).contains(at))
-            .map(|at| Point::new(at, Some(at)))
-            .collect(),
-    }
+    let on_both = (0..=STEPS)
+        .map(at)
+        .filter(|at| (y.from..=y.to).contains(at));
+    let points = on_both.map(|at| Point::new(at, Some(at))).collect();
+    Series::new("all acknowledged", Shape::Dashed, 7, points)
 }
 
 /// The interval of the estimate, where there is one, else the mark.

@@ -8,7 +8,7 @@ use highwater_model::target_telemetry::{
 };
 use highwater_model::units::Nanos;
 
-use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape};
+use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, values};
 use super::timeline::Timeline;
 
 /// Charts at most; the record has all series.
@@ -107,7 +107,6 @@ fn chart(
     let counted = lines.iter().any(|(_, s)| s.kind == SeriesKind::Count);
     let unit = lines.first().map_or("", |(_, series)| series.unit.as_str());
     let series: Vec<Series> = lines.iter().map(|(line, _)| line.clone()).collect();
-    let values = series.iter().flat_map(|s| &s.points).filter_map(|p| p.y);
     let (quantity, suffix) = match (unit, counted) {
         (units::SHARE, false) => (Quantity::Share, String::new()),
         ("bytes", false) => (Quantity::Bytes, "bytes".to_owned()),
@@ -117,15 +116,12 @@ fn chart(
     };
     let title = TITLES.iter().find(|(titled, _)| *titled == name);
     let title = title.map_or_else(|| foreign(name, WORDS), |(_, title)| (*title).to_owned());
+    let y = Axis::from_zero(suffix, quantity, values(&series));
     Chart {
         id: format!("target-{number}"),
         title: format!("{}: {title}", foreign(source, WORDS)),
         about: format!("As {} said of itself.", foreign(source, WORDS)),
-        x: timeline.axis(),
-        y: Axis::from_zero(suffix, quantity, values),
-        series,
-        spans: timeline.spans(),
-        levels: Vec::new(),
+        ..timeline.chart(y, series)
     }
 }
 
@@ -153,11 +149,7 @@ fn line(
     }
     let node = series.node.as_ref().unwrap_or(&series.source);
     Series {
-        name: foreign(node, WORDS),
-        part: "",
-        shape: Shape::Line,
-        color: number,
         on: number < LINES_SHOWN,
-        points,
+        ..Series::new(&foreign(node, WORDS), Shape::Line, number, points)
     }
 }

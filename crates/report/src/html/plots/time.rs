@@ -7,7 +7,7 @@ use highwater_model::plan::{Objective, Unit};
 use highwater_model::record::{ImportRecord, MeasuredRun, RunRecord};
 use highwater_model::units::Nanos;
 
-use super::super::chart::{Axis, Chart, Level, Point, Quantity, Series, Shape};
+use super::super::chart::{Axis, Chart, Level, Point, Quantity, Series, Shape, values};
 use super::target::rejections;
 use super::timeline::{Counted, Slot, Timeline};
 
@@ -64,8 +64,8 @@ fn throughput(timeline: &Timeline<'_>, unit: Unit) -> Option<Chart> {
     if series.is_empty() {
         return None;
     }
-    let values = series.iter().flat_map(|s| &s.points).filter_map(|p| p.y);
     let unit = unit.name();
+    let y = Axis::from_zero(format!("{unit}/s"), Quantity::Rate, values(&series));
     let gaps = match timeline.gaps().len() {
         0 => String::new(),
         1 => " The red bar is a time without any answer.".to_owned(),
@@ -81,11 +81,7 @@ fn throughput(timeline: &Timeline<'_>, unit: Unit) -> Option<Chart> {
             "Acknowledged {unit} by the second in which the answer came; the dashed line is what \
              was offered.{thinned}{gaps}"
         ),
-        x: timeline.axis(),
-        y: Axis::from_zero(format!("{unit}/s"), Quantity::Rate, values),
-        series,
-        spans: timeline.spans(),
-        levels: Vec::new(),
+        ..timeline.chart(y, series)
     })
 }
 
@@ -105,13 +101,9 @@ fn rates(
             })
             .collect()
     };
-    let one = |name: String, part, shape, points| Series {
-        name,
+    let one = |name: &str, part, shape, points| Series {
         part,
-        shape,
-        color,
-        on: true,
-        points,
+        ..Series::new(name, shape, color, points)
     };
     let mut series = Vec::new();
     if timeline.thinning.seconds > 1 {
@@ -123,14 +115,14 @@ fn rates(
                 low: Some(least),
             }
         });
-        series.push(one(name.to_owned(), "seconds", Shape::Band, extent));
+        series.push(one(name, "seconds", Shape::Band, extent));
     }
     if open {
         let offered = points(&|slot, seconds| Point::new(0.0, Some(slot.offered / seconds)));
         series.push(Series {
             color: OFFERED,
             ..one(
-                format!("{name}, offered"),
+                &format!("{name}, offered"),
                 "offered",
                 Shape::Dashed,
                 offered,
@@ -138,7 +130,7 @@ fn rates(
         });
     }
     let reached = points(&|slot, seconds| Point::new(0.0, Some(slot.acknowledged / seconds)));
-    series.push(one(name.to_owned(), "acknowledged", Shape::Line, reached));
+    series.push(one(name, "acknowledged", Shape::Line, reached));
     series
 }
 
@@ -200,33 +192,23 @@ fn bars(timeline: &Timeline<'_>, kinds: &[Kind], text: &ChartText) -> Option<Cha
     let all = |of: fn(&Slot) -> f64| slots.iter().map(of).sum::<f64>();
     let kinds = kinds.iter().filter(|(_, _, of)| all(*of) > 0.0);
     let series: Vec<Series> = kinds
-        .map(|(name, color, of)| Series {
-            name: (*name).to_owned(),
-            part: "",
-            shape: Shape::Bars,
-            color: *color,
-            on: true,
-            points: (slots.iter().enumerate())
-                .map(|(number, slot)| {
-                    let rate = of(slot) / timeline.thinning.length(number);
-                    Point::new(timeline.thinning.middle(number), Some(rate))
-                })
-                .collect(),
+        .map(|(name, color, of)| {
+            let points = slots.iter().enumerate().map(|(number, slot)| {
+                let rate = of(slot) / timeline.thinning.length(number);
+                Point::new(timeline.thinning.middle(number), Some(rate))
+            });
+            Series::new(name, Shape::Bars, *color, points.collect())
         })
         .collect();
     if series.is_empty() {
         return None;
     }
-    let values = series.iter().flat_map(|s| &s.points).filter_map(|p| p.y);
+    let y = Axis::from_zero(text.unit, Quantity::Rate, values(&series));
     Some(Chart {
         id: text.id.to_owned(),
         title: text.title.to_owned(),
         about: text.about.to_owned(),
-        x: timeline.axis(),
-        y: Axis::from_zero(text.unit, Quantity::Rate, values),
-        series,
-        spans: timeline.spans(),
-        levels: Vec::new(),
+        ..timeline.chart(y, series)
     })
 }
 
@@ -260,6 +242,7 @@ fn latency(timeline: &Timeline<'_>, origin: Option<&ImportRecord>) -> Option<Cha
     let values = values.flat_map(|point| [point.y, point.low]).flatten();
     let levels = bounds(timeline.record);
     let values = values.chain(levels.iter().map(|level| level.y));
+    let y = Axis::around("latency", Quantity::Latency, values);
     let thinned = timeline
         .thinning
         .note("the highest p99 and the highest latency, and the middle one of their medians");
@@ -275,11 +258,8 @@ fn latency(timeline: &Timeline<'_>, origin: Option<&ImportRecord>) -> Option<Cha
             "{} p50: half of the ops took at most this; p99: 99 of 100 did.{lines}{thinned}",
             begin(origin)
         ),
-        x: timeline.axis(),
-        y: Axis::around("latency", Quantity::Latency, values),
-        series,
-        spans: timeline.spans(),
         levels,
+        ..timeline.chart(y, series)
     })
 }
 

@@ -5,7 +5,7 @@ use highwater_model::plan::{PhaseKind, Unit};
 use highwater_model::record::{IntervalRecord, RunRecord};
 use highwater_model::units::Nanos;
 
-use super::super::chart::{Axis, Quantity, Span, SpanKind, Thinning};
+use super::super::chart::{Axis, Chart, Quantity, Series, Span, SpanKind, Thinning};
 
 /// A gap is marked from this length on,
 const GAP_NS: u64 = 1_000_000_000;
@@ -161,6 +161,20 @@ impl<'a> Timeline<'a> {
     pub(super) fn axis(&self) -> Axis {
         let end = to_f64(self.thinning.total);
         Axis::between("time since the start", Quantity::Time, 0.0, end)
+    }
+
+    /// A chart of these series over the time of the run; its texts are to be filled in.
+    pub(super) fn chart(&self, y: Axis, series: Vec<Series>) -> Chart {
+        Chart {
+            id: String::new(),
+            title: String::new(),
+            about: String::new(),
+            x: self.axis(),
+            y,
+            series,
+            spans: self.spans(),
+            levels: Vec::new(),
+        }
     }
 
     /// Phases, and the gaps that stand out.

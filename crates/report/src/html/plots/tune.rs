@@ -130,24 +130,19 @@ fn means(trials: &[(&TrialRecord, Point)]) -> Vec<(Point, Point)> {
 }
 
 fn series(trials: &[(&TrialRecord, Point)], means: Vec<(Point, Point)>) -> Vec<Series> {
-    let one = |name: &str, part, shape, color, points| Series {
-        name: name.to_owned(),
-        part,
-        shape,
-        color,
-        on: true,
-        points,
-    };
     let (means, extents) = means.into_iter().unzip();
     let mut series = vec![
-        one("mean", "least to greatest", Shape::Band, 0, extents),
-        one("mean", "", Shape::Line, 0, means),
+        Series {
+            part: "least to greatest",
+            ..Series::new("mean", Shape::Band, 0, extents)
+        },
+        Series::new("mean", Shape::Line, 0, means),
     ];
     for (name, shape, color, is) in KINDS {
         let points = trials.iter().filter(|(trial, _)| is(trial));
         let mut points: Vec<Point> = points.map(|(_, point)| *point).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        series.push(one(name, "", shape, color, points));
+        series.push(Series::new(name, shape, color, points));
     }
     series.retain(|series| !series.points.is_empty());
     series

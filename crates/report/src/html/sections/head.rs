@@ -2,10 +2,10 @@
 
 use maud::{Markup, html};
 
-use crate::text::{counts as counted, head as head_text, tail, tune};
+use crate::text::{counts as counted, group, head as head_text, tail, tune};
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::foreign;
-use highwater_model::record::{ExperimentRecord, MeasuredRun, RecordRef};
+use highwater_model::record::{MeasuredRun, Question, RecordRef};
 
 use super::super::page::Part;
 
@@ -27,9 +27,12 @@ pub(in crate::html) fn title(record: &MeasuredRun<'_>) -> String {
 pub(in crate::html) fn head(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> Markup {
     let (header, run) = (record.header(), &record.measured_run());
     let lines = head_text::lines(run, measured);
-    let of_tuning = record.experiment().and_then(ExperimentRecord::tune);
-    let of_tuning = of_tuning.map(|of_tuning| tune::question(run, of_tuning));
-    let (target, plan) = (lines.first(), of_tuning.as_ref().or(lines.get(1)));
+    let question = record.experiment().and_then(|of| match &of.question {
+        Question::Tune(of_tuning) => Some(tune::question(run, of_tuning)),
+        Question::Group(of_group) => Some(group::question(run, of_group)),
+        Question::Search(_) => None,
+    });
+    let (target, plan) = (lines.first(), question.as_ref().or(lines.get(1)));
     // The line of a target is its name and, behind three spaces, what it is.
     let traits = target
         .and_then(|line| line.split_once("   "))

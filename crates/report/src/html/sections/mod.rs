@@ -1,6 +1,7 @@
 //! The parts of a page beside its charts: words and tables, from what the text report prints too.
 
 mod audit;
+mod group;
 mod head;
 mod judged;
 mod machine;
@@ -13,6 +14,7 @@ mod tables;
 mod tune;
 
 pub(super) use audit::audit;
+pub(super) use group::group;
 pub(super) use head::{counts, head, title};
 pub(super) use judged::judged;
 pub(super) use machine::{availability, machine};

@@ -8,10 +8,7 @@ use highwater_model::plan::Unit;
 use highwater_model::record::{
     ExperimentRecord, IntervalRecord, Question, RunRecord, TelemetrySample,
 };
-use highwater_model::search::{
-    Estimate, Mark, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchObjective,
-    SearchOutcome, SearchPolicy, SearchRecord,
-};
+use highwater_model::search::{ProbePurpose, ProbeRecord, ProbeVerdict, SearchOutcome};
 use highwater_model::tune::{
     BestConfiguration, NoBest, NoBestReason, RunnerUp, TrialPurpose, TrialRecord, TrialVerdict,
     TuneAxis, TuneFigure, TuneOutcome, TunePolicy, TuneRecord,
@@ -89,57 +86,17 @@ fn interval(second: u64, op: &str, number: u64) -> IntervalRecord {
 /// The gate's run as the last probe of a search that found its mark.
 pub(super) fn searched() -> ExperimentRecord {
     let last = fixture::open_gate();
-    let objective = SearchObjective {
-        stated: last.plan.definition.objectives.clone(),
-        no_errors: true,
-    };
-    let search = SearchRecord {
-        axis: SearchAxis::Rate,
-        stream: "insert".to_owned(),
-        unit: Unit::Rows,
-        objective_hash: objective.hash(),
-        definition_hash: String::new(),
-        objective,
-        floor: None,
-        policy: SearchPolicy {
-            axis: SearchAxis::Rate,
-            first: None,
-            lowest: 1.0,
-            highest: None,
-            width: 0.02,
-            confirmations: 3,
-            probes_max: 25,
-            budget_ns: None,
-            probe_ns: 50 * S,
-            confirmation_ns: 290 * S,
-            around_ns: 10 * S,
-            units_needed: 0.0,
-            longest_ns: 450 * S,
-            soak_ns: None,
-        },
-        probes: vec![
-            probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated),
-            probe(ProbePurpose::Search, 1_500.0, ProbeVerdict::Failed),
-            probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Passed),
-            probe(ProbePurpose::Search, 1_019.0, ProbeVerdict::NotDecided),
-            probe(ProbePurpose::Confirm, 1_000.0, ProbeVerdict::Passed),
-        ],
-        outcome: Some(SearchOutcome::Mark(Mark {
-            confirmed: 1_000.0,
-            estimate: Some(Estimate {
-                value: 1_012.0,
-                low90: 1_004.0,
-                high90: 1_020.0,
-            }),
-            failed: Some(1_019.0),
-            limited_by: vec![ReasonCode::ObjectiveLatency],
-            hold_ns: 300 * S,
-            rows: 500_000,
-            bytes: None,
-            passed_above: Vec::new(),
-            wider: false,
-        })),
-    };
+    let mut search = fixture::search(last.plan.definition.objectives.clone());
+    search.policy.probe_ns = 50 * S;
+    search.policy.confirmation_ns = 290 * S;
+    search.probes = vec![
+        probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated),
+        probe(ProbePurpose::Search, 1_500.0, ProbeVerdict::Failed),
+        probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Passed),
+        probe(ProbePurpose::Search, 1_019.0, ProbeVerdict::NotDecided),
+        probe(ProbePurpose::Confirm, 1_000.0, ProbeVerdict::Passed),
+    ];
+    search.outcome = Some(SearchOutcome::Mark(fixture::mark(1_000.0, 1_019.0)));
     experiment(Question::Search(search), last)
 }
 
@@ -157,24 +114,11 @@ fn experiment(question: Question, last: RunRecord) -> ExperimentRecord {
 fn probe(purpose: ProbePurpose, at: f64, verdict: ProbeVerdict) -> ProbeRecord {
     let missed = verdict == ProbeVerdict::Failed;
     ProbeRecord {
-        number: 1,
-        purpose,
-        at,
-        verdict,
-        reasons: Vec::new(),
         acknowledged_per_s: if missed { 1_190.0 } else { at },
-        pressure: None,
-        late: None,
         p99_ns: Some(if missed { 61 * MS } else { 44 * MS }),
-        mean_ns: None,
-        failed_ops: 0,
         rows_before: 500_000,
-        bytes_before: None,
-        started_at: "2026-11-20T18:20:11.000Z".to_owned(),
-        measured_ns: 60 * S,
-        took_ns: 66 * S,
         settled_ns: 5 * S,
-        run: "probes/01-search".to_owned(),
+        ..fixture::probe(purpose, at, verdict)
     }
 }
 

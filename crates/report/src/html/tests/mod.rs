@@ -4,6 +4,7 @@ mod made;
 mod plotted;
 
 use super::*;
+use crate::text::group::tests::grouped;
 use highwater_analysis::fixture;
 use highwater_model::judgment::ReasonCode;
 use highwater_sizing::cluster::{Traced, fixture as sizing, size};
@@ -25,7 +26,7 @@ fn a_page_opens_offline_and_equal_records_give_equal_bytes() {
         fixture::open_steps(),
         fixture::open_gate(),
     ];
-    let experiments = [made::searched(), made::of_tuning(made::tuned())];
+    let experiments = [made::searched(), made::of_tuning(made::tuned()), grouped()];
     let mut pages: Vec<String> = Vec::new();
     let records = runs.iter().map(RecordRef::from);
     for record in records.chain(experiments.iter().map(Into::into)) {

@@ -70,10 +70,6 @@ pub(in crate::import) fn is_log(head: &str) -> bool {
 }
 
 impl Reader {
-    pub(in crate::import) fn new() -> Self {
-        Self::default()
-    }
-
     fn comment(&mut self, text: &str) {
         let stamp = |name: &str| {
             let rest = text.strip_prefix(name)?;

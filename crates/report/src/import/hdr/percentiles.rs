@@ -48,10 +48,6 @@ fn is_head(line: &str) -> bool {
 }
 
 impl Reader {
-    pub(in crate::import) fn new() -> Self {
-        Self::default()
-    }
-
     /// `#[Mean = 2.270, StdDeviation = 2.036]`, `#[Max = 13.500, Total count = 1200]`.
     fn foot(&mut self, text: &str) -> Option<()> {
         for pair in text.trim_matches(['#', '[', ']']).split(',') {

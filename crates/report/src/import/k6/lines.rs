@@ -1,6 +1,6 @@
 //! k6's JSON lines: one sample of one metric each, with the time at which it ended.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
@@ -56,10 +56,6 @@ pub(in crate::import) fn is_lines(head: &str) -> bool {
 }
 
 impl Reader {
-    pub(in crate::import) fn new() -> Self {
-        Self::default()
-    }
-
     fn point(&mut self, metric: &str, data: &Data) -> Option<bool> {
         let value = data
             .value
@@ -152,7 +148,6 @@ impl OutputReader for Reader {
         }
         let mut run = empty_run();
         run.sessions = (self.vus > 0).then_some(self.vus);
-        run.missing_fields = BTreeSet::new();
         self.timeline.write_to(&mut run, &BTreeMap::new());
         if self.dropped > 0 {
             run.missing_fields.insert(MissingField::Offered);

@@ -120,12 +120,6 @@ impl Metrics {
     }
 }
 
-impl Reader {
-    pub(in crate::import) fn new() -> Self {
-        Self::default()
-    }
-}
-
 impl OutputReader for Reader {
     fn begin(&mut self, _format: Format) -> Result<(), ImportError> {
         only_one(&mut self.files, TOOL)

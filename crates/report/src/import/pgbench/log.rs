@@ -30,14 +30,9 @@ pub(super) struct Log {
     columns: usize,
     /// Whether lines have a lag.
     pub(super) waits: bool,
-    /// Lines with seven figures, of which the last is the lag or the retries; decided at the end.
-    held: Option<Held>,
-}
-
-/// The other reading of the seventh figure.
-#[derive(Default)]
-struct Held {
-    timeline: OpTimeline,
+    /// Lines with seven figures in the other reading: the last is the retries, not the lag; decided
+    /// at the end.
+    held: Option<OpTimeline>,
 }
 
 /// Words in place of the time.
@@ -98,8 +93,12 @@ impl Log {
         self.waits |= lag.is_some();
         let first = add(&mut self.timeline, &read, lag, retries.unwrap_or(0));
         let second = if self.columns == 7 {
-            let held = self.held.get_or_insert_with(Held::default);
-            add(&mut held.timeline, &read, None, lag.unwrap_or(0))
+            add(
+                self.held.get_or_insert_default(),
+                &read,
+                None,
+                lag.unwrap_or(0),
+            )
         } else {
             true
         };
@@ -158,7 +157,7 @@ impl Log {
     pub(super) fn settled(mut self, output: &Output) -> Self {
         let retried = output.was_read() && output.lag_average.is_none();
         if let Some(held) = self.held.take().filter(|_| retried) {
-            self.timeline = held.timeline;
+            self.timeline = held;
             self.waits = false;
         }
         self

@@ -8,7 +8,6 @@ use crate::import::error::ImportError;
 use crate::import::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
 use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
 use highwater_model::numbers::to_f64;
-use highwater_model::plan::Unit;
 use highwater_model::units::Nanos;
 
 const TOOL: &str = "pgbench";
@@ -200,25 +199,15 @@ impl Output {
             ImportedPace::Closed
         };
         ImportedRun {
-            tool: TOOL,
             version: self.version.clone(),
             workload: self.workload.clone(),
-            unit: Unit::Queries,
-            units_per_op: 1,
             pace,
-            rate: None,
             sessions: self.clients,
             begin: begin_of(pace),
-            started: None,
-            start: Nanos::ZERO,
-            duration: Nanos::ZERO,
             planned: self.planned,
             settings: self.settings.clone(),
-            ops: Vec::new(),
-            intervals: Vec::new(),
-            availability: None,
-            missing_fields: BTreeSet::new(),
             notes: vec!["one op is one transaction of a script".to_owned()],
+            ..ImportedRun::new(TOOL)
         }
     }
 

@@ -15,10 +15,11 @@ use super::log::{self, Log};
 use super::output::{self, Output, begin_of};
 
 /// Reads logs and outputs of one run.
+#[derive(Default)]
 pub(in crate::import) struct Reader {
     log: Log,
     output: Option<Output>,
-    format: Format,
+    in_output: bool,
 }
 
 /// Whether a file begins with lines of a log of transactions.
@@ -31,31 +32,20 @@ pub(in crate::import) fn is_output(head: &str) -> bool {
     head.lines().any(output::is_own)
 }
 
-impl Reader {
-    pub(in crate::import) fn new() -> Self {
-        Self {
-            log: Log::default(),
-            output: None,
-            format: Format::PgbenchLog,
-        }
-    }
-}
-
 impl OutputReader for Reader {
     fn begin(&mut self, format: Format) -> Result<(), ImportError> {
-        self.format = format;
-        match format {
-            Format::PgbenchOutput => {
-                self.output.get_or_insert_with(Output::default);
-            }
-            _ => self.log.begin(),
+        self.in_output = format == Format::PgbenchOutput;
+        if self.in_output {
+            self.output.get_or_insert_default();
+        } else {
+            self.log.begin();
         }
         Ok(())
     }
 
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
-        match (&mut self.output, self.format) {
-            (Some(output), Format::PgbenchOutput) => output.line(line),
+        match &mut self.output {
+            Some(output) if self.in_output => output.line(line),
             _ => self.log.line(line),
         }
     }

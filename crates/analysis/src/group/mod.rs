@@ -1,0 +1,120 @@
+//! A group of runs: from the finished runs to the next one, or to the end.
+//!
+//! A pure function of the group's record, so a group that was stopped is resumed from it. Rounds
+//! alternate in direction (a b c, c b a, a b c …), so that what changes over time meets all variants alike.
+//! What must not be here: how a run is made.
+
+mod conclusion;
+#[cfg(test)]
+mod tests;
+
+use highwater_model::group::{GroupOutcome, GroupRecord};
+use highwater_model::incident::Ended;
+use highwater_model::record::{RecordRef, RunRecord};
+use highwater_model::sample::Sample;
+
+use crate::comparison::{Comparison, PRACTICAL, compare_samples, sample};
+use crate::judge::{MeasuredStream, measured_streams};
+
+pub use conclusion::conclude;
+
+/// What to do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupStep {
+    /// Run a variant.
+    Run {
+        /// Its position.
+        variant: usize,
+        /// Which of its runs it is, from 1.
+        round: u32,
+    },
+    /// Nothing more.
+    End(GroupOutcome),
+}
+
+/// What to do after the runs that were made. One that lost its target is made again.
+pub fn next(group: &GroupRecord) -> GroupStep {
+    if let Some(outcome) = stopped(group) {
+        return GroupStep::End(outcome);
+    }
+    let complete = group.trials.iter().filter(|t| t.ended == Ended::Complete);
+    let (variant, round) = run_at(group.variants.len(), complete.count());
+    if round > group.times {
+        GroupStep::End(GroupOutcome::Complete)
+    } else if has_time(group) {
+        GroupStep::Run { variant, round }
+    } else {
+        GroupStep::End(GroupOutcome::BudgetSpent)
+    }
+}
+
+/// The variant behind so many complete runs of a group with so many variants, and which of its runs that is,
+/// from 1.
+pub fn run_at(variants: usize, complete: usize) -> (usize, u32) {
+    let variants = variants.max(1);
+    let (round, position) = (complete / variants, complete % variants);
+    let variant = if round.is_multiple_of(2) {
+        position
+    } else {
+        variants - 1 - position
+    };
+    let round = u32::try_from(round).unwrap_or(u32::MAX);
+    (variant, round.saturating_add(1))
+}
+
+/// What ends a group whatever is missing.
+fn stopped(group: &GroupRecord) -> Option<GroupOutcome> {
+    let mut last = group.trials.iter().rev().map(|trial| trial.ended);
+    match (last.next()?, last.next()) {
+        (Ended::Interrupted, _) => Some(GroupOutcome::Interrupted),
+        (Ended::TargetLost, Some(Ended::TargetLost)) => Some(GroupOutcome::TargetLost),
+        _ => None,
+    }
+}
+
+/// Whether the budget has room for one more run, which takes as long as those before.
+fn has_time(group: &GroupRecord) -> bool {
+    let took = group.trials.iter().map(|trial| trial.took_ns);
+    let spent = took.fold(0, u64::saturating_add);
+    let each = spent.checked_div(group.trials.len() as u64);
+    let each = each.unwrap_or(group.trial_cost_ns);
+    let budget = group.budget_ns.unwrap_or(u64::MAX);
+    spent.saturating_add(each) <= budget
+}
+
+/// What a group takes from a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    /// Units of the first stream acknowledged per second.
+    pub throughput_per_s: f64,
+    /// The greatest p99 of the first stream's ops.
+    pub p99_ns: Option<u64>,
+    /// What a comparison takes from it.
+    pub sample: Sample,
+}
+
+/// Reads the record of a run.
+pub fn seen(record: &RunRecord) -> Seen {
+    let streams = measured_streams(record);
+    let first = streams.first();
+    let results = first.into_iter().flat_map(|stream| &stream.results);
+    Seen {
+        throughput_per_s: first.map_or(0.0, MeasuredStream::units_per_s),
+        p99_ns: results.filter_map(|result| result.latency_ns.p99).max(),
+        sample: sample(RecordRef::Run(record)),
+    }
+}
+
+/// Each variant but the first, by its position, against the first, as far as both have complete runs.
+pub fn comparisons(group: &GroupRecord) -> Vec<(usize, Comparison)> {
+    let samples = |variant| -> Vec<&Sample> {
+        let trials = group.complete(variant);
+        trials.map(|trial| &trial.sample).collect()
+    };
+    let baseline = samples(0);
+    let others = (1..group.variants.len()).map(|variant| (variant, samples(variant)));
+    others
+        .filter(|(_, other)| !baseline.is_empty() && !other.is_empty())
+        .map(|(variant, other)| (variant, compare_samples(&baseline, &other, PRACTICAL)))
+        .collect()
+}

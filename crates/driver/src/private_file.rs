@@ -1,0 +1,76 @@
+//! A file that holds passwords, and that nobody but its owner may read. Must not know its format.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::error::TargetError;
+
+/// Largest file that is read, in bytes.
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// A kind of such files, for errors.
+#[derive(Debug, Clone, Copy)]
+pub struct PrivateFile {
+    /// What it is called, such as `password file`.
+    pub name: &'static str,
+    /// What does without it.
+    pub hint: &'static str,
+}
+
+impl PrivateFile {
+    /// The file's text; none where there is no file.
+    ///
+    /// # Errors
+    ///
+    /// If others may read it, or if it is no plain file of at most 1 MiB.
+    pub fn read(self, path: &Path) -> Result<Option<String>, TargetError> {
+        let about = match fs::metadata(path) {
+            Ok(about) => about,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(self.unreadable(path, &error.to_string())),
+        };
+        if !about.is_file() || about.len() > FILE_BYTES_MAX {
+            return Err(self.unreadable(path, "not a plain file of at most 1 MiB"));
+        }
+        if about.permissions().mode() & 0o077 != 0 {
+            let error = self.unreadable(path, "others may read it");
+            return Err(error.with_hint(format!("chmod 0600 {}", path.display())));
+        }
+        fs::read(path)
+            .map(|bytes| Some(String::from_utf8_lossy(&bytes).into_owned()))
+            .map_err(|error| self.unreadable(path, &error.to_string()))
+    }
+
+    fn unreadable(self, path: &Path, cause: &str) -> TargetError {
+        TargetError::refused(format!("{} `{}`: {cause}", self.name, path.display()))
+            .with_hint(self.hint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_others_may_read_is_refused() {
+        let file = PrivateFile {
+            name: "password file",
+            hint: "none is needed",
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("passwords");
+        fs::write(&path, "geheim").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        let error = file.read(&path).unwrap_err();
+        assert!(error.hint.as_ref().unwrap().contains("chmod 0600"));
+        assert!(!format!("{error:?}").contains("geheim"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(file.read(&path).unwrap().as_deref(), Some("geheim"));
+        let absent = directory.path().join("absent");
+        assert!(file.read(&absent).unwrap().is_none());
+        let error = file.read(directory.path()).unwrap_err();
+        assert_eq!(error.hint.as_deref(), Some("none is needed"));
+    }
+}

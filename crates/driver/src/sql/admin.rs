@@ -1,0 +1,302 @@
+//! Everything around the load of a server that is sent text and answers text: quiescence, tables,
+//! counts. A driver brings what is its server's own, as a [`SqlServer`].
+//!
+//! Must not measure time, or know a wire.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use highwater_model::op::{BoundTable, BoundWorkload, Value};
+use highwater_model::stored::{KeyRange, is_within};
+use highwater_model::table_shape::TableShape;
+use highwater_model::units::Nanos;
+
+use super::connection::{SqlConnection, TextWire};
+use super::describe::number;
+use super::dialect::Dialect;
+use super::{audit, leases, tables};
+use crate::contract::{
+    KeyCounts, KeySums, Response, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableReader,
+    TargetError, TargetFacts,
+};
+use crate::disk::DiskSpace;
+use crate::lease::{Lease, LeaseAction};
+use crate::lingering::LingeringBackends;
+use crate::rights::{self, Right};
+use crate::sql_query::{SqlQuery, Texts};
+use crate::table_registry::{RegistryEntry, TablePolicy};
+
+/// First pause between two polls of a server that is not done.
+const PAUSE_MIN: Nanos = Nanos::from_millis(10);
+/// Longest pause between two polls.
+pub const PAUSE_MAX: Nanos = Nanos::from_millis(250);
+/// How long requests of a disconnected client may stay unread, if only running statements are
+/// listed.
+const UNREAD: Nanos = Nanos::from_secs(10);
+
+/// What a driver brings: statements that only its server understands.
+#[expect(async_fn_in_trait, reason = "a connection stays on its thread")]
+pub trait SqlServer {
+    /// Its wire.
+    type Wire: TextWire;
+
+    /// Its SQL.
+    fn dialect(&self) -> Dialect;
+
+    /// See [`ServerAdmin::facts`].
+    async fn facts(
+        &self,
+        connection: &mut SqlConnection<Self::Wire>,
+    ) -> Result<TargetFacts, TargetError>;
+
+    /// See [`TableDescriber::describe`].
+    async fn describe(
+        &self,
+        connection: &mut SqlConnection<Self::Wire>,
+        table: &str,
+    ) -> Result<TableShape, TargetError>;
+
+    /// Where it writes, if it reports that: tables, and its log. Read only where the server runs on
+    /// this machine.
+    async fn directories(&self, connection: &mut SqlConnection<Self::Wire>) -> Vec<PathBuf>;
+
+    /// See [`TableAdmin::rows_inserted`].
+    async fn rows_inserted(
+        &self,
+        _connection: &mut SqlConnection<Self::Wire>,
+        _workload: &BoundWorkload,
+    ) -> Result<Option<u64>, TargetError> {
+        Ok(None)
+    }
+
+    /// See [`TableAdmin::storage_bytes`].
+    async fn storage_bytes(
+        &self,
+        connection: &mut SqlConnection<Self::Wire>,
+        workload: &BoundWorkload,
+    ) -> Result<Option<u64>, TargetError>;
+}
+
+/// Everything around the load, on a connection of its own.
+pub struct SqlAdmin<S: SqlServer> {
+    server: S,
+    connection: SqlConnection<S::Wire>,
+    application_name: String,
+    lingering: Arc<LingeringBackends>,
+    is_local: bool,
+    /// The server's directories, if it is on this machine; none until they were queried.
+    directories: Option<Vec<PathBuf>>,
+}
+
+impl<S: SqlServer> SqlAdmin<S> {
+    /// Around the load of sessions with that name, whose backends linger there.
+    pub fn new(
+        server: S,
+        connection: SqlConnection<S::Wire>,
+        application_name: String,
+        lingering: Arc<LingeringBackends>,
+        is_local: bool,
+    ) -> Self {
+        Self {
+            server,
+            connection,
+            application_name,
+            lingering,
+            is_local,
+            directories: None,
+        }
+    }
+
+    /// A statement whose client has left is listed until it is done, and so is a connection that we
+    /// left until the server has read what we sent.
+    async fn wait_until_idle(&mut self, deadline: Nanos) -> Result<bool, TargetError> {
+        let dialect = self.server.dialect();
+        let name = dialect.literal(&self.application_name);
+        let mut pause = PAUSE_MIN;
+        let begun = self.connection.now();
+        loop {
+            let lingering = self.lingering.list();
+            let unread = dialect.hides_unread_inserts()
+                && !lingering.is_empty()
+                && self.connection.now().saturating_sub(begun) < UNREAD;
+            let running = dialect.count_running(&name, &lingering);
+            if number(&self.connection.rows(&running).await?, 0) == 0 && !unread {
+                self.lingering.forget(&lingering);
+                return self.make_all_visible().await.map(|()| true);
+            }
+            let now = self.connection.now();
+            if now >= deadline {
+                return Ok(false);
+            }
+            let next = pause.min(deadline.saturating_sub(now));
+            self.connection.pause(next).await;
+            pause = Nanos(pause.0.saturating_mul(2)).min(PAUSE_MAX);
+        }
+    }
+
+    /// Makes visible what was written to the tables of the schema, where that takes a statement.
+    async fn make_all_visible(&mut self) -> Result<(), TargetError> {
+        let dialect = self.server.dialect();
+        if dialect.refresh("").is_none() {
+            return Ok(());
+        }
+        let tables = "SELECT table_name FROM information_schema.tables \
+                      WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'";
+        let tables = self.connection.rows(tables).await?;
+        for name in tables.into_iter().flatten().flatten() {
+            if let Some(statement) = dialect.refresh(&dialect.identifier(&name)) {
+                self.connection.texts(&statement).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Prepares for reading a whole table: settings, and what was written becomes visible.
+    async fn make_visible(&mut self, table: &BoundTable) -> Result<(), TargetError> {
+        let dialect = self.server.dialect();
+        if let Some(statement) = dialect.before_full_scan() {
+            self.connection.rows(statement).await?;
+        }
+        if let Some(statement) = dialect.refresh(&dialect.identifier(&table.name)) {
+            self.connection.long_rows(&statement).await?;
+        }
+        Ok(())
+    }
+
+    /// Runs a statement of the audit, and reads its response; `read` returns none if that is not
+    /// made of integers.
+    async fn audited<T>(
+        &mut self,
+        table: &BoundTable,
+        sql: &str,
+        read: impl FnOnce(&Texts) -> Option<T>,
+    ) -> Result<T, TargetError> {
+        self.make_visible(table).await?;
+        let rows = self.connection.long_rows(sql).await?;
+        read(&rows).ok_or_else(|| audit::not_integers(self.connection.place()))
+    }
+}
+
+impl<S: SqlServer> ServerAdmin for SqlAdmin<S> {
+    fn facts(&mut self) -> Response<'_, TargetFacts> {
+        Box::pin(self.server.facts(&mut self.connection))
+    }
+
+    fn quiesce(&mut self, deadline: Nanos) -> Response<'_, bool> {
+        Box::pin(self.wait_until_idle(deadline))
+    }
+
+    fn disk(&mut self) -> Response<'_, Option<DiskSpace>> {
+        Box::pin(async move {
+            if self.directories.is_none() {
+                self.directories = Some(if self.is_local {
+                    self.server.directories(&mut self.connection).await
+                } else {
+                    Vec::new()
+                });
+            }
+            let directories = self.directories.iter().flatten();
+            let disks = directories.filter_map(|path| DiskSpace::of_path(path));
+            // The run ends with the first that is full.
+            Ok(disks.min_by_key(|disk| disk.free_bytes))
+        })
+    }
+
+    fn try_rights<'a>(&'a mut self, table: &'a str) -> Response<'a, Option<Vec<Right>>> {
+        Box::pin(async move {
+            let name = self.server.dialect().identifier(table);
+            rights::try_all(&mut self.connection, &name).await.map(Some)
+        })
+    }
+}
+
+impl<S: SqlServer> TableAdmin for SqlAdmin<S> {
+    fn create_tables<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+        policy: &'a TablePolicy<'a>,
+    ) -> Response<'a, Vec<RegistryEntry>> {
+        Box::pin(async move {
+            let dialect = self.server.dialect();
+            let made = tables::create(&mut self.connection, dialect, workload, policy).await;
+            made.map_err(|error| error.of_table(self.connection.place()))
+        })
+    }
+
+    fn update_registry<'a>(&'a mut self, entries: &'a [RegistryEntry]) -> Response<'a, ()> {
+        let dialect = self.server.dialect();
+        Box::pin(tables::update(&mut self.connection, dialect, entries))
+    }
+
+    fn leases<'a>(&'a mut self, action: LeaseAction<'a>) -> Response<'a, Vec<Lease>> {
+        Box::pin(async move {
+            let words = self.server.dialect().lease_words();
+            leases::perform(&mut self.connection, &words, action).await
+        })
+    }
+
+    fn rows_inserted<'a>(&'a mut self, workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
+        Box::pin(self.server.rows_inserted(&mut self.connection, workload))
+    }
+
+    fn storage_bytes<'a>(&'a mut self, workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
+        Box::pin(self.server.storage_bytes(&mut self.connection, workload))
+    }
+}
+
+impl<S: SqlServer> TableReader for SqlAdmin<S> {
+    fn count_by_key<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        width: u64,
+    ) -> Response<'a, KeyCounts> {
+        Box::pin(async move {
+            let sql = audit::counts(self.server.dialect(), table, width);
+            self.audited(table, &sql, audit::counted).await
+        })
+    }
+
+    fn sums_by_key<'a>(&'a mut self, table: &'a BoundTable, width: u64) -> Response<'a, KeySums> {
+        Box::pin(async move {
+            let sql = audit::sums(self.server.dialect(), table, width);
+            let read = |rows: &Texts| audit::summed(table, width, rows);
+            self.audited(table, &sql, read).await
+        })
+    }
+
+    fn read_rows<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        ranges: &'a [KeyRange],
+        take: &'a mut RowTaker<'a>,
+    ) -> Response<'a, ()> {
+        Box::pin(async move {
+            self.make_visible(table).await?;
+            for (sql, ranges) in audit::reads(self.server.dialect(), table, ranges) {
+                let mut pick = |row| {
+                    let stored = audit::stored(table, row);
+                    if let Some(stored) = stored.filter(|row| is_within(ranges, row.key)) {
+                        take(stored);
+                    }
+                    Ok(())
+                };
+                self.connection.each_row(&sql, &mut pick).await?;
+            }
+            Ok(())
+        })
+    }
+
+    fn condition(&self, table: &BoundTable, row: &[Value]) -> Option<String> {
+        Some(self.server.dialect().condition(table, row))
+    }
+
+    fn query<'a>(&'a mut self, sql: &'a str) -> Response<'a, Texts> {
+        Box::pin(self.connection.long_rows(sql))
+    }
+}
+
+impl<S: SqlServer> TableDescriber for SqlAdmin<S> {
+    fn describe<'a>(&'a mut self, table: &'a str) -> Response<'a, TableShape> {
+        Box::pin(self.server.describe(&mut self.connection, table))
+    }
+}

@@ -1,0 +1,54 @@
+//! Facts that every SQL server has, in the settings of a record. Must not know the name of a setting
+//! of a server.
+
+use std::collections::BTreeMap;
+
+/// Adds the insert mode, and whether the connection is encrypted.
+pub fn add_connection(settings: &mut BTreeMap<String, String>, insert: &str, encrypted: bool) {
+    let tls = if encrypted { "on" } else { "off" };
+    settings.insert("insert".to_owned(), insert.to_owned());
+    settings.insert("tls".to_owned(), tls.to_owned());
+}
+
+/// Adds what an acknowledged commit has survived, in the server's own words: those of the settings
+/// `names` that it reports; and `relaxed`, with which less of it survives than usual.
+pub fn add_durability(settings: &mut BTreeMap<String, String>, names: &[&str], relaxed: &[String]) {
+    let reported = names.iter().filter_map(|name| {
+        let value = settings.get(*name)?;
+        Some(format!("{name}={value}"))
+    });
+    let mut words = reported.collect::<Vec<String>>().join(" ");
+    if words.is_empty() {
+        "not reported by the server".clone_into(&mut words);
+    }
+    settings.insert("durability".to_owned(), words);
+    if !relaxed.is_empty() {
+        settings.insert("durability.relaxed".to_owned(), relaxed.join(" "));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durability_is_in_the_words_of_the_server() {
+        let of = |reported: &[(&str, &str)], relaxed: &[String]| {
+            let reported = reported.iter();
+            let mut settings = reported
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect();
+            add_durability(&mut settings, &["a", "b"], relaxed);
+            (
+                settings.remove("durability"),
+                settings.remove("durability.relaxed"),
+            )
+        };
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(of(&[], &[]), (text("not reported by the server"), None));
+        assert_eq!(
+            of(&[("b", "1"), ("c", "2"), ("a", "0")], &["a=0".to_owned()]),
+            (text("a=0 b=1"), text("a=0"))
+        );
+    }
+}

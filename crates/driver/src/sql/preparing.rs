@@ -1,0 +1,98 @@
+//! Statements of a workload that a session prepares: which one it is, for errors, and the text of an
+//! insert. Must not send one.
+
+use highwater_model::op::{BoundTable, BoundWorkload};
+
+use crate::contract::{TargetError, TargetErrorKind};
+use crate::error::RefusedStatement;
+use crate::failure::{Failure, ServerMessage};
+
+/// Which statement is prepared.
+pub struct Place {
+    /// For people.
+    pub text: String,
+    /// Position of the op.
+    pub op: usize,
+    /// Position in the op.
+    statement: usize,
+}
+
+impl Place {
+    /// The op of that position and name; `target` names the server.
+    pub fn of_op(target: &str, op: usize, name: &str) -> Self {
+        Self {
+            text: format!("{target}: op `{name}`"),
+            op,
+            statement: 0,
+        }
+    }
+
+    /// A statement of the op, by its position.
+    #[must_use]
+    pub fn statement(&self, position: usize) -> Self {
+        Self {
+            text: format!("{}, statement {}", self.text, position + 1),
+            op: self.op,
+            statement: position,
+        }
+    }
+
+    /// A refusal by the server, or the end of the connection.
+    pub fn failed<E: ServerMessage>(&self, failure: Failure<E>) -> TargetError {
+        let position = failure.position();
+        let error = failure.into_target_error(&self.text);
+        error.about(self.refused(position))
+    }
+
+    /// What the server understands is not what the workload means.
+    pub fn misunderstood(&self, cause: &str) -> TargetError {
+        TargetError {
+            kind: TargetErrorKind::Preparation(self.refused(None)),
+            message: format!("{}: {cause}", self.text),
+            hint: None,
+        }
+    }
+
+    /// The statement has `found` placeholders, and its workload `given` parameters; `placeholder` is
+    /// what the dialect would write for one.
+    pub fn miscounted(&self, found: usize, given: usize, placeholder: &str) -> TargetError {
+        self.misunderstood(&format!(
+            "the statement has {found} placeholders, the workload gives {given} parameters"
+        ))
+        .with_hint(format!(
+            "write a parameter as `:name`, not as `{placeholder}`"
+        ))
+    }
+
+    /// The table that the op inserts into.
+    pub fn table<'w>(
+        &self,
+        workload: &'w BoundWorkload,
+        table: usize,
+    ) -> Result<&'w BoundTable, TargetError> {
+        workload.tables.get(table).ok_or_else(|| {
+            let place = &self.text;
+            TargetError::usage(format!("{place} inserts into a table that is not there"))
+        })
+    }
+
+    fn refused(&self, position: Option<usize>) -> RefusedStatement {
+        RefusedStatement {
+            op: self.op,
+            statement: self.statement,
+            position,
+        }
+    }
+}
+
+/// The names of a table's columns, as `quote` writes a name.
+pub fn column_names(table: &BoundTable, quote: impl Fn(&str) -> String) -> String {
+    let names = table.columns.iter().map(|column| quote(&column.name));
+    names.collect::<Vec<String>>().join(", ")
+}
+
+/// An insert up to its columns.
+pub fn insert_into(table: &BoundTable, quote: impl Fn(&str) -> String) -> String {
+    let columns = column_names(table, &quote);
+    format!("INSERT INTO {} ({columns})", quote(&table.name))
+}

@@ -1,0 +1,191 @@
+//! Creates, keeps or replaces the tables of a workload, and registers them in `highwater_tables`, by a
+//! connection that runs one statement at a time.
+//!
+//! The rules are in `table_registry`; this is the SQL. Must not change a table that is not
+//! registered, unless the user named it.
+
+use highwater_model::op::{BoundTable, BoundWorkload};
+
+use super::describe::number;
+use super::dialect::Dialect;
+use super::registry;
+use crate::contract::{TargetError, TargetErrorKind};
+use crate::sql_query::SqlQuery;
+use crate::table_registry::{REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy};
+
+/// See [`crate::contract::TableAdmin::create_tables`].
+///
+/// Shares of a plan begin at one moment: the server may refuse what two of them create at once, although
+/// it is created only if it is not there. Whoever was second finds it there; an error that lasts comes again.
+pub async fn create(
+    connection: &mut impl SqlQuery,
+    dialect: Dialect,
+    workload: &BoundWorkload,
+    policy: &TablePolicy<'_>,
+) -> Result<Vec<RegistryEntry>, TargetError> {
+    let create = format!(
+        "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} (name {} NOT NULL PRIMARY KEY, \
+         fingerprint TEXT NOT NULL, seed TEXT NOT NULL, {} BIGINT, \
+         next_index BIGINT NOT NULL, writing BOOLEAN NOT NULL){}",
+        dialect.key_text(),
+        dialect.identifier("rows"),
+        dialect.table_words().registry_options
+    );
+    if connection.texts(&create).await.is_err() {
+        connection.texts(&create).await?;
+    }
+    refresh(connection, dialect).await?;
+    let drops = policy.drop || !policy.drop_foreign.is_empty();
+    match create_registered(connection, dialect, workload, policy).await {
+        Err(error) if error.kind == TargetErrorKind::Statement && !drops => {
+            create_registered(connection, dialect, workload, policy).await
+        }
+        created => created,
+    }
+}
+
+async fn create_registered(
+    connection: &mut impl SqlQuery,
+    dialect: Dialect,
+    workload: &BoundWorkload,
+    policy: &TablePolicy<'_>,
+) -> Result<Vec<RegistryEntry>, TargetError> {
+    // Check all before changing any.
+    let mut steps = Vec::with_capacity(workload.tables.len());
+    for table in &workload.tables {
+        let found = named(dialect, dialect.table_words().exists, table);
+        let there = number(&connection.quick_texts(&found).await?, 0) > 0;
+        let select = registry::select(dialect, &table.name);
+        let rows = connection.quick_texts(&select).await?;
+        let entry = rows.first().and_then(|row| registry::entry(row));
+        steps.push((table, policy.action(&table.name, there, entry)?));
+    }
+    begin(connection, dialect).await?;
+    let applied = apply_all(connection, dialect, steps, policy).await;
+    end(connection, dialect, applied).await
+}
+
+/// See [`crate::contract::TableAdmin::update_registry`].
+pub async fn update(
+    connection: &mut impl SqlQuery,
+    dialect: Dialect,
+    entries: &[RegistryEntry],
+) -> Result<(), TargetError> {
+    begin(connection, dialect).await?;
+    let written = write_all(connection, dialect, entries).await;
+    end(connection, dialect, written).await
+}
+
+async fn begin(connection: &mut impl SqlQuery, dialect: Dialect) -> Result<(), TargetError> {
+    if dialect.table_words().transactional {
+        connection.texts("BEGIN").await?;
+    }
+    Ok(())
+}
+
+/// Commits what went well, where there is a transaction, and makes it visible.
+async fn end<T>(
+    connection: &mut impl SqlQuery,
+    dialect: Dialect,
+    done: Result<T, TargetError>,
+) -> Result<T, TargetError> {
+    if dialect.table_words().transactional {
+        let ended = connection.texts(if done.is_ok() { "COMMIT" } else { "ROLLBACK" });
+        // The first error is the one to report.
+        let ended = ended.await;
+        if done.is_ok() {
+            ended?;
+        }
+    }
+    if done.is_ok() {
+        refresh(connection, dialect).await?;
+    }
+    done
+}
+
+async fn write_all(
+    connection: &mut impl SqlQuery,
+    dialect: Dialect,
+    entries: &[RegistryEntry],
+) -> Result<(), TargetError> {
+    for entry in entries {
+        let upsert = registry::upsert(dialect, entry);
+        connection.texts(&upsert).await?;
+    }
+    Ok(())
+}
+
+async fn apply_all(
+    connection: &mut impl SqlQuery,
+    dialect: Dialect,
+    steps: Vec<(&BoundTable, TableAction)>,
+    policy: &TablePolicy<'_>,
+) -> Result<Vec<RegistryEntry>, TargetError> {
+    let mut entries = Vec::with_capacity(steps.len());
+    for (table, action) in steps {
+        let drop = format!("DROP TABLE {}", dialect.identifier(&table.name));
+        match action {
+            TableAction::Keep(entry) => {
+                check_engine(connection, dialect, table).await?;
+                entries.push(entry);
+                continue;
+            }
+            TableAction::Create => {}
+            TableAction::Replace => {
+                connection.texts(&drop).await?;
+            }
+        }
+        // Create the table before registering it: a registry entry without our table would let a later
+        // run drop someone else's.
+        for statement in &table.create {
+            let statement = (dialect.table_words().with_settings)(statement, policy.settings);
+            connection.texts(&statement).await?;
+        }
+        if let Err(error) = check_engine(connection, dialect, table).await {
+            connection.texts(&drop).await?;
+            return Err(error);
+        }
+        let entry = policy.new_entry(&table.name);
+        write_all(connection, dialect, std::slice::from_ref(&entry)).await?;
+        entries.push(entry);
+    }
+    Ok(entries)
+}
+
+/// Refuses a table whose engine has no transactions: there an error leaves a part of its batch behind,
+/// and an acknowledged row is lost with the server's process.
+async fn check_engine(
+    connection: &mut impl SqlQuery,
+    dialect: Dialect,
+    table: &BoundTable,
+) -> Result<(), TargetError> {
+    let Some(query) = dialect.table_words().without_transactions else {
+        return Ok(());
+    };
+    let query = named(dialect, query, table);
+    let rows = connection.quick_texts(&query).await?;
+    match rows.into_iter().flatten().flatten().next() {
+        None => Ok(()),
+        Some(engine) => Err(TargetError::usage(format!(
+            "table `{}` has the engine {engine}, which has no transactions",
+            table.name
+        ))
+        .with_hint(
+            "what such an engine holds after an error cannot be audited; `--with ENGINE=InnoDB`, or \
+             another engine with transactions",
+        )),
+    }
+}
+
+/// A query of a dialect about a table.
+fn named(dialect: Dialect, query: &str, table: &BoundTable) -> String {
+    query.replace("{name}", &dialect.literal(&table.name))
+}
+
+/// Makes the entries visible to the next query, if the dialect needs that.
+async fn refresh(connection: &mut impl SqlQuery, dialect: Dialect) -> Result<(), TargetError> {
+    match dialect.table_words().refresh {
+        None => Ok(()),
+        Some(statement) => connection.texts(statement).await.map(drop),
+    }
+}

@@ -1,0 +1,109 @@
+//! A group of runs: the runs of its variants that the policy of `highwater_analysis::group` chooses.
+//!
+//! Which comes next is decided there.
+
+use highwater_analysis::group as policy;
+use highwater_analysis::group::{GroupStep, seen};
+use highwater_model::event::{Event, Trial};
+use highwater_model::group::{GroupOutcome, GroupRecord, GroupTrial};
+use highwater_model::incident::Ended;
+use highwater_model::record::{ExperimentRecord, RunRecord};
+use highwater_model::units::Nanos;
+use highwater_runner::request::RunError;
+
+use crate::progress::{number, progress, took};
+use crate::trial_loop::{Experiment, Made, Planned, Step};
+use crate::trial_maker::Requested;
+
+/// A run of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupRun {
+    /// Position of its variant.
+    pub variant: usize,
+    /// Which of its variant's runs it is, from 1.
+    pub round: u32,
+}
+
+impl Experiment for GroupRecord {
+    type Trial = GroupRun;
+
+    fn next(&mut self) -> Step<GroupRun> {
+        let (variant, round) = match policy::next(self) {
+            GroupStep::Run { variant, round } => (variant, round),
+            GroupStep::End(outcome) => {
+                self.outcome = Some(outcome);
+                return Step::End;
+            }
+        };
+        let number = number(&self.trials);
+        let name = self.variants.get(variant).map(|of| of.name.clone());
+        let name = name.unwrap_or_default();
+        let took = self.trials.iter().map(|trial| trial.took_ns);
+        let variants = u32::try_from(self.variants.len()).unwrap_or(u32::MAX);
+        let most = self.times.saturating_mul(variants);
+        let (planned, budget) = (Nanos(self.trial_cost_ns), self.budget_ns.map(Nanos));
+        Step::Trial(Planned {
+            trial: GroupRun { variant, round },
+            number,
+            name: format!("{number:03}-{name}"),
+            progress: progress(took, most, planned, budget),
+            about: Trial::Variant {
+                name,
+                round,
+                times: self.times,
+            },
+        })
+    }
+
+    fn keep(&mut self, requested: Requested<GroupRun>, made: Made<'_>) -> Event {
+        let GroupRun { variant, round } = requested.trial;
+        let of_run = made.record.map(seen);
+        let ended = made
+            .record
+            .map_or(Ended::TargetLost, |record| Ended::of(&record.incidents));
+        let throughput = of_run.as_ref().map(|seen| seen.throughput_per_s);
+        let trial = GroupTrial {
+            number: requested.number,
+            variant,
+            round,
+            ended,
+            judgments: made.record.map(|record| record.judgments.clone()),
+            throughput_per_s: throughput.unwrap_or(0.0),
+            p99_ns: of_run.as_ref().and_then(|seen| seen.p99_ns),
+            sample: of_run.map(|seen| seen.sample).unwrap_or_default(),
+            started_at: made.started_at,
+            took_ns: made.record.map_or(0, took).saturating_add(made.settled.0),
+            run: made.run,
+        };
+        self.trials.push(trial.clone());
+        let unit = self.unit;
+        Event::Repeated { trial, unit }
+    }
+
+    fn take_back(&mut self) -> bool {
+        self.outcome = None;
+        self.trials.pop().is_some()
+    }
+
+    fn interrupt(&mut self) {
+        self.outcome = Some(GroupOutcome::Interrupted);
+    }
+
+    fn conclude(&self, last: RunRecord, id: String) -> ExperimentRecord {
+        policy::conclude(last, self.clone(), id)
+    }
+
+    fn no_room(&self) -> RunError {
+        RunError::Budget {
+            probe: Nanos(self.trial_cost_ns),
+            confirmations: 0,
+        }
+    }
+
+    /// A command of the user's may fill tables, or drop them.
+    fn holds_tables(&self) -> bool {
+        self.variants
+            .iter()
+            .all(|variant| variant.command.is_none())
+    }
+}

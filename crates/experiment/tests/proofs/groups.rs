@@ -1,0 +1,254 @@
+//! Groups of whole runs on simulated clusters: how they end, what they keep, and how they go on.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use highwater_analysis::comparison::Verdict;
+use highwater_analysis::group::comparisons;
+use highwater_analysis::{Ended, exit_code};
+use highwater_experiment::trial_maker::{Requested, TrialMaker};
+use highwater_experiment::{GroupRun, check, run};
+use highwater_model::event::Event;
+use highwater_model::group::{GroupOutcome, GroupRecord, VariantRecord};
+use highwater_model::plan::{Plan, Unit};
+use highwater_model::record::ExperimentRecord;
+use highwater_model::units::Nanos;
+use highwater_report as report;
+use highwater_runner::interrupts::{self, Interrupter};
+use highwater_runner::observer::{Observer, Silent};
+use highwater_runner::record;
+use highwater_runner::run::{RunError, RunRequest};
+use highwater_runner::store::RunDirectory;
+
+use crate::support::{Job, closed, one_node};
+
+const LENGTH: Nanos = Nanos::from_secs(20);
+
+/// Queries of simulated nodes of one and of two cores, or of targets that are named.
+struct Variants {
+    root: PathBuf,
+    targets: Vec<String>,
+}
+
+impl Variants {
+    fn job(&self, requested: &Requested<GroupRun>) -> Job {
+        let target = &self.targets[requested.trial.variant];
+        let mut job = Job::new(target, &[("latest-metrics", closed(4))]);
+        job.step = LENGTH;
+        job
+    }
+}
+
+impl TrialMaker<GroupRun> for Variants {
+    type Error = RunError;
+
+    fn plan(&self, requested: &Requested<GroupRun>) -> Result<Plan, RunError> {
+        let job = self.job(requested);
+        Ok(job.plan(&job.workload(), 16))
+    }
+
+    fn request(
+        &self,
+        requested: &Requested<GroupRun>,
+        plan: Plan,
+        directory: RunDirectory,
+    ) -> Result<RunRequest, RunError> {
+        let job = self.job(requested);
+        // The plan is the same in all rounds, or they could not be compared.
+        let mut of_round = self.job(requested);
+        of_round.seed += u64::from(requested.trial.round);
+        Ok(job.request_in(of_round.open_target(&self.root), plan, directory))
+    }
+}
+
+fn cores(number: u32) -> String {
+    one_node(&format!("cores={number}&query=1ms"))
+}
+
+fn group(targets: &[String], times: u32) -> GroupRecord {
+    let variants = ["old", "new"].iter().zip(targets);
+    let variants = variants.map(|(name, target)| VariantRecord {
+        name: (*name).to_owned(),
+        urls: vec![target.clone()],
+        command: None,
+    });
+    GroupRecord {
+        variants: variants.collect(),
+        times,
+        stream: "latest-metrics".to_owned(),
+        unit: Unit::Queries,
+        settle_ns: 0,
+        budget_ns: None,
+        trial_cost_ns: LENGTH.0,
+        definition_hash: String::new(),
+        trials: Vec::new(),
+        outcome: None,
+    }
+}
+
+/// Runs a group in `root/group`, or beside it where that is there.
+fn run_in(
+    root: &Path,
+    group: GroupRecord,
+    observer: &Rc<dyn Observer>,
+    interrupts: &interrupts::Interrupts,
+) -> Result<ExperimentRecord, RunError> {
+    let variants = group.variants.iter();
+    let maker = Variants {
+        root: root.to_owned(),
+        targets: variants.map(|variant| variant.urls[0].clone()).collect(),
+    };
+    let first = maker.plan(&Requested {
+        number: 1,
+        trial: GroupRun {
+            variant: 0,
+            round: 1,
+        },
+        is_first: true,
+        tables_kept: false,
+    })?;
+    let directory = RunDirectory::create(root, "group", &first)?;
+    run(group, directory, Nanos::ZERO, &maker, observer, interrupts)
+}
+
+fn undisturbed(root: &Path, group: GroupRecord) -> Result<ExperimentRecord, RunError> {
+    let (_keep, interrupts) = interrupts::channel();
+    run_in(
+        root,
+        group,
+        &(Rc::new(Silent) as Rc<dyn Observer>),
+        &interrupts,
+    )
+}
+
+/// The variant and the round of each run.
+fn order(record: &ExperimentRecord) -> Vec<(usize, u32)> {
+    let trials = record.group().unwrap().trials.iter();
+    trials.map(|trial| (trial.variant, trial.round)).collect()
+}
+
+fn code(record: &ExperimentRecord) -> u8 {
+    exit_code(&record.judgments, Ended::of(&record.incidents))
+}
+
+#[test]
+fn the_record_of_a_group_compares_its_variants_and_each_run_has_its_own() {
+    let root = tempfile::tempdir().unwrap();
+    let record = undisturbed(root.path(), group(&[cores(1), cores(2)], 3)).unwrap();
+    let directory = root.path().join("group");
+    let stored = record::read(&directory).unwrap();
+    assert_eq!(stored.into_experiment().as_ref(), Some(&record));
+    assert_eq!(
+        order(&record),
+        [(0, 1), (1, 1), (1, 2), (0, 2), (0, 3), (1, 3)]
+    );
+    let group = record.group().unwrap();
+    assert_eq!(group.outcome, Some(GroupOutcome::Complete));
+    for trial in &group.trials {
+        let run = record::read(&directory.join(&trial.run)).unwrap();
+        let run = run.into_run().expect("a run of its own");
+        let reached = run.streams[0].throughput.ops_per_s;
+        assert!((reached - trial.throughput_per_s).abs() < 1e-9);
+    }
+    let [(1, compared)] = &comparisons(group)[..] else {
+        panic!("one is compared with the other");
+    };
+    assert_eq!(compared.runs, [3, 3]);
+    assert_eq!(compared.verdict(), Verdict::Better);
+    let text = report::text(&record);
+    assert!(text.contains("better: latest-metrics throughput"), "{text}");
+}
+
+/// A user who stops when so many runs were made.
+struct Impatient {
+    after: u32,
+    interrupter: Interrupter,
+    made: Cell<u32>,
+}
+
+impl Observer for Impatient {
+    fn event(&self, event: &Event) {
+        if let Event::Repeated { .. } = event {
+            self.made.set(self.made.get() + 1);
+            if self.made.get() == self.after {
+                self.interrupter.interrupt();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_group_that_is_stopped_keeps_what_it_has_and_goes_on_where_it_was() {
+    let root = tempfile::tempdir().unwrap();
+    let targets = [cores(1), cores(2)];
+    let (interrupter, interrupts) = interrupts::channel();
+    let user = Rc::new(Impatient {
+        after: 3,
+        interrupter,
+        made: Cell::new(0),
+    }) as Rc<dyn Observer>;
+    let stopped = run_in(root.path(), group(&targets, 2), &user, &interrupts).unwrap();
+    let directory = root.path().join("group");
+    let stored = record::read(&directory).unwrap();
+    assert_eq!(stored.into_experiment().as_ref(), Some(&stopped));
+    assert_eq!(order(&stopped), [(0, 1), (1, 1), (1, 2)]);
+    let kept = std::fs::read_dir(directory.join("probes")).unwrap().count();
+    assert_eq!(kept, 3, "what was not begun leaves nothing");
+    assert_eq!(code(&stopped), 130);
+    let known = stopped.group().unwrap();
+    assert_eq!(comparisons(known)[0].1.runs, [1, 2]);
+
+    let resumed = GroupRecord {
+        trials: known.trials.clone(),
+        ..group(&targets, 2)
+    };
+    let whole = undisturbed(root.path(), resumed).unwrap();
+    assert_eq!(order(&whole), [(0, 1), (1, 1), (1, 2), (0, 2)]);
+    assert_eq!(code(&whole), 0, "{}", report::text(&whole));
+    let again = undisturbed(root.path(), group(&targets, 2)).unwrap();
+    let figures = |record: &ExperimentRecord| -> Vec<f64> {
+        let trials = record.group().unwrap().trials.iter();
+        trials.map(|trial| trial.throughput_per_s).collect()
+    };
+    assert_eq!(
+        figures(&whole),
+        figures(&again),
+        "as if it had not been stopped"
+    );
+}
+
+#[test]
+fn a_budget_ends_a_group_with_the_runs_that_fit() {
+    let root = tempfile::tempdir().unwrap();
+    let mut short = group(&[cores(1), cores(2)], 3);
+    short.budget_ns = Some(LENGTH.0 - 1);
+    assert!(matches!(check(&short), Err(RunError::Budget { .. })));
+    let refused = undisturbed(root.path(), short.clone());
+    assert!(matches!(refused, Err(RunError::Budget { .. })));
+    assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
+
+    // Connecting, drain and audit take their time as well: the second fits, the third does not.
+    short.budget_ns = Some(LENGTH.0 * 5 / 2);
+    let record = undisturbed(root.path(), short).unwrap();
+    let group = record.group().unwrap();
+    assert_eq!(group.outcome, Some(GroupOutcome::BudgetSpent));
+    assert_eq!(order(&record), [(0, 1), (1, 1)]);
+    assert_eq!(code(&record), 3, "what is missing decides nothing");
+}
+
+#[test]
+fn a_target_that_does_not_come_back_ends_a_group_and_its_runs_stay() {
+    let root = tempfile::tempdir().unwrap();
+    let gone = one_node("die=0s");
+    let record = undisturbed(root.path(), group(&[cores(1), gone.clone()], 3)).unwrap();
+    let group_record = record.group().unwrap();
+    assert_eq!(group_record.outcome, Some(GroupOutcome::TargetLost));
+    assert_eq!(order(&record), [(0, 1), (1, 1), (1, 1)]);
+    assert_eq!(code(&record), 5);
+    // Where nothing answers from the beginning, nothing is left.
+    let none = tempfile::tempdir().unwrap();
+    let refused = undisturbed(none.path(), group(&[gone], 3));
+    assert!(matches!(refused, Err(RunError::Target(_))));
+    assert_eq!(std::fs::read_dir(none.path()).unwrap().count(), 0);
+}

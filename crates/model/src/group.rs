@@ -1,0 +1,110 @@
+//! A group of runs: variants in turn, each several times, so that they can be compared.
+//!
+//! What a comparison needs of each run is kept with it, so the group is compared, and resumed, from its record
+//! alone. What must not be here: which run comes next, and what a comparison says.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::incident::Ended;
+use super::judgment::Judgments;
+use super::plan::{Unit, hex};
+use super::sample::Sample;
+
+/// The label of a run with the name of its variant.
+pub const VARIANT_LABEL: &str = "variant";
+/// The label of a run that says which of its variant's runs it is.
+pub const REPEAT_LABEL: &str = "repeat";
+
+/// A group of runs and what came of it; part of a record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GroupRecord {
+    /// What is compared, the baseline first; at least one.
+    pub variants: Vec<VariantRecord>,
+    /// Runs of each variant; at least one.
+    pub times: u32,
+    /// The first stream.
+    pub stream: String,
+    /// Unit of its throughput.
+    pub unit: Unit,
+    /// Idle time of the target before each run but the first, nanoseconds.
+    pub settle_ns: u64,
+    /// Time of the whole group, nanoseconds; absent: no limit.
+    pub budget_ns: Option<u64>,
+    /// What a run takes, nanoseconds, all included; as estimated before.
+    pub trial_cost_ns: u64,
+    /// See [`GroupRecord::hash`].
+    pub definition_hash: String,
+    /// Runs, in order.
+    pub trials: Vec<GroupTrial>,
+    /// How it ended; absent while it goes on.
+    pub outcome: Option<GroupOutcome>,
+}
+
+impl GroupRecord {
+    /// SHA-256, in hexadecimal, of the variants and of the plan; a group may be resumed with more runs and
+    /// another budget.
+    pub fn hash(&self, plan: &str) -> String {
+        let json = serde_json::to_vec(&(&self.variants, plan)).unwrap_or_default();
+        hex(&Sha256::digest(&json))
+    }
+
+    /// The runs of a variant that ended as their plan says.
+    pub fn complete(&self, variant: usize) -> impl Iterator<Item = &GroupTrial> {
+        let trials = self.trials.iter();
+        trials.filter(move |trial| trial.variant == variant && trial.ended == Ended::Complete)
+    }
+}
+
+/// One side of a comparison.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VariantRecord {
+    /// Its name.
+    pub name: String,
+    /// Its target, without passwords.
+    pub urls: Vec<String>,
+    /// The user's command before each of its runs, without the passwords of URLs in it.
+    pub command: Option<String>,
+}
+
+/// One run of a group.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GroupTrial {
+    /// From 1.
+    pub number: u32,
+    /// Position of its variant, from 0.
+    pub variant: usize,
+    /// Which of its variant's runs it is, from 1.
+    pub round: u32,
+    /// How it ended.
+    pub ended: Ended,
+    /// What to make of it by itself; absent where the target could not be reached.
+    pub judgments: Option<Judgments>,
+    /// Units of the first stream acknowledged per second.
+    pub throughput_per_s: f64,
+    /// The greatest p99 of the first stream's ops; absent where there is none.
+    pub p99_ns: Option<u64>,
+    /// What a comparison takes from it; empty where the target could not be reached.
+    pub sample: Sample,
+    /// Wall clock at its begin, RFC 3339, UTC.
+    pub started_at: String,
+    /// The whole run with settling, load and audit, nanoseconds.
+    pub took_ns: u64,
+    /// Where its own record is, below the group's directory.
+    pub run: String,
+}
+
+/// How a group ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GroupOutcome {
+    /// Every run was made.
+    Complete,
+    /// Time ran out.
+    BudgetSpent,
+    /// The target went away and did not come back.
+    TargetLost,
+    /// The user stopped the group.
+    Interrupted,
+}

@@ -1,0 +1,285 @@
+//! A comparison of two groups in words and rows. Nothing is computed
+//! here but what a reader is shown of several runs: their mean, of shares the arithmetic one, else
+//! the geometric one.
+
+use highwater_analysis::comparison::{Compared, Comparison, Kind, POWER, Scale, Verdict};
+use highwater_model::display::{
+    ABSENT, bytes, count, duration, foreign, percent, plain, rate, significant,
+};
+use highwater_model::numbers::round_to_u64;
+use highwater_model::target_telemetry::units;
+
+use crate::layout::{Row, aligned, labeled};
+
+/// Characters of a name or a setting.
+pub(crate) const WORDS: usize = 120;
+/// Scales of shares, as sentences name what is compared on them.
+const SHARES: [(Scale, &str); 2] = [
+    (Scale::ShareOfOps, "the share of ops that failed"),
+    (Scale::ShareOfSeconds, "shares of seconds"),
+];
+/// Differences that are listed.
+const DIFFERENCES_MAX: usize = 40;
+
+/// One comparison of two groups of these names.
+pub(crate) fn lines(names: [&str; 2], comparison: &Comparison) -> Vec<String> {
+    let [a, b] = named(names, comparison);
+    let mut lines = vec![labeled("A", &a), labeled("B", &b), String::new()];
+    lines.extend(aligned(&rows(comparison), 2));
+    lines.push(String::new());
+    lines.push(labeled("verdict", &verdict(comparison, true)));
+    lines.extend(basis(comparison).iter().map(|line| labeled("", line)));
+    let differs = differing(comparison);
+    lines.extend(
+        differs
+            .iter()
+            .enumerate()
+            .map(|(number, line)| labeled(if number == 0 { "differs" } else { "" }, line)),
+    );
+    lines
+}
+
+/// Both with the number of their runs.
+pub(crate) fn named(names: [&str; 2], comparison: &Comparison) -> [String; 2] {
+    let named = |side: usize| {
+        let runs = match comparison.runs[side] {
+            1 => "1 run".to_owned(),
+            several => format!("{several} runs"),
+        };
+        format!("{} · {runs}", foreign(names[side], WORDS))
+    };
+    [named(0), named(1)]
+}
+
+/// The head and a row for each figure; the first two columns hold words.
+pub(crate) fn rows(comparison: &Comparison) -> Vec<Row> {
+    let mut rows = vec![Row::new(["of", "figure", "A", "B", "difference", "95 %"])];
+    rows.extend(comparison.figures.iter().map(row));
+    rows
+}
+
+fn row(compared: &Compared) -> Row {
+    let figure = &compared.figure;
+    let scale = figure.scale;
+    let [a, b] = [&compared.a, &compared.b].map(|values| mean(values, scale));
+    let (difference, interval) = match compared.effect {
+        Some(effect) => (effect.difference, interval(effect.low, effect.high, scale)),
+        None if scale.is_share() => (b - a, ABSENT.to_owned()),
+        None => (b / a - 1.0, ABSENT.to_owned()),
+    };
+    let place = if figure.place.is_empty() {
+        "all".to_owned()
+    } else {
+        foreign(&figure.place, WORDS)
+    };
+    Row::new([
+        place,
+        figure.name.clone(),
+        shown(&figure.unit, a),
+        shown(&figure.unit, b),
+        format!("{} {}", signed(difference), unit_of(scale)),
+        interval,
+    ])
+    .remark(word(compared.verdict, false))
+}
+
+/// Of what differences are so many hundredths.
+const fn unit_of(scale: Scale) -> &'static str {
+    if scale.is_share() { "points" } else { "%" }
+}
+
+fn interval(low: f64, high: f64, scale: Scale) -> String {
+    let (low, high, unit) = (signed(low), signed(high), unit_of(scale));
+    if scale.is_share() {
+        format!("[{low} … {high} {unit}]")
+    } else {
+        format!("[{low} {unit} … {high} {unit}]")
+    }
+}
+
+/// The mean that is compared: of shares the arithmetic one, of anything else the geometric one.
+fn mean(values: &[f64], scale: Scale) -> f64 {
+    let share = scale.is_share();
+    let of = |value: &f64| if share { *value } else { value.ln() };
+    let sum: f64 = values.iter().map(of).sum();
+    let n: f64 = values.iter().map(|_| 1.0).sum();
+    if share { sum / n } else { (sum / n).exp() }
+}
+
+fn shown(unit: &str, value: f64) -> String {
+    match unit {
+        "ns" => duration(round_to_u64(value)),
+        "bytes" => bytes(round_to_u64(value)),
+        units::SHARE => percent(value),
+        unit => format!("{} {unit}", rate(value)),
+    }
+}
+
+/// A share that was asked for, without needless digits.
+fn whole_percent(part: f64) -> String {
+    format!("{} %", plain(part * 100.0))
+}
+
+/// Hundredths, `+1.25`.
+fn signed(part: f64) -> String {
+    let sign = if part < 0.0 { "−" } else { "+" };
+    format!("{sign}{}", significant(part.abs() * 100.0))
+}
+
+/// `0.1 points`, as differences of shares are lines.
+fn points(share: f64) -> String {
+    match plain(share * 100.0).as_str() {
+        "1" => "1 point".to_owned(),
+        points => format!("{points} points"),
+    }
+}
+
+pub(super) const fn word(verdict: Verdict, loud: bool) -> &'static str {
+    match (verdict, loud) {
+        (Verdict::Worse, true) => "WORSE",
+        (Verdict::Worse, false) => "worse",
+        (Verdict::Inconclusive, _) => "inconclusive",
+        (Verdict::Equal, _) => "equal",
+        (Verdict::Better, _) => "better",
+    }
+}
+
+/// `WORSE · worse: insert p99 · better: insert throughput`.
+pub(super) fn verdict(comparison: &Comparison, loud: bool) -> String {
+    let word = word(comparison.verdict(), loud);
+    match directions(comparison).as_str() {
+        "" => word.to_owned(),
+        directions => format!("{word} · {directions}"),
+    }
+}
+
+/// Which figures are worse, and which better; empty where none is either.
+pub(super) fn directions(comparison: &Comparison) -> String {
+    let of = |verdict: Verdict| {
+        let figures = comparison.figures.iter();
+        let figures = figures.filter(|compared| compared.verdict == verdict);
+        let names: Vec<String> = figures
+            .map(|compared| {
+                let figure = &compared.figure;
+                format!("{} {}", foreign(&figure.place, WORDS), figure.name)
+                    .trim()
+                    .to_owned()
+            })
+            .collect();
+        (!names.is_empty()).then(|| format!("{}: {}", word(verdict, false), names.join(", ")))
+    };
+    let parts: Vec<String> = [Verdict::Worse, Verdict::Better]
+        .into_iter()
+        .filter_map(of)
+        .collect();
+    parts.join(" · ")
+}
+
+/// What the verdict rests on.
+pub(super) fn basis(comparison: &Comparison) -> Vec<String> {
+    let figures = comparison.figures.len();
+    let mut lines = Vec::new();
+    if comparison.is_guarded() {
+        lines.push("no verdict: the groups were asked different questions, see below".to_owned());
+    }
+    lines.push(format!(
+        "a difference matters {}; {figures} figures were looked at, and equal groups are called \
+         different anywhere in 5 of 100 comparisons at most",
+        matters(comparison)
+    ));
+    lines.extend(enough(comparison));
+    let worst = of_scale(comparison, Scale::Ratio).filter_map(|compared| compared.detectable);
+    if let Some(detectable) = worst.reduce(f64::max) {
+        lines.push(format!(
+            "with these runs, differences from {} on are seen in the noisiest figure",
+            percent(detectable)
+        ));
+    }
+    let shares = SHARES.into_iter();
+    lines.extend(shares.filter_map(|(scale, what)| undecided(comparison, scale, what)));
+    lines
+}
+
+fn of_scale(comparison: &Comparison, scale: Scale) -> impl Iterator<Item = &Compared> {
+    let figures = comparison.figures.iter();
+    figures.filter(move |compared| compared.figure.scale == scale)
+}
+
+/// `from 5 % on, of the share of ops that failed from 0.1 points on`, as far as there are such figures.
+fn matters(comparison: &Comparison) -> String {
+    let mut lines = vec![format!("from {} on", whole_percent(comparison.practical))];
+    for (scale, what) in SHARES {
+        if let Some(compared) = of_scale(comparison, scale).next() {
+            lines.push(format!("of {what} from {} on", points(compared.practical)));
+        }
+    }
+    lines.join(", ")
+}
+
+/// How many runs show a relative difference that matters.
+fn enough(comparison: &Comparison) -> Option<String> {
+    let repeats = of_scale(comparison, Scale::Ratio).map(|compared| compared.repeats);
+    let repeats = repeats.max()?;
+    let runs = count(u64::from(repeats));
+    let (practical, power) = (whole_percent(comparison.practical), whole_percent(POWER));
+    let alone = comparison.runs.iter().any(|runs| *runs < 2);
+    Some(if alone {
+        format!(
+            "one run shows nothing of what differs from run to run; if that is 3 %, {runs} runs of each \
+             (--repeat {repeats}) show a difference of {practical} with {power} power"
+        )
+    } else {
+        format!(
+            "{runs} runs of each show a difference of {practical} in every figure but shares with {power} power"
+        )
+    })
+}
+
+/// How many runs would decide the shares of which nobody can tell.
+fn undecided(comparison: &Comparison, scale: Scale, what: &str) -> Option<String> {
+    let open = || {
+        let figures = of_scale(comparison, scale);
+        figures.filter(|compared| compared.verdict == Verdict::Inconclusive)
+    };
+    let repeats = open().map(|compared| compared.repeats).max()?;
+    let seen = open().filter_map(|compared| compared.detectable);
+    let seen = seen.reduce(f64::max);
+    let seen = seen.map_or_else(String::new, |seen| {
+        format!("; these runs show {}", points(seen))
+    });
+    Some(format!(
+        "of {what}, {} runs of each that are as long, or fewer that are longer, show {} with {} \
+         power{seen}",
+        count(u64::from(repeats)),
+        points(open().next()?.practical),
+        whole_percent(POWER)
+    ))
+}
+
+/// `plan: 7f3a91 against 9fc329`, a line each.
+pub(super) fn differing(comparison: &Comparison) -> Vec<String> {
+    let differences = &comparison.differences;
+    let mut lines: Vec<String> = differences
+        .iter()
+        .take(DIFFERENCES_MAX)
+        .map(|difference| {
+            let [a, b] = [&difference.a, &difference.b].map(|text| match text.as_str() {
+                "" => "–".to_owned(),
+                text => foreign(text, WORDS),
+            });
+            let grave = match difference.kind {
+                Kind::Question => "OTHER QUESTION: ",
+                Kind::Trust => "NOT TO BE TRUSTED: ",
+                Kind::Setting => "",
+            };
+            format!(
+                "{grave}{}: {a} against {b}",
+                foreign(&difference.name, WORDS)
+            )
+        })
+        .collect();
+    if differences.len() > DIFFERENCES_MAX {
+        lines.push(format!("and {} more", differences.len() - DIFFERENCES_MAX));
+    }
+    lines
+}

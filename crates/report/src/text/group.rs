@@ -1,0 +1,281 @@
+//! The summary of a group of runs: a line for each variant, how they compare, every run.
+//!
+//! It only shows what the record says.
+
+use highwater_analysis::group::comparisons;
+use highwater_model::display::{ABSENT, duration, flag_span, foreign, rate};
+use highwater_model::group::{GroupOutcome, GroupRecord, GroupTrial};
+use highwater_model::incident::Ended;
+use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue};
+use highwater_model::numbers::{len_to_f64, round_to_u64, to_f64};
+use highwater_model::record::{ExperimentRecord, RunRecord};
+
+use super::{next, same_run};
+use crate::comparison;
+use crate::layout::{Row, aligned};
+
+/// Characters of a name, and of a command.
+const WORDS: usize = 120;
+
+/// Blocks between the head and the judgments.
+pub(super) fn blocks(run: &RunRecord, group: &GroupRecord) -> Vec<Vec<String>> {
+    let mut blocks = vec![vec![question(run, group)], aligned(&variants(group), 1)];
+    for (variant, comparison) in comparisons(group) {
+        blocks.push(comparison::lines(names(group, variant), &comparison));
+    }
+    blocks.push(aligned(&table(group), 1));
+    blocks
+}
+
+/// Names of the baseline and of another variant.
+pub(crate) fn names(group: &GroupRecord, variant: usize) -> [&str; 2] {
+    [0, variant].map(|at| group.variants.get(at).map_or("", |of| &of.name))
+}
+
+/// What is run, and how often.
+pub(crate) fn question(run: &RunRecord, group: &GroupRecord) -> String {
+    let runs = group.times;
+    let how_often = match group.variants.len() {
+        1 => format!("{runs} times"),
+        several => format!("{several} variants in turn, {runs} times each"),
+    };
+    [
+        format!("run {} {how_often}", run.workload.name),
+        format!("seed {}", run.plan.seed),
+    ]
+    .join(" · ")
+}
+
+/// The head and a row for each variant; the first column holds words.
+pub(crate) fn variants(group: &GroupRecord) -> Vec<Row> {
+    let unit = format!("{}/s", group.unit.name());
+    let heads = ["variant", "runs", &unit, "least", "greatest", "p99"];
+    let mut rows = vec![Row::new(heads)];
+    rows.extend(group.variants.iter().enumerate().map(|(at, variant)| {
+        let trials: Vec<&GroupTrial> = group.complete(at).collect();
+        let reached: Vec<f64> = trials.iter().map(|trial| trial.throughput_per_s).collect();
+        let p99: Option<Vec<f64>> = trials.iter().map(|t| t.p99_ns.map(to_f64)).collect();
+        let shown = |value: Option<f64>| value.map_or_else(|| ABSENT.to_owned(), rate);
+        let p99 = p99.and_then(|p99| mean(&p99));
+        let what = variant.urls.join(" ");
+        let what = [Some(&what), variant.command.as_ref()]
+            .into_iter()
+            .flatten();
+        let what: Vec<&str> = what.map(String::as_str).collect();
+        Row::new([
+            variant.name.clone(),
+            format!("{} of {}", trials.len(), group.times),
+            shown(mean(&reached)),
+            shown(reached.iter().copied().min_by(f64::total_cmp)),
+            shown(reached.iter().copied().max_by(f64::total_cmp)),
+            p99.map_or_else(|| ABSENT.to_owned(), |p99| duration(round_to_u64(p99))),
+        ])
+        .remark(foreign(&what.join(" · "), WORDS))
+    }));
+    rows
+}
+
+/// The geometric mean, as comparisons have it; absent of nothing.
+fn mean(values: &[f64]) -> Option<f64> {
+    let sum: f64 = values.iter().map(|value| value.ln()).sum();
+    (!values.is_empty()).then(|| (sum / len_to_f64(values.len())).exp())
+}
+
+/// The head and a row for each run; the first column holds words.
+pub(crate) fn table(group: &GroupRecord) -> Vec<Row> {
+    let unit = format!("{}/s", group.unit.name());
+    let mut rows = vec![Row::new(["run", "round", &unit, "p99", "took"])];
+    rows.extend(group.trials.iter().map(|trial| {
+        let [_, name] = names(group, trial.variant);
+        Row::new([
+            format!("{:>2} {name}", trial.number),
+            trial.round.to_string(),
+            rate(trial.throughput_per_s),
+            trial.p99_ns.map_or_else(|| ABSENT.to_owned(), duration),
+            duration(trial.took_ns),
+        ])
+        .remark(fault(trial))
+    }));
+    rows
+}
+
+/// What a run showed, in a few words: `98,300 rows/s · p99 12.1 ms`.
+pub fn group_trial_line(trial: &GroupTrial, unit: &str) -> String {
+    let reached = format!("{} {unit}/s", rate(trial.throughput_per_s));
+    let p99 = trial.p99_ns.map(|p99| format!("p99 {}", duration(p99)));
+    let mut words = vec![reached];
+    words.extend(p99);
+    words.push(fault(trial));
+    words.retain(|word| !word.is_empty());
+    words.join(" · ")
+}
+
+/// How a run ended, and what is wrong with it; empty where nothing is.
+fn fault(trial: &GroupTrial) -> String {
+    let ended = match trial.ended {
+        Ended::Complete => None,
+        Ended::Interrupted => Some("interrupted".to_owned()),
+        Ended::TargetLost => Some("TARGET LOST".to_owned()),
+    };
+    let judged = trial.judgments.iter().flat_map(faults);
+    let words: Vec<String> = ended.into_iter().chain(judged).collect();
+    words.join(" · ")
+}
+
+fn faults(judged: &Judgments) -> Vec<String> {
+    let measurement = match judged.measurement.value {
+        Measurement::Valid => None,
+        Measurement::Inconclusive => Some("inconclusive"),
+        Measurement::Invalid => Some("INVALID"),
+    };
+    let data = match judged.data.value {
+        Data::Clean | Data::NotChecked => None,
+        Data::Unverified => Some("UNVERIFIED"),
+        Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered => Some("WRONG DATA"),
+    };
+    let objective = (judged.objective.value == ObjectiveValue::Missed).then_some("missed");
+    let reasons = [
+        (measurement, &judged.measurement.reasons),
+        (data, &judged.data.reasons),
+        (objective, &judged.objective.reasons),
+    ];
+    let faults = reasons.into_iter().filter_map(|(word, reasons)| {
+        let codes: Vec<&str> = reasons.iter().map(|reason| reason.code.name()).collect();
+        Some(
+            format!("{} {}", word?, codes.join(", "))
+                .trim_end()
+                .to_owned(),
+        )
+    });
+    faults.collect()
+}
+
+/// What to do after a group.
+pub(super) fn command(
+    experiment: &ExperimentRecord,
+    group: &GroupRecord,
+    directory: &str,
+) -> String {
+    match group.outcome {
+        Some(GroupOutcome::Complete) if group.variants.len() > 1 => {
+            let directory = next::quoted(directory);
+            format!("highwater compare {directory} --format html")
+        }
+        Some(GroupOutcome::Complete) => next::show(directory, " --open"),
+        _ => {
+            let again = again(experiment, group);
+            format!("{again} --resume {}", next::quoted(directory))
+        }
+    }
+}
+
+/// The command that runs the group again; passwords are in no record and so not in it.
+pub(super) fn again(experiment: &ExperimentRecord, group: &GroupRecord) -> String {
+    let mut run = experiment.last_run.clone();
+    if let Some(baseline) = group.variants.first() {
+        run.target.urls.clone_from(&baseline.urls);
+    }
+    let mut command = same_run::command(&run);
+    command += &format!(" --repeat {}", group.times);
+    for variant in &group.variants {
+        if let Some(shell) = &variant.command {
+            let given = format!("{}={shell}", variant.name);
+            command += &format!(" --variant {}", next::quoted(&given));
+        }
+    }
+    let others = group.variants.iter().skip(1);
+    for other in others.filter(|other| other.command.is_none()) {
+        for url in &other.urls {
+            command += &format!(" --interleave {}", next::quoted(url));
+        }
+    }
+    if group.settle_ns > 0 {
+        command += &format!(" --settle {}", flag_span(group.settle_ns));
+    }
+    if let Some(budget) = group.budget_ns {
+        command += &format!(" --budget {}", flag_span(budget));
+    }
+    command
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use highwater_model::record::Question;
+
+    use crate::{markdown, text};
+    use highwater_analysis::fixture::{self, S};
+    use highwater_analysis::group::{conclude, seen};
+    use highwater_model::group::VariantRecord;
+
+    /// Three runs of each of two variants, of which the second is slower.
+    pub(crate) fn grouped() -> ExperimentRecord {
+        let last = fixture::closed();
+        let variant = |name: &str| VariantRecord {
+            name: name.to_owned(),
+            urls: vec!["sim:".to_owned()],
+            command: Some(format!("./restart.sh {name}")),
+        };
+        let mut group = GroupRecord {
+            variants: vec![variant("wal"), variant("mem")],
+            times: 3,
+            stream: "insert".to_owned(),
+            unit: last.plan.definition.streams[0].unit,
+            settle_ns: 2 * S,
+            budget_ns: Some(3_600 * S),
+            trial_cost_ns: 14 * S,
+            definition_hash: "ab".to_owned(),
+            trials: Vec::new(),
+            outcome: Some(GroupOutcome::Complete),
+        };
+        for (number, variant, round, faster) in [
+            (1, 0, 1, 1.0),
+            (2, 1, 1, 0.8),
+            (3, 1, 2, 0.81),
+            (4, 0, 2, 1.01),
+            (5, 0, 3, 0.99),
+            (6, 1, 3, 0.79),
+        ] {
+            let mut run = last.clone();
+            run.streams[0].throughput.rows_per_s *= faster;
+            let of_run = seen(&run);
+            group.trials.push(GroupTrial {
+                number,
+                variant,
+                round,
+                ended: Ended::Complete,
+                judgments: Some(run.judgments),
+                throughput_per_s: of_run.throughput_per_s,
+                p99_ns: of_run.p99_ns,
+                sample: of_run.sample,
+                started_at: "2026-11-20T18:20:11.000Z".to_owned(),
+                took_ns: 14 * S,
+                run: format!("probes/{number:03}"),
+            });
+        }
+        conclude(last, group, "group".to_owned())
+    }
+
+    #[test]
+    fn a_group_shows_its_variants_how_they_compare_and_every_run() {
+        insta::assert_snapshot!(text(&grouped()));
+    }
+
+    #[test]
+    fn a_group_that_was_stopped_names_the_command_that_goes_on() {
+        let mut stopped = grouped();
+        let Question::Group(group) = &mut stopped.question else {
+            panic!("it is a group");
+        };
+        group.trials.truncate(3);
+        group.trials[2].ended = Ended::Interrupted;
+        group.outcome = Some(GroupOutcome::Interrupted);
+        let stopped = conclude(*stopped.last_run, group.clone(), "group".to_owned());
+        insta::assert_snapshot!(text(&stopped));
+    }
+
+    #[test]
+    fn a_pipeline_shows_the_verdict_on_a_group() {
+        insta::assert_snapshot!(markdown(&grouped(), "highwater-runs/group"));
+    }
+}

@@ -1,0 +1,93 @@
+//! The command that makes a plain run again, exactly: from its plan and what the user gave.
+
+// Writing to a string cannot fail.
+use std::fmt::Write as _;
+
+use highwater_model::display::flag_span;
+use highwater_model::plan::{Objective, Pace, PhaseKind, StreamPlan};
+use highwater_model::record::RunRecord;
+
+use super::next;
+
+/// The command; passwords are in no record and so not in it.
+pub(super) fn command(record: &RunRecord) -> String {
+    let plan = &record.plan.definition;
+    if plan.stop.fills {
+        return next::base("load", record, &[]);
+    }
+    let mut command = next::base("run", record, &[]);
+    for stream in &plan.streams {
+        let _ = write!(
+            command,
+            " --stream {}@{}",
+            next::quoted(&stream.name),
+            paces(stream)
+        );
+    }
+    let is_closed = |pace: &Pace| matches!(pace, Pace::Closed { .. });
+    let streams = || plan.streams.iter();
+    if !record.header.given.contains_key("sessions")
+        && streams().flat_map(|stream| &stream.paces).any(is_closed)
+        && let Some(sessions) = streams().map(|stream| stream.sessions).max()
+    {
+        let _ = write!(command, " -c {sessions}");
+    }
+    let measured = plan.phases.iter();
+    let mut measured = measured.filter(|phase| phase.kind == PhaseKind::Measure);
+    if let Some(first) = measured.next() {
+        let length = flag_span(first.duration.0);
+        let least = match plan.stop.minimum.0 {
+            0 => String::new(),
+            least => format!("{}..", flag_span(least)),
+        };
+        let flag = if measured.next().is_some() {
+            "--step"
+        } else {
+            "-d"
+        };
+        let _ = write!(command, " {flag} {least}{length}");
+    }
+    for objective in &plan.objectives {
+        match objective {
+            Objective::Throughput { min } => {
+                let _ = write!(command, " --min-rate {}", min.as_f64());
+            }
+            other => command += &next::flag(other),
+        }
+    }
+    if plan.share.of > 1 {
+        let _ = write!(command, " --share {}/{}", plan.share.index, plan.share.of);
+    }
+    command
+}
+
+/// `50,100`, or `4c` for closed sessions.
+fn paces(stream: &StreamPlan) -> String {
+    let paces = stream.paces.iter().map(|pace| match pace {
+        Pace::Open { rate } => rate.as_f64().to_string(),
+        Pace::Closed { sessions } => format!("{sessions}c"),
+    });
+    paces.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use highwater_analysis::fixture;
+
+    #[test]
+    fn the_command_says_the_plan_again() {
+        insta::assert_snapshot!(
+            command(&fixture::closed()),
+            @"highwater run cpu sqlite: --stream insert@4c -c 16 -d 10s"
+        );
+        insta::assert_snapshot!(
+            command(&fixture::open_steps()),
+            @"highwater run cpu sqlite: --stream insert@50000,50000 --stream dashboards@50,100 --step 10s --errors 0.1%"
+        );
+        insta::assert_snapshot!(
+            command(&fixture::open_gate()),
+            @"highwater run cpu sqlite: --stream insert@1000 -d 10s --p99 10ms"
+        );
+    }
+}
