@@ -85,6 +85,8 @@ pub enum ObjectiveValue {
     Met,
     /// At least once not, or not shown with enough confidence.
     Missed,
+    /// A search ended without a mark, so nothing was decided.
+    NotDecided,
     /// None was stated.
     NoneSet,
 }

@@ -202,12 +202,12 @@ impl ProbePurpose {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProbeVerdict {
-    /// The objective was met.
-    Met,
-    /// It was missed.
-    Missed,
-    /// It was not shown to be met with enough confidence; counts as missed.
-    NotShown,
+    /// The objective was shown to be met.
+    Passed,
+    /// It was shown to be missed: of a percentile with 95 % confidence.
+    Failed,
+    /// Neither was shown; confirms nothing by itself.
+    NotDecided,
     /// Too few ops for the percentile that the objective names; confirms nothing.
     TooFewOps,
     /// The load generator, not the target, may have decided; says nothing of the target.
@@ -244,6 +244,9 @@ pub struct ProbeRecord {
     pub late: Option<f64>,
     /// The searched stream's greatest p99 of an op.
     pub p99_ns: Option<u64>,
+    /// Mean latency of the searched stream's slowest op, nanoseconds; absent where none was
+    /// acknowledged, and in older records.
+    pub mean_ns: Option<u64>,
     /// Ops of all streams that failed.
     pub failed_ops: u64,
     /// Rows of the tables before the measured phase.
@@ -277,7 +280,9 @@ pub enum SearchOutcome {
 pub struct Mark {
     /// The highest value that met the objective as often as it had to be confirmed.
     pub confirmed: f64,
-    /// The lowest value above it that did not; absent where the search's own bound was met.
+    /// Where the objective is just met; absent where the probes do not show it.
+    pub estimate: Option<Estimate>,
+    /// The lowest value above it that was shown to fail; absent where none was.
     pub failed: Option<f64>,
     /// Why that one failed.
     pub limited_by: Vec<ReasonCode>,
@@ -293,6 +298,18 @@ pub struct Mark {
     pub wider: bool,
 }
 
+/// The value at which the objective is just met, by all probes together. Unlike a confirmed value it
+/// errs to both sides alike.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Estimate {
+    /// On the axis.
+    pub value: f64,
+    /// Lower end of its 90 % interval.
+    pub low90: f64,
+    /// Upper end of its 90 % interval.
+    pub high90: f64,
+}
+
 /// Why there is no mark, and what is known all the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NoMark {
@@ -300,7 +317,9 @@ pub struct NoMark {
     pub why: NoMarkReason,
     /// The highest value below all failed ones that met the objective; not confirmed.
     pub highest_met: Option<f64>,
-    /// The lowest value that failed.
+    /// Where the objective is just met; absent where the probes do not show it.
+    pub estimate: Option<Estimate>,
+    /// The lowest value that was shown to fail.
     pub lowest_failed: Option<f64>,
     /// Why that one failed.
     pub limited_by: Vec<ReasonCode>,
@@ -316,6 +335,8 @@ pub enum NoMarkReason {
     ClientCeiling,
     /// The longest probes are too short to show the percentile at these rates.
     TooFewOps,
+    /// An op takes longer than a probe measures, even at the lowest value.
+    OpsTooLong,
     /// Probes or time ran out before a candidate was confirmed.
     BudgetSpent,
     /// The target went away and did not come back.

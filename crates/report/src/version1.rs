@@ -62,7 +62,15 @@ const VALUES: &[(&str, &[(&str, &str)])] = &[
     ("judgments.data.value", &[("off", "not_checked")]),
     ("judgments.objective.value", &[("none", "none_set")]),
     ("judgments.*.reasons.*.code", CODES),
-    ("probes.*.verdict", &[("unsound", "invalid")]),
+    (
+        "probes.*.verdict",
+        &[
+            ("unsound", "invalid"),
+            ("met", "passed"),
+            ("missed", "failed"),
+            ("not_shown", "not_decided"),
+        ],
+    ),
     ("probes.*.reasons.*", CODES),
     ("tune.trials.*.verdict", &[("unsound", "invalid")]),
     ("tune.trials.*.reasons.*", CODES),

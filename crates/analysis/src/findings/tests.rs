@@ -61,7 +61,7 @@ fn sessions_are_too_few_where_waiting_for_one_is_longer_than_the_answer() {
 fn code_of_search(axis: SearchAxis, probes: &[(f64, f64)]) -> Option<&'static str> {
     let probes = probes.iter().map(|(at, reached)| ProbeRecord {
         acknowledged_per_s: *reached,
-        ..fixture::probe(ProbePurpose::Search, *at, ProbeVerdict::Met)
+        ..fixture::probe(ProbePurpose::Search, *at, ProbeVerdict::Passed)
     });
     let search = SearchRecord {
         axis,

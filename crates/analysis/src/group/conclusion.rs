@@ -85,7 +85,8 @@ const fn by_objective(judged: &Judgments) -> u8 {
     match judged.objective.value {
         ObjectiveValue::NoneSet => 0,
         ObjectiveValue::Met => 1,
-        ObjectiveValue::Missed => 2,
+        ObjectiveValue::NotDecided => 2,
+        ObjectiveValue::Missed => 3,
     }
 }
 

@@ -76,6 +76,7 @@ pub fn exit_code(judgments: &Judgments, ended: Ended) -> u8 {
     }
     match judgments.objective.value {
         ObjectiveValue::Missed => 1,
+        ObjectiveValue::NotDecided => 3,
         ObjectiveValue::Met | ObjectiveValue::NoneSet => 0,
     }
 }

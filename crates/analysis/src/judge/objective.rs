@@ -37,8 +37,10 @@ pub(crate) struct LatencyVerdict {
 pub(crate) enum Shown {
     /// With 95 % confidence below its bound.
     Met,
-    /// More ops above the bound than allowed.
+    /// With 95 % confidence more ops above the bound than allowed.
     Missed(String),
+    /// More of the measured ops above it than allowed, but not with confidence.
+    Above(String),
     /// Below the bound by the estimate, but not with confidence.
     Unproven(String),
     /// Neither can be said.
@@ -136,7 +138,7 @@ fn shown(
     } else if samples < needed {
         too_few
     } else if bound.fraction > allowed {
-        Shown::Missed(evidence())
+        Shown::Above(evidence())
     } else {
         Shown::Unproven(evidence())
     }
@@ -267,7 +269,7 @@ fn latency(objectives: &[Objective], measured: &[MeasuredStream<'_>]) -> Option<
         .filter_map(|verdict| {
             let what = match verdict.shown {
                 Shown::Met => return None,
-                Shown::Missed(evidence) => evidence,
+                Shown::Missed(evidence) | Shown::Above(evidence) => evidence,
                 Shown::Unproven(evidence) => format!("not met with 95 % confidence: {evidence}"),
                 Shown::TooFew { samples, needed } => format!(
                     "cannot be judged: {} ops measured, {} needed",

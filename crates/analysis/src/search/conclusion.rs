@@ -28,6 +28,9 @@ pub fn conclude(last: RunRecord, search: SearchRecord, id: String) -> Experiment
 }
 
 fn unfinished(judged: &mut Judgments) {
+    if judged.objective.value == ObjectiveValue::Met {
+        judged.objective.value = ObjectiveValue::NotDecided;
+    }
     judged.measurement = unknown(
         ReasonCode::Interrupted,
         "the search has not ended",
@@ -84,12 +87,19 @@ fn not_held(search: &SearchRecord, mark: &Mark, soak: &ProbeRecord) -> Reason {
 }
 
 fn has_missed(probe: &ProbeRecord) -> bool {
-    matches!(probe.verdict, ProbeVerdict::Missed | ProbeVerdict::NotShown)
+    matches!(
+        probe.verdict,
+        ProbeVerdict::Failed | ProbeVerdict::NotDecided
+    )
 }
 
 fn unmarked(whole: &mut Whole, search: &SearchRecord, no_mark: &NoMark) {
     let history = history(search, no_mark);
     let judged = &mut whole.judgments;
+    // The last probe's own objective is not that of the search.
+    if judged.objective.value == ObjectiveValue::Met {
+        judged.objective.value = ObjectiveValue::NotDecided;
+    }
     match no_mark.why {
         NoMarkReason::BelowLowest => {
             let own = judged.objective.reasons.clone();
@@ -119,30 +129,15 @@ fn unmarked(whole: &mut Whole, search: &SearchRecord, no_mark: &NoMark) {
                 }],
             };
         }
-        NoMarkReason::TooFewOps => {
-            let hint = "probe longer with --probe, or bound a lower percentile";
-            judged.measurement = unknown(
-                ReasonCode::TooFewSamples,
-                "a probe has too few ops for the percentile that the objective names",
-                &history,
-                Some(hint),
-            );
+        NoMarkReason::OpsTooLong => {
+            judged.objective = Judgment {
+                value: ObjectiveValue::NotDecided,
+                reasons: Vec::new(),
+            };
+            judged.measurement = inconclusive(no_mark.why, &history);
         }
-        NoMarkReason::BudgetSpent => {
-            judged.measurement = unknown(
-                ReasonCode::TooShort,
-                "probes or time ran out before a candidate was confirmed",
-                &history,
-                Some("allow more time with --budget, or probe shorter with --quick"),
-            );
-        }
-        NoMarkReason::NothingAcknowledged => {
-            judged.measurement = unknown(
-                ReasonCode::NothingAcknowledged,
-                "closed load acknowledged nothing, so there is nothing to start from",
-                &history,
-                Some("run `highwater check URL`"),
-            );
+        NoMarkReason::TooFewOps | NoMarkReason::BudgetSpent | NoMarkReason::NothingAcknowledged => {
+            judged.measurement = inconclusive(no_mark.why, &history);
         }
         NoMarkReason::TargetLost => {
             ended(whole, IncidentKind::TargetLost, "the target went away");
@@ -154,6 +149,33 @@ fn unmarked(whole: &mut Whole, search: &SearchRecord, no_mark: &NoMark) {
         // The judgment of the data is that of the probe that found it.
         NoMarkReason::WrongData => {}
     }
+}
+
+/// Why probes decided nothing.
+fn inconclusive(why: NoMarkReason, history: &str) -> Judgment<Measurement> {
+    let (code, message, hint) = match why {
+        NoMarkReason::TooFewOps => (
+            ReasonCode::TooFewSamples,
+            "a probe has too few ops for the percentile that the objective names",
+            "probe longer with --probe, or bound a lower percentile",
+        ),
+        NoMarkReason::OpsTooLong => (
+            ReasonCode::TooShort,
+            "an op takes longer than a probe measures, even at the lowest value",
+            "probe longer with --probe, or make ops smaller (--batch)",
+        ),
+        NoMarkReason::NothingAcknowledged => (
+            ReasonCode::NothingAcknowledged,
+            "closed load acknowledged nothing, so there is nothing to start from",
+            "run `highwater check URL`",
+        ),
+        _ => (
+            ReasonCode::TooShort,
+            "probes or time ran out before a candidate was confirmed",
+            "allow more time with --budget, or probe shorter with --quick",
+        ),
+    };
+    unknown(code, message, history, Some(hint))
 }
 
 /// What ended a search ends its record too.

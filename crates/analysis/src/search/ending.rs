@@ -6,7 +6,8 @@ use highwater_model::search::{
     Mark, NoMark, NoMarkReason, ProbeRecord, ProbeVerdict, SearchOutcome,
 };
 
-use super::history::{ProbeHistory, Status, Value};
+use super::estimate::estimate;
+use super::history::{ProbeHistory, Value, judged};
 
 /// A search that does not go on: a value that was confirmed before stays the mark, but not where data
 /// are wrong.
@@ -35,12 +36,33 @@ pub(super) fn stopped(probes: &[ProbeRecord]) -> Option<NoMarkReason> {
 }
 
 pub(super) fn nothing_confirmed(history: &ProbeHistory<'_>, why: NoMarkReason) -> NoMark {
-    let high = history.high().filter(|high| high.status == Status::Failed);
+    let failed = history.shown_to_fail_above(0.0);
+    let above = history.high();
     NoMark {
-        why,
+        why: outlasted(history, why),
         highest_met: history.low().map(|low| low.at),
-        lowest_failed: high.map(|high| high.at),
-        limited_by: history.high().map_or_else(Vec::new, |v| v.reasons.clone()),
+        estimate: estimate(history),
+        lowest_failed: failed.map(|failed| failed.at),
+        limited_by: above.map_or_else(Vec::new, |value| value.reasons.clone()),
+    }
+}
+
+/// Where no value passed, and the ops of the lowest one took longer than its probe measured, or none
+/// came to its end, the ops are the reason, whatever the objective.
+fn outlasted(history: &ProbeHistory<'_>, why: NoMarkReason) -> NoMarkReason {
+    let nothing_passed = matches!(
+        why,
+        NoMarkReason::BelowLowest | NoMarkReason::NothingAcknowledged | NoMarkReason::BudgetSpent
+    ) && history.low().is_none();
+    let judged = judged(history.probes());
+    let lowest = judged.min_by(|a, b| a.at.total_cmp(&b.at));
+    let outlasted = lowest.is_some_and(|probe| {
+        probe.measured_ns > 0 && probe.mean_ns.is_some_and(|mean| mean >= probe.measured_ns)
+    });
+    if nothing_passed && outlasted {
+        NoMarkReason::OpsTooLong
+    } else {
+        why
     }
 }
 
@@ -48,9 +70,11 @@ pub(super) fn nothing_confirmed(history: &ProbeHistory<'_>, why: NoMarkReason) -
 pub(super) fn mark(history: &ProbeHistory<'_>, value: &Value) -> Mark {
     let confirmations = history.confirmations_at(value.at);
     let high = history.failed_above(value.at);
+    let failed = history.shown_to_fail_above(value.at);
     Mark {
         confirmed: value.at,
-        failed: high.map(|high| high.at),
+        estimate: estimate(history),
+        failed: failed.map(|failed| failed.at),
         limited_by: high.map_or_else(Vec::new, |high| high.reasons.clone()),
         hold_ns: confirmations
             .iter()

@@ -33,6 +33,8 @@ pub(super) struct Value {
     pub(super) failures: u32,
     /// It failed only by search probes, and by a latency that is not clearly above its bound.
     pub(super) is_open: bool,
+    /// A probe was shown to fail there.
+    pub(super) is_shown: bool,
     /// Confirmations that passed.
     pub(super) confirmed: u32,
     /// What all its confirmations would probably show together; of its longest probes.
@@ -144,6 +146,17 @@ impl<'a> ProbeHistory<'a> {
         values.find(|value| value.at > at && value.status == Status::Failed)
     }
 
+    /// The lowest value above one that was shown to fail.
+    pub(super) fn shown_to_fail_above(&self, at: f64) -> Option<&Value> {
+        let mut values = self.values.iter();
+        values.find(|value| value.at > at && value.status == Status::Failed && value.is_shown)
+    }
+
+    /// All probes.
+    pub(super) fn probes(&self) -> &'a [ProbeRecord] {
+        self.probes
+    }
+
     /// Values that passed above one that failed.
     pub(super) fn met_above(&self, failed: f64) -> Vec<f64> {
         let above = self.values.iter().filter(|v| v.at > failed);
@@ -203,12 +216,28 @@ impl<'a> ProbeHistory<'a> {
 
     /// Candidates that did not stand their confirmation.
     pub(super) fn failed_candidates(&self) -> usize {
-        let of_value = |value: &Value| {
-            let mut confirmations = judged(self.probes).filter(|p| is_same(p.at, value.at));
+        self.refuted().count()
+    }
+
+    fn refuted(&self) -> impl Iterator<Item = &Value> {
+        let confirms = |at: f64| {
+            let mut confirmations = judged(self.probes).filter(move |p| is_same(p.at, at));
             confirmations.any(|probe| probe.purpose == ProbePurpose::Confirm)
         };
         let failed = self.values.iter().filter(|v| v.status == Status::Failed);
-        failed.filter(|value| of_value(value)).count()
+        failed.filter(move |value| confirms(value.at))
+    }
+
+    /// The lowest of these.
+    pub(super) fn lowest_failed_candidate(&self) -> Option<f64> {
+        self.refuted().map(|value| value.at).next()
+    }
+
+    /// The highest value with some confirmations, but not all, below all that did not pass.
+    pub(super) fn begun(&self) -> Option<&Value> {
+        let passed = self.values.iter().take_while(|v| v.status == Status::Met);
+        let begun = |v: &&Value| 0 < v.confirmed && v.confirmed < self.policy().confirmations;
+        passed.filter(begun).last()
     }
 
     /// Values with all their confirmations.
@@ -263,7 +292,7 @@ impl<'a> ProbeHistory<'a> {
 }
 
 /// Probes that were to judge a value.
-fn judged(probes: &[ProbeRecord]) -> impl Iterator<Item = &ProbeRecord> {
+pub(super) fn judged(probes: &[ProbeRecord]) -> impl Iterator<Item = &ProbeRecord> {
     probes
         .iter()
         .filter(|probe| probe.purpose != ProbePurpose::Estimate)
@@ -274,9 +303,9 @@ fn judged(probes: &[ProbeRecord]) -> impl Iterator<Item = &ProbeRecord> {
 fn passes(probe: &ProbeRecord, policy: &SearchPolicy) -> bool {
     let searches = probe.purpose == ProbePurpose::Search;
     match probe.verdict {
-        ProbeVerdict::Met => true,
+        ProbeVerdict::Passed => true,
         ProbeVerdict::TooFewOps => searches,
-        ProbeVerdict::NotShown => {
+        ProbeVerdict::NotDecided => {
             let together = pooled_exceedance::together(&[probe], policy);
             searches && has_held(probe) && together.is_some_and(|pressure| pressure <= 0.0)
         }
@@ -286,8 +315,8 @@ fn passes(probe: &ProbeRecord, policy: &SearchPolicy) -> bool {
 
 fn has_failed(probe: &ProbeRecord, policy: &SearchPolicy) -> bool {
     match probe.verdict {
-        ProbeVerdict::Missed => true,
-        ProbeVerdict::NotShown => !passes(probe, policy),
+        ProbeVerdict::Failed => true,
+        ProbeVerdict::NotDecided => !passes(probe, policy),
         ProbeVerdict::TooFewOps => probe.purpose == ProbePurpose::Confirm,
         _ => false,
     }
@@ -295,15 +324,15 @@ fn has_failed(probe: &ProbeRecord, policy: &SearchPolicy) -> bool {
 
 /// Whether a probe failed by a latency that is not clearly above its bound.
 fn is_unclear(probe: &ProbeRecord) -> bool {
-    probe.verdict == ProbeVerdict::NotShown
+    probe.verdict == ProbeVerdict::NotDecided
         || (may_be_a_moment(probe) && pooled_exceedance::is_unclear(probe))
 }
 
 /// Whether a probe met the objective, though perhaps with too little confidence by itself.
 fn has_held(probe: &ProbeRecord) -> bool {
     match (probe.verdict, probe.pressure, probe.late) {
-        (ProbeVerdict::Met, ..) => true,
-        (ProbeVerdict::NotShown, Some(bound), Some(late)) => bound > 0.0 && late <= 1.0,
+        (ProbeVerdict::Passed, ..) => true,
+        (ProbeVerdict::NotDecided, Some(bound), Some(late)) => bound > 0.0 && late <= 1.0,
         _ => false,
     }
 }
@@ -311,7 +340,10 @@ fn has_held(probe: &ProbeRecord) -> bool {
 /// Whether confirmations that held show together what each may not: the mean of independent shares
 /// of late ops has the root of the summed squares of their margins, by their number, as its margin.
 fn hold_together(held: &[&ProbeRecord]) -> bool {
-    if held.iter().all(|probe| probe.verdict == ProbeVerdict::Met) {
+    if held
+        .iter()
+        .all(|probe| probe.verdict == ProbeVerdict::Passed)
+    {
         return true;
     }
     let (mut late, mut margins, mut number) = (0.0, 0.0, 0.0);
@@ -390,6 +422,9 @@ fn value(at: f64, probes: &[&ProbeRecord], least: usize, policy: &SearchPolicy) 
         is_open: status == Status::Failed
             && confirmations.is_empty()
             && failed.iter().all(|probe| is_unclear(probe)),
+        is_shown: failed
+            .iter()
+            .any(|probe| probe.verdict == ProbeVerdict::Failed),
         confirmed: u32::try_from(held).ok()?,
         pressure: pooled_exceedance::together(probes, policy),
         acknowledged_per_s: last.acknowledged_per_s,

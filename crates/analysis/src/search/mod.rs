@@ -27,6 +27,7 @@
 mod budget;
 mod conclusion;
 mod ending;
+mod estimate;
 mod guess;
 mod history;
 mod length;
@@ -71,6 +72,8 @@ const LONGEST_STEP_UP: f64 = 4.0;
 const GAIN: f64 = 0.3;
 const MARGIN: f64 = 0.1;
 const REACH: f64 = 3.0;
+/// From so many failed candidates on, the next one is lower than what passed.
+const LOWERED_FROM: usize = 3;
 /// Candidates that may fail before the lower end is good enough; and how often a confirmed value is
 /// raised.
 const FAILED_CANDIDATES: usize = 4;
@@ -246,6 +249,12 @@ fn settle(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Step {
     if high.status == Status::Ceiling {
         return Step::End(ended(history, NoMarkReason::ClientCeiling));
     }
+    if let Some(confirmed) = history.confirmed().filter(|_| low.confirmed == 0) {
+        return raised(history, confirmed, low);
+    }
+    if let Some(at) = lowered(history, low, 0) {
+        return Step::Confirm { at };
+    }
     if let Some(at) = candidate(history, low, high) {
         return Step::Confirm { at };
     }
@@ -277,6 +286,42 @@ fn candidate(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Option<f6
     (at > low.at * (1.0 + width * GAIN)).then_some(at)
 }
 
+/// The next candidate, where candidates failed before and none was confirmed. That probes passed what
+/// confirmations do not hold was chance, so from the third failure on it is lower than what passed, by
+/// steps that grow. `ahead` counts candidates that are taken to fail before they are tried.
+fn lowered(history: &ProbeHistory<'_>, low: &Value, ahead: usize) -> Option<f64> {
+    let lowest = history.lowest_failed_candidate()?;
+    let failed = history.failed_candidates();
+    let steps = (failed + ahead).checked_sub(LOWERED_FROM)?;
+    if history.confirmed().is_some() {
+        return None;
+    }
+    // What has begun is finished, unless it was refuted.
+    if let Some(begun) = history.begun() {
+        return Some(begun.at);
+    }
+    let widths = 2_f64.powi(i32::try_from(steps.min(6)).unwrap_or(6));
+    let down = (1.0 + history.policy().width).powf(1.0 + widths);
+    Some(history.value(low.at.min(lowest / down)))
+}
+
+/// A value was confirmed below what probes passed: what the line expects between them is tried, too.
+fn raised(history: &ProbeHistory<'_>, confirmed: &Value, low: &Value) -> Step {
+    let done = Step::End(SearchOutcome::Mark(mark(history, confirmed)));
+    let width = history.policy().width;
+    let tried =
+        history.failed_candidates() >= FAILED_CANDIDATES || history.confirmed_values() > RAISES;
+    let begun = history.begun().map(|begun| begun.at);
+    let expected = history
+        .expected_mark()
+        .map(|mark| mark * (1.0 - width * MARGIN));
+    let at = begun.or_else(|| expected.map(|at| history.value(at.min(low.at))));
+    match at.filter(|at| !tried && *at > confirmed.at * (1.0 + width * GAIN)) {
+        Some(at) => Step::Confirm { at },
+        None => done,
+    }
+}
+
 fn confirm(history: &ProbeHistory<'_>, low: &Value) -> Step {
     if low.confirmed < history.policy().confirmations {
         return Step::Confirm { at: low.at };
@@ -291,7 +336,7 @@ fn within(history: &ProbeHistory<'_>, budget: &Budget<'_>, step: Step) -> Step {
     match step {
         Step::Probe { at } if budget.allows(1, confirmations, history.units_per_s(at)) => step,
         Step::Probe { at } => match history.low() {
-            Some(low) => affordable(history, budget, confirm(history, low)),
+            Some(low) => affordable(history, budget, last_resort(history, low)),
             None if budget.allows(1, 0, history.units_per_s(at)) => step,
             None => no_mark(history, NoMarkReason::BudgetSpent),
         },
@@ -316,12 +361,37 @@ fn affordable(history: &ProbeHistory<'_>, budget: &Budget<'_>, step: Step) -> St
         .policy()
         .confirmations
         .saturating_sub(history.confirmed_at(at));
-    if budget.allows(0, missing, expected) {
+    // A better one that is hoped for leaves time for the one that passed.
+    let low = history.low();
+    let hoped = history.confirmed().is_none() && low.is_some_and(|low| at > low.at);
+    let spare = if hoped {
+        history.policy().confirmations
+    } else {
+        0
+    };
+    if budget.allows(0, missing.saturating_add(spare), expected) {
         return step;
     }
-    match history.low().filter(|low| low.at < at) {
-        Some(low) => affordable(history, budget, confirm(history, low)),
-        None => Step::End(ended(history, NoMarkReason::BudgetSpent)),
+    let sure = low.map(|low| last_resort(history, low));
+    match sure {
+        Some(Step::Confirm { at: sure }) if sure < at => {
+            affordable(history, budget, Step::Confirm { at: sure })
+        }
+        Some(done @ Step::End(SearchOutcome::Mark(_))) => done,
+        _ if budget.allows(0, missing, expected) => step,
+        _ => Step::End(ended(history, NoMarkReason::BudgetSpent)),
+    }
+}
+
+/// What is confirmed where there is no time for another candidate.
+fn last_resort(history: &ProbeHistory<'_>, low: &Value) -> Step {
+    if let Some(confirmed) = history.confirmed() {
+        return Step::End(SearchOutcome::Mark(mark(history, confirmed)));
+    }
+    let begun = history.begun().map(|begun| begun.at);
+    let at = begun.or_else(|| lowered(history, low, 1));
+    Step::Confirm {
+        at: at.unwrap_or(low.at),
     }
 }
 

@@ -35,6 +35,8 @@ pub struct Probed {
     pub pressure: Option<ObjectiveMargin>,
     /// The searched stream's greatest p99 of an op.
     pub p99_ns: Option<u64>,
+    /// The searched stream's greatest mean latency of an op.
+    pub mean_ns: Option<u64>,
     /// Ops of all streams that failed.
     pub failed_ops: u64,
     /// Length of the measured phase.
@@ -57,7 +59,7 @@ pub fn probed(search: &SearchRecord, purpose: ProbePurpose, record: &RunRecord) 
         ProbePurpose::Estimate => estimated(record),
         _ => verdict(record, no_errors_missed, &measured),
     };
-    if verdict == ProbeVerdict::Missed && no_errors_missed {
+    if verdict == ProbeVerdict::Failed && no_errors_missed {
         reasons.retain(|code| *code != ReasonCode::ObjectiveErrors);
         reasons.insert(0, ReasonCode::ObjectiveErrors);
     }
@@ -69,6 +71,10 @@ pub fn probed(search: &SearchRecord, purpose: ProbePurpose, record: &RunRecord) 
         p99_ns: searched.and_then(|stream| {
             let p99 = stream.results.iter().filter_map(|r| r.latency_ns.p99);
             p99.max()
+        }),
+        mean_ns: searched.and_then(|stream| {
+            let mean = stream.results.iter().filter_map(|r| r.latency_ns.mean);
+            mean.max()
         }),
         failed_ops,
         measured_ns: searched.map_or(0, |stream| stream.phase.duration_ns),
@@ -157,17 +163,17 @@ fn verdict(
         return if latency_only {
             by_latency(record, measured)
         } else {
-            ProbeVerdict::Missed
+            ProbeVerdict::Failed
         };
     }
     if no_errors_missed {
-        return ProbeVerdict::Missed;
+        return ProbeVerdict::Failed;
     }
     match judged.measurement.value {
-        Measurement::Valid => ProbeVerdict::Met,
+        Measurement::Valid => ProbeVerdict::Passed,
         // What drifts is not sustained.
-        Measurement::Invalid => ProbeVerdict::Missed,
-        Measurement::Inconclusive => ProbeVerdict::NotShown,
+        Measurement::Invalid => ProbeVerdict::Failed,
+        Measurement::Inconclusive => ProbeVerdict::NotDecided,
     }
 }
 
@@ -176,10 +182,10 @@ fn by_latency(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> ProbeVerdi
     let verdicts = latency_verdicts(&record.plan.definition.objectives, measured);
     let shown = |of: fn(&Shown) -> bool| verdicts.iter().any(|verdict| of(&verdict.shown));
     if shown(|shown| matches!(shown, Shown::Missed(_))) {
-        ProbeVerdict::Missed
+        ProbeVerdict::Failed
     } else if shown(|shown| matches!(shown, Shown::TooFew { .. })) {
         ProbeVerdict::TooFewOps
     } else {
-        ProbeVerdict::NotShown
+        ProbeVerdict::NotDecided
     }
 }

@@ -36,7 +36,7 @@ fn the_record_of_a_search_holds_every_probe_and_each_is_a_run_of_its_own() {
         let run = record::read(&directory.join(&probe.run)).unwrap();
         let run = run.into_run().expect("a run of its own");
         assert_eq!(run.target.bytes_before, probe.bytes_before);
-        if probe.verdict == ProbeVerdict::Met {
+        if probe.verdict == ProbeVerdict::Passed {
             assert!((run.streams[0].throughput.ops_per_s - probe.acknowledged_per_s).abs() < 1e-9);
         }
     }

@@ -85,6 +85,7 @@ pub(crate) const fn objective(value: ObjectiveValue) -> (&'static str, Tone) {
     match value {
         ObjectiveValue::Met => ("met", Tone::Good),
         ObjectiveValue::Missed => ("missed", Tone::Bad),
+        ObjectiveValue::NotDecided => ("not decided", Tone::Open),
         ObjectiveValue::NoneSet => ("none set", Tone::None),
     }
 }

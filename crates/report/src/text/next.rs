@@ -85,6 +85,7 @@ pub(super) fn command(
         ObjectiveValue::NoneSet if measured.iter().any(MeasuredStream::is_open) => {
             again(record, measured, Factors::new(1.0, 1))
         }
+        ObjectiveValue::NotDecided => check(record.into()),
         ObjectiveValue::NoneSet => open(record, measured),
     }
 }

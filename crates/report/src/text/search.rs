@@ -1,16 +1,16 @@
-//! The summary of a search: the mark as an interval, what limited it, every probe.
+//! The summary of a search: what was confirmed, where the objective is just met, every probe.
 //!
 //! It only shows what the record says.
 
 use highwater_analysis::judge::MeasuredStream;
 use highwater_analysis::search::of_axis;
-use highwater_model::display::{count, duration, flag_span, percent, rate};
+use highwater_model::display::{count, duration, flag_span, rate};
 use highwater_model::judgment::ReasonCode;
 use highwater_model::plan::Objective;
 use highwater_model::record::{MeasuredRun, RunRecord};
 use highwater_model::search::{
-    Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome,
-    SearchRecord,
+    Estimate, Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis,
+    SearchOutcome, SearchRecord,
 };
 
 use super::next::{self, Repeated};
@@ -66,26 +66,13 @@ pub(crate) fn outcome(search: &SearchRecord) -> Vec<String> {
 }
 
 fn found(search: &SearchRecord, mark: &Mark) -> Vec<String> {
-    let interval = match mark.failed {
-        Some(failed) => {
-            let apart = percent(failed / mark.confirmed - 1.0);
-            format!(
-                "{} … {}   {apart} apart",
-                rate(mark.confirmed),
-                of_axis(search, failed)
-            )
-        }
-        None => format!(
-            "at least {}, where the search was to end",
-            of_axis(search, mark.confirmed)
-        ),
-    };
     let bytes = mark
         .bytes
         .map_or_else(String::new, |bytes| format!(", {} bytes", count(bytes)));
     let data = format!(" · {} rows{bytes} before it", count(mark.rows));
+    let confirmed = of_axis(search, mark.confirmed);
     let mut lines = vec![
-        labeled("mark", &interval),
+        labeled("mark", &format!("{confirmed} confirmed")),
         labeled(
             "held",
             &format!(
@@ -95,6 +82,11 @@ fn found(search: &SearchRecord, mark: &Mark) -> Vec<String> {
             ),
         ),
     ];
+    lines.extend(mark.estimate.map(|found| estimated(search, found)));
+    lines.push(match mark.failed {
+        Some(failed) => labeled("failed", &of_axis(search, failed)),
+        None => labeled("failed", "nothing was shown to fail above it"),
+    });
     if !mark.limited_by.is_empty() {
         lines.push(labeled("limited by", &codes(&mark.limited_by)));
     }
@@ -110,13 +102,27 @@ fn found(search: &SearchRecord, mark: &Mark) -> Vec<String> {
     lines
 }
 
+fn estimated(search: &SearchRecord, found: Estimate) -> String {
+    labeled("estimate", &estimate(search, found))
+}
+
+/// `1,012 rows/s just meet the objective (90 % interval 1,004 to 1,020)`.
+pub(crate) fn estimate(search: &SearchRecord, found: Estimate) -> String {
+    format!(
+        "{} just meet the objective (90 % interval {} to {})",
+        of_axis(search, found.value),
+        rate(found.low90),
+        rate(found.high90)
+    )
+}
+
 /// Whether the mark held for longer, where that was asked for.
 fn soaked(search: &SearchRecord) -> Vec<String> {
     let said = soak(search).map(|said| labeled("soak", &said));
     said.into_iter().collect()
 }
 
-/// `30 min more at 98,300 rows/s: met · 98,310 acknowledged/s · p99 12.1 ms`; absent where there is
+/// `30 min more at 98,300 rows/s: passed · 98,310 acknowledged/s · p99 12.1 ms`; absent where there is
 /// no mark, or nobody asked.
 pub(crate) fn soak(search: &SearchRecord) -> Option<String> {
     let Some(SearchOutcome::Mark(mark)) = &search.outcome else {
@@ -139,6 +145,7 @@ fn not_found(search: &SearchRecord, no_mark: &NoMark) -> Vec<String> {
         NoMarkReason::BelowLowest => "below everything that was probed",
         NoMarkReason::ClientCeiling => "above what this load generator can offer",
         NoMarkReason::TooFewOps => "probes are too short to show the percentile",
+        NoMarkReason::OpsTooLong => "an op takes longer than a probe measures",
         NoMarkReason::BudgetSpent => "probes or time ran out",
         NoMarkReason::TargetLost => "the target went away",
         NoMarkReason::WrongData => "acknowledged data were not found as acknowledged",
@@ -150,6 +157,7 @@ fn not_found(search: &SearchRecord, no_mark: &NoMark) -> Vec<String> {
         let met = format!("{}, not confirmed", of_axis(search, met));
         lines.push(labeled("passed", &met));
     }
+    lines.extend(no_mark.estimate.map(|found| estimated(search, found)));
     if let Some(failed) = no_mark.lowest_failed {
         let why = codes(&no_mark.limited_by);
         lines.push(labeled(
@@ -185,13 +193,13 @@ pub(crate) fn table(search: &SearchRecord) -> Vec<Row> {
     rows
 }
 
-/// What a probe showed, in a few words: `met · 98,300 acknowledged/s · p99 12.1 ms`.
+/// What a probe showed, in a few words: `passed · 98,300 acknowledged/s · p99 12.1 ms`.
 pub fn probe_line(probe: &ProbeRecord) -> String {
     let reached = format!("{} acknowledged/s", rate(probe.acknowledged_per_s));
     let p99 = probe.p99_ns.map(|p99| format!("p99 {}", duration(p99)));
     let mut words = vec![verdict(probe).to_owned(), reached];
     words.extend(p99);
-    if probe.verdict != ProbeVerdict::Met && probe.purpose != ProbePurpose::Estimate {
+    if probe.verdict != ProbeVerdict::Passed && probe.purpose != ProbePurpose::Estimate {
         words.push(codes(&probe.reasons));
     }
     words.retain(|word| !word.is_empty());
@@ -207,7 +215,7 @@ fn row(search: &SearchRecord, probe: &ProbeRecord) -> Row {
         rate(probe.at)
     };
     let p99 = probe.p99_ns.map_or_else(|| "–".to_owned(), duration);
-    let why = if probe.verdict == ProbeVerdict::Met || closed {
+    let why = if probe.verdict == ProbeVerdict::Passed || closed {
         String::new()
     } else {
         codes(&probe.reasons)
@@ -226,9 +234,9 @@ fn row(search: &SearchRecord, probe: &ProbeRecord) -> Row {
 
 const fn verdict(probe: &ProbeRecord) -> &'static str {
     match probe.verdict {
-        ProbeVerdict::Met => "met",
-        ProbeVerdict::Missed => "missed",
-        ProbeVerdict::NotShown => "not shown to be met",
+        ProbeVerdict::Passed => "passed",
+        ProbeVerdict::Failed => "failed",
+        ProbeVerdict::NotDecided => "not decided",
         ProbeVerdict::TooFewOps => "too few ops",
         ProbeVerdict::Invalid => "INVALID",
         ProbeVerdict::TargetLost => "TARGET LOST",

@@ -260,7 +260,7 @@ fn a_record_without_a_measured_phase_has_a_summary() {
 }
 
 fn probe(purpose: ProbePurpose, at: f64, verdict: ProbeVerdict) -> ProbeRecord {
-    let missed = verdict == ProbeVerdict::Missed;
+    let missed = verdict == ProbeVerdict::Failed;
     ProbeRecord {
         reasons: if missed {
             vec![ReasonCode::ObjectiveLatency]
@@ -300,14 +300,14 @@ fn a_mark_is_an_interval_with_its_hold_its_data_and_its_limit() {
         passed_above: vec![1_500.0],
         ..fixture::mark(1_000.0, 1_019.0)
     };
-    let confirm = probe(ProbePurpose::Confirm, 1_000.0, ProbeVerdict::Met);
+    let confirm = probe(ProbePurpose::Confirm, 1_000.0, ProbeVerdict::Passed);
     let record = searched(
         SearchOutcome::Mark(mark),
         &[
             probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated),
-            probe(ProbePurpose::Search, 1_500.0, ProbeVerdict::Met),
-            probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Met),
-            probe(ProbePurpose::Search, 1_019.0, ProbeVerdict::Missed),
+            probe(ProbePurpose::Search, 1_500.0, ProbeVerdict::Passed),
+            probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Passed),
+            probe(ProbePurpose::Search, 1_019.0, ProbeVerdict::Failed),
             confirm.clone(),
             confirm.clone(),
             confirm,
@@ -319,10 +319,10 @@ fn a_mark_is_an_interval_with_its_hold_its_data_and_its_limit() {
 #[test]
 fn a_mark_that_did_not_hold_for_long_stays_and_misses_the_objective() {
     let mark = || SearchOutcome::Mark(fixture::mark(1_010.0, 1_019.0));
-    let mut soak = probe(ProbePurpose::Soak, 1_010.0, ProbeVerdict::Met);
+    let mut soak = probe(ProbePurpose::Soak, 1_010.0, ProbeVerdict::Passed);
     soak.measured_ns = 1_800 * fixture::S;
     let held = searched(mark(), std::slice::from_ref(&soak));
-    soak.verdict = ProbeVerdict::Missed;
+    soak.verdict = ProbeVerdict::Failed;
     soak.reasons = vec![ReasonCode::ObjectiveLatency];
     let missed = searched(mark(), &[soak]);
     let of = |record: &ExperimentRecord| {
@@ -334,9 +334,9 @@ fn a_mark_that_did_not_hold_for_long_stays_and_misses_the_objective() {
         lines.collect::<Vec<_>>().join("\n")
     };
     insta::assert_snapshot!([of(&held), of(&missed)].join("\n"), @r"
-    soak           30 min more at 1,010 rows/s: met · 1,200 acknowledged/s · p99 44.0 ms
+    soak           30 min more at 1,010 rows/s: passed · 1,200 acknowledged/s · p99 44.0 ms
     objective      met         p99 ≤ 10 ms
-    soak           30 min more at 1,010 rows/s: missed · 1,200 acknowledged/s · p99 44.0 ms · latency
+    soak           30 min more at 1,010 rows/s: failed · 1,200 acknowledged/s · p99 44.0 ms · latency
     objective      MISSED      p99 ≤ 10 ms
       the mark did not hold for long: 1,010 rows/s missed over 30 min, confirmed over 5 min [rate_not_sustained]
     ");
@@ -347,6 +347,7 @@ fn a_search_without_a_mark_says_why_and_what_it_knows() {
     let no_mark = NoMark {
         why: NoMarkReason::BudgetSpent,
         highest_met: Some(1_000.0),
+        estimate: None,
         lowest_failed: Some(1_500.0),
         limited_by: vec![ReasonCode::ObjectiveLatency],
     };
@@ -354,8 +355,8 @@ fn a_search_without_a_mark_says_why_and_what_it_knows() {
         SearchOutcome::NoMark(no_mark),
         &[
             probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated),
-            probe(ProbePurpose::Search, 1_500.0, ProbeVerdict::Missed),
-            probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Met),
+            probe(ProbePurpose::Search, 1_500.0, ProbeVerdict::Failed),
+            probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Passed),
         ],
     );
     insta::assert_snapshot!(text(&record));

@@ -20,6 +20,7 @@ fn unmarked(last: RunRecord, why: NoMarkReason) -> ExperimentRecord {
     let no_mark = NoMark {
         why,
         highest_met: None,
+        estimate: None,
         lowest_failed: None,
         limited_by: Vec::new(),
     };
@@ -145,10 +146,10 @@ fn a_mark_that_was_not_shown_to_hold_for_long_is_missed_with_the_reasons_of_the_
     let soak = |verdict| fixture::probe(ProbePurpose::Soak, 1_000.0, verdict);
     let of = |verdict| objective(&marked(last.clone(), 1_000.0, vec![soak(verdict)]));
     let reasons = vec![ReasonCode::RateNotSustained, ReasonCode::ObjectiveLatency];
-    for verdict in [ProbeVerdict::Missed, ProbeVerdict::NotShown] {
+    for verdict in [ProbeVerdict::Failed, ProbeVerdict::NotDecided] {
         assert_eq!(of(verdict), (ObjectiveValue::Missed, reasons.clone()));
     }
-    for verdict in [ProbeVerdict::Met, ProbeVerdict::Invalid] {
+    for verdict in [ProbeVerdict::Passed, ProbeVerdict::Invalid] {
         assert_eq!(of(verdict), (ObjectiveValue::Met, vec![]), "{verdict:?}");
     }
 }

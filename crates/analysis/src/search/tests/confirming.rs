@@ -18,7 +18,7 @@ fn close(its_late: f64, its_margin: f64) -> impl Target {
             return shown(Shown::met(at), 0.05, 0.01);
         }
         let mut close = Shown::missed(at, ReasonCode::ObjectiveLatency);
-        close.verdict = ProbeVerdict::NotShown;
+        close.verdict = ProbeVerdict::NotDecided;
         shown(close, its_late, its_margin)
     };
     (1_000.0, probe)
@@ -43,7 +43,7 @@ fn a_short_probe_passes_where_the_confirmations_would_show_what_it_did_not() {
     let found = find(&search, &mut close(0.6, 0.6));
     let passed = |late: f64, margin: f64| {
         let probe = ProbeRecord {
-            verdict: ProbeVerdict::NotShown,
+            verdict: ProbeVerdict::NotDecided,
             pressure: Some((late + margin).ln()),
             late: Some(late),
             ..found.probes[1].clone()

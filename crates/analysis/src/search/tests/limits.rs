@@ -105,7 +105,7 @@ fn an_unsound_probe_is_repeated_once() {
     let found = find(&search(), &mut target);
     assert_eq!(found.probes[1].verdict, ProbeVerdict::Invalid);
     assert!(is_same(found.probes[1].at, found.probes[2].at));
-    assert_eq!(found.probes[2].verdict, ProbeVerdict::Met);
+    assert_eq!(found.probes[2].verdict, ProbeVerdict::Passed);
     assert!((970.0..=1_011.0).contains(&found.mark().confirmed));
 }
 
@@ -181,7 +181,7 @@ fn a_bound_of_the_search_that_is_met_is_a_mark_without_an_upper_end() {
 fn too_little(capacity: f64, is: impl Fn(f64, f64) -> bool) -> impl Target {
     let probe = move |at: f64, seconds: f64| {
         let mut shown = Awkward::new(capacity).probe(at, seconds);
-        if is(at, seconds) && shown.verdict == ProbeVerdict::Met {
+        if is(at, seconds) && shown.verdict == ProbeVerdict::Passed {
             shown.verdict = ProbeVerdict::TooFewOps;
             shown.reasons = vec![ReasonCode::ObjectiveLatency];
         }
@@ -338,7 +338,7 @@ fn a_mark_that_was_confirmed_survives_what_ends_the_search_while_it_is_raised() 
                 assert!(mark.confirmed <= found.mark().confirmed);
                 let failed = mark.failed.unwrap();
                 let met = |p: &ProbeRecord| {
-                    matches!(p.verdict, ProbeVerdict::Met | ProbeVerdict::Interrupted)
+                    matches!(p.verdict, ProbeVerdict::Passed | ProbeVerdict::Interrupted)
                 };
                 let failed = probes.iter().any(|p| is_same(p.at, failed) && !met(p));
                 assert!(failed, "{mark:?}");

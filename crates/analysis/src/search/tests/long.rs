@@ -20,7 +20,7 @@ fn tires(holds_s: f64, then: ProbeVerdict) -> impl Target {
 }
 
 fn steady() -> impl Target {
-    tires(f64::INFINITY, ProbeVerdict::Met)
+    tires(f64::INFINITY, ProbeVerdict::Passed)
 }
 
 fn soaked(then: ProbeVerdict) -> (SearchRecord, Found) {
@@ -40,8 +40,8 @@ fn soaks(found: &Found) -> Vec<&ProbeRecord> {
 #[test]
 fn a_mark_is_followed_by_one_long_run_at_its_confirmed_value() {
     for then in [
-        ProbeVerdict::Met,
-        ProbeVerdict::Missed,
+        ProbeVerdict::Passed,
+        ProbeVerdict::Failed,
         ProbeVerdict::Invalid,
         ProbeVerdict::TargetLost,
         ProbeVerdict::Interrupted,

@@ -18,6 +18,7 @@ use highwater_model::units::Nanos;
 
 mod concluding;
 mod confirming;
+mod levels;
 mod limits;
 mod long;
 mod shapes;
@@ -40,7 +41,7 @@ struct Shown {
 impl Shown {
     fn met(at: f64) -> Self {
         Self {
-            verdict: ProbeVerdict::Met,
+            verdict: ProbeVerdict::Passed,
             acknowledged_per_s: at,
             pressure: None,
             late: None,
@@ -50,7 +51,7 @@ impl Shown {
 
     fn missed(acknowledged_per_s: f64, reason: ReasonCode) -> Self {
         Self {
-            verdict: ProbeVerdict::Missed,
+            verdict: ProbeVerdict::Failed,
             acknowledged_per_s,
             pressure: None,
             late: None,
@@ -214,14 +215,14 @@ impl Target for Queue {
         let tau = ((1.0 + load) / (1.0 - load)).powi(2);
         let bound = late_of(at * seconds / tau, late, &mut self.noise);
         let verdict = if bound.upper95 <= 0.01 {
-            ProbeVerdict::Met
+            ProbeVerdict::Passed
         } else if bound.fraction > 0.01 {
-            ProbeVerdict::Missed
+            ProbeVerdict::Failed
         } else {
-            ProbeVerdict::NotShown
+            ProbeVerdict::NotDecided
         };
         let mut reasons = Vec::new();
-        if verdict != ProbeVerdict::Met {
+        if verdict != ProbeVerdict::Passed {
             reasons.push(ReasonCode::ObjectiveLatency);
         }
         if reached < 0.99 * at {
@@ -229,7 +230,7 @@ impl Target for Queue {
         }
         Shown {
             verdict: if reached < 0.99 * at {
-                ProbeVerdict::Missed
+                ProbeVerdict::Failed
             } else {
                 verdict
             },
@@ -309,7 +310,10 @@ fn is_confirmed(found: &Found) -> bool {
         return true;
     };
     let confirmed = found.probes.iter().filter(|probe| {
-        let held = matches!(probe.verdict, ProbeVerdict::Met | ProbeVerdict::NotShown);
+        let held = matches!(
+            probe.verdict,
+            ProbeVerdict::Passed | ProbeVerdict::NotDecided
+        );
         let confirms = probe.purpose == ProbePurpose::Confirm && held;
         confirms && is_same(probe.at, mark.confirmed) && probe.measured_ns == nanos(CONFIRM_S)
     });

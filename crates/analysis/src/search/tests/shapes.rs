@@ -221,7 +221,7 @@ fn a_stall_now_and_then_does_not_hide_the_mark() {
         let stalling = (queue.closed(), |at: f64, seconds: f64| {
             let mut shown = queue.probe(at, seconds);
             if queue.noise.uniform() < 0.04 {
-                shown.verdict = ProbeVerdict::Missed;
+                shown.verdict = ProbeVerdict::Failed;
                 shown.pressure = Some(4.5_f64.ln());
                 shown.late = Some(4.0);
                 shown.reasons = vec![ReasonCode::ObjectiveLatency];

@@ -39,8 +39,8 @@ fn fail(record: &mut RunRecord, class: &str) {
 
 #[test]
 fn what_spoilt_a_probe_outranks_what_it_missed() {
-    assert_eq!(changed(|_| ()), ProbeVerdict::Met);
-    assert_eq!(changed(pile_up), ProbeVerdict::Missed);
+    assert_eq!(changed(|_| ()), ProbeVerdict::Passed);
+    assert_eq!(changed(pile_up), ProbeVerdict::Failed);
     let both = |record: &mut RunRecord| {
         saturate(record);
         pile_up(record);
@@ -69,26 +69,26 @@ fn a_drift_is_the_targets_doing_and_a_phase_too_short_shows_nothing() {
         record.streams[0].steadiness = Steadiness::NotSteady;
         record.streams[0].drift_percent = Some(-20.0);
     });
-    assert_eq!(drifts, ProbeVerdict::Missed, "it is not sustained");
+    assert_eq!(drifts, ProbeVerdict::Failed, "it is not sustained");
     let short = changed(|record| {
         record.phases[1].duration_ns = 2 * S;
         record.streams[0].steadiness = Steadiness::NotTested;
     });
-    assert_eq!(short, ProbeVerdict::NotShown);
+    assert_eq!(short, ProbeVerdict::NotDecided);
 }
 
 #[test]
 fn a_latency_is_met_missed_or_not_shown_to_be_either() {
     let verdict = |ops, late_ones| shown(late(ops, late_ones)).verdict;
-    assert_eq!(verdict(10_000, 80), ProbeVerdict::Met);
-    assert_eq!(verdict(10_000, 97), ProbeVerdict::NotShown);
-    assert_eq!(verdict(10_000, 200), ProbeVerdict::Missed);
+    assert_eq!(verdict(10_000, 80), ProbeVerdict::Passed);
+    assert_eq!(verdict(10_000, 97), ProbeVerdict::NotDecided);
+    assert_eq!(verdict(10_000, 200), ProbeVerdict::Failed);
     assert_eq!(verdict(999, 0), ProbeVerdict::TooFewOps);
     let mut record = late(10_000, 97);
     pile_up(&mut record);
     assert_eq!(
         shown(record).verdict,
-        ProbeVerdict::Missed,
+        ProbeVerdict::Failed,
         "not that alone"
     );
     let pressure = |late_ones| shown(late(10_000, late_ones)).pressure.unwrap();
@@ -130,14 +130,14 @@ fn an_op_that_failed_is_missed_unless_errors_are_bounded_and_a_rejection_is_none
     let failed = failing("timeout", true);
     assert_eq!(
         (failed.verdict, failed.failed_ops),
-        (ProbeVerdict::Missed, 1)
+        (ProbeVerdict::Failed, 1)
     );
     assert_eq!(failed.reasons, [ReasonCode::ObjectiveErrors]);
-    assert_eq!(failing("timeout", false).verdict, ProbeVerdict::Met);
+    assert_eq!(failing("timeout", false).verdict, ProbeVerdict::Passed);
     let rejected = failing("rejected", true);
     assert_eq!(
         (rejected.verdict, rejected.failed_ops),
-        (ProbeVerdict::Met, 1)
+        (ProbeVerdict::Passed, 1)
     );
 }
 

@@ -53,8 +53,8 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (OUTPUT, STORED),
         (OUTPUT, &[NO_COLOR]),
     ],
-    examples: "  highwater find cpu $URL --p99 50ms --budget 30m
-      the highest rate of rows at which 99% of the batches take at most 50 ms
+    examples: "  highwater find cpu $URL --p99 100ms --budget 30m
+      the highest rate of rows at which 99% of the batches take at most 100 ms
   highwater find cpu $URL --quick --dry-run
       the planned probes and their duration
   highwater find cpu $URL --stream insert@1k --stream dashboards@find --p99 2s

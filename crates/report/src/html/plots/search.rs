@@ -19,22 +19,22 @@ const NEAR: f64 = 1.5;
 /// Every probe that judged a value is of exactly one of them.
 const KINDS: [Kind; 4] = [
     ("passed", Shape::Dot, 2, |probe| {
-        probe.verdict == ProbeVerdict::Met && probe.purpose == ProbePurpose::Search
+        probe.verdict == ProbeVerdict::Passed && probe.purpose == ProbePurpose::Search
     }),
     ("confirmed", Shape::Diamond, 0, |probe| {
         let confirms = matches!(probe.purpose, ProbePurpose::Confirm | ProbePurpose::Soak);
-        probe.verdict == ProbeVerdict::Met && confirms
+        probe.verdict == ProbeVerdict::Passed && confirms
     }),
     ("failed", Shape::Cross, 1, |probe| {
         matches!(
             probe.verdict,
-            ProbeVerdict::Missed | ProbeVerdict::WrongData
+            ProbeVerdict::Failed | ProbeVerdict::WrongData
         )
     }),
-    ("not shown", Shape::Ring, 3, |probe| {
+    ("not decided", Shape::Ring, 3, |probe| {
         matches!(
             probe.verdict,
-            ProbeVerdict::NotShown
+            ProbeVerdict::NotDecided
                 | ProbeVerdict::TooFewOps
                 | ProbeVerdict::Invalid
                 | ProbeVerdict::TargetLost
@@ -104,8 +104,8 @@ fn achieved(drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Chart> {
         title: format!("Offered against acknowledged, {unit} per second"),
         about: format!(
             "Each sign is a probe, a run of its own. On the line everything that was offered was \
-             acknowledged; below it the target could not keep up. The shaded part is the mark: from \
-             the highest confirmed value to the lowest that failed.{}",
+             acknowledged; below it the target could not keep up. The shaded part is the 90 % \
+             interval of the estimate.{}",
             drawn.left_out
         ),
         x,
@@ -175,15 +175,15 @@ fn diagonal(x: &Axis, y: &Axis) -> Series {
     Series::new("all acknowledged", Shape::Dashed, 7, points)
 }
 
-/// The interval of the mark, where there is one.
+/// The interval of the estimate, where there is one, else the mark.
 fn mark(search: &SearchRecord) -> Vec<Span> {
     let Some(SearchOutcome::Mark(mark)) = &search.outcome else {
         return Vec::new();
     };
     vec![Span {
-        from: mark.confirmed,
-        to: mark.failed.unwrap_or(mark.confirmed),
-        name: "mark".to_owned(),
+        from: mark.estimate.map_or(mark.confirmed, |found| found.low90),
+        to: mark.estimate.map_or(mark.confirmed, |found| found.high90),
+        name: "estimate".to_owned(),
         kind: SpanKind::Mark,
     }]
 }

@@ -27,9 +27,9 @@ pub(in crate::html) fn search(last_run: &RunRecord, search: &SearchRecord) -> Pa
                 _ => @for line in search_text::outcome(search) { p class="lead" { (line) } },
             }
             p class="term" {
-                "The mark is the highest offered rate that the target sustains under the objective: an \
-                 interval from the highest value that was confirmed to the lowest that failed. \
-                 Objective: " (search_text::objective(last_run, search)) "."
+                "Confirmed is the highest offered rate that was shown to meet the objective: a floor. The \
+                 estimate is where the objective is just met, and errs to both sides alike. A probe \
+                 that was shown neither to pass nor to fail is not decided. Objective: " (search_text::objective(last_run, search)) "."
             }
             (chart::all(&charts))
             h3 { "Probes" }
@@ -47,16 +47,19 @@ fn found(search: &SearchRecord, mark: &Mark, unit: &str) -> Markup {
     html! {
         p class="mark" {
             span class="figure" { (rate(mark.confirmed)) }
-            @match mark.failed {
-                Some(failed) => { " … " span class="figure" { (rate(failed)) } " " (unit) },
-                None => { " " (unit) " or more" },
-            }
+            " " (unit) " confirmed"
+        }
+        @if let Some(estimate) = mark.estimate {
+            p class="lead" { "Estimate: " (search_text::estimate(search, estimate)) "." }
         }
         p class="lead" {
             "Confirmed " (search.policy.confirmations) " times for " (duration(mark.hold_ns)) ", with "
             (count(mark.rows)) " rows" (bytes.unwrap_or_default()) " in the tables before."
+            @if let Some(failed) = mark.failed {
+                " The lowest value that was shown to fail: " (rate(failed)) " " (unit) "."
+            }
             @if !mark.limited_by.is_empty() {
-                " What failed above: " (search_text::codes(&mark.limited_by)) "."
+                " What limited it: " (search_text::codes(&mark.limited_by)) "."
             }
             @if mark.wider { " The interval is wider than requested: the search ran out of probes or time." }
         }

@@ -91,10 +91,10 @@ pub(super) fn searched() -> ExperimentRecord {
     search.policy.confirmation_ns = 290 * S;
     search.probes = vec![
         probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated),
-        probe(ProbePurpose::Search, 1_500.0, ProbeVerdict::Missed),
-        probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Met),
-        probe(ProbePurpose::Search, 1_019.0, ProbeVerdict::NotShown),
-        probe(ProbePurpose::Confirm, 1_000.0, ProbeVerdict::Met),
+        probe(ProbePurpose::Search, 1_500.0, ProbeVerdict::Failed),
+        probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Passed),
+        probe(ProbePurpose::Search, 1_019.0, ProbeVerdict::NotDecided),
+        probe(ProbePurpose::Confirm, 1_000.0, ProbeVerdict::Passed),
     ];
     search.outcome = Some(SearchOutcome::Mark(fixture::mark(1_000.0, 1_019.0)));
     experiment(Question::Search(search), last)
@@ -112,7 +112,7 @@ fn experiment(question: Question, last: RunRecord) -> ExperimentRecord {
 }
 
 fn probe(purpose: ProbePurpose, at: f64, verdict: ProbeVerdict) -> ProbeRecord {
-    let missed = verdict == ProbeVerdict::Missed;
+    let missed = verdict == ProbeVerdict::Failed;
     ProbeRecord {
         acknowledged_per_s: if missed { 1_190.0 } else { at },
         p99_ns: Some(if missed { 61 * MS } else { 44 * MS }),

@@ -1,0 +1,162 @@
+//! Where the objective is just met, by all probes together, and how well that is known.
+//!
+//! A confirmed value is a floor, so it errs to the low side. An estimate errs to both sides alike. It
+//! must not choose what to probe.
+//!
+//! - *Latency*: a line through the logarithms of the fractions of late ops crosses what is allowed
+//!   there. Each point has the margin of its own fraction, and more the farther it is from the
+//!   crossing, since a line is only nearly right. The interval is Fieller's (E. C. Fieller, Journal of
+//!   the Royal Statistical Society B 16, 1954), which is exact for the ratio of two estimates. What
+//!   overloaded probes reached caps it.
+//! - *Throughput*: what overloaded probes reached is the capacity.
+//! - Where neither is known: the highest value that passed and the lowest that was shown to fail.
+
+use highwater_model::judgment::ReasonCode;
+use highwater_model::numbers::len_to_f64;
+use highwater_model::search::{Estimate, ProbeRecord, ProbeVerdict, SearchAxis};
+
+use super::history::{ProbeHistory, judged};
+use super::pooled_exceedance::share;
+use crate::long_run::student_quantile;
+
+/// Fractions of late ops, by what is allowed, that are part of the line.
+const NEAR: std::ops::RangeInclusive<f64> = 0.1..=8.0;
+/// A one-sided margin of 95 % in standard errors.
+const MARGIN_ERRORS: f64 = 1.645;
+/// The line is off by this part of the logarithm's distance from the crossing.
+const BENDS: f64 = 0.25;
+/// Each end of the interval leaves out this much.
+const TAIL: f64 = 0.05;
+/// What a probe reached is not known better than this, relative.
+const RESOLUTION: f64 = 0.003;
+/// Overloaded probes up to this far above the lowest failed value show the capacity; an overload far
+/// above it may cost capacity.
+const CLOSE: f64 = 1.5;
+
+/// Absent where nothing passed or nothing failed, and no line says more.
+pub(super) fn estimate(history: &ProbeHistory<'_>) -> Option<Estimate> {
+    let reached = reached(history);
+    let found = if history.search.objective.bounds_latency() {
+        line(history.probes()).map(|line| capped(line, reached))
+    } else {
+        reached
+    };
+    found.or_else(|| bracket(history)).filter(is_possible)
+}
+
+fn is_possible(estimate: &Estimate) -> bool {
+    let Estimate {
+        value,
+        low90,
+        high90,
+    } = *estimate;
+    high90.is_finite() && 0.0 < low90 && low90 <= value && value <= high90
+}
+
+/// No rate is sustained above what the target reaches.
+fn capped(line: Estimate, reached: Option<Estimate>) -> Estimate {
+    let most = reached.map_or(f64::INFINITY, |reached| reached.high90);
+    Estimate {
+        value: line.value.min(most),
+        low90: line.low90.min(most),
+        high90: line.high90.min(most),
+    }
+}
+
+fn bracket(history: &ProbeHistory<'_>) -> Option<Estimate> {
+    let low = history.low()?.at;
+    let high = history.shown_to_fail_above(low)?.at;
+    Some(Estimate {
+        value: (low * high).sqrt(),
+        low90: low,
+        high90: high,
+    })
+}
+
+/// The capacity, by the throughput of overloaded probes; absent where rejections may have cost some of
+/// it, or where there are fewer than two.
+fn reached(history: &ProbeHistory<'_>) -> Option<Estimate> {
+    if history.policy().axis == SearchAxis::Sessions {
+        return None;
+    }
+    let overloaded = |probe: &&ProbeRecord| {
+        let has = |code: ReasonCode| probe.reasons.contains(&code);
+        probe.verdict == ProbeVerdict::Failed
+            && has(ReasonCode::RateNotSustained)
+            && !has(ReasonCode::ObjectiveRejected)
+            && !has(ReasonCode::ObjectiveErrors)
+    };
+    let all: Vec<&ProbeRecord> = judged(history.probes()).filter(overloaded).collect();
+    let lowest = all.iter().map(|probe| probe.at).fold(f64::MAX, f64::min);
+    let close = all.iter().filter(|probe| probe.at <= lowest * CLOSE);
+    let reached: Vec<f64> = close.map(|probe| probe.acknowledged_per_s).collect();
+    let number = len_to_f64(reached.len());
+    if number < 2.0 {
+        return None;
+    }
+    let value = reached.iter().sum::<f64>() / number;
+    let squares: f64 = reached.iter().map(|each| (each - value).powi(2)).sum();
+    let error = (squares / (number - 1.0) / number).sqrt();
+    let half = error * student_quantile(TAIL, number - 1.0) + value * RESOLUTION;
+    Some(Estimate {
+        value,
+        low90: value - half,
+        high90: value + half,
+    })
+}
+
+/// A point of the line: value, logarithm of the fraction by what is allowed, weight.
+struct Point {
+    x: f64,
+    y: f64,
+    weight: f64,
+}
+
+fn point(probe: &ProbeRecord) -> Option<Point> {
+    // An overloaded probe is late by a backlog, which grows with its length.
+    if probe.reasons.contains(&ReasonCode::RateNotSustained) {
+        return None;
+    }
+    let (late, margin) = share(probe).filter(|(late, _)| NEAR.contains(late))?;
+    let y = late.ln();
+    let error = margin / MARGIN_ERRORS / late;
+    Some(Point {
+        x: probe.at,
+        y,
+        weight: 1.0 / (error * error + (BENDS * y).powi(2)),
+    })
+}
+
+fn line(probes: &[ProbeRecord]) -> Option<Estimate> {
+    let points: Vec<Point> = judged(probes).filter_map(point).collect();
+    let sum = |of: &dyn Fn(&Point) -> f64| points.iter().map(|p| p.weight * of(p)).sum::<f64>();
+    let weight = sum(&|_| 1.0);
+    let (x, y) = (sum(&|p| p.x) / weight, sum(&|p| p.y) / weight);
+    let xx = sum(&|p| (p.x - x).powi(2));
+    // One value shows no slope.
+    if !weight.is_finite() || xx <= 1e-9 * weight * x * x {
+        return None;
+    }
+    let slope = sum(&|p| (p.x - x) * (p.y - y)) / xx;
+    let free = len_to_f64(points.len()) - 2.0;
+    let residuals = sum(&|p| (p.y - y - slope * (p.x - x)).powi(2));
+    // The margins are known beforehand, so that scatter can only widen them.
+    let scatter = if free > 0.0 {
+        (residuals / free).max(1.0)
+    } else {
+        1.0
+    };
+    let t2 = MARGIN_ERRORS * MARGIN_ERRORS * scatter;
+    // Fieller: where (y + slope d)² = t² (1/W + d²/XX), d being the distance from the mean.
+    let (a, b, c) = (
+        slope * slope - t2 / xx,
+        2.0 * y * slope,
+        y * y - t2 / weight,
+    );
+    let root = (b * b - 4.0 * a * c).max(0.0).sqrt();
+    (slope > 0.0 && a > 0.0).then(|| Estimate {
+        value: x - y / slope,
+        low90: x + (-b - root) / (2.0 * a),
+        high90: x + (-b + root) / (2.0 * a),
+    })
+}
