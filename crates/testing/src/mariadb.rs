@@ -230,7 +230,9 @@ impl MariaDb {
         } else {
             Command::new(path)
         };
+        // Servers that share a directory for temporary tables remove those of each other as they start.
         command.current_dir(self.directory.path());
+        command.env("TMPDIR", self.directory.path());
         command
     }
 
