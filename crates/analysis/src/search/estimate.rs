@@ -148,15 +148,13 @@ fn line(probes: &[ProbeRecord]) -> Option<Estimate> {
     };
     let t2 = MARGIN_ERRORS * MARGIN_ERRORS * scatter;
     // Fieller: where (y + slope d)² = t² (1/W + d²/XX), d being the distance from the mean.
-    let (a, b, c) = (
-        slope * slope - t2 / xx,
-        2.0 * y * slope,
-        y * y - t2 / weight,
-    );
-    let root = (b * b - 4.0 * a * c).max(0.0).sqrt();
-    (slope > 0.0 && a > 0.0).then(|| Estimate {
+    let square = slope * slope - t2 / xx;
+    let linear = 2.0 * y * slope;
+    let rest = y * y - t2 / weight;
+    let root = (linear * linear - 4.0 * square * rest).max(0.0).sqrt();
+    (slope > 0.0 && square > 0.0).then(|| Estimate {
         value: x - y / slope,
-        low90: x + (-b - root) / (2.0 * a),
-        high90: x + (-b + root) / (2.0 * a),
+        low90: x + (-linear - root) / (2.0 * square),
+        high90: x + (-linear + root) / (2.0 * square),
     })
 }

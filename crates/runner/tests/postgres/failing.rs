@@ -78,7 +78,7 @@ fn terminated_sessions_come_back_and_what_was_in_flight_is_unknown() {
         return;
     }
     let database = Database::new("terminated");
-    let job = busy(&database.url(), 5);
+    let job = busy(&database.url(), 12);
     let record = thread::scope(|scope| {
         let enemy = scope.spawn(|| {
             // The run's own connections, that for everything around the load included.
