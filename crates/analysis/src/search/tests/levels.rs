@@ -1,8 +1,8 @@
 //! How often what a search states holds: that a confirmed value is a floor just below the truth, and
-//! that nine of ten estimates hold the truth in their interval.
+//! that the interval of an estimate holds the truth. How much too wide it is, is not checked.
 //!
-//! Targets are queues of 1 to 48 servers behind a bound of the 95th or 99th percentile, and clusters
-//! without one. Their seed changes with the version, so that nothing is tuned to them.
+//! Targets are queues of 1 to 48 servers behind a bound of the 95th or 99th percentile. Their seed
+//! changes with the version, so that nothing is tuned to them.
 
 use super::*;
 
