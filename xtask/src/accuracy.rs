@@ -3,6 +3,9 @@
 //!
 //! Text of scores that the crates compute; nothing is predicted here.
 
+use highwater_analysis::search::accuracy::{Kind, Levels, levels};
+use highwater_analysis::synthetic::seeds_of_version;
+use highwater_analysis::throughput::accuracy::{self as steady, Level};
 use highwater_model::display;
 use highwater_sizing::accuracy::{
     Case, Outcome, ScaledSeries, Score, assumed_cases, cases, counts_nodes, proportion_interval,
@@ -10,9 +13,108 @@ use highwater_sizing::accuracy::{
 };
 use highwater_sizing::series;
 
+/// Series of each process.
+const SERIES: u64 = 2_000;
+/// Searches of each kind of target.
+const SEARCHES: u64 = 500;
+
 /// The table of predictions of larger sizes, on the library of published series.
 pub fn sizes() -> String {
     table(&ScaledSeries::of(&series::library()))
+}
+
+/// How often intervals of a throughput and of its drift hold.
+pub fn throughput() -> String {
+    let mut text =
+        "| process | throughput held | too low | too high | drift held | no interval |\n\
+                    |---|---|---|---|---|---|\n"
+            .to_owned();
+    let processes = steady::documented();
+    let levels: Vec<Level> = processes.iter().map(level).collect();
+    let number = f64::from(u32::try_from(levels.len()).unwrap_or(u32::MAX));
+    let mean = |of: fn(&Level) -> f64| levels.iter().map(of).sum::<f64>() / number;
+    let mut line = |name: &str, of: [f64; 5]| {
+        let cells = of.map(|percent| format!("{percent:.1} %"));
+        text += &format!("| {name} | {} |\n", cells.join(" | "));
+    };
+    for (process, level) in processes.iter().zip(&levels) {
+        line(&process.name, ROW.map(|of| of(level)));
+    }
+    line("all", ROW.map(mean));
+    text
+}
+
+type Figure = fn(&Level) -> f64;
+
+const ROW: [Figure; 5] = [
+    |level| 100.0 - level.misses,
+    |level| level.too_low,
+    |level| level.misses - level.too_low,
+    |level| 100.0 - level.drift_misses,
+    |level| 100.0 - level.known,
+];
+
+/// How often series with a drift are called steady or not.
+pub fn drift() -> String {
+    let mut text = "| process | steady | not steady | not shown |\n|---|---|---|---|\n".to_owned();
+    for process in &steady::documented_drifts() {
+        let Level {
+            steady, not_steady, ..
+        } = level(process);
+        text += &format!(
+            "| {} | {steady:.1} % | {not_steady:.1} % | {:.1} % |\n",
+            process.name,
+            100.0 - steady - not_steady
+        );
+    }
+    text
+}
+
+/// How often confirmed values and estimates of searches hold.
+pub fn marks() -> String {
+    let mut text =
+        "| limited by | within 3 % below and 2 % above | above that | middle | estimates held | \
+                    half-width |\n|---|---|---|---|---|---|\n"
+            .to_owned();
+    let mut line = |name: &str, found: &Levels| {
+        let percent = |part: f64| format!("{:.1} %", 100.0 * part);
+        text += &format!(
+            "| {name} | {} of {} | {} | {} | {} of {}: {} | {} |\n",
+            found.near,
+            found.searches,
+            found.too_high,
+            display::percent_signed(found.median_confirmed()),
+            found.held,
+            found.estimated,
+            percent(found.held_part()),
+            percent(found.median_half_width()),
+        );
+    };
+    let mut all = Levels::default();
+    for (kind, fractions) in Kind::ALL {
+        for allowed in fractions {
+            let found = levels(kind, *allowed, seeds_of_version(SEARCHES));
+            line(&limit(kind, *allowed), &found);
+            all.merge(&found);
+        }
+    }
+    line("all", &all);
+    text
+}
+
+fn limit(kind: Kind, allowed: f64) -> String {
+    let percentile = display::percent_plain(1.0 - allowed).replace(" %", "");
+    match kind {
+        Kind::Queue => format!("p{percentile}, queues of 1 to 32 servers"),
+        Kind::HeavyTail => format!("p{percentile}, heavy tails"),
+        Kind::Stalls => format!("p{percentile}, stalls at any rate"),
+        Kind::Capacity => "the capacity".to_owned(),
+        Kind::Errors => "failing ops".to_owned(),
+    }
+}
+
+fn level(process: &steady::Process) -> Level {
+    process.level(seeds_of_version(SERIES))
 }
 
 /// Every prediction of the library by nodes or shards, with what was measured.

@@ -48,6 +48,16 @@ const fn help(block: &'static str, command: &'static [&'static str]) -> Page {
     }
 }
 
+/// A block that is computed from the files of the tree.
+const fn files(path: &'static str, block: &'static str, text: fn(&Tree) -> String) -> Page {
+    Page {
+        path,
+        block: Some(block),
+        source: Source::Files(text),
+        measured: false,
+    }
+}
+
 /// The page of the command line.
 const CLI: &str = "docs/reference/cli.md";
 
@@ -164,30 +174,15 @@ const PAGES: &[Page] = &[
             "--extrapolate",
         ],
     ),
-    Page {
-        path: FIGURES_FILE,
-        block: Some("columns"),
-        source: Source::Files(columns),
-        measured: false,
-    },
-    Page {
-        path: FIGURES_FILE,
-        block: Some("rules"),
-        source: Source::Files(rules),
-        measured: false,
-    },
-    Page {
-        path: "docs/concepts/accuracy.md",
-        block: Some("sizes"),
-        source: Source::Files(|_| accuracy::sizes()),
-        measured: false,
-    },
-    Page {
-        path: "docs/guide/size.md",
-        block: Some("clusters"),
-        source: Source::Files(|_| accuracy::clusters()),
-        measured: false,
-    },
+    files(FIGURES_FILE, "columns", columns),
+    files(FIGURES_FILE, "rules", rules),
+    files("docs/concepts/accuracy.md", "sizes", |_| accuracy::sizes()),
+    files("docs/concepts/accuracy.md", "throughput", |_| {
+        accuracy::throughput()
+    }),
+    files("docs/concepts/accuracy.md", "drift", |_| accuracy::drift()),
+    files("docs/concepts/accuracy.md", "marks", |_| accuracy::marks()),
+    files("docs/guide/size.md", "clusters", |_| accuracy::clusters()),
     help(
         "highwater workloads",
         &["run", "--quiet", "--", "workloads", "--help"],
@@ -205,12 +200,7 @@ const PAGES: &[Page] = &[
         measured: true,
     },
     // After the other pages, because it lists them.
-    Page {
-        path: "docs/README.md",
-        block: Some("pages"),
-        source: Source::Files(index),
-        measured: false,
-    },
+    files("docs/README.md", "pages", index),
 ];
 
 /// The reference of the format of figures.

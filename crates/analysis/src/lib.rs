@@ -24,6 +24,7 @@ pub mod periodicity;
 pub mod queueing;
 pub mod recovery;
 pub mod search;
+mod skewness;
 pub mod sums;
 #[cfg(any(test, feature = "fixture"))]
 pub mod synthetic;

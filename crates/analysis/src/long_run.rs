@@ -34,7 +34,7 @@ const MAX_VALUES: usize = 6_000;
 /// Fewest degrees of freedom; a Student t with fewer has useless tails.
 const MIN_FREQUENCIES: f64 = 4.0;
 /// Most; more would gain less than 2 % in width.
-const MAX_FREQUENCIES: f64 = 60.0;
+pub(super) const MAX_FREQUENCIES: f64 = 60.0;
 
 /// What is known of the series around which the residuals were taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub(super) struct Calibration {
     pub(super) removed: Removed,
     /// Frequencies used per effective window; fewer follow slow dependence better.
     pub(super) frequencies: f64,
+    /// Most frequencies used: their waves must be longer than what repeats in the series.
+    pub(super) most: f64,
     /// The variance is multiplied by 1 + margin / effective windows, for the error in τ.
     pub(super) margin: f64,
 }
@@ -107,7 +109,7 @@ fn of_bounded(residuals: &[f64], calibration: Calibration) -> LongRun {
     let degrees = (calibration.frequencies * effective_windows)
         .floor()
         .min(n - 2.0)
-        .clamp(MIN_FREQUENCIES, MAX_FREQUENCIES);
+        .clamp(MIN_FREQUENCIES, calibration.most);
     // The line takes up one frequency's worth: (96/π⁴) Σ j⁻⁴ over odd j, of which j = 1 is 98.6 %.
     let summed = match calibration.removed {
         Removed::Mean => degrees,
@@ -183,11 +185,6 @@ fn low_frequency_power(residuals: &[f64], frequencies: f64) -> f64 {
     waves.iter().map(|wave| wave.sum * wave.sum).sum::<f64>() * 2.0 / n
 }
 
-/// The two-sided p-value of a Student t.
-pub(super) fn student_p_value(t: f64, degrees: f64) -> f64 {
-    StudentsT::new(0.0, 1.0, degrees).map_or(1.0, |student| 2.0 * student.sf(t.abs()))
-}
-
 /// The value that a Student t exceeds with probability `tail`, below one half.
 pub(super) fn student_quantile(tail: f64, degrees: f64) -> f64 {
     let Ok(student) = StudentsT::new(0.0, 1.0, degrees) else {
@@ -228,8 +225,6 @@ mod tests {
         near(student_quantile(0.025, 10.0), 2.228_138_852);
         near(student_quantile(0.025, 60.0), 2.000_297_822);
         near(student_quantile(0.05, 4.0), 2.131_846_786);
-        near(student_p_value(2.776_445_105, 4.0), 0.05);
-        near(student_p_value(-2.228_138_852, 10.0), 0.05);
     }
 
     #[test]
@@ -252,6 +247,7 @@ mod tests {
         let calibration = Calibration {
             removed: Removed::Mean,
             frequencies: 0.15,
+            most: MAX_FREQUENCIES,
             margin: 0.0,
         };
         let found = long_run(&series, calibration);
@@ -270,6 +266,7 @@ mod tests {
         let calibration = Calibration {
             removed: Removed::Mean,
             frequencies: 0.15,
+            most: MAX_FREQUENCIES,
             margin: 0.0,
         };
         assert!(long_run(&slow, calibration).effective_windows < 30.0);
@@ -282,6 +279,7 @@ mod tests {
                 let calibration = Calibration {
                     removed,
                     frequencies: 0.15,
+                    most: MAX_FREQUENCIES,
                     margin: 5.0,
                 };
                 near(long_run(&series, calibration).effective_windows, 100.0);

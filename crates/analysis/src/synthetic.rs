@@ -1,5 +1,9 @@
 //! Seeded series with known properties, for the tests of the statistics. Never in the program.
 
+use std::ops::Range;
+
+use highwater_model::numbers::len_to_f64;
+
 /// A small counter-based generator (SplitMix64; Steele, Lea & Flood 2014).
 pub struct Noise(u64);
 
@@ -53,6 +57,27 @@ impl Noise {
             .sum()
     }
 
+    /// Counts per window of 100 ms, 100 of them, which stop while the target stalls. Stalls and gaps
+    /// between them are exponential with these means, seconds; begun long before.
+    pub fn stalls(&mut self, stall: f64, gap: f64, windows: usize) -> Vec<u64> {
+        let mut running = vec![0.0; windows];
+        let end = len_to_f64(windows);
+        let mut at = -100.0 * (stall + gap) * (1.0 + self.uniform());
+        while at < end {
+            let until = at + 10.0 * self.exponential(1.0 / gap);
+            for (window, part) in (0_u32..).map(f64::from).zip(&mut running) {
+                *part += (until.min(window + 1.0) - at.max(window)).max(0.0);
+            }
+            at = until + 10.0 * self.exponential(1.0 / stall);
+        }
+        let expected: Vec<f64> = running.iter().map(|part| 100.0 * part).collect();
+        let noisy: Vec<f64> = expected
+            .iter()
+            .map(|mean| mean + mean.sqrt() * self.normal())
+            .collect();
+        counts(&noisy, 0.0, 1.0)
+    }
+
     /// A first-order autoregression of unit variance, begun in its steady state.
     pub fn autoregression(&mut self, phi: f64, length: usize) -> Vec<f64> {
         let scale = (1.0 - phi * phi).sqrt();
@@ -76,4 +101,11 @@ impl Noise {
 pub fn counts(series: &[f64], mean: f64, deviation: f64) -> Vec<u64> {
     let count = |value: &f64| (mean + deviation * value).round().max(0.0) as u64;
     series.iter().map(count).collect()
+}
+
+/// So many seeds of this version: another one has others, so that nothing is tuned to them.
+pub fn seeds_of_version(number: u64) -> Range<u64> {
+    let version = env!("CARGO_PKG_VERSION").bytes();
+    let first = version.fold(17, |seed: u64, byte| seed * 257 + u64::from(byte));
+    first..first + number
 }

@@ -6,7 +6,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_driver::{Target, TargetError, TargetOptions};
-use highwater_model::plan::{Arrivals, AuditLevel, AuditPlan, RetryPlan, Share, StopRule};
+use highwater_model::plan::{
+    Arrivals, AuditLevel, AuditPlan, RetryPlan, Share, SteadinessRule, StopRule,
+};
 use highwater_model::record::{ResultRecord, RunRecord};
 use highwater_model::units::{Nanos, Seed};
 use highwater_runner::control::Controls;
@@ -114,6 +116,7 @@ impl<'a> Job<'a> {
             step: self.measure,
             stop: StopRule::default(),
             objectives: Vec::new(),
+            steadiness: SteadinessRule::default(),
             retry: RetryPlan {
                 attempts: 0,
                 backoff: Nanos::from_millis(10),

@@ -107,6 +107,11 @@ pub fn percent_plain(fraction: f64) -> String {
     format!("{} %", plain(100.0 * fraction))
 }
 
+/// `+1.2 %`, `-0.8 %`: a change, with its sign.
+pub fn percent_signed(fraction: f64) -> String {
+    format!("{:+.1} %", 100.0 * fraction)
+}
+
 /// `12 %`, rounded to a whole percent, without a minus before a zero.
 pub fn percent_whole(fraction: f64) -> String {
     let percent = (100.0 * fraction).round();

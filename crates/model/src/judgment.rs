@@ -159,7 +159,9 @@ reason_codes! {
     SessionsMissing = "sessions_missing", "measurement", "Fewer sessions worked than were planned.";
     RateNotOffered = "rate_not_offered", "measurement", "Less was offered than planned.";
     NotSteady = "not_steady", "measurement", "Throughput drifted during the measured phase.";
-    TooShort = "too_short", "measurement", "Too few independent windows to test steadiness or to give an interval.";
+    SteadinessNotShown = "steadiness_not_shown", "measurement", "Throughput may have drifted by more than the bound: its drift is not known well enough.";
+    SteadinessRequired = "steadiness_required", "measurement", "Steady throughput was required, and it was not shown.";
+    TooShort = "too_short", "measurement", "A measured phase is too short to judge.";
     TooFewSamples = "too_few_samples", "measurement", "Too few ops for a percentile of the objective.";
     LittlesLaw = "littles_law", "measurement", "Sessions, throughput and latency contradict each other.";
     Interrupted = "interrupted", "measurement", "The run was stopped before its plan was complete.";
@@ -211,6 +213,8 @@ impl ReasonCode {
                 | Self::RateNotOffered
                 | Self::LittlesLaw
                 | Self::NotSteady
+                | Self::SteadinessNotShown
+                | Self::SteadinessRequired
                 | Self::TooShort
                 | Self::NothingAcknowledged
                 | Self::LatencyUnknown

@@ -35,6 +35,9 @@ pub struct Plan {
     pub stop: StopRule,
     /// What must hold for the run to have met its purpose; empty: no objective.
     pub objectives: Vec<Objective>,
+    /// When throughput counts as steady.
+    #[serde(default, skip_serializing_if = "SteadinessRule::is_default")]
+    pub steadiness: SteadinessRule,
     /// What to do with an op that failed.
     pub retry: RetryPlan,
     /// An op without an answer after this long is given up; its effect is then unknown.
@@ -45,6 +48,41 @@ pub struct Plan {
     pub audit: AuditPlan,
     /// Which part of the plan this process takes. Not part of the hash.
     pub share: Share,
+}
+
+/// When throughput counts as steady over a measured phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SteadinessRule {
+    /// The greatest change over the phase, parts per million of the mean.
+    pub within_ppm: u32,
+    /// The measurement is not valid unless this is shown.
+    pub required: bool,
+}
+
+impl SteadinessRule {
+    /// In percent.
+    pub fn within_percent(self) -> f64 {
+        f64::from(self.within_ppm) / 1e4
+    }
+
+    // By reference, as serde calls it.
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde passes a reference"
+    )]
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Default for SteadinessRule {
+    /// Within a tenth: less changes no decision, and in a minute less is seldom shown.
+    fn default() -> Self {
+        Self {
+            within_ppm: 100_000,
+            required: false,
+        }
+    }
 }
 
 /// Which workload, exactly.

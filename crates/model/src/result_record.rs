@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::display::ratio;
+use super::display::{percent_signed, ratio};
 use super::histogram::LatencySummary;
 use super::plan::Unit;
 
@@ -141,18 +141,35 @@ pub struct StreamRecord {
     pub steadiness: Steadiness,
     /// Change over the phase that a straight line shows, percent of the mean.
     pub drift_percent: Option<f64>,
+    /// Its 95 % confidence interval.
+    #[serde(default)]
+    pub drift_ci95: Option<[f64; 2]>,
+    /// Mean of the first and of the last third of the phase, units per second.
+    #[serde(default)]
+    pub thirds_per_s: Option<[f64; 2]>,
     /// Sessions that Little's law expects for this throughput and latency; closed load only.
     pub littles_law_sessions: Option<f64>,
+}
+
+impl StreamRecord {
+    /// `-3.1 % [-9.0 % … +4.2 %]`: its drift over the phase, where it is known.
+    pub fn drift(&self) -> Option<String> {
+        let of = |percent: f64| percent_signed(percent / 100.0);
+        let [low, high] = self.drift_ci95?.map(of);
+        Some(format!("{} [{low} … {high}]", of(self.drift_percent?)))
+    }
 }
 
 /// Whether a rate was steady over a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Steadiness {
-    /// No drift was found. A drift smaller than the noise is not seen.
+    /// The interval of the drift lies within the plan's bound.
     Steady,
-    /// A straight line fits better than a constant does.
+    /// The interval of the drift lies outside the plan's bound.
     NotSteady,
+    /// Neither: the drift is not known well enough.
+    NotShown,
     /// Too few independent windows.
     NotTested,
 }

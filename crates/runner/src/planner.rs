@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use highwater_model::display;
 use highwater_model::plan::{
     Arrivals, AuditLevel, AuditPlan, Objective, PLAN_SCHEMA, Pace, PhaseKind, PhasePlan, Plan,
-    RetryPlan, Share, StopRule, StreamPlan, Unit, WorkloadPlan,
+    RetryPlan, Share, SteadinessRule, StopRule, StreamPlan, Unit, WorkloadPlan,
 };
 use highwater_model::units::{Nanos, Rate};
 use highwater_workload::{StreamSpec, Workload};
@@ -51,6 +51,8 @@ pub struct PlanInput {
     pub stop: StopRule,
     /// What must hold.
     pub objectives: Vec<Objective>,
+    /// When throughput counts as steady.
+    pub steadiness: SteadinessRule,
     /// What to do with failed ops.
     pub retry: RetryPlan,
     /// When an op is given up.
@@ -126,6 +128,7 @@ pub fn plan(
         streams,
         stop: input.stop.clone(),
         objectives: input.objectives.clone(),
+        steadiness: input.steadiness,
         retry: input.retry,
         timeout: input.timeout,
         // An op that was given up earlier would be called a timeout that it is not.

@@ -57,7 +57,10 @@ const DIRECTION: [(&str, &[&str]); 18] = [
         &[MODEL, WORKLOAD, ANALYSIS, REPORT, DRIVER, DRIVERS, RUNNER],
     ),
     (TESTING, &[MODEL, WORKLOAD, DRIVER]),
-    ("xtask", &[MODEL, WORKLOAD, SIZING, REPORT, TESTING]),
+    (
+        "xtask",
+        &[MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT, TESTING],
+    ),
 ];
 
 /// Servers for tests; every crate may have it as a dev-dependency, and only `xtask`, which installs

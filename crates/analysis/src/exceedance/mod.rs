@@ -10,7 +10,7 @@ use statrs::function::beta::checked_beta_reg;
 
 use highwater_model::numbers::{len_to_f64, to_f64};
 
-use super::long_run::{Calibration, Removed, long_run, solve, student_quantile};
+use super::long_run::{Calibration, MAX_FREQUENCIES, Removed, long_run, solve, student_quantile};
 
 #[cfg(test)]
 mod tests;
@@ -20,6 +20,7 @@ mod tests;
 const CALIBRATION: Calibration = Calibration {
     removed: Removed::Mean,
     frequencies: 0.08,
+    most: MAX_FREQUENCIES,
     margin: 20.0,
 };
 /// Below so many windows dependence cannot be seen; each window then counts as one sample.

@@ -115,7 +115,11 @@ pub(super) fn slows_with_data(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let fell = |drift: &f64| *drift <= -FALL_PERCENT;
     let (drift, rows) = closed.find_map(|stream| {
         let drift = stream.stream.drift_percent.filter(fell)?;
-        let tested = stream.stream.steadiness == Steadiness::NotSteady;
+        let tested = match stream.stream.drift_ci95 {
+            Some([_, most]) => most < 0.0,
+            // Of an earlier record.
+            None => stream.stream.steadiness == Steadiness::NotSteady,
+        };
         let rows = stream.results.iter().map(|r| r.rows.acknowledged).sum();
         (tested && rows > 0).then_some((drift, rows))
     })?;

@@ -209,6 +209,7 @@ fn a_fall_over_the_phase_is_reported_for_closed_load_that_writes() {
         move |record: &mut RunRecord| {
             for stream in &mut record.streams {
                 stream.drift_percent = Some(percent);
+                stream.drift_ci95 = None;
                 stream.steadiness = steadiness;
             }
         }
@@ -225,6 +226,14 @@ fn a_fall_over_the_phase_is_reported_for_closed_load_that_writes() {
         "it rose"
     );
     assert_eq!(codes(closed(), drift(-12.0, Steadiness::NotTested)), NONE);
+    let known_within = |half: f64| {
+        move |record: &mut RunRecord| {
+            drift(-12.0, Steadiness::NotShown)(record);
+            record.streams[0].drift_ci95 = Some([-12.0 - half, -12.0 + half]);
+        }
+    };
+    assert_eq!(codes(closed(), known_within(6.0)), ["slows_with_data"]);
+    assert_eq!(codes(closed(), known_within(13.0)), NONE, "may be none");
     let reads = |record: &mut RunRecord| {
         drift(-12.0, Steadiness::NotSteady)(record);
         record.results[0].rows.acknowledged = 0;

@@ -8,6 +8,9 @@ use highwater_model::plan::{PhaseKind, StreamPlan, Unit};
 use highwater_model::record::{PhaseRecord, ResultRecord, RunRecord, StreamRecord};
 use highwater_model::units::Nanos;
 
+/// Below this a phase holds fewer than 30 windows of 100 ms, and start and end weigh too much.
+pub(super) const SHORTEST_PHASE_NS: u64 = 3_000_000_000;
+
 /// One stream in one measured phase.
 #[derive(Debug)]
 pub struct MeasuredStream<'a> {
@@ -95,6 +98,11 @@ impl MeasuredStream<'_> {
     /// Ops that were acknowledged, whenever their answer came.
     pub fn acknowledged(&self) -> u64 {
         self.results.iter().map(|result| result.acknowledged).sum()
+    }
+
+    /// Whether its phase is long enough to be judged.
+    pub(super) fn is_long(&self) -> bool {
+        self.phase.duration_ns >= SHORTEST_PHASE_NS
     }
 
     /// Ops that were acknowledged within the phase, whenever they were due.

@@ -8,14 +8,13 @@ use highwater_model::display::{count, duration, foreign, percent, rate, span};
 use highwater_model::judgment::{Judgment, Measurement, Reason, ReasonCode};
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{Arrivals, Objective, PhaseKind};
-use highwater_model::record::{
-    IncidentKind, RunRecord, STALL_NS, StallKind, StallRecord, Steadiness,
-};
+use highwater_model::record::{IncidentKind, RunRecord, STALL_NS, StallKind, StallRecord};
 
 use super::client_lag;
-use super::measured::{MeasuredStream, littles_law_sessions};
+use super::measured::{MeasuredStream, SHORTEST_PHASE_NS, littles_law_sessions};
 use super::objective::{Shown, latency_verdicts};
 use super::reasons::{incident, judgment, reason};
+use super::steadiness;
 use super::unknown;
 
 /// Busy share of a load generator's cores above which ops wait for our own CPU: near saturation a
@@ -27,11 +26,6 @@ pub const CEILING_HEADROOM: f64 = 1.5;
 pub const OFFERED_SHORTFALL: f64 = 0.01;
 /// Poisson arrivals vary; a shortfall within so many standard deviations shows nothing.
 pub const POISSON_DEVIATIONS: f64 = 3.0;
-/// The drift test alone calls one steady run in twenty unsteady, and in long runs finds drifts that
-/// matter to nobody: a drift must also change the figure by a tenth.
-pub const DRIFT_LEAST_PERCENT: f64 = 10.0;
-/// Below this a phase holds fewer than 30 windows of 100 ms, and start and end weigh too much.
-pub const SHORTEST_PHASE_NS: u64 = 3_000_000_000;
 /// Characters of why a session could not connect.
 const WHY: usize = 160;
 /// Ops per session from which Little's law is checked: with fewer, the ops that the ends of a phase
@@ -45,6 +39,7 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
         IncidentKind::DiskFull,
         IncidentKind::RecordIncomplete,
     ];
+    let steadiness = steadiness::judge(record.plan.definition.steadiness, measured);
     let invalid = ended.map(|kind| ended_by(record, kind)).into_iter().chain([
         client_saturated(record, measured),
         client_lag(record, measured),
@@ -52,12 +47,12 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
         sessions_missing(record, measured),
         rate_not_offered(measured),
         contradiction(record, measured),
-        not_steady(measured),
     ]);
     // Phases that a changed pace cut short are not judged.
-    let is_short = |stream: &MeasuredStream<'_>| stream.phase.duration_ns < SHORTEST_PHASE_NS;
     let (short, short_note) = match phase_too_short(record) {
-        short if measured.is_empty() || measured.iter().any(is_short) => (short, None),
+        short if measured.is_empty() || !measured.iter().all(MeasuredStream::is_long) => {
+            (short, None)
+        }
         cut_short => (None, cut_short),
     };
     let unknown = [
@@ -66,6 +61,7 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
         outcome_unknown(measured),
         too_few_samples(record, measured),
         short,
+        steadiness.reason,
     ];
     // That a run was stopped for the disk's sake is the one reason for its being short.
     let stopped = incident(record, IncidentKind::DiskFull).is_some();
@@ -81,7 +77,7 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
         (false, false) => Measurement::Inconclusive,
         (false, true) => Measurement::Valid,
     };
-    let notes = [short_note, not_tested(measured)];
+    let notes = [short_note, steadiness.note];
     reasons.extend(notes.into_iter().flatten().filter(counts));
     judgment(value, reasons)
 }
@@ -302,33 +298,6 @@ fn contradiction(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<
     reason(ReasonCode::LittlesLaw, message, &places, hint)
 }
 
-fn not_steady(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
-    let places: Vec<String> = measured
-        .iter()
-        .filter(|stream| stream.stream.steadiness == Steadiness::NotSteady)
-        .filter(|stream| {
-            stream
-                .stream
-                .drift_percent
-                .is_none_or(|d| d.abs() >= DRIFT_LEAST_PERCENT)
-        })
-        .map(|stream| match stream.stream.drift_percent {
-            Some(drift) => {
-                let verb = if drift < 0.0 { "fell" } else { "rose" };
-                format!(
-                    "{}: throughput {verb} by {:.1} % during the measured phase",
-                    stream.place(),
-                    drift.abs()
-                )
-            }
-            None => format!("{}: throughput reached no steady state", stream.place()),
-        })
-        .collect();
-    let message = "throughput drifted during the measured phase";
-    let hint = "use a longer warm-up (--warm-up) or measure longer (-d)";
-    reason(ReasonCode::NotSteady, message, &places, hint)
-}
-
 fn nothing_acknowledged(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let mut places: Vec<String> = measured
         .iter()
@@ -429,29 +398,6 @@ fn phase_too_short(record: &RunRecord) -> Option<Reason> {
         })
         .collect();
     let message = "a measured phase is too short to judge";
-    reason(
-        ReasonCode::TooShort,
-        message,
-        &places,
-        "measure longer (-d)",
-    )
-}
-
-/// A phase that is long enough, but whose series holds too few independent windows.
-fn not_tested(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
-    let places: Vec<String> = measured
-        .iter()
-        .filter(|m| m.phase.duration_ns >= SHORTEST_PHASE_NS)
-        .filter(|m| m.stream.steadiness == Steadiness::NotTested && m.answered() > 0)
-        .map(|m| {
-            let windows = m.stream.effective_windows;
-            format!(
-                "{}: steadiness cannot be tested: {windows:.1} effective windows, 30 needed",
-                m.place()
-            )
-        })
-        .collect();
-    let message = "too few independent windows to test steadiness or to give an interval";
     reason(
         ReasonCode::TooShort,
         message,

@@ -10,6 +10,7 @@ mod measured;
 pub mod measurement;
 pub mod objective;
 mod reasons;
+mod steadiness;
 #[cfg(test)]
 mod tests;
 pub mod unknown;
@@ -37,14 +38,12 @@ pub fn judge(record: &RunRecord) -> Judgments {
 /// anything: they are left out, if any other one is long enough.
 fn judged_streams(record: &RunRecord) -> Vec<MeasuredStream<'_>> {
     let mut measured = measured_streams(record);
-    let is_long =
-        |stream: &MeasuredStream<'_>| stream.phase.duration_ns >= measurement::SHORTEST_PHASE_NS;
     let is_changed = record
         .interventions
         .iter()
         .any(InterventionRecord::begins_phase);
-    if is_changed && measured.iter().any(is_long) {
-        measured.retain(is_long);
+    if is_changed && measured.iter().any(MeasuredStream::is_long) {
+        measured.retain(MeasuredStream::is_long);
     }
     measured
 }
@@ -52,8 +51,8 @@ fn judged_streams(record: &RunRecord) -> Vec<MeasuredStream<'_>> {
 /// The exit code of a run.
 ///
 /// 4: data lost, duplicated or altered; 5: target lost; 130: interrupted; 2: the workload's expressions, with
-/// which the audit asks, are wrong; 3: measurement not valid, or data unverified although an audit was
-/// asked; 1: objective missed; 0: all well. Where several hold the first in this order wins: what happened
+/// which the audit asks, are wrong; 3: measurement not valid (of a plain run: for more than a drift), or data
+/// unverified although an audit was asked; 1: objective missed; 0: all well. Where several hold the first in this order wins: what happened
 /// to the data matters most, and why a run ended explains why it is not valid.
 pub fn exit_code(judgments: &Judgments, ended: Ended) -> u8 {
     match judgments.data.value {
@@ -70,13 +69,28 @@ pub fn exit_code(judgments: &Judgments, ended: Ended) -> u8 {
     if reasons.iter().any(|r| r.code == ReasonCode::AuditSqlWrong) {
         return 2;
     }
-    let is_valid = judgments.measurement.value == Measurement::Valid;
-    if !is_valid || judgments.data.value == Data::Unverified {
+    if !is_good_enough(judgments) || judgments.data.value == Data::Unverified {
         return 3;
     }
     match judgments.objective.value {
         ObjectiveValue::Missed => 1,
         ObjectiveValue::NotDecided => 3,
         ObjectiveValue::Met | ObjectiveValue::NoneSet => 0,
+    }
+}
+
+/// Valid, or of a plain run whose throughput drifted. A drift is first a statement about the target, and
+/// nobody asked for anything that it spoils.
+fn is_good_enough(judgments: &Judgments) -> bool {
+    let measurement = &judgments.measurement;
+    let is_of_drift = |code| matches!(code, ReasonCode::NotSteady | ReasonCode::SteadinessNotShown);
+    match measurement.value {
+        Measurement::Valid => true,
+        Measurement::Inconclusive => {
+            judgments.objective.value == ObjectiveValue::NoneSet
+                && !measurement.reasons.is_empty()
+                && measurement.reasons.iter().all(|r| is_of_drift(r.code))
+        }
+        Measurement::Invalid => false,
     }
 }

@@ -24,11 +24,13 @@ const NEAR: std::ops::RangeInclusive<f64> = 0.1..=8.0;
 /// A one-sided margin of 95 % in standard errors.
 const MARGIN_ERRORS: f64 = 1.645;
 /// The line is off by this part of the logarithm's distance from the crossing.
-const BENDS: f64 = 0.25;
+const BENDS: f64 = 0.1;
 /// Each end of the interval leaves out this much.
 const TAIL: f64 = 0.05;
-/// What a probe reached is not known better than this, relative.
-const RESOLUTION: f64 = 0.003;
+/// What a probe reached scatters by about this much, relative; two of them show their scatter badly, so
+/// that it counts as much as so many more.
+const SCATTER: f64 = 0.003;
+const SCATTER_WEIGHT: f64 = 4.0;
 /// Overloaded probes up to this far above the lowest failed value show the capacity; an overload far
 /// above it may cost capacity.
 const CLOSE: f64 = 1.5;
@@ -96,8 +98,10 @@ fn reached(history: &ProbeHistory<'_>) -> Option<Estimate> {
     }
     let value = reached.iter().sum::<f64>() / number;
     let squares: f64 = reached.iter().map(|each| (each - value).powi(2)).sum();
-    let error = (squares / (number - 1.0) / number).sqrt();
-    let half = error * student_quantile(TAIL, number - 1.0) + value * RESOLUTION;
+    let known = SCATTER_WEIGHT * (SCATTER * value).powi(2);
+    let degrees = number - 1.0 + SCATTER_WEIGHT;
+    let error = ((squares + known) / degrees / number).sqrt();
+    let half = error * student_quantile(TAIL, degrees);
     Some(Estimate {
         value,
         low90: value - half,
@@ -119,7 +123,7 @@ fn point(probe: &ProbeRecord) -> Option<Point> {
     }
     let (late, margin) = share(probe).filter(|(late, _)| NEAR.contains(late))?;
     let y = late.ln();
-    let error = margin / MARGIN_ERRORS / late;
+    let error = (1.0 + margin / late).ln() / MARGIN_ERRORS;
     Some(Point {
         x: probe.at,
         y,

@@ -24,6 +24,8 @@
 //! derivatives", 1973, chapter 4; doubling steps: J. L. Bentley & A. C. Yao, "An almost optimal
 //! algorithm for unbounded searching", Information Processing Letters 5, 1976.
 
+#[cfg(any(test, feature = "fixture"))]
+pub mod accuracy;
 mod budget;
 mod conclusion;
 mod ending;

@@ -172,8 +172,9 @@ fn verdict(
     match judged.measurement.value {
         Measurement::Valid => ProbeVerdict::Passed,
         // What drifts is not sustained.
-        Measurement::Invalid => ProbeVerdict::Failed,
+        Measurement::Inconclusive if has(&ReasonCode::NotSteady) => ProbeVerdict::Failed,
         Measurement::Inconclusive => ProbeVerdict::NotDecided,
+        Measurement::Invalid => ProbeVerdict::Failed,
     }
 }
 

@@ -1,82 +1,74 @@
-//! The interval must miss, and the test must raise a false alarm, about as often as it says.
+//! Intervals must miss about as often as they say, and what is called steady must be.
 
-use highwater_model::numbers::truncate_to_u64;
-
-use super::super::synthetic::{Noise, counts};
+use super::accuracy::{Level, Process, STALLS};
 use super::*;
+use crate::synthetic::seeds_of_version;
+use highwater_model::numbers::truncate_to_u64;
+use highwater_model::plan::SteadinessRule;
 use highwater_model::record::Steadiness;
 
 const WINDOW: Nanos = Nanos::from_millis(100);
 const SERIES: u64 = 2_000;
 
-/// How often something happened, percent of the series.
-#[derive(Debug)]
-struct Cell {
-    tested: f64,
-    /// Of the tested: the interval does not hold the true mean.
-    misses: f64,
-    /// Of the tested: not steady.
-    alarms: f64,
-}
-
-fn cell(true_mean: f64, series: impl Fn(&mut Noise) -> Vec<u64>) -> Cell {
-    let (mut tested, mut misses, mut alarms) = (0.0, 0.0, 0.0);
-    for seed in 0..SERIES {
-        let found = throughput(&series(&mut Noise::new(seed)), WINDOW);
-        if let Some((low, high)) = found.ci95 {
-            tested += 1.0;
-            misses += f64::from(u8::from(true_mean < low / 10.0 || true_mean > high / 10.0));
-            alarms += f64::from(u8::from(found.drift != Drift::None));
+/// Where most series have intervals, 3 to 8 % of them miss; elsewhere at most 8 % of all series have a
+/// wrong one.
+fn check(process: &Process) -> Level {
+    let found = process.level(0..SERIES);
+    let name = &process.name;
+    println!("{name}: {found:.1?}");
+    for (known, misses) in [
+        (found.known, found.misses),
+        (found.tested, found.drift_misses),
+    ] {
+        if known >= 50.0 {
+            assert!((3.0..=8.0).contains(&misses), "{name}: {found:?}");
+        } else if known > 0.0 {
+            assert!(misses * known <= 800.0, "{name}: {found:?}");
         }
     }
-    Cell {
-        tested: 100.0 * tested / f64::from(u32::try_from(SERIES).unwrap()),
-        misses: 100.0 * misses / tested,
-        alarms: 100.0 * alarms / tested,
-    }
-}
-
-/// Where most series are tested, 3 to 8 % are wrong; elsewhere, wrong answers are rare.
-fn check(name: &str, cell: &Cell) {
-    println!("{name}: {cell:.1?}");
-    if cell.tested >= 50.0 {
-        assert!((3.0..=8.0).contains(&cell.misses), "{name}: {cell:?}");
-        assert!((3.0..=8.0).contains(&cell.alarms), "{name}: {cell:?}");
-    } else if cell.tested > 0.0 {
-        assert!(cell.misses * cell.tested <= 500.0, "{name}: {cell:?}");
-        assert!(cell.alarms * cell.tested <= 500.0, "{name}: {cell:?}");
-    }
-}
-
-fn check_autoregression(phi: f64, length: usize) -> Cell {
-    let found = cell(1_000.0, |noise| {
-        counts(&noise.autoregression(phi, length), 1_000.0, 50.0)
-    });
-    check(&format!("phi {phi}, {length} windows"), &found);
     found
 }
 
-fn check_poisson(mean: f64, length: usize) {
-    let found = cell(mean, |noise| {
-        (0..length).map(|_| noise.poisson(mean)).collect()
-    });
-    check(&format!("Poisson {mean}, {length} windows"), &found);
-    assert!(found.tested > 99.9);
+fn check_autoregression(phi: f64, windows: usize) -> Level {
+    check(&Process::autoregression(phi, windows))
 }
 
-/// Half of the variance is independent noise, which hides the slow half from short lags.
-fn check_hidden(phi: f64, length: usize) {
-    let found = cell(1_000.0, |noise| {
-        let slow = noise.autoregression(phi, length);
-        let both: Vec<f64> = slow.iter().map(|value| value + noise.normal()).collect();
-        counts(&both, 1_000.0, 30.0)
-    });
-    check(&format!("noise and phi {phi}, {length} windows"), &found);
+/// Runs of a minute. Of rare, short stalls a run has ten: their lengths are known badly, and up to
+/// 8.5 % of intervals miss. All processes together are held to the stated level.
+fn check_stalls(series: u64) {
+    let (mut misses, mut known) = (0.0, 0.0);
+    for [stall, gap] in STALLS {
+        let process = Process::stalling(stall, gap);
+        let found = process.level(seeds_of_version(series));
+        let name = &process.name;
+        println!("{name}: {found:.1?}");
+        assert!((1.5..=9.5).contains(&found.misses), "{name}: {found:?}");
+        assert!(
+            (1.5..=8.5).contains(&found.drift_misses),
+            "{name}: {found:?}"
+        );
+        assert!(found.known >= 90.0, "{name}: {found:?}");
+        misses += found.misses / len_to_f64(STALLS.len());
+        known += found.known / len_to_f64(STALLS.len());
+    }
+    println!("all: {:.1} % held, {known:.1} % known", 100.0 - misses);
+    assert!((4.0..=6.0).contains(&misses), "{misses}");
+}
+
+#[test]
+fn intervals_of_stalling_targets_hold_at_the_stated_level() {
+    check_stalls(400);
+}
+
+#[test]
+#[ignore = "18,000 series"]
+fn long_intervals_of_stalling_targets_hold_at_the_stated_level() {
+    check_stalls(2_000);
 }
 
 #[test]
 fn independent_counts_are_judged_at_the_stated_level() {
-    check_poisson(5.0, 300);
+    assert!(check(&Process::poisson(5.0, 300)).known > 99.9);
     check_autoregression(0.0, 300);
 }
 
@@ -84,66 +76,67 @@ fn independent_counts_are_judged_at_the_stated_level() {
 fn dependent_counts_are_judged_at_the_stated_level() {
     check_autoregression(0.3, 300);
     check_autoregression(0.6, 300);
-    assert!(check_autoregression(0.9, 600).tested >= 50.0);
+    assert!(check_autoregression(0.9, 600).known > 95.0);
     check_autoregression(0.9, 3_000);
-    check_hidden(0.9, 600);
+    check(&Process::hidden(0.9, 600));
 }
 
 #[test]
-fn too_short_a_series_is_not_tested() {
-    assert!(check_autoregression(0.9, 300).tested < 20.0);
-    assert!(check_autoregression(0.0, 29).tested <= 0.0);
+fn too_short_a_series_has_no_interval() {
+    assert!(check_autoregression(0.98, 300).tested < 25.0);
+    let short = check_autoregression(0.0, 29);
+    assert!(short.tested <= 0.0 && short.known <= 0.0);
 }
 
 #[test]
 #[ignore = "the whole grid takes half a minute"]
 fn long_the_full_grid_is_judged_at_the_stated_level() {
     for length in [300, 600, 1_200, 3_000] {
-        check_poisson(5.0, length);
+        check(&Process::poisson(5.0, length));
         for phi in [0.0, 0.3, 0.6, 0.8, 0.9] {
             check_autoregression(phi, length);
         }
     }
     for length in [600, 1_200, 3_000] {
-        check_hidden(0.9, length);
+        check(&Process::hidden(0.9, length));
     }
-    check_hidden(0.97, 3_000);
-}
-
-/// Per cent of series with a drift over their length, of noise 10 % of the mean, called unsteady.
-fn detected(drift: f64, phi: f64, length: usize) -> f64 {
-    let found = cell(1_000.0, |noise| {
-        let mut series = noise.autoregression(phi, length);
-        for (t, value) in series.iter_mut().enumerate() {
-            *value += 10.0 * drift * (len_to_f64(t) / len_to_f64(length) - 0.5);
-        }
-        counts(&series, 1_000.0, 100.0)
-    });
-    found.alarms * found.tested / 100.0
+    check(&Process::hidden(0.97, 3_000));
 }
 
 #[test]
-fn a_drift_of_a_tenth_is_found() {
-    assert!(detected(0.1, 0.0, 300) > 95.0);
-    assert!(detected(0.1, 0.3, 600) > 95.0);
-    assert!(detected(0.1, 0.6, 600) > 80.0);
-    assert!(detected(-0.1, 0.0, 300) > 95.0);
+fn a_drift_within_the_bound_is_steady_one_outside_is_not_and_one_at_it_is_neither() {
+    let drifting = |percent: f64, phi: f64, windows: usize| {
+        check(&Process::autoregression(phi, windows).drifting(percent))
+    };
+    for (percent, phi, windows) in [(0.0, 0.0, 300), (0.0, 0.6, 600), (5.0, 0.3, 1_200)] {
+        assert!(drifting(percent, phi, windows).steady > 90.0);
+    }
+    for (percent, phi, windows) in [(20.0, 0.0, 300), (-20.0, 0.6, 600), (15.0, 0.6, 1_200)] {
+        assert!(drifting(percent, phi, windows).not_steady > 90.0);
+    }
+    let at_it = drifting(10.0, 0.6, 600);
+    assert!(at_it.steady < 4.0 && at_it.not_steady < 4.0, "{at_it:?}");
+}
+
+#[test]
+fn a_drift_beside_stalls_is_not_called_steady() {
+    let process = Process::stalling(1.6, 4.0).drifting(20.0);
+    let found = process.level(0..400);
+    assert!(found.steady < 2.0, "{found:?}");
 }
 
 #[test]
 fn a_drift_is_reported_with_its_size() {
     let slow: Vec<u64> = (0..600).map(|t| 1_030 - t / 10 + t * 7 % 3).collect();
     let found = throughput(&slow, WINDOW);
-    let Drift::Found {
-        drift_per_cent,
-        p_value,
-    } = found.drift
-    else {
-        panic!("{found:?}");
-    };
-    assert!((drift_per_cent + 6.0).abs() < 0.1, "{drift_per_cent}");
-    assert!(p_value < 1e-6);
-    assert_eq!(found.drift_per_cent, Some(drift_per_cent));
+    let drift = found.drift.unwrap();
+    assert!((drift.percent + 6.0).abs() < 0.1, "{drift:?}");
+    let (low, high) = drift.ci95;
+    assert!(low < drift.percent && drift.percent < high, "{drift:?}");
+    assert!(high - low < 0.5, "{drift:?}");
+    let [first, last] = found.thirds_per_s.unwrap();
+    assert!((first / found.mean_per_s - 1.02).abs() < 1e-3, "{first}");
+    assert!((last / found.mean_per_s - 0.98).abs() < 1e-3, "{last}");
 }
 
 /// Counts of arrivals at exactly even distances, `size` things each.
@@ -153,13 +146,14 @@ fn even(per_window: f64, size: u64, windows: usize) -> Vec<u64> {
 }
 
 #[test]
-fn an_even_pace_is_steady_although_its_counts_alternate() {
+fn an_even_pace_has_no_drift_although_its_counts_alternate() {
     for windows in [150, 600, 601, 3_000, 12_000, 20_000] {
         for per_window in [10.5, 10.25, 3.37, 7.9, 0.5, 0.1, 1_000.01, 12.345] {
             for size in [1, 1_000] {
                 let found = throughput(&even(per_window, size, windows), WINDOW);
                 let name = format!("{windows} windows of {per_window} times {size}: {found:?}");
-                assert_eq!(found.drift, Drift::None, "{name}");
+                let (least, most) = found.drift.expect(&name).ci95;
+                assert!(least <= 0.0 && 0.0 <= most, "{name}");
                 let (low, high) = found.ci95.expect(&name);
                 let truth = per_window * 10.0 * len_to_f64(usize::try_from(size).unwrap());
                 assert!((low..=high).contains(&truth), "{name}");
@@ -174,8 +168,8 @@ fn a_constant_is_known_exactly_and_steady() {
         let found = throughput(&[rate; 300], WINDOW);
         let per_s = found.mean_per_s;
         assert_eq!(found.ci95, Some((per_s, per_s)));
-        assert_eq!(found.drift, Drift::None);
-        assert_eq!(found.drift_per_cent, Some(0.0));
+        let (percent, ci95) = (0.0, (0.0, 0.0));
+        assert_eq!(found.drift, Some(Drift { percent, ci95 }));
         assert!((found.effective_windows - 300.0).abs() < 1e-9);
     }
     assert_eq!(throughput(&[7; 29], WINDOW).ci95, None);
@@ -184,8 +178,9 @@ fn a_constant_is_known_exactly_and_steady() {
 #[test]
 fn a_perfect_line_is_not_steady() {
     let line: Vec<u64> = (0..300).map(|t| 1_000 + t).collect();
-    let found = throughput(&line, WINDOW);
-    assert_eq!(found.drift.steadiness(), Steadiness::NotSteady);
+    let drift = throughput(&line, WINDOW).drift.unwrap();
+    let rule = SteadinessRule::default();
+    assert_eq!(drift.steadiness(rule), Steadiness::NotSteady);
 }
 
 #[test]
@@ -196,8 +191,7 @@ fn nothing_measured_is_not_tested() {
         (vec![5], WINDOW),
     ] {
         let found = throughput(&series, window);
-        assert_eq!(found.drift, Drift::NotTested);
-        assert_eq!((found.ci95, found.drift_per_cent), (None, None));
+        assert_eq!((found.ci95, found.drift), (None, None));
         assert!(found.mean_per_s.is_finite());
     }
 }

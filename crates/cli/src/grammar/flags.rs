@@ -214,6 +214,15 @@ pub(crate) const BOUNDS: &[Flag] = &[
         "--rejected <PERCENT>",
         "Allow the target to reject at most PERCENT of ops for lack of capacity, such as 0 or 0.1%",
     ),
+    flag(
+        "--steady-within <PERCENT>",
+        "Call throughput steady where its drift over the measured phase is shown to stay within PERCENT",
+    )
+    .default("10%"),
+    flag(
+        "--require-steady",
+        "Exit with 3 unless throughput is shown to be steady",
+    ),
 ];
 /// Of each run.
 pub(crate) const AUDITED: &[Flag] = &[

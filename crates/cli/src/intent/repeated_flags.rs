@@ -1,8 +1,8 @@
 //! Flags that the user gave and that a later command must repeat to continue the same run. The
 //! record stores them for the command that it proposes.
 //!
-//! Must not hold targets (they may hold a password), or anything that the record's plan holds: the
-//! load, its length, the objectives, the share.
+//! Must not hold targets (they may hold a password), or what the next command takes from the record's
+//! plan: the load, its length, the objectives, the share.
 
 use std::collections::BTreeMap;
 
@@ -28,13 +28,14 @@ const REPEATED: &[&str] = &[
     "settle",
     "spawn-rate",
     "start",
+    "steady-within",
     "timeout",
     "tolerance",
     "until",
     "warm-up",
 ];
 /// Switches that are repeated.
-const SWITCHES: &[&str] = &["literals", "quick"];
+const SWITCHES: &[&str] = &["literals", "quick", "require-steady"];
 
 /// By name; a switch has no value.
 pub(crate) fn repeated_flags(

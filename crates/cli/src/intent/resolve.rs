@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use highwater_driver::TargetUrl;
-use highwater_model::plan::{AuditPlan, Objective, RetryPlan, Share, StopRule};
+use highwater_model::plan::{AuditPlan, Objective, RetryPlan, Share, SteadinessRule, StopRule};
 use highwater_model::quantity::{
     parse_duration, parse_duration_range, parse_percent, parse_rate, print_instant,
 };
@@ -96,6 +96,7 @@ fn plan(
         step,
         stop,
         objectives: objectives(layers)?,
+        steadiness: steadiness(layers)?,
         retry: RetryPlan {
             attempts: layers.require("retries", parsers::retries)?,
             backoff: BACKOFF,
@@ -107,6 +108,16 @@ fn plan(
             limit: duration_above_zero(layers, "audit-timeout")?.unwrap_or(Nanos::MAX),
         },
         share: share(layers)?,
+    })
+}
+
+/// The default for a command that judges no throughput.
+fn steadiness(layers: &Layers) -> Result<SteadinessRule, Failure> {
+    let within = layers.parse("steady-within", parse_percent)?;
+    let default = SteadinessRule::default();
+    Ok(SteadinessRule {
+        within_ppm: within.map_or(default.within_ppm, |ppm| ppm.0),
+        required: layers.switch("require-steady")?,
     })
 }
 

@@ -149,7 +149,10 @@ pub(crate) fn expect_undisturbed(record: &RunRecord) {
     let by_machine = |code| {
         matches!(
             code,
-            ReasonCode::NotSteady | ReasonCode::TooShort | ReasonCode::ClientStalled
+            ReasonCode::NotSteady
+                | ReasonCode::SteadinessNotShown
+                | ReasonCode::TooShort
+                | ReasonCode::ClientStalled
         )
     };
     let mut reasons = measurement.reasons.iter();

@@ -2,7 +2,7 @@
 
 use super::remark::LONGEST;
 use crate::layout::{Row as Line, aligned};
-use highwater_model::display::{self, ABSENT, foreign};
+use highwater_model::display::{self, ABSENT, foreign, percent_signed};
 use highwater_model::numbers::round_to_u64;
 use highwater_sizing::series::names;
 use highwater_sizing::tables::{Row, Table};
@@ -57,7 +57,7 @@ fn columns(table: &Table) -> Vec<Column> {
         "time"
     };
     vec![
-        column("change", |row| row.change.map(signed)),
+        column("change", |row| row.change.map(percent_signed)),
         column("efficiency", |row| {
             row.efficiency
                 .map(|share| format!("{:.1} %", share * 100.0))
@@ -69,10 +69,6 @@ fn columns(table: &Table) -> Vec<Column> {
             (row.repeats > 1).then(|| row.repeats.to_string())
         }),
     ]
-}
-
-fn signed(change: f64) -> String {
-    format!("{:+.1} %", change * 100.0)
 }
 
 /// A time of some seconds as people read it.

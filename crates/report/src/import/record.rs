@@ -11,13 +11,14 @@ use highwater_model::import_record::{ImportRecord, ImportedPace, MissingField};
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{
     Arrivals, AuditLevel, AuditPlan, PLAN_SCHEMA, Pace, PhaseKind, PhasePlan, Plan, RetryPlan,
-    Share, StopRule, StreamPlan, Unit, WorkloadPlan, hex,
+    Share, SteadinessRule, StopRule, StreamPlan, Unit, WorkloadPlan, hex,
 };
 use highwater_model::quantity::print_instant;
 use highwater_model::record::{
     AnsweredRecord, AuditRecord, AuditStatus, Header, Histograms, ImportedRecord, IntervalRecord,
     PhaseRecord, PlanRecord, ProgramRecord, RECORD_SCHEMA, ResultRecord, RowCounts, RunNote,
-    RunRecord, StreamRecord, TargetRecord, ThroughputRecord, WINDOW_NS, Windows, WorkloadRecord,
+    RunRecord, Steadiness, StreamRecord, TargetRecord, ThroughputRecord, WINDOW_NS, Windows,
+    WorkloadRecord,
 };
 use highwater_model::units::{Nanos, Seed};
 
@@ -105,6 +106,7 @@ pub fn plan(run: &ImportedRun) -> Plan {
         }],
         stop: StopRule::default(),
         objectives: Vec::new(),
+        steadiness: SteadinessRule::default(),
         retry: RetryPlan {
             attempts: 0,
             backoff: Nanos::ZERO,
@@ -286,8 +288,7 @@ fn stream(run: &ImportedRun, results: &[ResultRecord]) -> StreamRecord {
         }
     }
     let statistics = analysis::throughput::throughput(&counts, Nanos(WINDOW_NS));
-    let per_op = to_f64(run.units_per_op);
-    StreamRecord {
+    let mut stream = StreamRecord {
         phase: PHASE.to_owned(),
         stream: stream_of(run),
         unit: run.unit,
@@ -298,15 +299,21 @@ fn stream(run: &ImportedRun, results: &[ResultRecord]) -> StreamRecord {
         throughput: ThroughputRecord {
             ops_per_s: results.iter().map(|r| r.throughput.ops_per_s).sum(),
             rows_per_s: results.iter().map(|r| r.throughput.rows_per_s).sum(),
-            ci95: statistics
-                .ci95
-                .map(|(low, high)| [low * per_op, high * per_op]),
+            ci95: None,
         },
-        effective_windows: statistics.effective_windows,
-        steadiness: statistics.drift.steadiness(),
-        drift_percent: statistics.drift_per_cent,
+        effective_windows: 0.0,
+        steadiness: Steadiness::NotTested,
+        drift_percent: None,
+        drift_ci95: None,
+        thirds_per_s: None,
         littles_law_sessions: None,
-    }
+    };
+    statistics.describe(
+        &mut stream,
+        to_f64(run.units_per_op),
+        SteadinessRule::default(),
+    );
+    stream
 }
 
 /// What an importer says, and what follows from what it left empty.

@@ -3,7 +3,7 @@
 use highwater_analysis::availability::of_gaps;
 use highwater_analysis::judge::{littles_law_sessions, measured_streams};
 use highwater_analysis::throughput::throughput;
-use highwater_model::plan::Unit;
+use highwater_model::plan::{SteadinessRule, Unit};
 use highwater_model::record::{ResultRecord, RunRecord, StreamRecord, WINDOW_NS};
 use highwater_model::units::Nanos;
 
@@ -11,8 +11,9 @@ use super::timeline::add_each;
 
 /// Draws throughput, interval and steadiness of the streams, Little's law, and the availability.
 pub(super) fn draw(record: &mut RunRecord) {
+    let rule = record.plan.definition.steadiness;
     for stream in &mut record.streams {
-        draw_stream(stream, &record.results);
+        draw_stream(stream, &record.results, rule);
     }
     draw_intervals(record);
     let expected: Vec<(String, String, Option<f64>)> = measured_streams(record)
@@ -31,7 +32,7 @@ pub(super) fn draw(record: &mut RunRecord) {
     draw_availability(record);
 }
 
-fn draw_stream(stream: &mut StreamRecord, results: &[ResultRecord]) {
+fn draw_stream(stream: &mut StreamRecord, results: &[ResultRecord], rule: SteadinessRule) {
     let ops = || {
         let results = results.iter();
         results.filter(|r| (&r.phase, &r.stream) == (&stream.phase, &stream.stream))
@@ -49,11 +50,7 @@ fn draw_stream(stream: &mut StreamRecord, results: &[ResultRecord]) {
     let drawn = throughput(&counts, Nanos(WINDOW_NS));
     stream.throughput.ops_per_s = ops_per_s;
     stream.throughput.rows_per_s = rows_per_s;
-    let interval = drawn.ci95;
-    stream.throughput.ci95 = interval.map(|(low, high)| [low * units_per_op, high * units_per_op]);
-    stream.effective_windows = drawn.effective_windows;
-    stream.steadiness = drawn.drift.steadiness();
-    stream.drift_percent = drawn.drift_per_cent;
+    drawn.describe(stream, units_per_op, rule);
 }
 
 /// A stream's interval is that of its op where it has but one.

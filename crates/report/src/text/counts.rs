@@ -19,6 +19,7 @@ pub(super) fn lines(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -
     table.extend(rows(record, measured));
     let mut lines = aligned(&table, 1);
     lines.extend(other_counts(measured).map(|text| labeled("also", &text)));
+    lines.extend(drift(measured).map(|text| labeled("drift", &text)));
     lines
 }
 
@@ -170,6 +171,26 @@ fn throughput(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>], unit: U
         let _ = write!(text, "  [{} … {}]", rate(low), rate(high));
     }
     text
+}
+
+/// How the throughput of each stream drifted over the phase; nothing for several phases, whose
+/// judgments name those that drifted.
+pub(crate) fn drift(measured: &[MeasuredStream<'_>]) -> Option<String> {
+    let phase = &measured.first()?.phase.name;
+    if measured.iter().any(|m| m.phase.name != *phase) {
+        return None;
+    }
+    let several = measured.len() > 1;
+    let streams = measured.iter().filter_map(|m| {
+        let drift = m.stream.drift()?;
+        Some(if several {
+            format!("{} {drift}", m.stream.stream)
+        } else {
+            drift
+        })
+    });
+    let all: Vec<String> = streams.collect();
+    (!all.is_empty()).then(|| format!("{} over the measured phase", all.join(" · ")))
 }
 
 /// What happened besides acknowledged work: retries, drops, and rows refused or of unknown outcome.

@@ -67,9 +67,12 @@ pub(super) fn command(
         let codes: Vec<ReasonCode> = reasons.map(|reason| reason.code).collect();
         return match codes.first() {
             Some(ReasonCode::Interrupted) => again(record, measured, Factors::new(1.0, 1)),
-            Some(ReasonCode::NotSteady | ReasonCode::TooShort | ReasonCode::TooFewSamples) => {
-                again(record, measured, Factors::new(1.0, LONGER))
-            }
+            Some(
+                ReasonCode::NotSteady
+                | ReasonCode::SteadinessRequired
+                | ReasonCode::TooShort
+                | ReasonCode::TooFewSamples,
+            ) => again(record, measured, Factors::new(1.0, LONGER)),
             _ => check(record.into()),
         };
     }

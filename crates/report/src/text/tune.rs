@@ -2,7 +2,7 @@
 //!
 //! It only shows what the record says.
 
-use highwater_model::display::{duration, percent, plain, rate};
+use highwater_model::display::{duration, percent, percent_signed, plain, rate};
 use highwater_model::plan::Pace;
 use highwater_model::record::{MeasuredRun, RunRecord};
 use highwater_model::tune::{
@@ -118,7 +118,7 @@ fn found(tune: &TuneRecord, best: &BestConfiguration) -> Vec<Remark> {
 
 /// Whether the winner is really better.
 fn comparison(tune: &TuneRecord, other: &RunnerUp) -> String {
-    let [low, high] = other.gain95.map(signed);
+    let [low, high] = other.gain95.map(percent_signed);
     let times = tune.policy.confirmations;
     if other.is_significant {
         format!("yes: by {low} to {high}, with 95 % confidence, each measured {times} times more")
@@ -127,10 +127,6 @@ fn comparison(tune: &TuneRecord, other: &RunnerUp) -> String {
             "inconclusive: {low} to {high} with 95 % confidence, each measured {times} times more"
         )
     }
-}
-
-fn signed(share: f64) -> String {
-    format!("{:+.1} %", share * 100.0)
 }
 
 fn not_found(tune: &TuneRecord, no_best: &NoBest) -> Vec<Remark> {

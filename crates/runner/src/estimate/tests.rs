@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use highwater_model::display::span;
-use highwater_model::plan::{Arrivals, AuditLevel, AuditPlan, RetryPlan, Share, StopRule};
+use highwater_model::plan::{
+    Arrivals, AuditLevel, AuditPlan, RetryPlan, Share, SteadinessRule, StopRule,
+};
 use highwater_model::units::{Nanos, Rate, Seed};
 use highwater_workload::{WorkloadSpec, builtin};
 
@@ -40,6 +42,7 @@ fn plan(workload: &Workload, stream: &str, paces: &[PaceInput], rows: Option<u64
             ..StopRule::default()
         },
         objectives: Vec::new(),
+        steadiness: SteadinessRule::default(),
         retry: RetryPlan {
             attempts: 0,
             backoff: Nanos::ZERO,

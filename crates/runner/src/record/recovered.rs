@@ -202,6 +202,8 @@ fn stream_of(plan: &Plan, result: &ResultRecord) -> StreamRecord {
         effective_windows: 0.0,
         steadiness: Steadiness::NotTested,
         drift_percent: None,
+        drift_ci95: None,
+        thirds_per_s: None,
         littles_law_sessions: None,
     }
 }

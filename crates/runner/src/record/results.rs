@@ -9,8 +9,8 @@ use highwater_model::numbers::to_f64;
 use highwater_model::plan::{LANES, Pace, PhaseKind, Plan, Unit};
 use highwater_model::record::{
     AvailabilityRecord, ClientRecord, Histograms, PhaseRecord, ResultRecord, RunRecord,
-    SchedulingClass, StallRecord, StreamRecord, TelemetrySample, ThroughputRecord, WINDOW_NS,
-    Windows,
+    SchedulingClass, StallRecord, Steadiness, StreamRecord, TelemetrySample, ThroughputRecord,
+    WINDOW_NS, Windows,
 };
 use highwater_model::units::Nanos;
 
@@ -148,7 +148,7 @@ pub(crate) fn stream_record(
         Pace::Closed { sessions } => plan.share.part_of(sessions),
     };
     let share = to_f64(plan.share.lanes().len() as u64) / f64::from(LANES);
-    StreamRecord {
+    let mut record = StreamRecord {
         phase: phase.name.clone(),
         stream: stream.name.clone(),
         unit: stream.unit,
@@ -166,13 +166,17 @@ pub(crate) fn stream_record(
         throughput: ThroughputRecord {
             ops_per_s,
             rows_per_s,
-            ci95: statistics.ci95.map(|(low, high)| [low * unit, high * unit]),
+            ci95: None,
         },
-        effective_windows: statistics.effective_windows,
-        steadiness: statistics.drift.steadiness(),
-        drift_percent: statistics.drift_per_cent,
+        effective_windows: 0.0,
+        steadiness: Steadiness::NotTested,
+        drift_percent: None,
+        drift_ci95: None,
+        thirds_per_s: None,
         littles_law_sessions: littles_law_sessions(pace, ops_per_s, results),
-    }
+    };
+    statistics.describe(&mut record, unit, plan.steadiness);
+    record
 }
 
 /// Little's law, with our own lag as part of a session's cycle; only without failed ops, whose

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use highwater_model::plan::{
-    Arrivals, AuditLevel, AuditPlan, PLAN_SCHEMA, PhasePlan, RetryPlan, Share, StopRule,
-    StreamPlan, Unit, WorkloadPlan,
+    Arrivals, AuditLevel, AuditPlan, PLAN_SCHEMA, PhasePlan, RetryPlan, Share, SteadinessRule,
+    StopRule, StreamPlan, Unit, WorkloadPlan,
 };
 use highwater_model::units::Seed;
 
@@ -37,6 +37,7 @@ fn plan() -> Plan {
         phases: phases.collect(),
         stop: StopRule::default(),
         objectives: Vec::new(),
+        steadiness: SteadinessRule::default(),
         retry: RetryPlan {
             attempts: 0,
             backoff: Nanos::ZERO,

@@ -20,7 +20,7 @@ use highwater_model::control::{Command, Refusal};
 use highwater_model::event::{Event, Part};
 use highwater_model::judgment::ReasonCode;
 use highwater_model::plan::{
-    Arrivals, AuditLevel, AuditPlan, Objective, Plan, RetryPlan, Share, StopRule,
+    Arrivals, AuditLevel, AuditPlan, Objective, Plan, RetryPlan, Share, SteadinessRule, StopRule,
 };
 use highwater_model::record::{InterventionRecord, ResultRecord, RunRecord};
 use highwater_model::units::{Nanos, Rate, Seed};
@@ -166,6 +166,7 @@ impl Job {
             step: self.step,
             stop: self.stop.clone(),
             objectives: self.objectives.clone(),
+            steadiness: SteadinessRule::default(),
             retry: RetryPlan {
                 attempts: self.retries,
                 backoff: Nanos::from_millis(10),

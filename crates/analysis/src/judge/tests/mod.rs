@@ -15,6 +15,7 @@ use highwater_model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySe
 use highwater_model::units::{Nanos, Rate};
 
 mod objective;
+mod steadiness;
 
 /// What a judgment says, without its words.
 fn measurement(record: &RunRecord) -> (Measurement, Vec<ReasonCode>) {
@@ -140,21 +141,6 @@ fn littles_law_is_not_asked_where_time_went_into_failures_or_ops_are_few() {
     });
     assert_eq!(with_errors, VALID);
     assert_eq!(spoilt(|record| record.streams[0].sessions = 4_000), VALID);
-}
-
-#[test]
-fn drift_is_unsound_and_untested_is_a_note() {
-    let steadiness = |word: Steadiness| spoilt(|r| r.streams[0].steadiness = word);
-    let drifts = |percent: f64| {
-        spoilt(|record| {
-            record.streams[0].steadiness = Steadiness::NotSteady;
-            record.streams[0].drift_percent = Some(percent);
-        })
-    };
-    assert_eq!(drifts(-11.0), invalid(ReasonCode::NotSteady));
-    assert_eq!(drifts(9.0), VALID);
-    let noted = (Measurement::Valid, vec![ReasonCode::TooShort]);
-    assert_eq!(steadiness(Steadiness::NotTested), noted);
 }
 
 #[test]

@@ -210,12 +210,7 @@ fn a_stall_now_and_then_does_not_hide_the_mark() {
         let mut noise = Noise::new(seed);
         let mu = between(&mut noise, 4_000.0, 20_000.0);
         let bound_s = 100_f64.ln() / mu * between(&mut noise, 2.5, 12.0);
-        let mut queue = Queue {
-            mu,
-            servers: 1,
-            bound_s,
-            noise,
-        };
+        let mut queue = Queue::markov(mu, 1, bound_s, noise);
         let truth = queue.truth();
         // Some probes are hit by stalls that have nothing to do with the rate.
         let stalling = (queue.closed(), |at: f64, seconds: f64| {

@@ -8,12 +8,7 @@ fn time_that_runs_out_leaves_a_wider_interval_or_says_so() {
     for minutes in 1..40 {
         let mut search = with_p99(Nanos::from_millis(4));
         search.policy.budget_ns = Some(minutes * 60 * S);
-        let mut queue = Queue {
-            mu: 5_000.0,
-            servers: 1,
-            bound_s: 0.004,
-            noise: Noise::new(minutes),
-        };
+        let mut queue = Queue::markov(5_000.0, 1, 0.004, Noise::new(minutes));
         let found = find(&search, &mut queue);
         let spent: u64 = found.probes.iter().map(|p| p.took_ns + p.settled_ns).sum();
         assert!(spent <= minutes * 60 * S, "{spent}{}", found.story());
@@ -29,12 +24,7 @@ fn time_that_runs_out_leaves_a_wider_interval_or_says_so() {
 
 /// A probe that measured for a minute, and took so much longer.
 fn made(purpose: ProbePurpose, longer_s: u64, settled_s: u64) -> ProbeRecord {
-    let mut target = Queue {
-        mu: 5_000.0,
-        servers: 1,
-        bound_s: 0.004,
-        noise: Noise::new(1),
-    };
+    let mut target = Queue::markov(5_000.0, 1, 0.004, Noise::new(1));
     let found = find(&search(), &mut target);
     ProbeRecord {
         purpose,

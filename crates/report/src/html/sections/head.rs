@@ -82,6 +82,7 @@ fn elsewhere(name: &str) -> &'static str {
 pub(in crate::html) fn counts(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> Part {
     let rows = counted::rows(&record.measured_run(), measured);
     let others = counted::other_counts(measured);
+    let drift = counted::drift(measured);
     Part {
         id: "counts",
         title: "Four counts",
@@ -117,6 +118,7 @@ pub(in crate::html) fn counts(record: RecordRef<'_>, measured: &[MeasuredStream<
                 }
             }
             @if let Some(others) = others { p class="others" { (others) } }
+            @if let Some(drift) = drift { p class="others" { "drift " (drift) } }
             @if rows.iter().any(|row| row.remark.contains('[')) {
                 p class="term" {
                     "In brackets: the 95 % confidence interval of the throughput. If the same run were \

@@ -1,0 +1,125 @@
+//! What a drift of throughput over a measured phase says about the figures.
+//!
+//! A drift is first a statement about the target: it slows down as rows come in, or its host's speed
+//! changed. The mean over such a phase is right and describes neither its begin nor its end, so the
+//! measurement is inconclusive, not invalid. A drift that is not known well enough is a note.
+
+use highwater_model::display::{percent_asked, rate, span};
+use highwater_model::judgment::{Reason, ReasonCode};
+use highwater_model::numbers::{ceil_to_u64, to_f64};
+use highwater_model::plan::SteadinessRule;
+use highwater_model::record::Steadiness;
+
+use super::measured::MeasuredStream;
+use super::reasons::reason;
+
+/// A steady target's estimate scatters by half of its interval's half-width, and both must fit into
+/// the bound: with this multiple of the half-width they do in nine of ten runs.
+const LIKELY: f64 = 1.8;
+/// A longer run than this many times the phase is not advice.
+const LONGEST: f64 = 100.0;
+
+/// What follows from the drifts of all streams.
+#[derive(Debug, Default)]
+pub(super) struct Drifts {
+    /// The measurement is inconclusive.
+    pub(super) reason: Option<Reason>,
+    /// It is not.
+    pub(super) note: Option<Reason>,
+}
+
+pub(super) fn judge(rule: SteadinessRule, measured: &[MeasuredStream<'_>]) -> Drifts {
+    let of = |values: &[Steadiness]| -> Vec<&MeasuredStream<'_>> {
+        let judged = measured.iter().filter(|m| m.is_long() && m.answered() > 0);
+        judged
+            .filter(|m| values.contains(&value(m, rule)))
+            .collect()
+    };
+    let drifted = of(&[Steadiness::NotSteady]);
+    let unclear = of(&[Steadiness::NotShown, Steadiness::NotTested]);
+    let drifted: Vec<String> = drifted.into_iter().map(changed).collect();
+    let unclear: Vec<String> = unclear.into_iter().map(|m| not_shown(m, rule)).collect();
+    if rule.required {
+        let places = [drifted, unclear].concat();
+        let message = "steady throughput was required, and it was not shown";
+        let hint = "use a longer warm-up (--warm-up), measure longer (-d), or allow more (--steady-within)";
+        return Drifts {
+            reason: reason(ReasonCode::SteadinessRequired, message, &places, hint),
+            note: None,
+        };
+    }
+    Drifts {
+        reason: reason(
+            ReasonCode::NotSteady,
+            "throughput drifted during the measured phase",
+            &drifted,
+            "use a longer warm-up (--warm-up) or measure longer (-d)",
+        ),
+        note: reason(
+            ReasonCode::SteadinessNotShown,
+            "whether throughput was steady is not known",
+            &unclear,
+            "measure longer (-d)",
+        ),
+    }
+}
+
+/// Earlier records call each drift that was found not steady, however small.
+fn value(stream: &MeasuredStream<'_>, rule: SteadinessRule) -> Steadiness {
+    let of = stream.stream;
+    let is_small = |drift: f64| drift.abs() < rule.within_percent();
+    match of.steadiness {
+        Steadiness::NotSteady if of.drift_percent.is_some_and(is_small) => Steadiness::Steady,
+        other => other,
+    }
+}
+
+fn changed(stream: &MeasuredStream<'_>) -> String {
+    let of = stream.stream;
+    let Some(drift) = of.drift_percent else {
+        return format!("{}: throughput reached no steady state", stream.place());
+    };
+    let verb = if drift < 0.0 { "fell" } else { "rose" };
+    let interval = of.drift_ci95.map(|[low, high]| {
+        let (least, most) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
+        format!(" [{least:.1} … {most:.1}]")
+    });
+    let thirds = of.thirds_per_s.map(|[first, last]| {
+        let unit = of.unit.name();
+        format!(
+            ": {} {unit}/s in its first third, {} in its last",
+            rate(first),
+            rate(last)
+        )
+    });
+    format!(
+        "{}: throughput {verb} by {:.1} %{} during the measured phase{}",
+        stream.place(),
+        drift.abs(),
+        interval.unwrap_or_default(),
+        thirds.unwrap_or_default()
+    )
+}
+
+fn not_shown(stream: &MeasuredStream<'_>, rule: SteadinessRule) -> String {
+    let of = stream.stream;
+    let (Some(drift), Some([low, high])) = (of.drift(), of.drift_ci95) else {
+        return format!(
+            "{}: its series is worth {:.1} independent windows, too few to say",
+            stream.place(),
+            of.effective_windows
+        );
+    };
+    let times = ((high - low) / 2.0 * LIKELY / rule.within_percent()).powi(2);
+    let tens = ceil_to_u64(to_f64(stream.phase.duration_ns) * times / 1e10);
+    let longer = if (1.0..=LONGEST).contains(&times) {
+        format!("; about {} would show it", span(tens * 10_000_000_000))
+    } else {
+        String::new()
+    };
+    format!(
+        "{}: drift {drift} over the measured phase; the bound is {}{longer}",
+        stream.place(),
+        percent_asked(rule.within_ppm)
+    )
+}

@@ -1,0 +1,136 @@
+//! What a drift makes of a measurement, and of the exit code.
+
+use super::*;
+use highwater_model::plan::SteadinessRule;
+
+/// A drift with its interval, as the plan's rule calls it.
+fn drifts(percent: f64, half: f64) -> impl Fn(&mut RunRecord) {
+    move |record| {
+        let ci95 = (percent - half, percent + half);
+        let drift = crate::throughput::Drift { percent, ci95 };
+        let stream = &mut record.streams[0];
+        stream.steadiness = drift.steadiness(record.plan.definition.steadiness);
+        stream.drift_percent = Some(percent);
+        stream.drift_ci95 = Some(ci95.into());
+        stream.thirds_per_s = Some([421_000.0, 380_000.0]);
+    }
+}
+
+fn noted() -> (Measurement, Vec<ReasonCode>) {
+    (Measurement::Valid, vec![ReasonCode::SteadinessNotShown])
+}
+
+#[test]
+fn what_drifted_is_inconclusive_what_may_have_is_noted_and_within_the_bound_is_steady() {
+    assert_eq!(spoilt(drifts(-9.0, 0.9)), VALID);
+    assert_eq!(spoilt(drifts(9.0, 2.0)), noted());
+    assert_eq!(spoilt(drifts(-30.0, 25.0)), noted());
+    assert_eq!(
+        spoilt(drifts(-12.0, 1.9)),
+        inconclusive(ReasonCode::NotSteady)
+    );
+    assert_eq!(
+        spoilt(drifts(31.0, 6.0)),
+        inconclusive(ReasonCode::NotSteady)
+    );
+    let untested = spoilt(|record| {
+        record.streams[0].steadiness = Steadiness::NotTested;
+        record.streams[0].drift_ci95 = None;
+    });
+    assert_eq!(untested, noted());
+}
+
+#[test]
+fn the_bound_is_the_plans() {
+    let within = |within_ppm: u32| {
+        spoilt(|record| {
+            record.plan.definition.steadiness.within_ppm = within_ppm;
+            drifts(-12.0, 1.9)(record);
+        })
+    };
+    assert_eq!(within(200_000), VALID);
+    assert_eq!(within(120_000), noted());
+    assert_eq!(within(50_000), inconclusive(ReasonCode::NotSteady));
+}
+
+#[test]
+fn the_words_hold_the_drift_both_thirds_and_how_long_a_run_would_show_it() {
+    let words = |change: &dyn Fn(&mut RunRecord)| {
+        let mut record = closed();
+        change(&mut record);
+        let reason = judge(&record).measurement.reasons.remove(0);
+        reason.evidence
+    };
+    assert_eq!(
+        words(&drifts(-12.0, 1.9)),
+        "insert: throughput fell by 12.0 % [10.1 … 13.9] during the measured phase: \
+         421,000 rows/s in its first third, 380,000 in its last"
+    );
+    // (1.8 · 15 / 10)² times the 10 s of the phase.
+    assert_eq!(
+        words(&drifts(2.0, 15.0)),
+        "insert: drift +2.0 % [-13.0 % … +17.0 %] over the measured phase; the bound is 10 %; \
+         about 80 s would show it"
+    );
+}
+
+#[test]
+fn where_steadiness_is_required_it_must_be_shown() {
+    let required = |percent: f64, half: f64| {
+        spoilt(|record| {
+            record.plan.definition.steadiness.required = true;
+            drifts(percent, half)(record);
+        })
+    };
+    assert_eq!(required(-9.0, 0.9), VALID);
+    let missing = inconclusive(ReasonCode::SteadinessRequired);
+    assert_eq!(required(9.0, 2.0), missing);
+    assert_eq!(required(-12.0, 1.9), missing);
+}
+
+#[test]
+fn a_plain_run_that_drifted_ends_well_and_one_that_something_was_asked_of_does_not() {
+    let code = |change: &dyn Fn(&mut RunRecord)| {
+        let mut record = closed();
+        drifts(-30.0, 5.0)(&mut record);
+        change(&mut record);
+        exit_code(&judge(&record), Ended::Complete)
+    };
+    assert_eq!(code(&|_| {}), 0);
+    assert_eq!(
+        code(&|record| {
+            record.plan.definition.steadiness = SteadinessRule {
+                required: true,
+                ..SteadinessRule::default()
+            };
+        }),
+        3
+    );
+    let gate = |record: &mut RunRecord| {
+        record.plan.definition.objectives = vec![Objective::Errors { max_ppm: 10_000 }];
+    };
+    assert_eq!(code(&gate), 3);
+    // A note spoils no gate.
+    assert_eq!(
+        code(&|record| {
+            gate(record);
+            drifts(2.0, 15.0)(record);
+        }),
+        0
+    );
+    let saturated = |record: &mut RunRecord| record.clients[0].cpu_fraction = 1.0;
+    assert_eq!(code(&saturated), 3);
+}
+
+#[test]
+fn of_an_earlier_record_a_small_drift_that_was_found_is_within_the_bound() {
+    let earlier = |percent: f64| {
+        spoilt(|record| {
+            record.streams[0].steadiness = Steadiness::NotSteady;
+            record.streams[0].drift_percent = Some(percent);
+            record.streams[0].drift_ci95 = None;
+        })
+    };
+    assert_eq!(earlier(-11.0), inconclusive(ReasonCode::NotSteady));
+    assert_eq!(earlier(9.0), VALID);
+}

@@ -1,0 +1,169 @@
+//! The loop that a caller of the policy runs, with targets in place of runs: a target is a function from a
+//! probe's rate and length to what a run would show, drawn by seed, so hundreds of searches take a moment.
+
+use highwater_model::judgment::ReasonCode;
+use highwater_model::plan::Objective;
+use highwater_model::search::{
+    Mark, NoMark, ProbePurpose, ProbeRecord, ProbeVerdict, SearchOutcome, SearchRecord,
+};
+use highwater_model::units::Nanos;
+
+use crate::fixture;
+use crate::search::{Step, measured_ns, next};
+use crate::synthetic::Noise;
+
+const S: u64 = 1_000_000_000;
+
+/// What one probe would show.
+pub struct Shown {
+    /// What it showed.
+    pub verdict: ProbeVerdict,
+    /// Units acknowledged per second.
+    pub acknowledged_per_s: f64,
+    /// As in a probe's record.
+    pub pressure: Option<f64>,
+    /// As in a probe's record.
+    pub late: Option<f64>,
+    /// Why it did not pass.
+    pub reasons: Vec<ReasonCode>,
+}
+
+impl Shown {
+    /// All went well at this rate.
+    pub fn met(at: f64) -> Self {
+        Self {
+            verdict: ProbeVerdict::Passed,
+            acknowledged_per_s: at,
+            pressure: None,
+            late: None,
+            reasons: Vec::new(),
+        }
+    }
+
+    /// It failed, with so much acknowledged.
+    pub fn missed(acknowledged_per_s: f64, reason: ReasonCode) -> Self {
+        Self {
+            verdict: ProbeVerdict::Failed,
+            acknowledged_per_s,
+            pressure: None,
+            late: None,
+            reasons: vec![reason],
+        }
+    }
+}
+
+/// A target: what a probe at a rate, over so many seconds, would show.
+pub trait Target {
+    /// What closed load reaches.
+    fn closed(&mut self) -> f64;
+    /// What a probe at this rate shows.
+    fn probe(&mut self, at: f64, seconds: f64) -> Shown;
+}
+
+/// What closed load reaches, and what a probe shows.
+impl<F: FnMut(f64, f64) -> Shown> Target for (f64, F) {
+    fn closed(&mut self) -> f64 {
+        self.0
+    }
+
+    fn probe(&mut self, at: f64, seconds: f64) -> Shown {
+        (self.1)(at, seconds)
+    }
+}
+
+/// A search and its end.
+pub struct Found {
+    /// Its end.
+    pub outcome: SearchOutcome,
+    /// All probes.
+    pub probes: Vec<ProbeRecord>,
+}
+
+impl Found {
+    /// The mark; there must be one.
+    #[track_caller]
+    pub fn mark(&self) -> &Mark {
+        match &self.outcome {
+            SearchOutcome::Mark(mark) => mark,
+            SearchOutcome::NoMark(no_mark) => panic!("{no_mark:?} after {}", self.story()),
+        }
+    }
+
+    /// Why there is no mark; there must be none.
+    #[track_caller]
+    pub fn no_mark(&self) -> &NoMark {
+        match &self.outcome {
+            SearchOutcome::NoMark(no_mark) => no_mark,
+            SearchOutcome::Mark(mark) => panic!("{mark:?} after {}", self.story()),
+        }
+    }
+
+    /// A line for each probe.
+    pub fn story(&self) -> String {
+        let probes = self.probes.iter();
+        let lines = probes.map(|p| {
+            format!(
+                "\n  {:?} {} {:?} {:?}",
+                p.purpose, p.at, p.verdict, p.pressure
+            )
+        });
+        lines.collect()
+    }
+}
+
+/// A search for a rate with probes of a minute and three confirmations of five.
+pub fn search() -> SearchRecord {
+    let mut search = fixture::search(vec![Objective::Rejected { max_ppm: 0 }]);
+    search.policy.lowest = 0.01;
+    search.policy.longest_ns = u64::MAX;
+    search
+}
+
+/// The loop that a caller runs.
+pub fn find(search: &SearchRecord, target: &mut dyn Target) -> Found {
+    go_on(search, target, Vec::new())
+}
+
+/// The same behind probes that were made before.
+pub fn go_on(
+    search: &SearchRecord,
+    target: &mut dyn Target,
+    mut probes: Vec<ProbeRecord>,
+) -> Found {
+    // A policy that never ends must fail, not hang.
+    for number in (1..=100).skip(probes.len()) {
+        let (purpose, at) = match next(search, &probes) {
+            Step::End(outcome) => return Found { outcome, probes },
+            Step::Estimate => (ProbePurpose::Estimate, None),
+            Step::Probe { at } => (ProbePurpose::Search, Some(at)),
+            Step::Confirm { at } => (ProbePurpose::Confirm, Some(at)),
+            Step::Soak { at } => (ProbePurpose::Soak, Some(at)),
+        };
+        let measured_ns = measured_ns(search, &probes, purpose, at);
+        let shown = if let Some(at) = at {
+            target.probe(at, Nanos(measured_ns).as_secs_f64())
+        } else {
+            let mut shown = Shown::met(target.closed());
+            shown.verdict = ProbeVerdict::Estimated;
+            shown
+        };
+        probes.push(ProbeRecord {
+            number,
+            reasons: shown.reasons,
+            acknowledged_per_s: shown.acknowledged_per_s,
+            pressure: shown.pressure,
+            late: shown.late,
+            rows_before: 100,
+            bytes_before: Some(4_096),
+            measured_ns,
+            took_ns: measured_ns + 10 * S,
+            ..fixture::probe(purpose, at.unwrap_or(64.0), shown.verdict)
+        });
+    }
+    panic!("the search does not end");
+}
+
+/// Uniform in the logarithm.
+pub fn between(noise: &mut Noise, low: f64, high: f64) -> f64 {
+    low * (high / low).powf(noise.uniform())
+}

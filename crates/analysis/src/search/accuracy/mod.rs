@@ -1,0 +1,211 @@
+//! How often what a search states holds: that a confirmed value is a floor just below the truth, and
+//! that the interval of an estimate holds the truth, on targets whose mark is known. For tests and for
+//! the table of `docs/concepts/accuracy.md`; not in the program.
+
+pub mod harness;
+pub mod queue;
+
+use std::ops::Range;
+
+use highwater_model::judgment::ReasonCode;
+use highwater_model::numbers::round_to_u32;
+use highwater_model::plan::Objective;
+use highwater_model::search::SearchOutcome;
+use highwater_model::units::Nanos;
+
+use crate::synthetic::Noise;
+use harness::{Found, Shown, between, find, search};
+use queue::{Queue, Shape};
+
+/// What limits a target, and so by which objective its mark is searched.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// A queue of 1 to 48 servers, by a percentile.
+    Queue,
+    /// Service times with a heavy tail, by a percentile.
+    HeavyTail,
+    /// Stalls whatever the rate, beside a queue, by a percentile.
+    Stalls,
+    /// Its capacity, without a further objective.
+    Capacity,
+    /// Ops that fail the more often the higher the load is, by a share of 1 %.
+    Errors,
+}
+
+impl Kind {
+    /// All of them, with the fractions of late ops that their percentiles allow.
+    pub const ALL: [(Self, &'static [f64]); 5] = [
+        (Self::Queue, &[0.01, 0.05]),
+        (Self::HeavyTail, &[0.01, 0.05]),
+        (Self::Stalls, &[0.01, 0.05]),
+        (Self::Capacity, &[0.01]),
+        (Self::Errors, &[0.01]),
+    ];
+}
+
+/// How values and intervals of many searches lie to the truth.
+#[derive(Debug, Default)]
+pub struct Levels {
+    /// How many searches.
+    pub searches: u32,
+    /// Confirmed from 3 % below the truth to 2 % above.
+    pub near: u32,
+    /// Confirmed above that.
+    pub too_high: u32,
+    /// Without a mark.
+    pub without: u32,
+    /// With an estimate.
+    pub estimated: u32,
+    /// Whose interval holds the truth.
+    pub held: u32,
+    /// Whose interval lies above the truth.
+    pub above: u32,
+    /// Confirmed by the truth, and half-widths of the intervals by their lower end.
+    confirmed: Vec<f64>,
+    half_widths: Vec<f64>,
+}
+
+impl Levels {
+    fn add(&mut self, truth: f64, found: &Found) {
+        self.searches += 1;
+        let SearchOutcome::Mark(mark) = &found.outcome else {
+            self.without += 1;
+            return;
+        };
+        let error = mark.confirmed / truth - 1.0;
+        self.near += u32::from((-0.03..=0.02).contains(&error));
+        self.too_high += u32::from(error > 0.02);
+        self.confirmed.push(error);
+        if let Some(found) = mark.estimate {
+            self.estimated += 1;
+            self.held += u32::from((found.low90..=found.high90).contains(&truth));
+            self.above += u32::from(truth < found.low90);
+            let half = (found.high90 / found.low90 - 1.0) / 2.0;
+            self.half_widths.push(half);
+        }
+    }
+
+    /// Adds those of other targets.
+    pub fn merge(&mut self, other: &Self) {
+        self.searches += other.searches;
+        self.near += other.near;
+        self.too_high += other.too_high;
+        self.without += other.without;
+        self.estimated += other.estimated;
+        self.held += other.held;
+        self.above += other.above;
+        self.confirmed.extend(&other.confirmed);
+        self.half_widths.extend(&other.half_widths);
+    }
+
+    /// So many of the searches, as a part.
+    pub fn part(&self, count: u32) -> f64 {
+        f64::from(count) / f64::from(self.searches.max(1))
+    }
+
+    /// Of the estimates, those whose interval holds the truth.
+    pub fn held_part(&self) -> f64 {
+        f64::from(self.held) / f64::from(self.estimated.max(1))
+    }
+
+    /// How far the middle one of the confirmed values lies above the truth, as a part of it.
+    pub fn median_confirmed(&self) -> f64 {
+        median(&self.confirmed)
+    }
+
+    /// Half of the middle interval's width, as a part.
+    pub fn median_half_width(&self) -> f64 {
+        median(&self.half_widths)
+    }
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Searches the marks of targets by seed. `allowed` is the fraction of late ops.
+pub fn levels(kind: Kind, allowed: f64, seeds: Range<u64>) -> Levels {
+    let mut levels = Levels::default();
+    for seed in seeds {
+        let (truth, found) = one(kind, allowed, seed);
+        levels.add(truth, &found);
+    }
+    levels
+}
+
+/// The truth, and what a search found.
+fn one(kind: Kind, allowed: f64, seed: u64) -> (f64, Found) {
+    let mut noise = Noise::new(seed);
+    let servers: u32 = 1 << (seed % 6);
+    let capacity = between(&mut noise, 5_000.0, 50_000.0);
+    let mu = capacity / f64::from(servers);
+    let bound_s = -allowed.ln() / mu * between(&mut noise, 1.5, 8.0);
+    let load = 0.5 + 0.45 * noise.uniform();
+    let shape = match kind {
+        Kind::Queue => Shape::Markov {
+            mu,
+            servers,
+            bound_s,
+        },
+        Kind::HeavyTail => Shape::HeavyTail {
+            rest: allowed * (1.0 - load) / load,
+        },
+        Kind::Stalls => Shape::Stalling {
+            mu: capacity,
+            bound_s: bound_s * mu / capacity,
+            always: allowed * 0.5 * noise.uniform(),
+        },
+        Kind::Capacity => return by_capacity(capacity, noise),
+        Kind::Errors => return by_errors(capacity, load, noise),
+    };
+    let mut queue = Queue {
+        shape,
+        capacity,
+        allowed,
+        noise,
+    };
+    let mut search = search();
+    search.objective.stated.push(Objective::Latency {
+        quantile_ppm: 1_000_000 - round_to_u32(allowed * 1e6),
+        max: Nanos::from_millis(5),
+    });
+    let found = find(&search, &mut queue);
+    (queue.truth(), found)
+}
+
+/// What probes reach scatters by 0.3 %.
+fn by_capacity(capacity: f64, mut noise: Noise) -> (f64, Found) {
+    let closed = capacity * (1.0 + 0.004 * noise.normal());
+    let probe = |at: f64, _: f64| {
+        let reached = at.min(capacity * (1.0 + 0.003 * noise.normal()));
+        if reached < 0.99 * at {
+            Shown::missed(reached, ReasonCode::RateNotSustained)
+        } else {
+            Shown::met(reached)
+        }
+    };
+    (capacity, find(&search(), &mut (closed, probe)))
+}
+
+/// One of a hundred ops fails at this load, and e times as many at 3 % of the capacity more.
+fn by_errors(capacity: f64, load: f64, mut noise: Noise) -> (f64, Found) {
+    const ALLOWED: f64 = 0.01;
+    let truth = load * capacity;
+    let probe = |at: f64, seconds: f64| {
+        let failing = ALLOWED * ((at - truth) / capacity / 0.03).exp();
+        let expected = (failing * at * seconds).min(at * seconds);
+        let failed = expected + expected.sqrt() * noise.normal();
+        let reached = at.min(capacity);
+        if failed > ALLOWED * at * seconds {
+            Shown::missed(reached, ReasonCode::ObjectiveErrors)
+        } else {
+            Shown::met(reached)
+        }
+    };
+    let mut search = search();
+    let max_ppm = round_to_u32(ALLOWED * 1e6);
+    search.objective.stated.push(Objective::Errors { max_ppm });
+    (truth, find(&search, &mut (capacity, probe)))
+}
