@@ -363,6 +363,15 @@ impl Plan {
         hex(&Sha256::digest(&json))
     }
 
+    /// [`Plan::hash`] without the seed and what depends on it: plans that differ in nothing else
+    /// run other rows of the same kind.
+    pub fn unseeded_hash(&self) -> String {
+        let mut unseeded = self.clone();
+        unseeded.seed = Seed(0);
+        unseeded.workload.fingerprint.clear();
+        unseeded.hash()
+    }
+
     /// The pace of a stream in a step.
     pub fn pace(&self, stream: usize, step: u32) -> Pace {
         let paces = &self.streams[stream].paces;

@@ -83,6 +83,9 @@ pub struct WorkloadRecord {
     pub version: u32,
     /// Hash of everything that determines rows and ops.
     pub fingerprint: String,
+    /// The same without the seed; absent in older records and in imports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unseeded: Option<String>,
     /// Parameters, resolved.
     pub parameters: BTreeMap<String, String>,
 }

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 pub struct Sample {
     /// Its figures.
     pub figures: Vec<SampledFigure>,
+    /// Name of the figure that its question is about; absent in older records: throughput.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub primary: Option<String>,
     /// Plan, target and environment; each name of a kind once.
     pub traits: Vec<Trait>,
 }
@@ -38,6 +41,13 @@ pub struct Figure {
     pub better: Better,
     /// How it is compared.
     pub scale: Scale,
+}
+
+impl Figure {
+    /// With its place: `insert throughput`.
+    pub fn full_name(&self) -> String {
+        format!("{} {}", self.place, self.name).trim().to_owned()
+    }
 }
 
 /// Which way is better.
@@ -78,6 +88,10 @@ pub struct Trait {
     pub name: String,
     /// As people read it.
     pub value: String,
+    /// The same without what follows from the seed; absent where nothing does, and in older
+    /// records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unseeded: Option<String>,
 }
 
 /// How grave a difference is.

@@ -36,6 +36,7 @@ pub struct Workload {
     pub(super) seed: Seed,
     parameters: BTreeMap<String, String>,
     fingerprint: String,
+    unseeded_fingerprint: String,
     /// Of the tables with the defaults of what only spreads rows.
     creation: Creation,
     pub(super) entities: Vec<Attributes>,
@@ -51,7 +52,8 @@ impl Workload {
         unspread: &Definition,
         seed: Seed,
     ) -> Result<Self, InputError> {
-        let fingerprint = fingerprint(&definition, seed)?;
+        let unseeded_fingerprint = fingerprint(&(GENERATOR_VERSION, &definition))?;
+        let fingerprint = fingerprint(&(GENERATOR_VERSION, seed, &definition))?;
         let entities: Vec<Attributes> = definition
             .entities
             .iter()
@@ -69,6 +71,7 @@ impl Workload {
             seed,
             parameters,
             fingerprint,
+            unseeded_fingerprint,
             creation: creation(unspread),
             entities,
             tables,
@@ -101,6 +104,11 @@ impl Workload {
     /// to load is left out: it changes no row, and a table may grow in several runs.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
+    }
+
+    /// The same without the seed: of workloads that make other rows of the same kind.
+    pub fn unseeded_fingerprint(&self) -> &str {
+        &self.unseeded_fingerprint
     }
 
     /// SHA-256 in hexadecimal of what determines the rows in a target of these dialects: schema,
@@ -212,8 +220,8 @@ fn distinct_values(definition: &Definition, entities: &[Attributes]) -> Distinct
     found
 }
 
-fn fingerprint(definition: &Definition, seed: Seed) -> Result<String, InputError> {
-    let content = serde_json::to_vec(&(GENERATOR_VERSION, seed, definition)).map_err(|error| {
+fn fingerprint(content: &impl serde::Serialize) -> Result<String, InputError> {
+    let content = serde_json::to_vec(content).map_err(|error| {
         InputError::elsewhere(format!("the workload has no fingerprint: {error}"))
     })?;
     Ok(hex(&Sha256::digest(&content)))

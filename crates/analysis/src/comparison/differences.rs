@@ -31,7 +31,13 @@ pub(super) fn differences(a: &[&Sample], b: &[&Sample]) -> Vec<Difference> {
     }
     let mut found = Vec::new();
     for (kind, name) in names {
-        let [a, b] = [a, b].map(|runs| values(runs, kind, name));
+        // Other rows of the same kind are the same question. Older records have no hash without a
+        // seed.
+        let of_any_seed = [a, b]
+            .into_iter()
+            .flatten()
+            .all(|run| trait_of(run, kind, name).is_some_and(|found| found.unseeded.is_some()));
+        let [a, b] = [a, b].map(|runs| values(runs, kind, name, of_any_seed));
         // Of runs of one group that differ among themselves nobody knows which one is meant.
         let mixed = kind == Kind::Question && (a.len() > 1 || b.len() > 1);
         if a != b || mixed || kind == Kind::Trust {
@@ -57,10 +63,11 @@ pub(super) fn traits(record: RecordRef<'_>) -> Vec<Trait> {
         (
             Kind::Question,
             "workload",
-            format!("{} {}", workload.name, short(&workload.fingerprint)),
+            named_hash(&workload.name, &workload.fingerprint),
         ),
         (Kind::Question, "kind of load", kind_of_load(record)),
         (Kind::Question, "plan", short(&run.plan.hash)),
+        (Kind::Setting, "seed", run.plan.seed.0.to_string()),
         (Kind::Setting, "target", run.target.urls.join(" ")),
         (Kind::Setting, "target version", run.target.version.clone()),
         (
@@ -79,6 +86,7 @@ pub(super) fn traits(record: RecordRef<'_>) -> Vec<Trait> {
         kind,
         name: name.to_owned(),
         value,
+        unseeded: unseeded(record, name),
     })
     .collect();
     traits.extend(named("setting", &run.target.settings));
@@ -86,6 +94,17 @@ pub(super) fn traits(record: RecordRef<'_>) -> Vec<Trait> {
     traits.extend(named("parameter", &workload.parameters));
     traits.extend(distrusted(record));
     traits
+}
+
+/// What a trait is without the seed, if it follows from one, and the record knows.
+fn unseeded(record: RecordRef<'_>, name: &str) -> Option<String> {
+    let run = record.measured_run();
+    let hash = run.workload.unseeded.as_ref()?;
+    match name {
+        "workload" => Some(named_hash(&run.workload.name, hash)),
+        "plan" => Some(short(&run.plan.definition.unseeded_hash())),
+        _ => None,
+    }
 }
 
 /// One for each name.
@@ -97,18 +116,28 @@ fn named<'a>(
         kind: Kind::Setting,
         name: format!("{what} {name}"),
         value: value.clone(),
+        unseeded: None,
     })
 }
 
-fn values<'a>(runs: &[&'a Sample], kind: Kind, name: &str) -> BTreeSet<&'a str> {
-    let values = runs.iter().filter_map(|run| {
-        let mut traits = run.traits.iter();
-        match traits.find(|found| found.kind == kind && found.name == name) {
-            Some(found) => Some(found.value.as_str()),
+fn trait_of<'a>(run: &'a Sample, kind: Kind, name: &str) -> Option<&'a Trait> {
+    let mut traits = run.traits.iter();
+    traits.find(|found| found.kind == kind && found.name == name)
+}
+
+/// What runs say of a trait: of any seed, where all of them can.
+fn values<'a>(runs: &[&'a Sample], kind: Kind, name: &str, of_any_seed: bool) -> BTreeSet<&'a str> {
+    let values = runs
+        .iter()
+        .copied()
+        .filter_map(|run| match trait_of(run, kind, name) {
+            Some(found) => {
+                let unseeded = found.unseeded.as_deref().filter(|_| of_any_seed);
+                Some(unseeded.unwrap_or(&found.value))
+            }
             // Of the other runs there is nothing to be said.
             None => (kind != Kind::Trust).then_some("–"),
-        }
-    });
+        });
     values.collect()
 }
 
@@ -167,7 +196,13 @@ fn distrusted(record: RecordRef<'_>) -> Option<Trait> {
         kind: Kind::Trust,
         name: record.header().id.clone(),
         value: said.join(", "),
+        unseeded: None,
     })
+}
+
+/// `cpu 9c1e3f02`.
+fn named_hash(name: &str, hash: &str) -> String {
+    format!("{name} {}", short(hash))
 }
 
 /// As many characters of a hash as tell plans apart for a reader.

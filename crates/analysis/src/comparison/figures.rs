@@ -2,14 +2,17 @@
 
 use crate::judge::{MeasuredStream, measured_streams};
 use crate::tuning::server_cpu_per_row;
-use highwater_model::import_record::MissingField;
+use highwater_model::import_record::{ImportedPace, MissingField};
 use highwater_model::numbers::to_f64;
-use highwater_model::plan::Unit;
+use highwater_model::plan::{Objective, Unit};
 use highwater_model::record::{MeasuredRun, Question, RecordRef, ResultRecord};
 use highwater_model::sample::{Better, Figure, Sample, SampledFigure, Scale};
 use highwater_model::search::{SearchOutcome, SearchRecord};
 use highwater_model::target_telemetry::units;
 use highwater_model::tune::{TuneFigure, TuneOutcome, TuneRecord};
+
+/// The figure of a stream in closed load.
+const THROUGHPUT: &str = "throughput";
 
 /// The difference that matters on a scale, where a ratio matters from `ratio` on.
 ///
@@ -86,6 +89,60 @@ pub(super) fn sampled(record: RecordRef<'_>) -> Vec<SampledFigure> {
     let figures = of_record(record).into_iter();
     let figures = figures.map(|(figure, Value { value, of })| SampledFigure { figure, value, of });
     figures.collect()
+}
+
+/// The name of the figure that a record's question is about: throughput in closed load; in open
+/// load the objective's percentile, or p99. A search or a tuning has one figure only.
+pub(super) fn question(record: RecordRef<'_>) -> Option<String> {
+    if record.experiment().is_some() {
+        let (figure, _) = of_record(record).into_iter().next()?;
+        return Some(figure.name);
+    }
+    let run = record.measured_run();
+    let mut streams = run.streams.iter();
+    let is_open = streams.any(|stream| stream.planned_rate.is_some())
+        || run
+            .origin
+            .is_some_and(|origin| origin.pace == ImportedPace::Open);
+    let name = if is_open {
+        objective_percentile(&run.plan.definition.objectives)
+    } else {
+        THROUGHPUT
+    };
+    Some(name.to_owned())
+}
+
+/// Which of the figures of both groups is tested first: the one that is named, with or without its
+/// place (of several places the first); else the one that the runs of A are about, or throughput
+/// where not all runs have it.
+pub(super) fn primary(
+    a: &[&Sample],
+    of_both: &[FigureOfBoth],
+    named: Option<&str>,
+) -> Option<usize> {
+    let at = |is: &dyn Fn(&Figure) -> bool| of_both.iter().position(|(figure, _)| is(figure));
+    if let Some(named) = named {
+        return at(&|figure| figure.full_name() == named)
+            .or_else(|| at(&|figure| figure.name == named));
+    }
+    let question = a.first()?.primary.as_deref().unwrap_or(THROUGHPUT);
+    at(&|figure| figure.name == question).or_else(|| at(&|figure| figure.name == THROUGHPUT))
+}
+
+/// The percentile of the objective as figures are named, or the next one that is compared.
+fn objective_percentile(objectives: &[Objective]) -> &'static str {
+    let quantile = objectives.iter().find_map(|objective| match objective {
+        Objective::Latency { quantile_ppm, .. } | Objective::RowLatency { quantile_ppm, .. } => {
+            Some(*quantile_ppm)
+        }
+        _ => None,
+    });
+    match quantile.unwrap_or(990_000) {
+        ..=500_000 => "p50",
+        500_001..=950_000 => "p95",
+        950_001..=990_000 => "p99",
+        _ => "p99.9",
+    }
 }
 
 /// A search has one figure, its mark, a tuning that of its best configuration; a run its throughputs and
@@ -194,7 +251,7 @@ fn best_configuration(tune: &TuneRecord) -> Option<(Figure, Value)> {
 
 fn of_stream(stream: &MeasuredStream<'_>) -> Vec<(Figure, Value)> {
     let unit = per_s(stream.stream.unit);
-    let throughput = figure(stream.place(), "throughput", unit, Better::More);
+    let throughput = figure(stream.place(), THROUGHPUT, unit, Better::More);
     let mut figures = vec![(throughput, Value::plain(stream.units_per_s()))];
     for result in &stream.results {
         let latency = &result.latency_ns;

@@ -14,25 +14,45 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 
+use highwater_model::numbers::len_to_f64;
 use highwater_model::record::RecordRef;
 use highwater_model::sample::Sample;
 
 pub use differences::Difference;
 pub use highwater_model::sample::{Better, Figure, Kind, Scale};
-pub use statistics::{Effect, POWER, RISK};
+pub use statistics::{Effect, POWER, PRIMARY_RISK, RISK};
 
-use figures::{FigureOfBoth, figures, practical as matters};
+use figures::{FigureOfBoth, figures, practical as matters, primary};
 use statistics::Pair;
 
 /// A difference of so much matters, unless the user says otherwise: 5 %.
 pub const PRACTICAL: f64 = 0.05;
+
+/// What a comparison is about.
+#[derive(Debug, Clone, Copy)]
+pub struct Criteria<'a> {
+    /// A relative difference that matters, as a part; above 0.
+    pub practical: f64,
+    /// The figure that is tested first, by its name with or without its place; absent: the one
+    /// that the kind of load is about.
+    pub primary: Option<&'a str>,
+}
+
+impl Default for Criteria<'_> {
+    fn default() -> Self {
+        Self {
+            practical: PRACTICAL,
+            primary: None,
+        }
+    }
+}
 
 /// What to make of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// B is worse than A.
     Worse,
-    /// Too few runs for a difference that matters.
+    /// Too few runs for a difference that matters, or runs that differ too much.
     Inconclusive,
     /// The difference is smaller than what matters.
     Equal,
@@ -45,6 +65,8 @@ pub enum Verdict {
 pub struct Compared {
     /// Which.
     pub figure: Figure,
+    /// Whether it is the question's own figure, which is tested first.
+    pub is_primary: bool,
     /// Its values in the runs of A.
     pub a: Vec<f64>,
     /// Its values in the runs of B.
@@ -55,9 +77,13 @@ pub struct Compared {
     pub practical: f64,
     /// What to make of it.
     pub verdict: Verdict,
+    /// Standard deviation of a run's value: of the logarithm, or of the share itself.
+    pub spread: f64,
     /// Runs of each group with which a difference of the practical size is found with a chance of
     /// 80 %.
     pub repeats: u32,
+    /// The same, if runs differed by half as much.
+    pub repeats_at_half: u32,
     /// The smallest difference that these groups would show with that chance; absent where a group
     /// has one run only.
     pub detectable: Option<f64>,
@@ -84,19 +110,28 @@ impl Comparison {
             .any(|difference| difference.kind == Kind::Question)
     }
 
-    /// The gravest verdict of all figures.
+    /// The figure that is tested first; absent where not all runs have it.
+    pub fn primary(&self) -> Option<&Compared> {
+        self.figures.iter().find(|compared| compared.is_primary)
+    }
+
+    /// Worse if any figure is; else inconclusive if the question's own figure is, or not all runs
+    /// have it; else better if any figure is.
     pub fn verdict(&self) -> Verdict {
-        let verdicts = || self.figures.iter().map(|compared| compared.verdict);
-        if verdicts().any(|verdict| verdict == Verdict::Worse) {
-            return Verdict::Worse;
+        let any = |verdict| {
+            let mut figures = self.figures.iter();
+            figures.any(|compared| compared.verdict == verdict)
+        };
+        let of_primary = self.primary().map(|compared| compared.verdict);
+        if any(Verdict::Worse) {
+            Verdict::Worse
+        } else if of_primary.is_none_or(|verdict| verdict == Verdict::Inconclusive) {
+            Verdict::Inconclusive
+        } else if any(Verdict::Better) {
+            Verdict::Better
+        } else {
+            Verdict::Equal
         }
-        if verdicts().any(|verdict| verdict == Verdict::Better) {
-            return Verdict::Better;
-        }
-        if self.figures.is_empty() || verdicts().any(|verdict| verdict == Verdict::Inconclusive) {
-            return Verdict::Inconclusive;
-        }
-        Verdict::Equal
     }
 }
 
@@ -104,33 +139,33 @@ impl Comparison {
 pub fn sample(record: RecordRef<'_>) -> Sample {
     Sample {
         figures: figures::sampled(record),
+        primary: figures::question(record),
         traits: differences::traits(record),
     }
 }
 
-/// Compares the records of two groups of runs, neither of which is empty; `practical` is above 0.
-pub fn compare(a: &[RecordRef<'_>], b: &[RecordRef<'_>], practical: f64) -> Comparison {
+/// Compares the records of two groups of runs, neither of which is empty.
+pub fn compare(a: &[RecordRef<'_>], b: &[RecordRef<'_>], criteria: Criteria<'_>) -> Comparison {
     let samples = |records: &[RecordRef<'_>]| records.iter().copied().map(sample).collect();
     let (a, b): (Vec<Sample>, Vec<Sample>) = (samples(a), samples(b));
     let [a, b] = [&a, &b].map(|samples| samples.iter().collect::<Vec<_>>());
-    compare_samples(&a, &b, practical)
+    compare_samples(&a, &b, criteria)
 }
 
 /// The same of what was taken from them before.
-pub fn compare_samples(a: &[&Sample], b: &[&Sample], practical: f64) -> Comparison {
-    let pairs: Vec<(FigureOfBoth, Pair)> = figures(a, b)
+pub fn compare_samples(a: &[&Sample], b: &[&Sample], criteria: Criteria<'_>) -> Comparison {
+    let of_both = figures(a, b);
+    let first = primary(a, &of_both, criteria.primary);
+    let pairs: Vec<(FigureOfBoth, Pair)> = of_both
         .into_iter()
         .map(|of_both| {
             let pair = Pair::new(of_both.0.scale, &of_both.1);
             (of_both, pair)
         })
         .collect();
-    let can_differ = || pairs.iter().filter(|(_, pair)| pair.can_differ());
-    let tested = can_differ().count();
-    let p_values = can_differ().filter_map(|(_, pair)| pair.effect().map(|e| e.p_value));
-    let threshold = statistics::holm(p_values);
+    let levels = Levels::new(first, pairs.iter().map(|(_, pair)| pair));
     let mut comparison = Comparison {
-        practical,
+        practical: criteria.practical,
         runs: [a.len(), b.len()],
         figures: Vec::new(),
         differences: differences::differences(a, b),
@@ -138,9 +173,13 @@ pub fn compare_samples(a: &[&Sample], b: &[&Sample], practical: f64) -> Comparis
     let guarded = comparison.is_guarded();
     comparison.figures = pairs
         .into_iter()
-        .map(|((figure, [a, b]), pair)| {
-            let practical = matters(figure.scale, practical);
+        .enumerate()
+        .map(|(position, ((figure, [a, b]), pair))| {
+            let practical = matters(figure.scale, criteria.practical);
             let effect = pair.effect();
+            let is_primary = first == Some(position);
+            let risk = levels.risk(is_primary);
+            let threshold = levels.threshold(is_primary);
             Compared {
                 verdict: effect
                     .filter(|_| !guarded)
@@ -148,16 +187,77 @@ pub fn compare_samples(a: &[&Sample], b: &[&Sample], practical: f64) -> Comparis
                         judged(effect, figure.better, practical, threshold)
                     }),
                 figure,
+                is_primary,
                 a: a.iter().map(|value| value.value).collect(),
                 b: b.iter().map(|value| value.value).collect(),
                 effect,
                 practical,
-                repeats: pair.repeats(practical, tested),
-                detectable: pair.detectable(tested),
+                spread: pair.spread(),
+                repeats: pair.repeats(practical, 1.0, risk),
+                repeats_at_half: pair.repeats(practical, 0.5, risk),
+                detectable: pair.detectable(risk),
             }
         })
         .collect();
     comparison
+}
+
+/// How rare a difference must be, such that all figures together call equal groups different with
+/// [`RISK`] at most: a fallback procedure (B. L. Wiens, "A fixed sequence Bonferroni procedure for
+/// testing multiple endpoints", Pharmaceutical Statistics 2, 2003). The question's own figure is
+/// tested at [`PRIMARY_RISK`]. The others are tested together (Holm): with the whole risk if the
+/// first one differs, else with what it left, so that failures are seen at an equal rate, too.
+struct Levels {
+    primary: f64,
+    secondary: f64,
+    /// Others that can differ.
+    others: usize,
+    /// Of a p value of the others.
+    threshold: f64,
+}
+
+impl Levels {
+    fn new<'a>(first: Option<usize>, pairs: impl Iterator<Item = &'a Pair>) -> Self {
+        let (mut of_first, mut others, mut p_values) = (None, 0, Vec::new());
+        for (position, pair) in pairs.enumerate() {
+            let p_value = pair.effect().map(|effect| effect.p_value);
+            if first == Some(position) {
+                of_first = p_value;
+            } else if pair.can_differ() {
+                others += 1;
+                p_values.extend(p_value);
+            }
+        }
+        let primary = if others == 0 { RISK } else { PRIMARY_RISK };
+        let secondary = match (first, of_first) {
+            (Some(_), Some(p_value)) if p_value <= primary => RISK,
+            (Some(_), _) => RISK - PRIMARY_RISK,
+            (None, _) => RISK,
+        };
+        Self {
+            primary,
+            secondary,
+            others,
+            threshold: statistics::holm(p_values, secondary),
+        }
+    }
+
+    fn threshold(&self, is_primary: bool) -> f64 {
+        if is_primary {
+            self.primary
+        } else {
+            self.threshold
+        }
+    }
+
+    /// The level at which a figure is tested at the worst.
+    fn risk(&self, is_primary: bool) -> f64 {
+        if is_primary {
+            self.primary
+        } else {
+            self.secondary / len_to_f64(self.others.max(1))
+        }
+    }
 }
 
 /// A difference that is known to be smaller than what matters is none; one that is there for

@@ -13,7 +13,7 @@ use highwater_model::incident::Ended;
 use highwater_model::record::{RecordRef, RunRecord};
 use highwater_model::sample::Sample;
 
-use crate::comparison::{Comparison, PRACTICAL, compare_samples, sample};
+use crate::comparison::{Comparison, Criteria, compare_samples, sample};
 use crate::judge::{MeasuredStream, measured_streams};
 
 pub use conclusion::conclude;
@@ -115,6 +115,9 @@ pub fn comparisons(group: &GroupRecord) -> Vec<(usize, Comparison)> {
     let others = (1..group.variants.len()).map(|variant| (variant, samples(variant)));
     others
         .filter(|(_, other)| !baseline.is_empty() && !other.is_empty())
-        .map(|(variant, other)| (variant, compare_samples(&baseline, &other, PRACTICAL)))
+        .map(|(variant, other)| {
+            let comparison = compare_samples(&baseline, &other, Criteria::default());
+            (variant, comparison)
+        })
         .collect()
 }

@@ -5,7 +5,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use highwater_analysis::comparison::{PRACTICAL, Verdict, compare as judged};
+use highwater_analysis::comparison::{Comparison, Criteria, PRACTICAL, Verdict, compare as judged};
 use highwater_model::group::GroupRecord;
 use highwater_model::quantity::{Ppm, QuantityError, parse_percent};
 use highwater_model::record::Record;
@@ -31,7 +31,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
   highwater run cpu $URL --repeat 5 --variant a='./restart.sh a' --variant b='./restart.sh b'
       one target in two configurations
   highwater compare highwater-runs/before highwater-runs/after --fail-if-worse 5%
-      a gate: exit code 1 if anything is worse by 5% or more, 3 if no verdict is possible
+      a gate: exit code 1 if anything is worse by 5% or more, 3 if the result is inconclusive
   highwater compare r1,r2,r3 r4,r5,r6 --format markdown
       a comment for a pull request",
     run: |layers| compare(&CompareIntent::resolve(layers)?),
@@ -51,9 +51,19 @@ const FIGURES_FLAGS: &[Flag] = &[
     .old_name("practical")
     .default("5%"),
     flag(
+        "--primary <FIGURE>",
+        "Test FIGURE first, such as throughput, p99, or 'insert p99'; an inconclusive FIGURE makes \
+         the result inconclusive [default: throughput in closed load; in open load the percentile \
+         of the objective, or p99]",
+    ),
+    flag(
         "--fail-if-worse <PERCENT>",
-        "Use PERCENT as the threshold, and exit with code 1 if anything is worse, or 3 if no \
-         verdict is possible [default: verdicts do not change the exit code]",
+        "Use PERCENT as the threshold, and exit with code 1 if anything is worse, or 3 if the \
+         result is inconclusive [default: verdicts do not change the exit code]",
+    ),
+    flag(
+        "--allow-unknown",
+        "With --fail-if-worse, exit with code 0 if the result is inconclusive",
     ),
 ];
 
@@ -71,8 +81,12 @@ pub(crate) struct CompareIntent {
     pub(crate) groups: Vec<String>,
     /// Smallest relative difference that is not reported as equal.
     pub(crate) threshold: f64,
+    /// The figure that is tested first, if not that of the kind of load.
+    pub(crate) primary: Option<String>,
     /// Whether the exit code reports a worse figure.
     pub(crate) gate: bool,
+    /// Whether an inconclusive result passes the gate.
+    pub(crate) allow_unknown: bool,
     /// What is printed.
     pub(crate) format: Format,
     /// The run store's directory, where ids are looked up.
@@ -97,7 +111,9 @@ impl CompareIntent {
         Ok(Self {
             groups: layers.positionals.clone(),
             threshold,
+            primary: layers.parse("primary", parsers::word)?,
             gate: gate.is_some(),
+            allow_unknown: layers.switch("allow-unknown")?,
             format: layers.require("format", format)?,
             out: layers.require("out", parsers::word)?.into(),
         })
@@ -151,30 +167,53 @@ fn compare(settings: &CompareIntent) -> Result<u8, Failure> {
     if groups.len() < 2 {
         return Err(too_few());
     }
-    let report = against_first(&groups, settings.threshold);
+    let criteria = Criteria {
+        practical: settings.threshold,
+        primary: settings.primary.as_deref(),
+    };
+    let report = against_first(&groups, criteria);
+    check_primary(settings, &report)?;
     terminal::data(&match settings.format {
         Format::Text => report::compare_text(&report),
         Format::Markdown => report::compare_markdown(&report),
         Format::Html => report::compare_html(&report),
     })?;
     Ok(if settings.gate {
-        gate(&report)
+        gate(&report, settings.allow_unknown)
     } else {
         exit::SUCCESS
     })
 }
 
-/// 1 if anything is worse; 3 if no verdict could be given at all.
-fn gate(report: &CompareReport<'_>) -> u8 {
-    let comparisons = || report.others.iter().map(|(_, comparison)| comparison);
-    if comparisons().any(|comparison| comparison.verdict() == Verdict::Worse) {
-        return exit::MISSED;
-    }
-    let blind = comparisons().any(|comparison| {
-        let figures = &comparison.figures;
-        comparison.is_guarded() || figures.iter().all(|compared| compared.effect.is_none())
-    });
-    if blind {
+/// A figure that was named must be one of all runs.
+fn check_primary(settings: &CompareIntent, report: &CompareReport<'_>) -> Result<(), Failure> {
+    let Some(named) = &settings.primary else {
+        return Ok(());
+    };
+    let lacks = |comparison: &&Comparison| comparison.primary().is_none();
+    let mut comparisons = report.others.iter().map(|(_, comparison)| comparison);
+    let Some(comparison) = comparisons.find(lacks) else {
+        return Ok(());
+    };
+    let figures = comparison.figures.iter();
+    let names: Vec<String> = figures.map(|c| c.figure.full_name()).collect();
+    let failure = Failure::usage(format!("--primary: not all runs have a figure `{named}`"));
+    Err(if names.is_empty() {
+        failure.with_hint("no figure is in all of them")
+    } else {
+        failure.with_hint(format!("use one of these: {}", names.join(", ")))
+    })
+}
+
+/// 1 if anything is worse; 3 if the result is inconclusive, unless that is allowed.
+fn gate(report: &CompareReport<'_>, allow_unknown: bool) -> u8 {
+    let any = |verdict| {
+        let mut comparisons = report.others.iter();
+        comparisons.any(|(_, comparison)| comparison.verdict() == verdict)
+    };
+    if any(Verdict::Worse) {
+        exit::MISSED
+    } else if any(Verdict::Inconclusive) && !allow_unknown {
         exit::NOT_VALID
     } else {
         exit::SUCCESS
@@ -182,7 +221,7 @@ fn gate(report: &CompareReport<'_>) -> u8 {
 }
 
 /// The first group against each other one.
-fn against_first(groups: &[Loaded], threshold: f64) -> CompareReport<'_> {
+fn against_first<'a>(groups: &'a [Loaded], criteria: Criteria<'_>) -> CompareReport<'a> {
     let mut named = groups.iter().map(|loaded| Group {
         name: loaded.name.clone(),
         runs: loaded.records.iter().map(Into::into).collect(),
@@ -192,7 +231,7 @@ fn against_first(groups: &[Loaded], threshold: f64) -> CompareReport<'_> {
         runs: Vec::new(),
     });
     let others = named.map(|group| {
-        let comparison = judged(&baseline.runs, &group.runs, threshold);
+        let comparison = judged(&baseline.runs, &group.runs, criteria);
         (group, comparison)
     });
     let others = others.collect();

@@ -104,7 +104,7 @@ fn a_slower_target_is_worse_and_the_gate_says_so() {
 fn a_target_that_fails_more_often_is_worse_at_the_same_rate() {
     let place = Place::new();
     let targets = ["run", "cpu", "sim:", "--interleave", "sim:?fail=0.01"];
-    let rest = ["--rate", "20k", "--repeat", "3", "-d", "60s", "-q"];
+    let rest = ["--rate", "20k", "--repeat", "6", "-d", "60s", "-q"];
     let called = place.call(&[&targets[..], &rest].concat());
     assert!(
         called.stdout.contains("worse: insert failed"),
@@ -136,6 +136,17 @@ fn one_run_against_one_passes_no_gate_and_other_questions_neither() {
     let called = place.call(&["compare", "one", "two", "--fail-if-worse", "5%"]);
     assert_eq!(called.code, Some(3), "{called:?}");
     assert!(called.stdout.contains("inconclusive") && called.stdout.contains("--repeat "));
+    let gate = ["compare", "one", "two", "--fail-if-worse", "5%"];
+    let allowed = place.call(&[&gate[..], &["--allow-unknown"]].concat());
+    assert_eq!(allowed.code, Some(0), "{allowed:?}");
+    let named = place.call(&["compare", "one", "two", "--primary", "p42"]);
+    assert_eq!(named.code, Some(2), "{named:?}");
+    assert!(
+        named
+            .stderr
+            .contains("use one of these: insert throughput, "),
+        "{named:?}"
+    );
     // Of several runs, too, each with an interval.
     place.call(&["run", "cpu", "sim:", "-d", "20s", "-q", "-o", "one"]);
     for _ in 0..2 {
@@ -150,6 +161,20 @@ fn one_run_against_one_passes_no_gate_and_other_questions_neither() {
         "{}",
         called.stdout
     );
+}
+
+/// Other rows of the same kind: that is what repeats are for.
+#[test]
+fn runs_of_other_seeds_are_asked_the_same_question() {
+    let place = Place::new();
+    for (out, seed) in [("a", "1"), ("b", "2"), ("a", "3"), ("b", "4")] {
+        let run = ["run", "cpu", "sim:", "-d", "5s", "-q", "-o", out];
+        let called = place.call(&[&run[..], &["--seed", seed]].concat());
+        assert_eq!(called.code, Some(0), "{called:?}");
+    }
+    let compared = place.call(&["compare", "a", "b"]).stdout;
+    assert!(!compared.contains("OTHER QUESTION"), "{compared}");
+    assert!(compared.contains("seed: 1, 3 against 2, 4"), "{compared}");
 }
 
 #[test]

@@ -19,9 +19,10 @@ pub fn compare_html(report: &CompareReport<'_>) -> String {
             }
             p class="term" {
                 "Equal: the whole interval is inside the practical difference. Better or worse: the \
-                 difference would be rare between equal groups. Inconclusive: too few runs. The \
-                 interval is Welch's, of the logarithms, from the spread between runs; shares of ops \
-                 and seconds are compared by their difference, in percentage points."
+                 difference would be rare between equal groups. Inconclusive: too few runs, or runs \
+                 that differ too much. The interval is Welch's, of the logarithms, from the spread \
+                 between runs; shares of ops and seconds are compared by their difference, in \
+                 percentage points."
             }
         },
     }];

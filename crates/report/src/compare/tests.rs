@@ -1,7 +1,7 @@
 //! A comparison as people see it.
 
 use super::*;
-use highwater_analysis::comparison::{PRACTICAL, compare};
+use highwater_analysis::comparison::{Criteria, compare};
 use highwater_analysis::fixture;
 use highwater_model::record::RunRecord;
 
@@ -18,7 +18,7 @@ fn with_report<T>(b: &mut [RunRecord], of: impl Fn(&CompareReport<'_>) -> T) -> 
     let a = runs(&[1.0, 1.01, 0.99]);
     let a: Vec<RecordRef<'_>> = a.iter().map(Into::into).collect();
     let b: Vec<RecordRef<'_>> = b.iter().map(Into::into).collect();
-    let comparison = compare(&a, &b, PRACTICAL);
+    let comparison = compare(&a, &b, Criteria::default());
     let group = |name: &str, runs| Group {
         name: name.to_owned(),
         runs,

@@ -4,7 +4,7 @@
 
 use highwater_analysis::comparison::{Compared, Comparison, Kind, POWER, Scale, Verdict};
 use highwater_model::display::{
-    ABSENT, bytes, count, duration, foreign, percent, plain, rate, significant,
+    ABSENT, bytes, duration, foreign, percent, plain, rate, significant,
 };
 use highwater_model::numbers::round_to_u64;
 use highwater_model::target_telemetry::units;
@@ -20,6 +20,8 @@ const SHARES: [(Scale, &str); 2] = [
 ];
 /// Differences that are listed.
 const DIFFERENCES_MAX: usize = 40;
+/// More runs than this are not proposed: other advice brings more.
+const RUNS_PROPOSED: u32 = 30;
 
 /// One comparison of two groups of these names.
 pub(crate) fn lines(names: [&str; 2], comparison: &Comparison) -> Vec<String> {
@@ -159,12 +161,7 @@ pub(super) fn directions(comparison: &Comparison) -> String {
         let figures = comparison.figures.iter();
         let figures = figures.filter(|compared| compared.verdict == verdict);
         let names: Vec<String> = figures
-            .map(|compared| {
-                let figure = &compared.figure;
-                format!("{} {}", foreign(&figure.place, WORDS), figure.name)
-                    .trim()
-                    .to_owned()
-            })
+            .map(|compared| foreign(&compared.figure.full_name(), WORDS))
             .collect();
         (!names.is_empty()).then(|| format!("{}: {}", word(verdict, false), names.join(", ")))
     };
@@ -175,85 +172,121 @@ pub(super) fn directions(comparison: &Comparison) -> String {
     parts.join(" · ")
 }
 
-/// What the verdict rests on.
+/// What the verdict rests on, and what would lead to one.
 pub(super) fn basis(comparison: &Comparison) -> Vec<String> {
-    let figures = comparison.figures.len();
     let mut lines = Vec::new();
     if comparison.is_guarded() {
         lines.push("no verdict: the groups were asked different questions, see below".to_owned());
     }
-    lines.push(format!(
-        "a difference matters {}; {figures} figures were looked at, and equal groups are called \
-         different anywhere in 5 of 100 comparisons at most",
-        matters(comparison)
-    ));
-    lines.extend(enough(comparison));
-    let worst = of_scale(comparison, Scale::Ratio).filter_map(|compared| compared.detectable);
-    if let Some(detectable) = worst.reduce(f64::max) {
-        lines.push(format!(
-            "with these runs, differences from {} on are seen in the noisiest figure",
-            percent(detectable)
-        ));
+    lines.push(format!("a difference matters {}", matters(comparison)));
+    if comparison.primary().is_none() && !comparison.figures.is_empty() {
+        lines.push("not all runs have the figure that would be tested first".to_owned());
     }
-    let shares = SHARES.into_iter();
-    lines.extend(shares.filter_map(|(scale, what)| undecided(comparison, scale, what)));
+    if let Some(primary) = comparison.primary() {
+        let name = foreign(&primary.figure.full_name(), WORDS);
+        lines.push(match comparison.figures.len() {
+            1 => format!("{name} is tested"),
+            2 => format!("{name} is tested first, then the other figure"),
+            figures => format!(
+                "{name} is tested first, then {} other figures together",
+                figures - 1
+            ),
+        });
+        lines.push(
+            "equal groups are called different anywhere in at most 5 of 100 comparisons".to_owned(),
+        );
+        lines.extend(shows(primary, &name));
+        if primary.verdict == Verdict::Inconclusive && !comparison.is_guarded() {
+            lines.extend(advice(primary, &name));
+        }
+    }
+    lines.extend(undecided(comparison));
     lines
 }
 
-fn of_scale(comparison: &Comparison, scale: Scale) -> impl Iterator<Item = &Compared> {
-    let figures = comparison.figures.iter();
-    figures.filter(move |compared| compared.figure.scale == scale)
+/// Which differences of the question's own figure these runs show.
+fn shows(primary: &Compared, name: &str) -> Option<String> {
+    let detectable = of_scale(primary, primary.detectable?);
+    Some(format!(
+        "these runs show a difference of {detectable} in {name} with {} power",
+        whole_percent(POWER)
+    ))
 }
 
-/// `from 5 % on, of the share of ops that failed from 0.1 points on`, as far as there are such figures.
+/// What would decide about the question's own figure, and what each of it brings.
+fn advice(primary: &Compared, name: &str) -> Vec<String> {
+    let practical = of_scale(primary, primary.practical);
+    let spread = of_scale(primary, primary.spread);
+    let known = match primary.effect {
+        Some(_) => format!("{name} differs by {spread} from run to run (standard deviation), so"),
+        None => format!("one run does not show how {name} differs from run to run; at {spread}"),
+    };
+    let half = of_scale(primary, primary.spread / 2.0);
+    vec![
+        format!(
+            "{known} it takes {} to show {practical} with {} power",
+            runs_of_each(primary.repeats),
+            whole_percent(POWER)
+        ),
+        format!(
+            "longer runs: if runs differ by what happens within them (stalls, checkpoints), 4 \
+             times the duration (-d) halves that, and it takes {}",
+            runs_of_each(primary.repeats_at_half)
+        ),
+        "interleaving (run --interleave or --variant): a slow change of the machine then affects \
+         both groups, and does not count as a difference"
+            .to_owned(),
+        format!(
+            "a quieter machine (no other load, a fixed CPU frequency): at {half} from run to run, \
+             it takes {}",
+            runs_of_each(primary.repeats_at_half)
+        ),
+    ]
+}
+
+fn runs_of_each(repeats: u32) -> String {
+    if repeats > RUNS_PROPOSED {
+        format!("more than {RUNS_PROPOSED} runs of each")
+    } else {
+        format!("{repeats} runs of each (--repeat {repeats})")
+    }
+}
+
+/// A difference in percent, or of shares in points.
+fn of_scale(compared: &Compared, difference: f64) -> String {
+    if compared.figure.scale.is_share() {
+        points(difference)
+    } else {
+        whole_percent(difference)
+    }
+}
+
+/// `from 5 % on, of the share of ops that failed from 0.1 points on`, as far as there are such
+/// figures.
 fn matters(comparison: &Comparison) -> String {
     let mut lines = vec![format!("from {} on", whole_percent(comparison.practical))];
     for (scale, what) in SHARES {
-        if let Some(compared) = of_scale(comparison, scale).next() {
+        let mut figures = comparison.figures.iter();
+        if let Some(compared) = figures.find(|compared| compared.figure.scale == scale) {
             lines.push(format!("of {what} from {} on", points(compared.practical)));
         }
     }
     lines.join(", ")
 }
 
-/// How many runs show a relative difference that matters.
-fn enough(comparison: &Comparison) -> Option<String> {
-    let repeats = of_scale(comparison, Scale::Ratio).map(|compared| compared.repeats);
-    let repeats = repeats.max()?;
-    let runs = count(u64::from(repeats));
-    let (practical, power) = (whole_percent(comparison.practical), whole_percent(POWER));
-    let alone = comparison.runs.iter().any(|runs| *runs < 2);
-    Some(if alone {
+/// Which of the other figures no verdict was possible on.
+fn undecided(comparison: &Comparison) -> Option<String> {
+    let figures = comparison.figures.iter();
+    let open = figures.filter(|c| c.verdict == Verdict::Inconclusive && !c.is_primary);
+    let names: Vec<String> = open
+        .map(|compared| foreign(&compared.figure.full_name(), WORDS))
+        .collect();
+    (!names.is_empty() && !comparison.is_guarded()).then(|| {
         format!(
-            "one run shows nothing of what differs from run to run; if that is 3 %, {runs} runs of each \
-             (--repeat {repeats}) show a difference of {practical} with {power} power"
-        )
-    } else {
-        format!(
-            "{runs} runs of each show a difference of {practical} in every figure but shares with {power} power"
+            "inconclusive beside it, and without effect on the verdict: {}",
+            names.join(", ")
         )
     })
-}
-
-/// How many runs would decide the shares of which nobody can tell.
-fn undecided(comparison: &Comparison, scale: Scale, what: &str) -> Option<String> {
-    let open = || {
-        let figures = of_scale(comparison, scale);
-        figures.filter(|compared| compared.verdict == Verdict::Inconclusive)
-    };
-    let repeats = open().map(|compared| compared.repeats).max()?;
-    let seen = open().filter_map(|compared| compared.detectable);
-    let seen = seen.reduce(f64::max);
-    let seen = seen.map_or_else(String::new, |seen| {
-        format!("; these runs show {}", points(seen))
-    });
-    Some(format!(
-        "of {what}, {} runs of each that are as long, or fewer that are longer, show {} with {} \
-         power{seen}",
-        count(u64::from(repeats)),
-        points(open().next()?.practical),
-        whole_percent(POWER)
-    ))
 }
 
 /// `plan: 7f3a91 against 9fc329`, a line each.

@@ -144,6 +144,7 @@ pub fn record(run: &ImportedRun, plan: Plan, stamp: &Stamp) -> ImportedRecord {
             name: plan.workload.name.clone(),
             version: plan.workload.version,
             fingerprint: plan.workload.fingerprint.clone(),
+            unseeded: None,
             parameters: plan.workload.parameters.clone(),
         },
         plan: PlanRecord {

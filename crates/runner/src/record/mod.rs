@@ -372,6 +372,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
             name: plan.workload.name.clone(),
             version: plan.workload.version,
             fingerprint: plan.workload.fingerprint.clone(),
+            unseeded: Some(request.workload.unseeded_fingerprint().to_owned()),
             parameters: plan.workload.parameters.clone(),
         },
         target: TargetRecord {

@@ -118,8 +118,12 @@ fn what_changes_rows_or_ops_changes_the_fingerprint_and_nothing_else_does() {
     ] {
         let other = cpu(&[setting], 1);
         assert_ne!(other.fingerprint(), base.fingerprint(), "{setting:?}");
+        let [other, unseeded] = [&other, &base].map(Workload::unseeded_fingerprint);
+        assert_ne!(other, unseeded, "{setting:?}");
     }
-    assert_ne!(cpu(&[], 2).fingerprint(), base.fingerprint());
+    let reseeded = cpu(&[], 2);
+    assert_ne!(reseeded.fingerprint(), base.fingerprint());
+    assert_eq!(reseeded.unseeded_fingerprint(), base.unseeded_fingerprint());
     // A table may be loaded in several runs of different length.
     assert_eq!(cpu(&[("rows", "1M")], 1).fingerprint(), base.fingerprint());
     assert_eq!(

@@ -1,5 +1,6 @@
 //! Verdicts on groups of runs: how often they are wrong, and what guards them.
 
+mod primary;
 mod shares;
 
 use std::sync::LazyLock;
@@ -63,7 +64,7 @@ where
 {
     let a: Vec<RecordRef<'_>> = a.iter().map(Into::into).collect();
     let b: Vec<RecordRef<'_>> = b.iter().map(Into::into).collect();
-    compare(&a, &b, PRACTICAL)
+    compare(&a, &b, Criteria::default())
 }
 
 fn throughput(comparison: &Comparison) -> &Compared {
@@ -72,11 +73,12 @@ fn throughput(comparison: &Comparison) -> &Compared {
 }
 
 /// Of 200 pairs of equal groups at most 5 % may be called better or worse anywhere; the number is
-/// binomial, so that 10 are expected at most and 16 are exceeded in 2 of 100 such tests.
+/// binomial, so that 10 are expected at most and 16 are exceeded in 2 of 100 such tests. Where noise
+/// is far above what matters, nothing is called equal, and the whole 5 % are used up.
 #[test]
 fn equal_groups_are_seldom_called_different() {
     const PAIRS: u64 = 200;
-    const MOST: usize = 10;
+    const MOST: usize = 16;
     let random = Draws::of(Seed(7), &["equal groups"]);
     // Noise below what matters, and far above it.
     for (spread, runs) in [(SPREAD, 3), (SPREAD, 5), (SPREAD, 10), (0.2, 3), (0.2, 10)] {
@@ -138,8 +140,8 @@ fn one_run_against_one_is_never_a_verdict_and_says_what_would_be() {
         );
         assert!(compared.repeats >= 3);
     }
-    // SciPy 1.17: a spread of 3 %, a difference of 5 %, seven figures.
-    assert_eq!(throughput(&comparison).repeats, 12);
+    // A spread of 3 %, a difference of 5 %, a level of 4.5 %: as of the noncentral distribution.
+    assert_eq!(throughput(&comparison).repeats, 8);
     let several = group(5, 1.0, &Draws::of(Seed(9), &[]), 0);
     let against_one = verdict_of(&several, &[run(0.5, 2.0)]);
     assert_eq!(against_one.verdict(), Verdict::Inconclusive);
@@ -291,8 +293,9 @@ fn of_tunings_the_best_configurations_are_compared() {
     assert!(mixed.is_guarded() && mixed.figures.is_empty());
 }
 
-/// What SciPy 1.x says of the same logarithms: `ttest_ind(equal_var=False)`, and the formula of
-/// `repeats_needed` with its quantiles.
+/// What SciPy 1.x says of the same logarithms: `ttest_ind(equal_var=False)`. The difference that is
+/// found is that of the noncentral distribution of t, integrated numerically: 0.104442. The
+/// approximation is above it by 0.8 % at 4 degrees of freedom, and may be by 1 %.
 #[test]
 fn interval_chance_and_detectable_difference_are_those_of_another_program() {
     let (a, b) = ([100.0, 102.0, 98.0], [110.0, 113.0, 109.0, 108.0]);
@@ -307,7 +310,41 @@ fn interval_chance_and_detectable_difference_are_those_of_another_program() {
     near(effect.low, 0.056_257_62);
     near(effect.high, 0.145_530_53);
     near(effect.p_value, 0.002_362_73);
-    near(pair.detectable(6).unwrap(), 0.097_741_89);
+    let over = pair.detectable(RISK / 6.0).unwrap() / 0.104_442;
+    assert!((1.0..=1.01).contains(&over), "{over}");
+}
+
+/// The smallest n at which t of the noncentral distribution with 2 (n - 1) degrees of freedom
+/// exceeds the quantile of the level with a chance of 80 %, integrated numerically. The
+/// approximation of the difference is above the exact one by 1 % at most from three runs on, and n
+/// goes with its square, so that it could be 2 % greater. Of these none is.
+#[test]
+fn the_repeats_that_are_named_are_those_of_the_noncentral_distribution() {
+    for (risk, spread, exact) in [
+        (RISK, 0.01, 3),
+        (RISK, 0.02, 4),
+        (RISK, 0.05, 18),
+        (RISK, 0.3, 595),
+        (PRIMARY_RISK, 0.01, 3),
+        (PRIMARY_RISK, 0.02, 5),
+        (PRIMARY_RISK, 0.05, 19),
+        (PRIMARY_RISK, 0.1, 70),
+        (0.005, 0.02, 7),
+        (0.005, 0.05, 30),
+        (0.005 / 8.0, 0.01, 5),
+        (0.005 / 8.0, 0.05, 42),
+        (0.005 / 8.0, 0.1, 156),
+    ] {
+        // Two values that are this far from their mean have just that spread.
+        let away = spread / 2f64.sqrt();
+        let group = [-away, away].map(|log: f64| Value {
+            value: log.exp(),
+            of: 1.0,
+        });
+        let pair = Pair::new(Scale::Ratio, &[group.to_vec(), group.to_vec()]);
+        let named = pair.repeats(PRACTICAL, 1.0, risk);
+        assert_eq!(named, exact, "{risk} {spread}");
+    }
 }
 
 #[test]

@@ -84,6 +84,9 @@ fn a_comparison_has_a_difference_that_matters_and_perhaps_a_gate() {
         assert_eq!(settings.groups, ["a", "b"]);
         assert_eq!(settings.format, compare::Format::Text);
     }
+    let chosen = compare("compare|a|b|--primary|insert p99|--allow-unknown").unwrap();
+    assert_eq!(chosen.primary.as_deref(), Some("insert p99"));
+    assert!(chosen.allow_unknown);
     assert!(compare("compare").is_err());
     assert!(compare("compare|a|b|--threshold|0%").is_err());
 }
