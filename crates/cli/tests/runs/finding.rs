@@ -176,7 +176,7 @@ const SHORT: &[&str] = &[
     "--tolerance",
     "20%",
     "--budget",
-    "15s",
+    "12s",
 ];
 
 #[test]
@@ -286,7 +286,7 @@ fn a_search_that_made_its_tables_anew_does_not_go_on_behind_rows() {
     let called = place.call(&[&run[..], &["-c", "2", "--warm-up", "0s"]].concat());
     assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
     let resume = ["--resume", stopped.to_str().unwrap()];
-    let words = within(&words, "60s");
+    let words = within(&words, "20s");
     let called = place.call(&[&words[..], &resume].concat());
     assert_eq!(called.code, Some(2), "{called:?}");
     assert!(called.stderr.contains("--drop"), "{called:?}");
@@ -368,7 +368,7 @@ fn rows_that_were_there_before_stay_whatever_probes_write() {
         "--tolerance",
         "50%",
         "--budget",
-        "60s",
+        "10s",
     ];
     let called = place.call(&[&find[..], &short, &lengths].concat());
     assert!(matches!(called.code, Some(0 | 1 | 3)), "{called:?}");

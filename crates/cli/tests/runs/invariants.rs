@@ -45,7 +45,14 @@ fn bank(statements: &[&str]) -> Place {
 fn run(statements: &[&str], more: &[&str]) -> Called {
     let place = bank(statements);
     let words = ["run", "-f", "bank.toml", "sqlite:bank.db"];
-    place.call(&[&words[..], &["-c", "4", "-d", "3s"], more].concat())
+    place.call(
+        &[
+            &words[..],
+            &["-c", "4", "-d", "2s", "--warm-up", "500ms"],
+            more,
+        ]
+        .concat(),
+    )
 }
 
 #[test]

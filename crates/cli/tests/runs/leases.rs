@@ -95,7 +95,16 @@ fn between_two_probes_of_a_search_its_tables_are_held() {
     let (place, other) = (Place::new(), Place::new());
     let url = format!("sqlite:{}", place.path().join("one.db").display());
     let words = ["find", "cpu", &url, "--set", "hosts=200", "--batch", "50"];
-    let slow = ["-c", "2", "--quick", "--settle", "300s"];
+    let slow = [
+        "-c",
+        "2",
+        "--probe",
+        "1s",
+        "--warm-up",
+        "0s",
+        "--settle",
+        "300s",
+    ];
     let search = place.start(&[&words[..], &slow].concat());
     let first_probe_is_over = || {
         let probes = place.runs().pop().map(|run| run.join("probes"));

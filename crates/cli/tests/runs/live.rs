@@ -17,6 +17,14 @@ const RUN: [&str; 7] = [
     "0s",
 ];
 
+/// The same for a second.
+fn second<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    let mut run = RUN.to_vec();
+    run[4] = "1s";
+    run.extend(words);
+    run
+}
+
 fn is_drawn(text: &str) -> bool {
     text.contains(DRAWN)
 }
@@ -71,9 +79,9 @@ fn filling_a_table_and_its_audit_show_rows_of_all_and_the_time_left() {
             "cpu",
             "sqlite:a.db",
             "--rows",
-            "800k",
+            "300k",
             "--rate",
-            "200k",
+            "100k",
             "--audit",
             "full",
         ],
@@ -84,14 +92,14 @@ fn filling_a_table_and_its_audit_show_rows_of_all_and_the_time_left() {
     assert!(
         filled
             .iter()
-            .any(|frame| frame.contains(" of 800,000 rows · ")),
+            .any(|frame| frame.contains(" of 300,000 rows · ")),
         "{filled:?}"
     );
     let left = filled.iter().any(|frame| frame.contains(" s left · "));
     assert!(left, "{filled:?}");
     // Counted, then read back.
     let audited = with(&shown, "audit  ");
-    let read = |frame: &&str| frame.contains(" of 1,600,000 rows · ");
+    let read = |frame: &&str| frame.contains(" of 600,000 rows · ");
     assert!(audited.iter().any(read), "{audited:?}");
 }
 
@@ -140,7 +148,7 @@ fn a_search_and_a_tuning_show_how_many_probes_are_over() {
 #[test]
 fn nothing_is_drawn_in_a_pipe_or_on_a_terminal_that_cannot() {
     let place = Place::new();
-    let called = place.call(&["run", "cpu", "-d", "1s"]);
+    let called = place.call(&second(&[]));
     assert!(
         !is_drawn(&called.stderr) && !is_drawn(&called.stdout),
         "{called:?}"
@@ -151,7 +159,7 @@ fn nothing_is_drawn_in_a_pipe_or_on_a_terminal_that_cannot() {
         called.stderr
     );
     for variable in [("TERM", "dumb"), ("CI", "true")] {
-        let shown = call(&place, &["run", "cpu", "-d", "1s"], &[variable], (100, ""));
+        let shown = call(&place, &second(&[]), &[variable], (100, ""));
         assert!(
             shown.written.contains("\nsecond  phase"),
             "{}",
@@ -161,7 +169,7 @@ fn nothing_is_drawn_in_a_pipe_or_on_a_terminal_that_cannot() {
         assert_eq!(shown.frames, Vec::<String>::new(), "{variable:?}");
     }
     for quiet in ["-q", "--json"] {
-        let shown = call(&place, &["run", "cpu", "-d", "1s", quiet], &[], (100, ""));
+        let shown = call(&place, &second(&[quiet]), &[], (100, ""));
         assert!(!is_drawn(&shown.written), "{}", shown.written);
     }
 }
@@ -173,7 +181,7 @@ fn without_colors_the_block_has_none_and_a_narrow_terminal_wraps_none_of_it() {
         (vec!["--no-color"], ("A", "b")),
         (vec![], ("NO_COLOR", "1")),
     ] {
-        let words = [&["run", "cpu", "-d", "2s"][..], &words].concat();
+        let words = [&RUN[..], &words].concat();
         let shown = call(&place, &words, &[variable], (40, ""));
         assert!(
             !shown.frames.is_empty() && !is_drawn(&shown.end),

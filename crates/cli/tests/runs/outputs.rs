@@ -34,8 +34,9 @@ fn the_summary_and_the_progress_of_a_simulated_run() {
     open, 50,000 rows/s, batches of 1,000 rows · warm-up 2 s · measured 4.00 s · seed 42 · plan ######
 
                offered      sent   acknowledged     found
-    rows       200,000   200,000        200,000               50,000 of 50,000 rows/s  [49,207 … 50,793]
+    rows       200,000   200,000        200,000               50,000 of 50,000 rows/s  [49,107 … 50,695]
     all rows                            300,000   300,000     with load and warm-up
+    drift          -1.7 % [-7.0 % … +3.7 %] over the measured phase
 
     op                p50       p95       p99     p99.9       max   service p99   session wait p99    errors
     insert        21.5 ms   44.3 ms   60.9 ms         –   66.6 ms       60.9 ms               0 ns         0
@@ -83,6 +84,7 @@ fn a_run_with_faults_says_what_was_lost_and_what_to_do() {
                offered      sent   acknowledged     found
     rows        80,000    80,000         80,000               20,000 of 20,000 rows/s  [20,000 … 20,000]
     all rows                            120,000   119,878     with load and warm-up
+    drift          +0.0 % [+0.0 % … +0.0 %] over the measured phase
 
     op                p50       p95       p99     p99.9       max   service p99   session wait p99    errors
     insert        19.9 ms   38.3 ms         –         –   64.2 ms             –                  –         0

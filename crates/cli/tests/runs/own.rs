@@ -33,7 +33,13 @@ fn a_statement_of_ones_own_is_asked_on_ones_own_table() {
         "scale=100",
         "sqlite:own.db",
     ];
-    let called = place.call(&[&words[..], &["-c", "2", "-d", "4s", "--json"]].concat());
+    let called = place.call(
+        &[
+            &words[..],
+            &["-c", "2", "-d", "2s", "--warm-up", "0s", "--json"],
+        ]
+        .concat(),
+    );
     let record = record(&called);
     expect_undisturbed(&record);
     let result = &record.results[record.results.len() - 1];
@@ -128,7 +134,8 @@ fn several_files_are_a_mix_and_what_they_write_is_not_verified() {
         "--set",
         "scale=100",
     ];
-    let rest = ["sqlite:own.db", "-c", "2", "-d", "4s", "--json"];
+    let short = ["-c", "2", "-d", "3s", "--warm-up", "0s"];
+    let rest = [&["sqlite:own.db", "--json"][..], &short].concat();
     let called = place.call(&[&files[..], &rest].concat());
     assert_eq!(called.code, Some(3), "{called:?}");
     let record = record(&called);

@@ -138,7 +138,7 @@ const SHORT: &[&str] = &[
     "-c",
     "2",
     "-d",
-    "1s",
+    "500ms",
     "--warm-up",
     "200ms",
     "--settle",

@@ -25,7 +25,13 @@ fn loaded_and_queried(place: &Place, url: &str) -> RunRecord {
     assert_eq!(loaded.judgments.data.value, Data::Clean);
     assert_eq!(loaded.audit.acknowledged, 3_000);
     let words = ["run", "-f", "like.toml", url, "--stream", "queries"];
-    let called = place.call(&[&words[..], &["-c", "2", "-d", "4s", "--json"]].concat());
+    let called = place.call(
+        &[
+            &words[..],
+            &["-c", "2", "-d", "2s", "--warm-up", "0s", "--json"],
+        ]
+        .concat(),
+    );
     let queried = record(&called);
     assert!(
         queried

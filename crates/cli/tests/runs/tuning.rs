@@ -129,7 +129,7 @@ fn a_tuning_that_was_stopped_goes_on_where_it_was() {
     let words = [
         "tune",
         "cpu",
-        "sqlite:",
+        "sim:?clock=real",
         "--over",
         "batch=10,100,1000",
         "-c",

@@ -144,7 +144,7 @@ fn sessions_that_a_full_server_refuses_are_counted_and_their_cause_is_named() {
         "--warm-up",
         "0s",
     ];
-    let more = ["-c", "60", "-d", "4s", "--batch", "50"];
+    let more = ["-c", "60", "-d", "2s", "--batch", "50"];
     let called = place.call(&[&words[..], &more].concat());
     assert!(called.stdout.contains(" of 60 sessions"), "{called:?}");
     assert!(called.stdout.contains("[sessions_missing]"), "{called:?}");
@@ -173,7 +173,7 @@ fn sessions_for_which_this_process_has_no_file_are_counted_too() {
         "--warm-up",
         "0s",
     ];
-    let more = ["-c", "60", "-d", "4s", "--batch", "50"];
+    let more = ["-c", "60", "-d", "2s", "--batch", "50"];
     let called = place.after("ulimit -n 40", &[&words[..], &more].concat());
     assert!(called.stdout.contains(" of 60 sessions"), "{called:?}");
     assert!(called.stdout.contains("[sessions_missing]"), "{called:?}");
