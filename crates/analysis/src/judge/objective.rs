@@ -97,10 +97,15 @@ pub(crate) fn latency_verdicts(
             }
         }
         if !applied && !measured.is_empty() {
+            let why = if objective.of_rows {
+                "only open inserts have a row latency"
+            } else {
+                "no op was acknowledged"
+            };
             verdicts.push(LatencyVerdict {
                 place: "all streams".to_owned(),
                 percentile: percentile_name(objective),
-                shown: Shown::Unproven("only open inserts have a row latency".to_owned()),
+                shown: Shown::Unproven(why.to_owned()),
             });
         }
     }

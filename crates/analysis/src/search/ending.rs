@@ -50,20 +50,32 @@ pub(super) fn nothing_confirmed(history: &ProbeHistory<'_>, why: NoMarkReason) -
 /// Where no value passed, and the ops of the lowest one took longer than its probe measured, or none
 /// came to its end, the ops are the reason, whatever the objective.
 fn outlasted(history: &ProbeHistory<'_>, why: NoMarkReason) -> NoMarkReason {
-    let nothing_passed = matches!(
-        why,
-        NoMarkReason::BelowLowest | NoMarkReason::NothingAcknowledged | NoMarkReason::BudgetSpent
-    ) && history.low().is_none();
-    let judged = judged(history.probes());
-    let lowest = judged.min_by(|a, b| a.at.total_cmp(&b.at));
-    let outlasted = lowest.is_some_and(|probe| {
-        probe.measured_ns > 0 && probe.mean_ns.is_some_and(|mean| mean >= probe.measured_ns)
-    });
-    if nothing_passed && outlasted {
+    let outlasted = match why {
+        NoMarkReason::BelowLowest | NoMarkReason::BudgetSpent => {
+            history.low().is_none() && lowest_outlasted(history)
+        }
+        NoMarkReason::NothingAcknowledged => nothing_ended(history),
+        _ => false,
+    };
+    if outlasted {
         NoMarkReason::OpsTooLong
     } else {
         why
     }
+}
+
+fn lowest_outlasted(history: &ProbeHistory<'_>) -> bool {
+    let judged = judged(history.probes());
+    let lowest = judged.min_by(|a, b| a.at.total_cmp(&b.at));
+    lowest.is_some_and(|probe| {
+        probe.measured_ns > 0 && probe.mean_ns.is_some_and(|mean| mean >= probe.measured_ns)
+    })
+}
+
+/// Neither well nor with an error: whatever was sent was still waited for when its probe was over.
+fn nothing_ended(history: &ProbeHistory<'_>) -> bool {
+    let mut probes = history.probes().iter();
+    probes.all(|probe| probe.measured_ns > 0 && probe.failed_ops == 0)
 }
 
 /// A value that was confirmed as often as it had to be.

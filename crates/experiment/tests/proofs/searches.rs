@@ -235,3 +235,25 @@ fn rows_that_are_lost_leave_no_mark() {
     assert_eq!(no_mark(&record).why, NoMarkReason::WrongData);
     assert_eq!(probes(&record).len(), 1);
 }
+
+/// With an op that takes `query`, on four cores for 64 sessions and probes of 15 seconds.
+fn of_ops_that_take(query: &str) -> ExperimentRecord {
+    let url = one_node(&format!("cores=4&query={query}&service=constant&queue=inf"));
+    let mut hunt = Hunt::new(&url, crate::hunting::QUERY).p99(0.5);
+    hunt.job.timeout = Nanos::from_secs(3_600);
+    hunt.find()
+}
+
+#[test]
+fn ops_that_take_longer_than_a_probe_leave_no_mark_and_are_the_reason() {
+    // None of the closed load comes to its end; then some do, but take longer than they are measured for.
+    for query in ["40s", "17s"] {
+        let record = of_ops_that_take(query);
+        let why = no_mark(&record).why;
+        assert_eq!(why, NoMarkReason::OpsTooLong, "{}", report::text(&record));
+        assert_eq!(exit_code(&record), 3);
+    }
+    let text = report::text(&of_ops_that_take("40s"));
+    assert!(text.contains("an op takes longer than a probe"), "{text}");
+    assert!(text.contains("--probe"), "{text}");
+}

@@ -83,9 +83,23 @@ fn a_load_generator_that_gives_out_at_every_rate_is_not_the_target_that_missed()
 
 #[test]
 fn closed_load_that_reaches_nothing_is_no_place_to_begin() {
-    let found = find(&search(), &mut Awkward::new(0.0));
-    assert_eq!(found.no_mark().why, NoMarkReason::NothingAcknowledged);
-    assert_eq!(found.probes.len(), 1);
+    let closed = ProbeRecord {
+        acknowledged_per_s: 0.0,
+        ..fixture::probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated)
+    };
+    // What was answered by errors ended; else nothing that was sent came to its end in time.
+    for (failed_ops, why) in [
+        (500, NoMarkReason::NothingAcknowledged),
+        (0, NoMarkReason::OpsTooLong),
+    ] {
+        let probes = vec![ProbeRecord {
+            failed_ops,
+            ..closed.clone()
+        }];
+        let found = go_on(&search(), &mut Awkward::new(0.0), probes);
+        assert_eq!(found.no_mark().why, why);
+        assert_eq!(found.probes.len(), 1);
+    }
 }
 
 #[test]
