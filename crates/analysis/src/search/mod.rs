@@ -41,6 +41,7 @@ mod tests;
 mod verdict;
 
 use std::f64::consts::SQRT_2;
+use std::ops::RangeInclusive;
 
 use highwater_model::search::{
     NoMarkReason, ProbePurpose, ProbeRecord, SearchOutcome, SearchRecord,
@@ -54,6 +55,10 @@ pub use conclusion::{conclude, of_axis};
 pub use length::{OpsNeeded, ops_needed};
 pub use step::Step;
 pub use verdict::{Probed, probed};
+
+/// Probes of a whole search, confirmations included: so many in nine of ten, one in twenty takes fewer
+/// and one more. Over the targets of `docs/concepts/accuracy.md`; a test holds it.
+pub const PROBES_OF_NINE_IN_TEN: RangeInclusive<u32> = 7..=17;
 
 /// Where the first probe after an estimate goes, as a share of closed load's throughput: just
 /// below it where nothing bounds the latency, else where queues are usually still short.

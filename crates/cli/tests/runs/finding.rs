@@ -3,9 +3,10 @@
 use std::fs;
 
 use highwater_model::judgment::Data;
-use highwater_model::search::ProbeRecord;
+use highwater_model::numbers::to_f64;
+use highwater_model::search::{ProbeRecord, SearchOutcome, SearchRecord};
 use highwater_runner::record;
-use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
+use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 use rustix::process::Signal;
 
 use crate::called::{Called, Place, experiment};
@@ -333,16 +334,72 @@ fn a_search_on_an_embedded_database_is_whole_and_its_data_are_clean() {
     is_whole(&place, &called);
 }
 
+/// A server that takes so many sessions; three of them are kept for its owner, who asks here.
+fn server_for(sessions: u32) -> Postgres {
+    Postgres::start_with(&Setup {
+        access: vec!["host all all 127.0.0.1/32 trust".to_owned()],
+        settings: vec![format!("max_connections = {sessions}")],
+        ..Setup::default()
+    })
+}
+
 #[test]
-fn a_search_on_a_server_is_whole_and_its_data_are_clean() {
+fn a_search_on_a_server_is_whole_and_leaves_its_connections_to_the_next_command() {
     if skipped() {
         return;
     }
     let place = Place::new();
-    let server = Postgres::start();
+    let server = server_for(8);
     let url = server.url(SUPERUSER, "postgres");
     let called = place.call(&[&["find", "cpu", &url], SHORT].concat());
     is_whole(&place, &called);
+    // One more is the audit's, and one that of the target's own figures.
+    let all = ["-c", "6", "-d", "500ms", "--warm-up", "0s", "--drop"];
+    let after = place.call(&[&["run", "cpu", &url], &all[..]].concat());
+    assert!(!after.stdout.contains("sessions_missing"), "{after:?}");
+    assert!(after.stdout.contains("closed, 6 sessions"), "{after:?}");
+}
+
+/// How long the probes took, and what they were to take by the dry run: measured phases, warm-up,
+/// settling, and a little around each. Nanoseconds.
+fn times(search: &SearchRecord) -> [f64; 2] {
+    let probes = search.probes.iter();
+    let took = probes.clone().map(|probe| probe.took_ns + probe.settled_ns);
+    let planned = probes.map(|probe| probe.measured_ns + search.policy.around_ns);
+    [took.sum(), planned.sum()].map(to_f64)
+}
+
+#[test]
+#[ignore = "three quarters of an hour; ten searches beside a server on the same machine"]
+fn long_a_quick_search_beside_a_server_on_its_machine_finds_a_mark_in_the_time_that_it_names() {
+    const TRIES: usize = 10;
+    const MARKS_LEAST: usize = 8;
+    if skipped() {
+        return;
+    }
+    let mut marks = 0;
+    for _ in 0..TRIES {
+        let place = Place::new();
+        let server = Postgres::start();
+        let url = server.url(SUPERUSER, "postgres");
+        let called = place.call(&["find", "cpu", &url, "--quick", "-q"]);
+        let record = experiment(&place.runs().pop().unwrap());
+        let search = record.search().unwrap();
+        let [took, planned] = times(search);
+        println!(
+            "{:?}, {} probes, {:.0} s instead of {:.0} s\n{}",
+            called.code,
+            search.probes.len(),
+            took / 1e9,
+            planned / 1e9,
+            called.stdout
+        );
+        assert!((0.8..=1.2).contains(&(took / planned)), "{called:?}");
+        let found = matches!(search.outcome, Some(SearchOutcome::Mark(_)));
+        marks += usize::from(found);
+    }
+    println!("{marks} of {TRIES} searches found a mark");
+    assert!(marks >= MARKS_LEAST);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 pub mod harness;
 pub mod queue;
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use highwater_model::judgment::ReasonCode;
 use highwater_model::numbers::round_to_u32;
@@ -63,11 +63,15 @@ pub struct Levels {
     /// Confirmed by the truth, and half-widths of the intervals by their lower end.
     confirmed: Vec<f64>,
     half_widths: Vec<f64>,
+    /// Probes of each search.
+    probes: Vec<u32>,
 }
 
 impl Levels {
     fn add(&mut self, truth: f64, found: &Found) {
         self.searches += 1;
+        self.probes
+            .push(u32::try_from(found.probes.len()).unwrap_or(u32::MAX));
         let SearchOutcome::Mark(mark) = &found.outcome else {
             self.without += 1;
             return;
@@ -96,6 +100,7 @@ impl Levels {
         self.above += other.above;
         self.confirmed.extend(&other.confirmed);
         self.half_widths.extend(&other.half_widths);
+        self.probes.extend(&other.probes);
     }
 
     /// So many of the searches, as a part.
@@ -111,6 +116,18 @@ impl Levels {
     /// How far the middle one of the confirmed values lies above the truth, as a part of it.
     pub fn median_confirmed(&self) -> f64 {
         median(&self.confirmed)
+    }
+
+    /// Searches with fewer probes than that, and with more, as parts.
+    pub fn probes_outside(&self, range: &RangeInclusive<u32>) -> [f64; 2] {
+        let count = |of: &dyn Fn(u32) -> bool| {
+            let outside = self.probes.iter().filter(|probes| of(**probes));
+            self.part(u32::try_from(outside.count()).unwrap_or(u32::MAX))
+        };
+        [
+            count(&|probes| probes < *range.start()),
+            count(&|probes| probes > *range.end()),
+        ]
     }
 
     /// Half of the middle interval's width, as a part.

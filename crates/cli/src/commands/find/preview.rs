@@ -1,6 +1,6 @@
 //! The preview of a search, printed before its first probe: steps, lengths, time. Must not probe.
 
-use highwater_analysis::search::{OpsNeeded, ops_needed};
+use highwater_analysis::search::{OpsNeeded, PROBES_OF_NINE_IN_TEN, ops_needed};
 use highwater_model::display::{duration, plain, quantile, rate};
 use highwater_model::numbers::{ceil_to_u64, to_f64};
 use highwater_model::plan::{Pace, Plan, StreamPlan};
@@ -14,9 +14,7 @@ use crate::prepare::trials::AROUND;
 
 /// Confirmations of a candidate.
 const CONFIRMATIONS: u32 = 3;
-/// Maximum of probes, and the median of searches on the simulated cluster.
 const PROBES_MAX: u32 = 25;
-const PROBES_USUAL: u32 = 12;
 /// A probe offers at least so many ops.
 const LEAST_OPS: f64 = 10.0;
 /// A probe takes at most this part of the budget: an estimate, four probes and three confirmations
@@ -171,6 +169,7 @@ impl Preview {
             most if most > budget => format!("{}, the budget", duration(budget)),
             most => duration(most),
         };
+        let (fewest, most_usual) = (PROBES_OF_NINE_IN_TEN.start(), PROBES_OF_NINE_IN_TEN.end());
         let hash: String = search.objective_hash.chars().take(6).collect();
         let resumed = match search.probes.len() {
             0 => String::new(),
@@ -180,13 +179,14 @@ impl Preview {
             "find the highest {varied}, within {}%; objective {hash}\n\
              probes of {}, then {CONFIRMATIONS} confirmations of {}\n\
              {}\
-             usually {PROBES_USUAL} in all, about {}; at most {PROBES_MAX}, {most}; filling tables \
-             not counted\n{}{resumed}",
+             nine of ten searches take {fewest} to {most_usual} probes, {} to {}; at most {PROBES_MAX}, {most}; filling \
+             tables not counted\n{}{resumed}",
             plain(policy.width * 100.0),
             duration(policy.probe_ns),
             duration(policy.confirmation_ns),
             self.lengthened(),
-            duration(time(PROBES_USUAL)),
+            duration(time(*fewest)),
+            duration(time(*most_usual)),
             policy.soak_ns.map_or_else(String::new, |soak| format!(
                 "then a soak of {} at the mark, outside the budget\n",
                 duration(soak)
