@@ -179,3 +179,19 @@ fn sessions_for_which_this_process_has_no_file_are_counted_too() {
     assert!(called.stdout.contains("[sessions_missing]"), "{called:?}");
     assert!(called.stdout.contains("open files"), "{called:?}");
 }
+
+#[test]
+#[ignore = "a quarter of an hour; twenty whole runs"]
+fn long_the_readmes_first_command_has_an_interval_and_ends_well_each_time() {
+    for number in 1..=20 {
+        let called = Place::new().call(&["run", "--json"]);
+        assert_eq!(called.code, Some(0), "run {number}: {called:?}");
+        let record = record(&called);
+        let mut streams = record.streams.iter();
+        assert!(
+            streams.any(|stream| stream.throughput.ci95.is_some()),
+            "run {number}: {:?}",
+            record.streams
+        );
+    }
+}
