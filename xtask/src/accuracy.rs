@@ -3,6 +3,7 @@
 //!
 //! Text of scores that the crates compute; nothing is predicted here.
 
+use highwater_analysis::comparison::accuracy as comparing;
 use highwater_analysis::search::accuracy::{Kind, Levels, levels};
 use highwater_analysis::synthetic::seeds_of_version;
 use highwater_analysis::throughput::accuracy::{self as steady, Level};
@@ -17,6 +18,8 @@ use highwater_sizing::series;
 const SERIES: u64 = 2_000;
 /// Searches of each kind of target.
 const SEARCHES: u64 = 500;
+/// Pairs of groups of runs.
+const PAIRS: u64 = 2_000;
 
 /// The table of predictions of larger sizes, on the library of published series.
 pub fn sizes() -> String {
@@ -99,6 +102,41 @@ pub fn marks() -> String {
         }
     }
     line("all", &all);
+    text
+}
+
+/// How often comparisons of groups of runs are wrong, and find what was planted.
+pub fn comparisons() -> String {
+    let mut text = "| runs in each group | noise between runs | the second group | any figure called different | \
+                    throughput called better | by Welch's test alone |\n|---|---|---|---|---|---|\n"
+        .to_owned();
+    for (runs, spread, faster) in [
+        (3, 0.02, 1.0),
+        (5, 0.02, 1.0),
+        (10, 0.02, 1.0),
+        (3, 0.2, 1.0),
+        (10, 0.2, 1.0),
+        (3, 0.02, 1.1),
+        (5, 0.02, 1.05),
+        (10, 0.02, 1.03),
+    ] {
+        let case = comparing::Case {
+            runs,
+            spread,
+            faster,
+        };
+        let found = case.rates(PAIRS, &comparing::draws("documented"));
+        let noise = display::percent_plain(spread);
+        let second = if faster > 1.0 {
+            format!("{} faster", display::percent_plain(faster - 1.0))
+        } else {
+            "equal".to_owned()
+        };
+        text += &format!(
+            "| {runs} | {noise} | {second} | {:.1} % | {:.1} % | {:.1} % |\n",
+            found.different, found.better, found.welch
+        );
+    }
     text
 }
 

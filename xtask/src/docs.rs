@@ -182,6 +182,9 @@ const PAGES: &[Page] = &[
     }),
     files("docs/concepts/accuracy.md", "drift", |_| accuracy::drift()),
     files("docs/concepts/accuracy.md", "marks", |_| accuracy::marks()),
+    files("docs/concepts/accuracy.md", "comparisons", |_| {
+        accuracy::comparisons()
+    }),
     files("docs/guide/size.md", "clusters", |_| accuracy::clusters()),
     help(
         "highwater workloads",

@@ -8,6 +8,8 @@
 //!
 //! Pure: records in, figures with intervals and verdicts out. It formats nothing.
 
+#[cfg(any(test, feature = "fixture"))]
+pub mod accuracy;
 mod differences;
 mod figures;
 mod statistics;

@@ -52,7 +52,8 @@ fn no_label_is_cut(browser: &mut Browser) {
          drawing => { const all = drawing.getBoundingClientRect(); return all.width === 0 ? [] : \
          [...drawing.querySelectorAll('text')].filter(text => !text.closest('svg.inner')).filter(\
          text => { const box = text.getBoundingClientRect(); return box.width > 0 && \
-         (box.left < all.left - 1 || box.right > all.right + 1); }).map(text => text.textContent); })",
+         (box.left < all.left - 1 || box.right > all.right + 1); }).map(text => \
+         `${drawing.closest('figure').id}: ${text.textContent}, ${text.getBoundingClientRect().left} of ${all.left}, ${text.getBoundingClientRect().right} of ${all.right}`); })",
     );
     assert_eq!(cut, json!([]));
 }

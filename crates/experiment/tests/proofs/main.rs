@@ -2,6 +2,8 @@
 //! known in closed form. One program, so that it is linked once.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
+#[path = "../../../runner/tests/independent/mod.rs"]
+mod independent;
 #[path = "../../../runner/tests/support/mod.rs"]
 mod support;
 
@@ -10,3 +12,4 @@ mod hunting;
 mod marks;
 mod searches;
 mod tunings;
+mod wide;

@@ -24,11 +24,11 @@ use crate::hunting::{Hunt, QUERY, mark, nanos, thousand, whole};
 use crate::support::one_node;
 
 /// Numbers of a seed (SplitMix64; Steele, Lea & Flood 2014).
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
     #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
-    fn uniform(&mut self) -> f64 {
+    pub(crate) fn uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -36,13 +36,18 @@ impl Dice {
         ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    fn between(&mut self, low: f64, high: f64) -> f64 {
+    pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
         low * (high / low).powf(self.uniform())
     }
 
-    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
-        let count = f64::from(u32::try_from(choices.len()).unwrap());
-        choices[usize::try_from(whole(self.uniform() * count)).unwrap()]
+    pub(crate) fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())]
+    }
+
+    /// From 0 to one below.
+    pub(crate) fn below(&mut self, count: usize) -> usize {
+        let count = f64::from(u32::try_from(count).unwrap());
+        usize::try_from(whole(self.uniform() * count)).unwrap()
     }
 }
 

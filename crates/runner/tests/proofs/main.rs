@@ -2,6 +2,8 @@
 //! known in closed form. One program, so that it is linked once.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
+#[path = "../independent/mod.rs"]
+mod independent;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -15,6 +17,7 @@ mod queues;
 mod recovery;
 mod rules;
 mod same_bytes;
+mod second_simulation;
 mod shares;
 mod stall;
 mod stopping;

@@ -3,69 +3,12 @@
 mod primary;
 mod shares;
 
-use std::sync::LazyLock;
-
+use super::accuracy::{Case, SPREAD, group, run, verdict_of};
 use super::figures::Value;
 use super::*;
-use crate::fixture;
 use highwater_model::record::{ExperimentRecord, RecordRef, RunRecord};
 use highwater_model::units::Seed;
 use highwater_workload::random::Draws;
-
-/// Runs that differ from each other by this, relative standard deviation.
-const SPREAD: f64 = 0.02;
-
-/// A closed run whose throughput and latencies are those of the fixture times these.
-fn run(faster: f64, slower: f64) -> RunRecord {
-    static FIXTURE: LazyLock<RunRecord> = LazyLock::new(fixture::closed);
-    let mut record = FIXTURE.clone();
-    record.streams[0].throughput.rows_per_s *= faster;
-    let scaled = |ns: Option<u64>| ns.map(|ns| scale(ns, slower));
-    let latency = &mut record.results[0].latency_ns;
-    latency.p50 = scaled(latency.p50);
-    latency.p95 = scaled(latency.p95);
-    latency.p99 = scaled(latency.p99);
-    latency.p999 = scaled(latency.p999);
-    record.availability.longest_gap_ns = scale(record.availability.longest_gap_ns, slower);
-    record
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "latencies of a fixture"
-)]
-fn scale(ns: u64, by: f64) -> u64 {
-    (highwater_model::numbers::to_f64(ns) * by) as u64
-}
-
-/// Runs with noise of their own, throughput changed by a part.
-fn group(runs: u64, faster: f64, random: &Draws, first: u64) -> Vec<RunRecord> {
-    spread_group(SPREAD, runs, faster, (random, first))
-}
-
-fn spread_group(
-    spread: f64,
-    runs: u64,
-    faster: f64,
-    (random, first): (&Draws, u64),
-) -> Vec<RunRecord> {
-    (0..runs)
-        .map(|n| {
-            let noise = |figure| (spread * random.normal(first + 10 * n + figure)).exp();
-            run(faster * noise(0), noise(1))
-        })
-        .collect()
-}
-
-fn verdict_of<'a, A, B>(a: &'a [A], b: &'a [B]) -> Comparison
-where
-    RecordRef<'a>: From<&'a A> + From<&'a B>,
-{
-    let a: Vec<RecordRef<'_>> = a.iter().map(Into::into).collect();
-    let b: Vec<RecordRef<'_>> = b.iter().map(Into::into).collect();
-    compare(&a, &b, Criteria::default())
-}
 
 fn throughput(comparison: &Comparison) -> &Compared {
     let mut figures = comparison.figures.iter();
@@ -82,11 +25,16 @@ fn equal_groups_are_seldom_called_different() {
     let random = Draws::of(Seed(7), &["equal groups"]);
     // Noise below what matters, and far above it.
     for (spread, runs) in [(SPREAD, 3), (SPREAD, 5), (SPREAD, 10), (0.2, 3), (0.2, 10)] {
+        let equal = Case {
+            runs,
+            spread,
+            faster: 1.0,
+        };
         let different = (0..PAIRS)
             .filter(|pair| {
                 let first = pair * 1_000;
-                let a = spread_group(spread, runs, 1.0, (&random, first));
-                let b = spread_group(spread, runs, 1.0, (&random, first + 500));
+                let a = equal.group(1.0, &random, first);
+                let b = equal.group(1.0, &random, first + 500);
                 let verdict = verdict_of(&a, &b).verdict();
                 matches!(verdict, Verdict::Better | Verdict::Worse)
             })

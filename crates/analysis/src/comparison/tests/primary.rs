@@ -1,13 +1,9 @@
 //! The question's own figure: which it is, what testing it first brings, and what it costs.
 
 use super::*;
+use crate::comparison::accuracy::{Case, draws};
 use highwater_model::plan::Objective;
 use highwater_model::units::{Nanos, Rate};
-
-/// Simulated comparisons, as the version's seed makes them: nobody tunes to it.
-fn draws(what: &str) -> Draws {
-    Draws::of(Seed(1), &[env!("CARGO_PKG_VERSION"), what])
-}
 
 fn primary_of(a: &[RunRecord], named: Option<&str>) -> Option<String> {
     let runs: Vec<RecordRef<'_>> = a.iter().map(Into::into).collect();
@@ -53,45 +49,22 @@ fn the_kind_of_load_or_the_user_says_which_figure_is_tested_first() {
     }
 }
 
-/// How often of so many pairs of groups of five, the second faster by a part.
-struct Rates {
-    /// Throughput alone, by Welch's test at 5 %.
-    welch: f64,
-    /// Throughput better, as compared.
-    better: f64,
-    /// Anything better or worse.
-    different: f64,
-}
-
-fn rates(pairs: u64, faster: f64, random: &Draws) -> Rates {
-    let (mut welch, mut better, mut different) = (0, 0, 0);
-    for pair in 0..pairs {
-        let a = group(5, 1.0, random, pair * 1_000);
-        let b = group(5, faster, random, pair * 1_000 + 500);
-        let compared = verdict_of(&a, &b);
-        let of_primary = compared.primary().unwrap();
-        welch += u64::from(of_primary.effect.unwrap().p_value <= 0.05);
-        better += u64::from(of_primary.verdict == Verdict::Better);
-        let mut figures = compared.figures.iter();
-        different +=
-            u64::from(figures.any(|c| matches!(c.verdict, Verdict::Better | Verdict::Worse)));
-    }
-    let percent = |times: u64| {
-        100.0 * highwater_model::numbers::to_f64(times) / highwater_model::numbers::to_f64(pairs)
-    };
-    Rates {
-        welch: percent(welch),
-        better: percent(better),
-        different: percent(different),
-    }
-}
+const EQUAL: Case = Case {
+    runs: 5,
+    spread: SPREAD,
+    faster: 1.0,
+};
+const FASTER: Case = Case {
+    faster: 1.05,
+    ..EQUAL
+};
 
 /// Welch finds 91 of 100 (t of 8 degrees, noncentrality 3.9). A level of 4.5 instead of 5 %, and
 /// intervals that are called equal, cost 2.4. The allowances are three standard deviations: of the
 /// number that is found 5.5 points of 300 pairs and 2.1 of 2,000; of those that only one of both
 /// finds 2.7 and 1.1, as both look at the same pairs.
 fn check_power(pairs: u64, cost: f64, fewest: f64) {
-    let found = rates(pairs, 1.05, &draws("power"));
+    let found = FASTER.rates(pairs, &draws("power"));
     println!("Welch {:.1} %, compared {:.1} %", found.welch, found.better);
     assert!(found.better >= found.welch - cost, "{}", found.better);
     assert!(found.better >= fewest, "{}", found.better);
@@ -107,7 +80,7 @@ fn a_planted_difference_is_found_about_as_often_as_by_welch_on_throughput_alone(
 fn long_power_and_false_alarms_of_comparisons_are_as_stated() {
     check_power(2_000, 3.5, 86.2);
     // Of 2,000 equal pairs 5 %, and three standard deviations of that count.
-    let equal = rates(2_000, 1.0, &draws("equal"));
+    let equal = EQUAL.rates(2_000, &draws("equal"));
     println!("equal groups called different: {:.2} %", equal.different);
     assert!(equal.different <= 5.0 + 1.5, "{}", equal.different);
 }

@@ -16,6 +16,8 @@ use super::{COLORS, Chart, Level, Point, Quantity, Series, Shape, Span, SpanKind
 const FINE: f64 = 10.0;
 /// Pixels of a letter in a drawing, about.
 const LETTER: f64 = 6.6;
+/// Pixels of a digit, which is wider than most letters.
+const DIGIT: f64 = 7.4;
 
 /// Sizes of one drawing, in pixels of its own.
 struct Frame {
@@ -221,12 +223,11 @@ fn x_ticks(chart: &Chart, frame: &Frame) -> Markup {
     let crowded = chart.x.quantity == Quantity::Tail && ticks.len() > 6 && frame.x_ticks < 6.0;
     html! {
         @for (number, tick) in ticks.iter().enumerate() {
-            @let x = rounded(x_of(chart, frame, *tick));
-            path d=(format!("M{x} {bottom}v4")) {}
+            @let x = x_of(chart, frame, *tick);
+            path d=(format!("M{} {bottom}v4", rounded(x))) {}
             @if !crowded || number % 2 == 1 {
-                text x=(x) y=(bottom + 17.0) text-anchor="middle" {
-                    (shown(chart.x.quantity, *tick))
-                }
+                @let name = shown(chart.x.quantity, *tick);
+                text x=(within(frame, x, &name)) y=(bottom + 17.0) text-anchor="middle" { (name) }
             }
         }
     }
@@ -239,21 +240,31 @@ fn x_labels(chart: &Chart, frame: &Frame) -> Markup {
     let mut free = 0.0;
     let labels = chart.x.labels.iter().map(|label| {
         let x = x_of(chart, frame, label.at);
-        let half = label.name.chars().fold(0.0, |room, _| room + LETTER) / 2.0;
+        let half = half_width(&label.name, LETTER);
         let fits = x - half >= free;
         if fits {
             free = x + half + APART;
         }
-        (rounded(x), fits.then_some(label.name.as_str()))
+        (x, fits.then_some(label.name.as_str()))
     });
     html! {
         @for (x, name) in labels {
-            path d=(format!("M{x} {bottom}v4")) {}
+            path d=(format!("M{} {bottom}v4", rounded(x))) {}
             @if let Some(name) = name {
-                text x=(x) y=(bottom + 17.0) text-anchor="middle" { (name) }
+                text x=(within(frame, x, name)) y=(bottom + 17.0) text-anchor="middle" { (name) }
             }
         }
     }
+}
+
+/// Where the middle of a label goes so that none of it lies outside the drawing.
+fn within(frame: &Frame, x: f64, name: &str) -> String {
+    let half = half_width(name, DIGIT);
+    rounded(x.min(frame.width - half).max(half))
+}
+
+fn half_width(name: &str, letter: f64) -> f64 {
+    name.chars().fold(0.0, |room, _| room + letter) / 2.0
 }
 
 /// Every other phase is shaded, so that neighbors can be told apart.

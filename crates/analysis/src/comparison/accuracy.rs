@@ -1,0 +1,122 @@
+//! How often a comparison is wrong, and how often it finds a planted difference: groups of runs whose
+//! figures are drawn. For tests and for the table of `docs/concepts/accuracy.md`; not in the program.
+#![expect(clippy::expect_used, reason = "a case that cannot be set up must fail")]
+
+use std::sync::LazyLock;
+
+use highwater_model::record::{RecordRef, RunRecord};
+use highwater_model::units::Seed;
+use highwater_workload::random::Draws;
+
+use super::{Comparison, Criteria, Verdict, compare};
+use crate::fixture;
+
+/// Runs that differ from each other by this, relative standard deviation.
+pub const SPREAD: f64 = 0.02;
+
+/// A closed run whose throughput and latencies are those of the fixture times these.
+pub fn run(faster: f64, slower: f64) -> RunRecord {
+    static FIXTURE: LazyLock<RunRecord> = LazyLock::new(fixture::closed);
+    let mut record = FIXTURE.clone();
+    record.streams[0].throughput.rows_per_s *= faster;
+    let scaled = |ns: Option<u64>| ns.map(|ns| scale(ns, slower));
+    let latency = &mut record.results[0].latency_ns;
+    latency.p50 = scaled(latency.p50);
+    latency.p95 = scaled(latency.p95);
+    latency.p99 = scaled(latency.p99);
+    latency.p999 = scaled(latency.p999);
+    record.availability.longest_gap_ns = scale(record.availability.longest_gap_ns, slower);
+    record
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "latencies of a fixture"
+)]
+fn scale(ns: u64, by: f64) -> u64 {
+    (highwater_model::numbers::to_f64(ns) * by) as u64
+}
+
+/// Runs with noise of their own, throughput changed by a part; `first` is that of their numbers.
+pub fn group(runs: u64, faster: f64, random: &Draws, first: u64) -> Vec<RunRecord> {
+    let case = Case {
+        runs,
+        spread: SPREAD,
+        faster,
+    };
+    case.group(faster, random, first)
+}
+
+/// As the program compares them.
+pub fn verdict_of<'a, A, B>(a: &'a [A], b: &'a [B]) -> Comparison
+where
+    RecordRef<'a>: From<&'a A> + From<&'a B>,
+{
+    let a: Vec<RecordRef<'_>> = a.iter().map(Into::into).collect();
+    let b: Vec<RecordRef<'_>> = b.iter().map(Into::into).collect();
+    compare(&a, &b, Criteria::default())
+}
+
+/// Simulated comparisons, as the version's seed makes them: nobody tunes to it.
+pub fn draws(what: &str) -> Draws {
+    Draws::of(Seed(1), &[env!("CARGO_PKG_VERSION"), what])
+}
+
+/// How often a case came out so, percent.
+pub struct Rates {
+    /// Throughput alone, by Welch's test at 5 %.
+    pub welch: f64,
+    /// Throughput better, as compared.
+    pub better: f64,
+    /// Anything better or worse.
+    pub different: f64,
+}
+
+/// Two groups of so many runs with this spread, the second faster by a part.
+#[derive(Debug, Clone, Copy)]
+pub struct Case {
+    /// In each group.
+    pub runs: u64,
+    /// Relative standard deviation between runs.
+    pub spread: f64,
+    /// 1 where both are equal.
+    pub faster: f64,
+}
+
+impl Case {
+    /// Runs with noise of their own, throughput changed by a part.
+    pub fn group(self, faster: f64, random: &Draws, first: u64) -> Vec<RunRecord> {
+        (0..self.runs)
+            .map(|n| {
+                let noise = |figure| (self.spread * random.normal(first + 10 * n + figure)).exp();
+                run(faster * noise(0), noise(1))
+            })
+            .collect()
+    }
+
+    /// Compares so many pairs of such groups.
+    pub fn rates(self, pairs: u64, random: &Draws) -> Rates {
+        let (mut welch, mut better, mut different) = (0, 0, 0);
+        for pair in 0..pairs {
+            let a = self.group(1.0, random, pair * 1_000);
+            let b = self.group(self.faster, random, pair * 1_000 + 500);
+            let compared = verdict_of(&a, &b);
+            let of_primary = compared.primary().expect("closed load has a throughput");
+            welch += u64::from(of_primary.effect.expect("of several runs").p_value <= 0.05);
+            better += u64::from(of_primary.verdict == Verdict::Better);
+            let mut figures = compared.figures.iter();
+            different +=
+                u64::from(figures.any(|c| matches!(c.verdict, Verdict::Better | Verdict::Worse)));
+        }
+        let percent = |times: u64| {
+            100.0 * highwater_model::numbers::to_f64(times)
+                / highwater_model::numbers::to_f64(pairs)
+        };
+        Rates {
+            welch: percent(welch),
+            better: percent(better),
+            different: percent(different),
+        }
+    }
+}
