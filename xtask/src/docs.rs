@@ -1,8 +1,9 @@
 //! `cargo xtask docs`: the parts of the documents that a program writes.
 //!
 //! A page says which file, which block of it (or all of it) and where the text comes from.
-//! `--check` writes nothing and fails where a page differs. Blocks that hold measured figures
-//! differ from run to run; they are refreshed by `--measured` and never compared.
+//! `--check` writes nothing and fails where a page differs (`--release`: by the program of a
+//! release). Blocks that hold measured figures differ from run to run; they are refreshed by
+//! `--measured` and never compared.
 
 use std::fs;
 
@@ -231,6 +232,14 @@ pub enum Mode {
     WriteMeasured,
     /// Compare, write nothing.
     Check,
+    /// The same with the program of a release, where that is built in any case.
+    CheckRelease,
+}
+
+impl Mode {
+    fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::WriteMeasured)
+    }
 }
 
 /// Generates the pages; one line per page for the reader, or what differs.
@@ -246,17 +255,17 @@ pub fn run(mode: Mode) -> Result<Vec<String>, String> {
         }
         let old = tree.text(page.path).unwrap_or_default();
         let new = match page.block {
-            None => page.generate(&tree)?,
-            Some(block) => blocks::replace(old, block, &page.generate(&tree)?)
+            None => page.generate(&tree, mode)?,
+            Some(block) => blocks::replace(old, block, &page.generate(&tree, mode)?)
                 .map_err(|error| format!("{}:1: {error}", page.path))?,
         };
-        if let (Mode::Check, Some((line, difference))) = (mode, first_difference(old, &new)) {
+        if let (false, Some((line, difference))) = (mode.writes(), first_difference(old, &new)) {
             wrong.push(format!(
                 "{}:{line}: not what is generated ({difference}): run `cargo xtask docs`",
                 page.path
             ));
         }
-        if mode != Mode::Check && old != new {
+        if mode.writes() && old != new {
             let path = root.join(page.path);
             fs::write(&path, &new).map_err(|error| format!("writing {}: {error}", page.path))?;
             said.push(format!("docs: wrote {}", page.path));
@@ -275,11 +284,15 @@ fn checked_pages() -> usize {
 }
 
 impl Page {
-    fn generate(&self, tree: &Tree) -> Result<String, String> {
+    fn generate(&self, tree: &Tree, mode: Mode) -> Result<String, String> {
         match self.source {
             Source::Files(from_files) => Ok(from_files(tree)),
             Source::Cargo(arguments) => {
-                let text = process::output(&mut process::cargo(arguments))?;
+                let mut arguments = arguments.to_vec();
+                if mode == Mode::CheckRelease {
+                    arguments.insert(1, "--release");
+                }
+                let text = process::output(&mut process::cargo(&arguments))?;
                 Ok(match self.block {
                     Some(_) => format!("```text\n{}\n```", text.trim_end()),
                     None => text,

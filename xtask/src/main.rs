@@ -19,7 +19,7 @@ Usage: cargo xtask TASK
   tuples                   parameters of functions that are tuples
   modules                  modules that are a file beside a folder of the same name
   docs                     rewrites the generated parts of the documents
-  docs --check             fails where a generated part is out of date
+  docs --check [--release] fails where a generated part is out of date
   docs --measured          runs the README's first command and keeps its output
   bench [NAME] [--write]   runs the benchmarks; --write keeps the tables in docs/benchmarks.md
   accuracy FILE            how well predictions of larger sizes hold on the series of a file
@@ -50,6 +50,7 @@ fn task(words: &[&str], out: &mut dyn Write) -> Result<String, String> {
         ["modules"] => run_rule("modules", tidy::module_style),
         ["docs"] => docs::run(Mode::Write).map(lines),
         ["docs", "--check"] => docs::run(Mode::Check).map(lines),
+        ["docs", "--check", "--release"] => docs::run(Mode::CheckRelease).map(lines),
         ["docs", "--measured"] => docs::run(Mode::WriteMeasured).map(lines),
         ["bench"] => bench::run(None, false).map(lines),
         ["bench", "--write"] => bench::run(None, true).map(lines),
