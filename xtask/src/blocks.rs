@@ -31,6 +31,11 @@ pub fn content<'a>(text: &'a str, name: &str) -> Result<&'a str, String> {
     Ok(text[find(text, name)?].trim_matches('\n'))
 }
 
+/// What a program wrote, as a document shows it.
+pub fn verbatim(output: &str) -> String {
+    format!("```text\n{}\n```", output.trim_end())
+}
+
 fn find(text: &str, name: &str) -> Result<Range<usize>, String> {
     let open = format!("<!-- generated: {name} -->\n");
     let close = format!("<!-- end of {name} -->");

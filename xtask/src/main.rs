@@ -3,9 +3,8 @@
 use std::io::Write;
 use std::process::{Command, ExitCode};
 
-use xtask::docs::Mode;
 use xtask::tidy::{self, Finding, Tree, licenses};
-use xtask::{accuracy, bench, docs, long, process, test};
+use xtask::{bench, docs, first_run, long, process, test};
 
 const HELP: &str = "\
 Repository tasks
@@ -19,7 +18,7 @@ Usage: cargo xtask TASK
   tuples                   parameters of functions that are tuples
   modules                  modules that are a file beside a folder of the same name
   docs                     rewrites the generated parts of the documents
-  docs --check [--release] fails where a generated part is out of date
+  docs --check             fails where a generated part is out of date
   docs --measured          runs the README's first command and keeps its output
   bench [NAME] [--write]   runs the benchmarks; --write keeps the tables in docs/benchmarks.md
   accuracy FILE            how well predictions of larger sizes hold on the series of a file
@@ -48,10 +47,9 @@ fn task(words: &[&str], out: &mut dyn Write) -> Result<String, String> {
         ["retired"] => run_rule("retired", tidy::retired),
         ["tuples"] => run_rule("tuples", tidy::tuples),
         ["modules"] => run_rule("modules", tidy::module_style),
-        ["docs"] => docs::run(Mode::Write).map(lines),
-        ["docs", "--check"] => docs::run(Mode::Check).map(lines),
-        ["docs", "--check", "--release"] => docs::run(Mode::CheckRelease).map(lines),
-        ["docs", "--measured"] => docs::run(Mode::WriteMeasured).map(lines),
+        ["docs"] => docs::write(),
+        ["docs", "--check"] => docs::check(),
+        ["docs", "--measured"] => first_run::write(),
         ["bench"] => bench::run(None, false).map(lines),
         ["bench", "--write"] => bench::run(None, true).map(lines),
         ["bench", name, "--write"] | ["bench", "--write", name] => {
@@ -59,7 +57,14 @@ fn task(words: &[&str], out: &mut dyn Write) -> Result<String, String> {
         }
         ["bench", name] => bench::run(Some(name), false).map(lines),
         ["test", arguments @ ..] => test::run(arguments),
-        ["accuracy", file] => accuracy::of_file(file),
+        ["accuracy", file] => process::output(&mut process::cargo(&[
+            "run",
+            "--quiet",
+            "--package",
+            "highwater-documents",
+            "--",
+            file,
+        ])),
         ["long"] => long::run(None, out),
         ["long", filter] => long::run(Some(filter), out),
         ["ci"] => {

@@ -7,11 +7,14 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The root of the repository: that of the cargo that runs us, since a build directory may be
-/// shared by several checkouts.
+/// shared by several checkouts. Only the root has a lock file.
 pub fn root() -> PathBuf {
-    let here = env::var_os("CARGO_MANIFEST_DIR")
+    let package = env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
-    here.parent().unwrap_or(&here).to_path_buf()
+    let root = package
+        .ancestors()
+        .find(|directory| directory.join("Cargo.lock").exists());
+    root.unwrap_or(&package).to_path_buf()
 }
 
 /// A command of cargo, at the root, with the cargo that runs us.

@@ -30,8 +30,9 @@ const DATABASES: [&str; 11] = [
 ];
 
 /// Where databases may be named, and which: a driver's crate those that speak its protocol, the registry
-/// all that have a driver, and `sql` those whose dialects the drivers share. Nothing else names any.
-const DRIVERS: [(&str, &[&str]); 7] = [
+/// all that have a driver, `sql` those whose dialects the drivers share, and a page of the documents that
+/// of its example. Nothing else names any.
+const DRIVERS: [(&str, &[&str]); 8] = [
     ("crates/drivers/sqlite/", &["sqlite"]),
     (
         "crates/drivers/postgres/",
@@ -41,6 +42,7 @@ const DRIVERS: [(&str, &[&str]); 7] = [
     ("crates/drivers/cratedb/", &["cratedb", "crate", "postgres"]),
     ("crates/drivers/null/", &["cratedb", "crate", "postgres"]),
     ("crates/drivers/registry/", &DATABASES),
+    ("crates/documents/", &["cratedb"]),
     (
         "crates/driver/src/sql/",
         &[

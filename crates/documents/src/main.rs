@@ -1,0 +1,17 @@
+//! `cargo xtask accuracy FILE`: how well predictions of larger sizes hold on the series of a file.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let Some(file) = std::env::args().nth(1) else {
+        writeln!(std::io::stderr(), "usage: cargo xtask accuracy FILE").ok();
+        return ExitCode::FAILURE;
+    };
+    let (text, code) = match highwater_documents::accuracy::of_file(&file) {
+        Ok(text) => (text, ExitCode::SUCCESS),
+        Err(error) => (error, ExitCode::FAILURE),
+    };
+    writeln!(std::io::stdout(), "{}", text.trim_end()).ok();
+    code
+}
