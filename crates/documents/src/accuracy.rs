@@ -148,6 +148,7 @@ fn limit(kind: Kind, allowed: f64) -> String {
         Kind::Stalls => format!("p{percentile}, stalls at any rate"),
         Kind::Capacity => "the capacity".to_owned(),
         Kind::Errors => "failing ops".to_owned(),
+        Kind::Rejections => "rejections of a full queue".to_owned(),
     }
 }
 

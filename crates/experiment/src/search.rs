@@ -86,7 +86,7 @@ impl Experiment for SearchRecord {
             reasons: seen.reasons,
             acknowledged_per_s: seen.acknowledged_per_s,
             pressure: seen.pressure.map(|pressure| pressure.bound),
-            late: seen.pressure.map(|pressure| pressure.late),
+            late: seen.pressure.map(|pressure| pressure.share),
             p99_ns: seen.p99_ns,
             mean_ns: seen.mean_ns,
             failed_ops: seen.failed_ops,

@@ -66,6 +66,17 @@ impl SearchObjective {
         hex(&Sha256::digest(&json))
     }
 
+    /// Whether a share of the ops may be late, or may fail.
+    pub fn allows_a_share(&self) -> bool {
+        self.bounds_latency()
+            || self.stated.iter().any(|objective| {
+                matches!(
+                    objective,
+                    Objective::Errors { max_ppm: 1.. } | Objective::Rejected { max_ppm: 1.. }
+                )
+            })
+    }
+
     /// Whether a percentile of the latency is bounded.
     pub fn bounds_latency(&self) -> bool {
         self.stated.iter().any(|objective| {
@@ -237,10 +248,10 @@ pub struct ProbeRecord {
     pub reasons: Vec<ReasonCode>,
     /// Units of the searched stream acknowledged per second.
     pub acknowledged_per_s: f64,
-    /// ln(share of ops above the latency bound, with 95 % confidence ÷ share allowed), the
-    /// greatest of all latency objectives; above 0 none is shown to be met. Absent without one.
+    /// ln(share of late or failed ops, with 95 % confidence ÷ share allowed), the greatest of all objectives
+    /// that allow a share; above 0 not all are shown to be met. Absent without one.
     pub pressure: Option<f64>,
-    /// Share of ops above that latency bound ÷ share allowed, as it was measured.
+    /// Share of late or failed ops ÷ share allowed by that objective, as it was measured.
     pub late: Option<f64>,
     /// The searched stream's greatest p99 of an op.
     pub p99_ns: Option<u64>,

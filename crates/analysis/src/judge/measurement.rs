@@ -12,8 +12,8 @@ use highwater_model::record::{IncidentKind, RunRecord, STALL_NS, StallKind, Stal
 
 use super::client_lag;
 use super::measured::{MeasuredStream, SHORTEST_PHASE_NS, littles_law_sessions};
-use super::objective::{Shown, latency_verdicts};
 use super::reasons::{incident, judgment, reason};
+use super::shares::{Shown, latency_verdicts};
 use super::steadiness;
 use super::unknown;
 

@@ -10,6 +10,7 @@ mod measured;
 pub mod measurement;
 pub mod objective;
 mod reasons;
+pub mod shares;
 mod steadiness;
 #[cfg(test)]
 mod tests;

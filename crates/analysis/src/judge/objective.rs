@@ -3,49 +3,21 @@
 //!
 //! A percentile passes only with 95 % confidence; what was not shown to be met is missed.
 
-use crate::exceedance::{Exceedance, exceedance};
 use crate::telemetry;
 use highwater_model::display::{
-    count, duration, percent, percent_asked, percent_of, plain, quantile, rate, ratio, span,
+    count, duration, percent, percent_asked, percent_of, plain, rate, ratio,
 };
-use highwater_model::histogram::LatencySummary;
 use highwater_model::judgment::{Judgment, ObjectiveValue, Reason, ReasonCode};
 use highwater_model::numbers::to_f64;
-use highwater_model::outcome::ErrorClass;
 use highwater_model::plan::Objective;
 use highwater_model::record::{ResultRecord, RunRecord};
-use highwater_model::units::{Nanos, Rate};
+use highwater_model::units::Rate;
 
 use super::measured::MeasuredStream;
 use super::reasons::{judgment, reason};
-
-/// Ops beyond a percentile that a pass or fail needs in expectation: 1,000 ops for p99.
-pub const OPS_BEYOND_PERCENTILE: u64 = 10;
-/// Open load is sustained when this share of what was offered is acknowledged in the same time.
-pub const SUSTAINED_SHARE: f64 = 0.99;
-
-/// What one latency objective came to, for one op in one phase.
-pub(crate) struct LatencyVerdict {
-    pub(super) place: String,
-    /// `p99`, or `p99 of rows`.
-    pub(super) percentile: String,
-    pub(crate) shown: Shown,
-}
-
-/// What the ops show of a percentile.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Shown {
-    /// With 95 % confidence below its bound.
-    Met,
-    /// With 95 % confidence more ops above the bound than allowed.
-    Missed(String),
-    /// More of the measured ops above it than allowed, but not with confidence.
-    Above(String),
-    /// Below the bound by the estimate, but not with confidence.
-    Unproven(String),
-    /// Neither can be said.
-    TooFew { samples: u64, needed: u64 },
-}
+use super::shares::{
+    SUSTAINED_SHARE, Shown, failed_ops, is_above, latency_verdicts, offered, rejected_ops,
+};
 
 pub(super) fn judge(
     record: &RunRecord,
@@ -77,205 +49,15 @@ pub(super) fn judge(
     judgment(value, reasons)
 }
 
-/// All latency objectives, for every op that they apply to.
-pub(crate) fn latency_verdicts(
-    objectives: &[Objective],
-    measured: &[MeasuredStream<'_>],
-) -> Vec<LatencyVerdict> {
-    let mut verdicts = Vec::new();
-    for (index, objective) in latency_objectives(objectives).enumerate() {
-        let mut applied = false;
-        for stream in measured {
-            let results = stream.results.iter();
-            for result in results.filter(|r| !objective.of_rows || r.row_latency_ns.is_some()) {
-                applied = true;
-                verdicts.push(LatencyVerdict {
-                    place: stream.place_of(result),
-                    percentile: percentile_name(objective),
-                    shown: shown(result, stream.units_per_op(), index, objective),
-                });
-            }
-        }
-        if !applied && !measured.is_empty() {
-            let why = if objective.of_rows {
-                "only open inserts have a row latency"
-            } else {
-                "no op was acknowledged"
-            };
-            verdicts.push(LatencyVerdict {
-                place: "all streams".to_owned(),
-                percentile: percentile_name(objective),
-                shown: Shown::Unproven(why.to_owned()),
-            });
-        }
-    }
-    verdicts
-}
-
-fn percentile_name(objective: LatencyObjective) -> String {
-    let name = quantile(objective.ppm);
-    if objective.of_rows {
-        format!("{name} of rows")
-    } else {
-        name
-    }
-}
-
-fn shown(
-    result: &ResultRecord,
-    rows_per_op: u64,
-    index: usize,
-    objective: LatencyObjective,
-) -> Shown {
-    let beyond_ppm = beyond(objective.ppm);
-    let needed = OPS_BEYOND_PERCENTILE * 1_000_000 / beyond_ppm;
-    let samples: u64 = result.windows.ended.iter().sum();
-    let too_few = Shown::TooFew { samples, needed };
-    let Some(bound) = exceeded(result, rows_per_op, index, objective.of_rows) else {
-        return too_few;
-    };
-    let allowed = ratio(beyond_ppm, 1_000_000);
-    let evidence = || latency_evidence(result, &bound, objective);
-    if samples >= needed && bound.upper95 <= allowed {
-        Shown::Met
-    } else if bound.lower95 > allowed {
-        Shown::Missed(evidence())
-    } else if samples < needed {
-        too_few
-    } else if bound.fraction > allowed {
-        Shown::Above(evidence())
-    } else {
-        Shown::Unproven(evidence())
-    }
-}
-
-/// Millionths of the ops that a percentile leaves beyond it.
-fn beyond(ppm: u32) -> u64 {
-    u64::from(1_000_000_u32.saturating_sub(ppm)).max(1)
-}
-
-/// The share of ops, or of rows, above the bound of a latency objective; absent without ops.
-fn exceeded(
-    result: &ResultRecord,
-    rows_per_op: u64,
-    index: usize,
-    of_rows: bool,
-) -> Option<Exceedance> {
-    let windows = &result.windows;
-    let over = windows.over.get(index)?;
-    // Of a row latency objective windows count rows.
-    let scale = if of_rows { rows_per_op } else { 1 };
-    let ended = windows.ended.iter().map(|n| n.saturating_mul(scale));
-    let ended: Vec<u64> = ended.collect();
-    (ended.iter().sum::<u64>() > 0).then(|| exceedance(&ended, over))
-}
-
-/// How near a run is to missing its latency objectives.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ObjectiveMargin {
-    /// ln(share of ops above the bound, with 95 % confidence ÷ share allowed); above 0 the objective
-    /// is not shown to be met.
-    pub bound: f64,
-    /// Share of ops above the bound ÷ share allowed, as it was measured.
-    pub late: f64,
-}
-
-/// The greatest pressure of all latency objectives; absent without one.
-pub fn latency_pressure(
-    objectives: &[Objective],
-    measured: &[MeasuredStream<'_>],
-) -> Option<ObjectiveMargin> {
-    let mut greatest: Option<ObjectiveMargin> = None;
-    for (index, objective) in latency_objectives(objectives).enumerate() {
-        for stream in measured {
-            for result in &stream.results {
-                let Some(bound) = exceeded(result, stream.units_per_op(), index, objective.of_rows)
-                else {
-                    continue;
-                };
-                let allowed = ratio(beyond(objective.ppm), 1_000_000);
-                let pressure = ObjectiveMargin {
-                    bound: (bound.upper95 / allowed).ln(),
-                    late: bound.fraction / allowed,
-                };
-                if greatest.is_none_or(|most| most.bound < pressure.bound) {
-                    greatest = Some(pressure);
-                }
-            }
-        }
-    }
-    greatest
-}
-
-/// A bound of a latency.
-#[derive(Debug, Clone, Copy)]
-struct LatencyObjective {
-    /// Quantile in millionths.
-    ppm: u32,
-    max: Nanos,
-    /// Whether rows are meant, and not ops.
-    of_rows: bool,
-}
-
-/// Each latency objective, in order.
-fn latency_objectives(objectives: &[Objective]) -> impl Iterator<Item = LatencyObjective> {
-    let of = |ppm, max, of_rows| LatencyObjective { ppm, max, of_rows };
-    objectives
-        .iter()
-        .filter_map(move |objective| match *objective {
-            Objective::Latency { quantile_ppm, max } => Some(of(quantile_ppm, max, false)),
-            Objective::RowLatency { quantile_ppm, max } => Some(of(quantile_ppm, max, true)),
-            _ => None,
-        })
-}
-
-fn latency_evidence(
-    result: &ResultRecord,
-    bound: &Exceedance,
-    objective: LatencyObjective,
-) -> String {
-    let summary = if objective.of_rows {
-        result.row_latency_ns.as_ref()
-    } else {
-        Some(&result.latency_ns)
-    };
-    let measured = match summary.and_then(|summary| percentile_of(summary, objective.ppm)) {
-        Some((ns, true)) => format!("was at least {}; ", duration(ns)),
-        Some((ns, false)) => format!("was {}; ", duration(ns)),
-        None => String::new(),
-    };
-    format!(
-        "{measured}the limit is {}. {} of ops took longer (at most {} with 95 % confidence); {} is \
-         allowed",
-        span(objective.max.0),
-        percent(bound.fraction),
-        percent(bound.upper95),
-        percent_asked(1_000_000_u32.saturating_sub(objective.ppm))
-    )
-}
-
-/// The percentile and whether it is a lower bound, of those that a summary holds.
-fn percentile_of(summary: &LatencySummary, ppm: u32) -> Option<(u64, bool)> {
-    let (name, value) = match ppm {
-        500_000 => ("p50", summary.p50),
-        900_000 => ("p90", summary.p90),
-        950_000 => ("p95", summary.p95),
-        990_000 => ("p99", summary.p99),
-        999_000 => ("p999", summary.p999),
-        999_900 => ("p9999", summary.p9999),
-        _ => return None,
-    };
-    Some((value?, summary.at_least.iter().any(|other| other == name)))
-}
-
 fn latency(objectives: &[Objective], measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let places: Vec<String> = latency_verdicts(objectives, measured)
         .into_iter()
         .filter_map(|verdict| {
+            let evidence = verdict.evidence;
             let what = match verdict.shown {
                 Shown::Met => return None,
-                Shown::Missed(evidence) | Shown::Above(evidence) => evidence,
-                Shown::Unproven(evidence) => format!("not met with 95 % confidence: {evidence}"),
+                Shown::Missed | Shown::Above => evidence,
+                Shown::Unproven => format!("not met with 95 % confidence: {evidence}"),
                 Shown::TooFew { samples, needed } => format!(
                     "cannot be judged: {} ops measured, {} needed",
                     count(samples),
@@ -299,18 +81,15 @@ fn latency(objectives: &[Objective], measured: &[MeasuredStream<'_>]) -> Option<
 }
 
 fn errors(measured: &[MeasuredStream<'_>], max_ppm: u32) -> Option<Reason> {
-    let failed = |result: &ResultRecord| result.errors.values().sum::<u64>() + result.dropped;
-    let places = shares_above(measured, max_ppm, "failed or were dropped", failed);
+    let places = shares_above(measured, max_ppm, "failed or were dropped", failed_ops);
     let message = "too many ops failed or were dropped";
     let hint = "see `errors` in the record for causes; a lower --rate may help";
     reason(ReasonCode::ObjectiveErrors, message, &places, hint)
 }
 
 fn rejected(record: &RunRecord, measured: &[MeasuredStream<'_>], max_ppm: u32) -> Option<Reason> {
-    let class = ErrorClass::Rejected.name();
-    let rejected = |result: &ResultRecord| result.errors.get(class).copied().unwrap_or(0);
     let what = "were rejected for lack of capacity";
-    let mut places = shares_above(measured, max_ppm, what, rejected);
+    let mut places = shares_above(measured, max_ppm, what, rejected_ops);
     // Pieces of work that the target rejects and tries again are no share of the ops.
     let inside = telemetry::rejected(record).filter(|pieces| *pieces > 0 && max_ppm == 0);
     if let Some(pieces) = inside.filter(|_| places.is_empty()) {
@@ -334,10 +113,8 @@ fn shares_above(
     let mut places = Vec::new();
     for stream in measured {
         for result in &stream.results {
-            let (part, whole) = (of(result), result.offered.max(result.sent));
-            // Exact: no rounding may turn a pass into a miss.
-            let above = u128::from(part) * 1_000_000 > u128::from(whole) * u128::from(max_ppm);
-            if above {
+            let (part, whole) = (of(result), offered(result));
+            if is_above(part, whole, max_ppm) {
                 places.push(format!(
                     "{}: {} of {} ops ({}) {what}; the limit is {}",
                     stream.place_of(result),

@@ -3,8 +3,8 @@
 //! A confirmed value is a floor, so it errs to the low side. An estimate errs to both sides alike. It
 //! must not choose what to probe.
 //!
-//! - *Latency*: a line through the logarithms of the fractions of late ops crosses what is allowed
-//!   there. Each point has the margin of its own fraction, and more the farther it is from the
+//! - *Shares of late or failed ops*: a line through the logarithms of these fractions crosses what is
+//!   allowed there. Each point has the margin of its own fraction, and more the farther it is from the
 //!   crossing, since a line is only nearly right. The interval is Fieller's (E. C. Fieller, Journal of
 //!   the Royal Statistical Society B 16, 1954), which is exact for the ratio of two estimates. What
 //!   overloaded probes reached caps it.
@@ -13,13 +13,13 @@
 
 use highwater_model::judgment::ReasonCode;
 use highwater_model::numbers::len_to_f64;
-use highwater_model::search::{Estimate, ProbeRecord, ProbeVerdict, SearchAxis};
+use highwater_model::search::{Estimate, ProbeRecord, ProbeVerdict, SearchAxis, SearchRecord};
 
 use super::history::{ProbeHistory, judged};
-use super::pooled_exceedance::share;
+use super::pooled_exceedance::steady_share;
 use crate::long_run::student_quantile;
 
-/// Fractions of late ops, by what is allowed, that are part of the line.
+/// Fractions of such ops, by what is allowed, that are part of the line.
 const NEAR: std::ops::RangeInclusive<f64> = 0.1..=8.0;
 /// A one-sided margin of 95 % in standard errors.
 const MARGIN_ERRORS: f64 = 1.645;
@@ -38,8 +38,8 @@ const CLOSE: f64 = 1.5;
 /// Absent where nothing passed or nothing failed, and no line says more.
 pub(super) fn estimate(history: &ProbeHistory<'_>) -> Option<Estimate> {
     let reached = reached(history);
-    let found = if history.search.objective.bounds_latency() {
-        line(history.probes()).map(|line| capped(line, reached))
+    let found = if history.search.objective.allows_a_share() {
+        line(history).map(|line| capped(line, reached))
     } else {
         reached
     };
@@ -116,12 +116,8 @@ struct Point {
     weight: f64,
 }
 
-fn point(probe: &ProbeRecord) -> Option<Point> {
-    // An overloaded probe is late by a backlog, which grows with its length.
-    if probe.reasons.contains(&ReasonCode::RateNotSustained) {
-        return None;
-    }
-    let (late, margin) = share(probe).filter(|(late, _)| NEAR.contains(late))?;
+fn point(probe: &ProbeRecord, search: &SearchRecord) -> Option<Point> {
+    let (late, margin) = steady_share(probe, search).filter(|(late, _)| NEAR.contains(late))?;
     let y = late.ln();
     let error = (1.0 + margin / late).ln() / MARGIN_ERRORS;
     Some(Point {
@@ -131,8 +127,9 @@ fn point(probe: &ProbeRecord) -> Option<Point> {
     })
 }
 
-fn line(probes: &[ProbeRecord]) -> Option<Estimate> {
-    let points: Vec<Point> = judged(probes).filter_map(point).collect();
+fn line(history: &ProbeHistory<'_>) -> Option<Estimate> {
+    let probes = judged(history.probes());
+    let points: Vec<Point> = probes.filter_map(|p| point(p, history.search)).collect();
     let sum = |of: &dyn Fn(&Point) -> f64| points.iter().map(|p| p.weight * of(p)).sum::<f64>();
     let weight = sum(&|_| 1.0);
     let (x, y) = (sum(&|p| p.x) / weight, sum(&|p| p.y) / weight);

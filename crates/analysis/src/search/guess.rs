@@ -21,7 +21,7 @@ type Point = (f64, f64);
 /// A guess of the mark; `without` leaves one value's own figures out.
 pub(super) fn mark(history: &ProbeHistory<'_>, without: Option<f64>) -> Option<f64> {
     let knee = knee(history, without);
-    if !history.search.objective.bounds_latency() {
+    if !history.search.objective.allows_a_share() {
         return knee;
     }
     let mut points: Vec<Point> = history
@@ -31,8 +31,10 @@ pub(super) fn mark(history: &ProbeHistory<'_>, without: Option<f64>) -> Option<f
         .filter(|value| knee.is_none_or(|knee| value.at < knee))
         .filter_map(|value| Some((value.at, value.pressure?)))
         .collect();
-    // Where the target gives out every op is late.
-    points.extend(knee.map(|knee| (knee, all_late(history))));
+    // Where the target gives out every op is late, though few may fail.
+    if history.search.objective.bounds_latency() {
+        points.extend(knee.map(|knee| (knee, all_late(history))));
+    }
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     root(&points).or(knee)
 }

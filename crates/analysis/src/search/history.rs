@@ -95,7 +95,7 @@ impl<'a> ProbeHistory<'a> {
 
     /// Where the confirmations would just hold, by all probes together.
     pub(super) fn expected_mark(&self) -> Option<f64> {
-        pooled_exceedance::crossing(judged(self.probes), self.policy())
+        pooled_exceedance::crossing(judged(self.probes), self.search)
     }
 
     /// The lowest value that failed clearly, or by a confirmation.

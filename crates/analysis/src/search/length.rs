@@ -1,6 +1,6 @@
 //! How many ops a probe needs, so that what it shows of a percentile counts.
 
-use crate::judge::objective::OPS_BEYOND_PERCENTILE;
+use crate::judge::shares::OPS_BEYOND_PERCENTILE;
 use highwater_model::plan::Objective;
 
 /// So many standard deviations of a Poisson count may come too few.

@@ -7,7 +7,7 @@
 
 use highwater_model::judgment::ReasonCode;
 use highwater_model::numbers::to_f64;
-use highwater_model::search::{ProbeRecord, SearchPolicy};
+use highwater_model::search::{ProbeRecord, SearchPolicy, SearchRecord};
 
 /// Shares of late ops, by what is allowed, between which their logarithm is taken to be straight.
 const STRAIGHT: std::ops::RangeInclusive<f64> = 0.1..=8.0;
@@ -18,6 +18,13 @@ const MARGIN_MAX: f64 = 0.7;
 pub(super) fn share(probe: &ProbeRecord) -> Option<(f64, f64)> {
     let late = probe.late?;
     Some((late, (probe.pressure?.exp() - late).max(f64::MIN_POSITIVE)))
+}
+
+/// The same, absent for an overloaded probe that is late by a backlog, which grows with its length. Where
+/// ops are only refused there is none.
+pub(super) fn steady_share(probe: &ProbeRecord, search: &SearchRecord) -> Option<(f64, f64)> {
+    let overloaded = probe.reasons.contains(&ReasonCode::RateNotSustained);
+    share(probe).filter(|_| !overloaded || !search.objective.bounds_latency())
 }
 
 /// Whether a share above what is allowed may be one of chance.
@@ -48,17 +55,16 @@ pub(super) fn together(probes: &[&ProbeRecord], policy: &SearchPolicy) -> Option
 /// line is exact for one server, P(T > t) = e^(−(μ−λ)t). Absent where there is no such line.
 pub(super) fn crossing<'a>(
     probes: impl Iterator<Item = &'a ProbeRecord>,
-    policy: &SearchPolicy,
+    search: &SearchRecord,
 ) -> Option<f64> {
     let mut sums = Sums::default();
     for probe in probes {
-        // An overloaded probe is late by a backlog, which grows with its length.
-        let overloaded = probe.reasons.contains(&ReasonCode::RateNotSustained);
-        if let Some((late, margin)) = share(probe).filter(|_| !overloaded)
+        if let Some((late, margin)) = steady_share(probe, search)
             && STRAIGHT.contains(&late)
         {
             // As it would be at the bound, over the time of all confirmations.
-            let all = margin / late.sqrt() * (to_f64(probe.measured_ns) / all_ns(policy)).sqrt();
+            let part = to_f64(probe.measured_ns) / all_ns(&search.policy);
+            let all = margin / late.sqrt() * part.sqrt();
             sums.add(probe.at, late.ln(), (late / margin).powi(2), all);
         }
     }

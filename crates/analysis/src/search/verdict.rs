@@ -3,11 +3,13 @@
 //! It only reads the judgments and figures of a record; a rule of its own is only what the
 //! search's default objective adds to the plan's.
 
-use crate::judge::objective::{ObjectiveMargin, Shown, latency_pressure, latency_verdicts};
+use crate::judge::shares::{
+    ObjectiveMargin, Shown, failure_verdicts, latency_verdicts, nearest_margin,
+};
 use crate::judge::{Ended, MeasuredStream, measured_streams};
 use highwater_model::judgment::{Data, Measurement, ObjectiveValue, ReasonCode};
 use highwater_model::outcome::ErrorClass;
-use highwater_model::plan::PhaseKind;
+use highwater_model::plan::{Objective, PhaseKind};
 use highwater_model::record::RunRecord;
 use highwater_model::search::{ProbePurpose, ProbeVerdict, SearchRecord};
 
@@ -31,7 +33,7 @@ pub struct Probed {
     pub reasons: Vec<ReasonCode>,
     /// Units of the searched stream acknowledged per second.
     pub acknowledged_per_s: f64,
-    /// How near it was to missing a latency objective.
+    /// How near it was to missing an objective by a share of its ops.
     pub pressure: Option<ObjectiveMargin>,
     /// The searched stream's greatest p99 of an op.
     pub p99_ns: Option<u64>,
@@ -54,7 +56,7 @@ pub fn probed(search: &SearchRecord, purpose: ProbePurpose, record: &RunRecord) 
     let rejected = ErrorClass::Rejected.name();
     let errors = failed(&measured, |class| class != rejected);
     let no_errors_missed = search.objective.no_errors && errors > 0;
-    let mut reasons = reasons(record);
+    let mut reasons = reasons(record, &measured);
     let verdict = match purpose {
         ProbePurpose::Estimate => estimated(record),
         _ => verdict(record, no_errors_missed, &measured),
@@ -67,7 +69,7 @@ pub fn probed(search: &SearchRecord, purpose: ProbePurpose, record: &RunRecord) 
         verdict,
         reasons,
         acknowledged_per_s: searched.map_or(0.0, MeasuredStream::units_per_s),
-        pressure: latency_pressure(&record.plan.definition.objectives, &measured),
+        pressure: nearest_margin(&record.plan.definition.objectives, &measured),
         p99_ns: searched.and_then(|stream| {
             let p99 = stream.results.iter().filter_map(|r| r.latency_ns.p99);
             p99.max()
@@ -103,11 +105,14 @@ fn rows_before(record: &RunRecord) -> u64 {
     earlier.chain(loaded).fold(0, u64::saturating_add)
 }
 
-fn reasons(record: &RunRecord) -> Vec<ReasonCode> {
+fn reasons(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<ReasonCode> {
     let judged = &record.judgments;
-    let mut codes: Vec<ReasonCode> = Vec::new();
+    let mut codes = unproven_failures(&record.plan.definition.objectives, measured);
     if judged.objective.value == ObjectiveValue::Missed {
-        codes.extend(judged.objective.reasons.iter().map(|reason| reason.code));
+        codes.splice(
+            0..0,
+            judged.objective.reasons.iter().map(|reason| reason.code),
+        );
     }
     if judged.measurement.value != Measurement::Valid {
         codes.extend(judged.measurement.reasons.iter().map(|reason| reason.code));
@@ -155,21 +160,25 @@ fn verdict(
     if invalid && OUR_OWN.iter().any(has) {
         return ProbeVerdict::Invalid;
     }
+    if no_errors_missed {
+        return ProbeVerdict::Failed;
+    }
+    let objectives = &record.plan.definition.objectives;
     if judged.objective.value == ObjectiveValue::Missed {
-        let reasons = &judged.objective.reasons;
-        let latency_only = reasons
-            .iter()
-            .all(|r| r.code == ReasonCode::ObjectiveLatency);
-        return if latency_only {
-            by_latency(record, measured)
+        let codes = judged.objective.reasons.iter().map(|reason| reason.code);
+        return if codes
+            .into_iter()
+            .all(|code| is_of_a_share(code, objectives))
+        {
+            by_shares(objectives, measured)
         } else {
             ProbeVerdict::Failed
         };
     }
-    if no_errors_missed {
-        return ProbeVerdict::Failed;
-    }
     match judged.measurement.value {
+        Measurement::Valid if !unproven_failures(objectives, measured).is_empty() => {
+            ProbeVerdict::NotDecided
+        }
         Measurement::Valid => ProbeVerdict::Passed,
         // What drifts is not sustained.
         Measurement::Inconclusive if has(&ReasonCode::NotSteady) => ProbeVerdict::Failed,
@@ -178,11 +187,34 @@ fn verdict(
     }
 }
 
-/// How a run missed its latency objectives: the clearest of all that it did not meet.
-fn by_latency(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> ProbeVerdict {
-    let verdicts = latency_verdicts(&record.plan.definition.objectives, measured);
-    let shown = |of: fn(&Shown) -> bool| verdicts.iter().any(|verdict| of(&verdict.shown));
-    if shown(|shown| matches!(shown, Shown::Missed(_))) {
+/// Shares of failures that are not shown to be met, though fewer ops failed than may.
+fn unproven_failures(objectives: &[Objective], measured: &[MeasuredStream<'_>]) -> Vec<ReasonCode> {
+    let verdicts = failure_verdicts(objectives, measured).into_iter();
+    let unproven = verdicts.filter(|(_, shown)| *shown == Shown::Unproven);
+    unproven.map(|(code, _)| code).collect()
+}
+
+/// Whether what was missed is a share of the ops that an objective allows; where none may fail, one that
+/// does is enough.
+fn is_of_a_share(missed: ReasonCode, objectives: &[Objective]) -> bool {
+    match missed {
+        ReasonCode::ObjectiveLatency => true,
+        ReasonCode::ObjectiveErrors => !objectives.contains(&Objective::Errors { max_ppm: 0 }),
+        ReasonCode::ObjectiveRejected => !objectives.contains(&Objective::Rejected { max_ppm: 0 }),
+        _ => false,
+    }
+}
+
+/// How a run missed the shares that its objectives allow: the clearest of all that it did not meet.
+fn by_shares(objectives: &[Objective], measured: &[MeasuredStream<'_>]) -> ProbeVerdict {
+    let latencies = latency_verdicts(objectives, measured).into_iter();
+    let failures = failure_verdicts(objectives, measured).into_iter();
+    let verdicts: Vec<Shown> = latencies
+        .map(|verdict| verdict.shown)
+        .chain(failures.map(|(_, shown)| shown))
+        .collect();
+    let shown = |of: fn(&Shown) -> bool| verdicts.iter().any(of);
+    if shown(|shown| *shown == Shown::Missed) {
         ProbeVerdict::Failed
     } else if shown(|shown| matches!(shown, Shown::TooFew { .. })) {
         ProbeVerdict::TooFewOps

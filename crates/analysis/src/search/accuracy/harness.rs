@@ -8,6 +8,7 @@ use highwater_model::search::{
 };
 use highwater_model::units::Nanos;
 
+use crate::exceedance::Exceedance;
 use crate::fixture;
 use crate::search::{Step, measured_ns, next};
 use crate::synthetic::Noise;
@@ -37,6 +38,25 @@ impl Shown {
             pressure: None,
             late: None,
             reasons: Vec::new(),
+        }
+    }
+
+    /// So large a share of ops that count against the objective, as the product's rules judge it.
+    pub fn of_share(bound: &Exceedance, allowed: f64, reason: ReasonCode) -> Self {
+        let verdict = if bound.lower95 > allowed {
+            ProbeVerdict::Failed
+        } else if bound.upper95 <= allowed {
+            ProbeVerdict::Passed
+        } else {
+            ProbeVerdict::NotDecided
+        };
+        let missed = verdict != ProbeVerdict::Passed;
+        Self {
+            verdict,
+            acknowledged_per_s: 0.0,
+            pressure: Some((bound.upper95 / allowed).ln()),
+            late: Some(bound.fraction / allowed),
+            reasons: missed.then_some(reason).into_iter().collect(),
         }
     }
 

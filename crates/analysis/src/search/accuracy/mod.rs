@@ -10,12 +10,13 @@ use std::ops::{Range, RangeInclusive};
 use highwater_model::judgment::ReasonCode;
 use highwater_model::numbers::round_to_u32;
 use highwater_model::plan::Objective;
-use highwater_model::search::SearchOutcome;
+use highwater_model::search::{ProbeVerdict, SearchOutcome};
 use highwater_model::units::Nanos;
 
+use crate::judge::shares::SUSTAINED_SHARE;
 use crate::synthetic::Noise;
 use harness::{Found, Shown, between, find, search};
-use queue::{Queue, Shape};
+use queue::{Queue, Shape, late_of};
 
 /// What limits a target, and so by which objective its mark is searched.
 #[derive(Debug, Clone, Copy)]
@@ -30,16 +31,19 @@ pub enum Kind {
     Capacity,
     /// Ops that fail the more often the higher the load is, by a share of 1 %.
     Errors,
+    /// A queue with little room, by a share of rejections.
+    Rejections,
 }
 
 impl Kind {
     /// All of them, with the fractions of late ops that their percentiles allow.
-    pub const ALL: [(Self, &'static [f64]); 5] = [
+    pub const ALL: [(Self, &'static [f64]); 6] = [
         (Self::Queue, &[0.01, 0.05]),
         (Self::HeavyTail, &[0.01, 0.05]),
         (Self::Stalls, &[0.01, 0.05]),
         (Self::Capacity, &[0.01]),
         (Self::Errors, &[0.01]),
+        (Self::Rejections, &[0.01]),
     ];
 }
 
@@ -176,6 +180,7 @@ fn one(kind: Kind, allowed: f64, seed: u64) -> (f64, Found) {
         },
         Kind::Capacity => return by_capacity(capacity, noise),
         Kind::Errors => return by_errors(capacity, load, noise),
+        Kind::Rejections => return by_rejections(capacity, load, noise),
     };
     let mut queue = Queue {
         shape,
@@ -207,22 +212,54 @@ fn by_capacity(capacity: f64, mut noise: Noise) -> (f64, Found) {
 }
 
 /// One of a hundred ops fails at this load, and e times as many at 3 % of the capacity more.
-fn by_errors(capacity: f64, load: f64, mut noise: Noise) -> (f64, Found) {
+fn by_errors(capacity: f64, load: f64, noise: Noise) -> (f64, Found) {
     const ALLOWED: f64 = 0.01;
     let truth = load * capacity;
-    let probe = |at: f64, seconds: f64| {
-        let failing = ALLOWED * ((at - truth) / capacity / 0.03).exp();
-        let expected = (failing * at * seconds).min(at * seconds);
-        let failed = expected + expected.sqrt() * noise.normal();
-        let reached = at.min(capacity);
-        if failed > ALLOWED * at * seconds {
-            Shown::missed(reached, ReasonCode::ObjectiveErrors)
+    let failing = |at: f64| (ALLOWED * ((at - truth) / capacity / 0.03).exp()).min(1.0);
+    let found = by_failures(capacity, ALLOWED, failing, noise);
+    (truth, found)
+}
+
+/// M/M/1 with room for K ops, of which (1 − ρ) ρᴷ / (1 − ρᴷ⁺¹) are turned away (L. Kleinrock, "Queueing
+/// Systems" 1, 3.6): at this load as many as may be, a few thousandths.
+fn by_rejections(capacity: f64, load: f64, noise: Noise) -> (f64, Found) {
+    let load = 0.5 + 0.7 * (load - 0.5);
+    let room = (4.0 / (1.0 - load)).ceil();
+    let rejected = |at: f64| {
+        let load = at / capacity;
+        if (load - 1.0).abs() < 1e-9 {
+            1.0 / (room + 1.0)
         } else {
-            Shown::met(reached)
+            (1.0 - load) * load.powf(room) / (1.0 - load.powf(room + 1.0))
         }
     };
+    let truth = load * capacity;
+    // What may be is a whole number of millionths, so that the truth is off by as much.
+    let found = by_failures(capacity, rejected(truth), rejected, noise);
+    (truth, found)
+}
+
+/// Searches by a share of failures, which is this at a rate. They come in bursts, as late ops do.
+fn by_failures(
+    capacity: f64,
+    allowed: f64,
+    failing: impl Fn(f64) -> f64,
+    mut noise: Noise,
+) -> Found {
+    let probe = |at: f64, seconds: f64| {
+        let load = (at / capacity).min(0.999);
+        let tau = ((1.0 + load) / (1.0 - load)).powi(2);
+        let bound = late_of(at * seconds / tau, failing(at), &mut noise);
+        let mut shown = Shown::of_share(&bound, allowed, ReasonCode::ObjectiveErrors);
+        shown.acknowledged_per_s = at.min(capacity) * (1.0 - bound.fraction);
+        if shown.acknowledged_per_s < SUSTAINED_SHARE * at {
+            shown.verdict = ProbeVerdict::Failed;
+            shown.reasons.push(ReasonCode::RateNotSustained);
+        }
+        shown
+    };
     let mut search = search();
-    let max_ppm = round_to_u32(ALLOWED * 1e6);
+    let max_ppm = round_to_u32(allowed * 1e6);
     search.objective.stated.push(Objective::Errors { max_ppm });
-    (truth, find(&search, &mut (capacity, probe)))
+    find(&search, &mut (capacity, probe))
 }

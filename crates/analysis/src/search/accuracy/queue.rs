@@ -118,27 +118,13 @@ impl Target for Queue {
         let late = self.late(at);
         let bound = late_of(at * seconds / tau, late, &mut self.noise);
         let sustained = reached >= 0.99 * at;
-        let verdict = if !sustained || bound.lower95 > self.allowed {
-            ProbeVerdict::Failed
-        } else if bound.upper95 <= self.allowed {
-            ProbeVerdict::Passed
-        } else {
-            ProbeVerdict::NotDecided
-        };
-        let mut reasons = Vec::new();
-        if verdict != ProbeVerdict::Passed {
-            reasons.push(ReasonCode::ObjectiveLatency);
-        }
+        let mut shown = Shown::of_share(&bound, self.allowed, ReasonCode::ObjectiveLatency);
+        shown.acknowledged_per_s = reached;
         if !sustained {
-            reasons.push(ReasonCode::RateNotSustained);
+            shown.verdict = ProbeVerdict::Failed;
+            shown.reasons.push(ReasonCode::RateNotSustained);
         }
-        Shown {
-            verdict,
-            acknowledged_per_s: reached,
-            pressure: Some((bound.upper95 / self.allowed).ln()),
-            late: Some(bound.fraction / self.allowed),
-            reasons,
-        }
+        shown
     }
 }
 

@@ -83,7 +83,7 @@ fn an_overloaded_probe_shows_nothing_of_where_latencies_pass_their_bound() {
         ..found.probes[1].clone()
     };
     let crossing = |probes: &[ProbeRecord]| {
-        super::super::pooled_exceedance::crossing(probes.iter(), &search.policy).unwrap()
+        super::super::pooled_exceedance::crossing(probes.iter(), &search).unwrap()
     };
     let line = [
         probe(800.0, 0.25, &[]),

@@ -94,7 +94,7 @@ fn a_latency_is_met_missed_or_not_shown_to_be_either() {
     let pressure = |late_ones| shown(late(10_000, late_ones)).pressure.unwrap();
     let close = pressure(97);
     assert!(
-        close.bound > 0.0 && (close.late - 0.97).abs() < 1e-9,
+        close.bound > 0.0 && (close.share - 0.97).abs() < 1e-9,
         "{close:?}"
     );
     assert!(pressure(80).bound <= 0.0);
@@ -116,6 +116,67 @@ fn the_greatest_of_several_bounds_presses() {
         only,
         "half of the ops may be late by the other"
     );
+}
+
+/// Of 10,000 ops so many were rejected, evenly; fifty are allowed.
+fn rejecting(rejected: u64) -> RunRecord {
+    let mut record = open_gate();
+    record.plan.definition.objectives = vec![Objective::Rejected { max_ppm: 5_000 }];
+    let result = &mut record.results[0];
+    result.errors.insert("rejected".to_owned(), rejected);
+    result.windows.offered = vec![100; 100];
+    result.windows.failed = (0..99)
+        .map(|window| rejected * (window + 1) / 99 - rejected * window / 99)
+        .collect();
+    record
+}
+
+#[test]
+fn a_share_of_failures_is_met_missed_or_not_shown_to_be_either() {
+    let of = |rejected| shown(rejecting(rejected));
+    assert_eq!(of(30).verdict, ProbeVerdict::Passed);
+    for close in [45, 55] {
+        let close = of(close);
+        assert_eq!(close.verdict, ProbeVerdict::NotDecided);
+        assert_eq!(close.reasons, [ReasonCode::ObjectiveRejected]);
+    }
+    assert_eq!(of(80).verdict, ProbeVerdict::Failed);
+    let pressure = of(45).pressure.unwrap();
+    assert!(
+        pressure.bound > 0.0 && (pressure.share - 0.9).abs() < 1e-9,
+        "{pressure:?}"
+    );
+}
+
+#[test]
+fn a_share_of_failures_is_judged_by_the_count_where_its_margin_is_unknown() {
+    let verdict = |rejected, change: fn(&mut RunRecord)| {
+        let mut record = rejecting(rejected);
+        change(&mut record);
+        let mut search = search();
+        search.objective.no_errors = false;
+        let probed = probed(&search, ProbePurpose::Search, &judged(record));
+        (probed.verdict, probed.pressure)
+    };
+    let unknown: [fn(&mut RunRecord); 2] = [
+        |record| fail(record, "timeout"),
+        |closed| closed.results[0].windows.offered.clear(),
+    ];
+    for change in unknown {
+        assert_eq!(verdict(45, change), (ProbeVerdict::Passed, None));
+        assert_eq!(verdict(55, change), (ProbeVerdict::Failed, None));
+    }
+    let none_allowed: fn(&mut RunRecord) =
+        |record| record.plan.definition.objectives = vec![Objective::Rejected { max_ppm: 0 }];
+    assert_eq!(verdict(1, none_allowed), (ProbeVerdict::Failed, None));
+}
+
+#[test]
+fn an_op_that_failed_is_missed_though_a_latency_is_not_decided() {
+    let mut record = late(10_000, 97);
+    assert_eq!(shown(record.clone()).verdict, ProbeVerdict::NotDecided);
+    fail(&mut record, "timeout");
+    assert_eq!(shown(record).verdict, ProbeVerdict::Failed);
 }
 
 #[test]

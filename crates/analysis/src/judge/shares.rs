@@ -1,0 +1,352 @@
+//! Shares of the ops that an objective allows: of late ones, and of those that failed. How many there were,
+//! how well that is known, and how near a run is to missing its objectives by them.
+//!
+//! No text of a judgment is here but the evidence of a percentile.
+
+use crate::exceedance::{Exceedance, exceedance};
+use highwater_model::display::{duration, percent, percent_asked, quantile, ratio, span};
+use highwater_model::histogram::LatencySummary;
+use highwater_model::judgment::ReasonCode;
+use highwater_model::outcome::ErrorClass;
+use highwater_model::plan::Objective;
+use highwater_model::record::ResultRecord;
+use highwater_model::units::Nanos;
+
+use super::measured::MeasuredStream;
+
+/// Ops beyond a percentile that a pass or fail needs in expectation: 1,000 ops for p99.
+pub const OPS_BEYOND_PERCENTILE: u64 = 10;
+/// Open load is sustained when this share of what was offered is acknowledged in the same time.
+pub const SUSTAINED_SHARE: f64 = 0.99;
+
+/// What one latency objective came to, for one op in one phase.
+pub(crate) struct LatencyVerdict {
+    pub(super) place: String,
+    /// `p99`, or `p99 of rows`.
+    pub(super) percentile: String,
+    pub(crate) shown: Shown,
+    /// What was measured, for all but [`Shown::TooFew`].
+    pub(super) evidence: String,
+}
+
+/// What the ops show of a share that is allowed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Shown {
+    /// With 95 % confidence not above it.
+    Met,
+    /// With 95 % confidence above it.
+    Missed,
+    /// More of the measured ops than allowed, but not with confidence.
+    Above,
+    /// Not more of the measured ops than allowed, but not with confidence.
+    Unproven,
+    /// Neither can be said.
+    TooFew { samples: u64, needed: u64 },
+}
+
+impl Shown {
+    const fn of(bound: &Exceedance, allowed: f64) -> Self {
+        if bound.upper95 <= allowed {
+            Self::Met
+        } else if bound.lower95 > allowed {
+            Self::Missed
+        } else if bound.fraction > allowed {
+            Self::Above
+        } else {
+            Self::Unproven
+        }
+    }
+}
+
+/// All latency objectives, for every op that they apply to.
+pub(crate) fn latency_verdicts(
+    objectives: &[Objective],
+    measured: &[MeasuredStream<'_>],
+) -> Vec<LatencyVerdict> {
+    let mut verdicts = Vec::new();
+    for (index, objective) in latency_objectives(objectives).enumerate() {
+        let mut applied = false;
+        for stream in measured {
+            let results = stream.results.iter();
+            for result in results.filter(|r| !objective.of_rows || r.row_latency_ns.is_some()) {
+                applied = true;
+                let bound = exceeded(result, stream.units_per_op(), index, objective.of_rows);
+                verdicts.push(LatencyVerdict {
+                    place: stream.place_of(result),
+                    percentile: percentile_name(objective),
+                    shown: latency_shown(result, bound.as_ref(), objective),
+                    evidence: bound.map_or_else(String::new, |bound| {
+                        latency_evidence(result, &bound, objective)
+                    }),
+                });
+            }
+        }
+        if !applied && !measured.is_empty() {
+            let why = if objective.of_rows {
+                "only open inserts have a row latency"
+            } else {
+                "no op was acknowledged"
+            };
+            verdicts.push(LatencyVerdict {
+                place: "all streams".to_owned(),
+                percentile: percentile_name(objective),
+                shown: Shown::Unproven,
+                evidence: why.to_owned(),
+            });
+        }
+    }
+    verdicts
+}
+
+fn percentile_name(objective: LatencyObjective) -> String {
+    let name = quantile(objective.ppm);
+    if objective.of_rows {
+        format!("{name} of rows")
+    } else {
+        name
+    }
+}
+
+/// Fewer ops than needed can show that a percentile is missed, but not that it is met.
+fn latency_shown(
+    result: &ResultRecord,
+    bound: Option<&Exceedance>,
+    objective: LatencyObjective,
+) -> Shown {
+    let needed = ops_needed(objective.beyond_ppm());
+    let samples: u64 = result.windows.ended.iter().sum();
+    match bound.map(|bound| Shown::of(bound, objective.allowed())) {
+        Some(Shown::Missed) => Shown::Missed,
+        Some(shown) if samples >= needed => shown,
+        _ => Shown::TooFew { samples, needed },
+    }
+}
+
+/// Ops of which ten are expected to be among those that are allowed.
+const fn ops_needed(allowed_ppm: u64) -> u64 {
+    OPS_BEYOND_PERCENTILE * 1_000_000 / allowed_ppm
+}
+
+/// The share of ops, or of rows, above the bound of a latency objective; absent without ops.
+fn exceeded(
+    result: &ResultRecord,
+    rows_per_op: u64,
+    index: usize,
+    of_rows: bool,
+) -> Option<Exceedance> {
+    let windows = &result.windows;
+    let over = windows.over.get(index)?;
+    // Of a row latency objective windows count rows.
+    let scale = if of_rows { rows_per_op } else { 1 };
+    let ended = windows.ended.iter().map(|n| n.saturating_mul(scale));
+    let ended: Vec<u64> = ended.collect();
+    (ended.iter().sum::<u64>() > 0).then(|| exceedance(&ended, over))
+}
+
+/// All objectives that allow a share of the ops to fail, or to be rejected, for every op; by the code of
+/// the reason where one is missed.
+pub(crate) fn failure_verdicts(
+    objectives: &[Objective],
+    measured: &[MeasuredStream<'_>],
+) -> Vec<(ReasonCode, Shown)> {
+    let mut verdicts = Vec::new();
+    for result in measured.iter().flat_map(|stream| &stream.results) {
+        for failures in failures(objectives, result) {
+            let shown = match failures.margin_in(result) {
+                Some(bound) => Shown::of(&bound, failures.allowed()),
+                None if is_above(failures.ops, offered(result), failures.max_ppm) => Shown::Missed,
+                None => Shown::Met,
+            };
+            verdicts.push((failures.code, shown));
+        }
+    }
+    verdicts
+}
+
+/// The failures that count against an objective.
+struct Failures {
+    ops: u64,
+    /// Millionths of the ops that are allowed.
+    max_ppm: u32,
+    code: ReasonCode,
+}
+
+impl Failures {
+    /// The share of the ops that may fail so.
+    fn allowed(&self) -> f64 {
+        ratio(u64::from(self.max_ppm), 1_000_000)
+    }
+
+    /// The share of the ops that failed so, where its margin is known: in open load, with as many ops as a
+    /// percentile of that share needs. Windows count all failures, so that there must be no others; a merged
+    /// record may have no such windows.
+    fn margin_in(&self, result: &ResultRecord) -> Option<Exceedance> {
+        let windows = &result.windows;
+        let offered: u64 = windows.offered.iter().sum();
+        let is_known = self.max_ppm > 0
+            && offered >= ops_needed(u64::from(self.max_ppm))
+            && self.ops == result.errors.values().sum::<u64>()
+            && (self.ops == 0 || !windows.failed.is_empty());
+        is_known.then(|| {
+            let mut failed = windows.failed.clone();
+            failed.resize(windows.offered.len(), 0);
+            exceedance(&windows.offered, &failed)
+        })
+    }
+}
+
+/// Of each objective of failures those that count against it.
+fn failures(objectives: &[Objective], result: &ResultRecord) -> impl Iterator<Item = Failures> {
+    let of = |ops, max_ppm, code| Failures { ops, max_ppm, code };
+    let (failed, rejected) = (failed_ops(result), rejected_ops(result));
+    let objectives = objectives.iter();
+    objectives.filter_map(move |objective| match *objective {
+        Objective::Errors { max_ppm } => Some(of(failed, max_ppm, ReasonCode::ObjectiveErrors)),
+        Objective::Rejected { max_ppm } => {
+            Some(of(rejected, max_ppm, ReasonCode::ObjectiveRejected))
+        }
+        _ => None,
+    })
+}
+
+/// Ops that failed or were dropped.
+pub(super) fn failed_ops(result: &ResultRecord) -> u64 {
+    result.errors.values().sum::<u64>() + result.dropped
+}
+
+/// Ops that were rejected for lack of capacity.
+pub(super) fn rejected_ops(result: &ResultRecord) -> u64 {
+    let class = ErrorClass::Rejected.name();
+    result.errors.get(class).copied().unwrap_or(0)
+}
+
+/// All ops of which a share may fail.
+pub(super) fn offered(result: &ResultRecord) -> u64 {
+    result.offered.max(result.sent)
+}
+
+/// Whether a part is more of the whole than allowed. Exact: no rounding may turn a pass into a miss.
+pub(super) fn is_above(part: u64, whole: u64, max_ppm: u32) -> bool {
+    u128::from(part) * 1_000_000 > u128::from(whole) * u128::from(max_ppm)
+}
+
+/// How near a run is to missing its objectives by a share of its ops.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ObjectiveMargin {
+    /// ln(share of late or failed ops, with 95 % confidence ÷ share allowed); above 0 the objective is
+    /// not shown to be met.
+    pub bound: f64,
+    /// Share of late or failed ops ÷ share allowed, as it was measured.
+    pub share: f64,
+}
+
+impl ObjectiveMargin {
+    fn of(bound: &Exceedance, allowed: f64) -> Self {
+        Self {
+            bound: (bound.upper95 / allowed).ln(),
+            share: bound.fraction / allowed,
+        }
+    }
+}
+
+/// The nearest of all objectives that allow a share of the ops; absent without one.
+pub fn nearest_margin(
+    objectives: &[Objective],
+    measured: &[MeasuredStream<'_>],
+) -> Option<ObjectiveMargin> {
+    let mut margins = Vec::new();
+    for stream in measured {
+        for result in &stream.results {
+            for (index, objective) in latency_objectives(objectives).enumerate() {
+                let bound = exceeded(result, stream.units_per_op(), index, objective.of_rows);
+                margins.extend(bound.map(|b| ObjectiveMargin::of(&b, objective.allowed())));
+            }
+            for failures in failures(objectives, result) {
+                let bound = failures.margin_in(result);
+                // A rate of which more fail is not sustained, whatever is allowed.
+                let allowed = failures.allowed().min(1.0 - SUSTAINED_SHARE);
+                margins.extend(bound.map(|bound| ObjectiveMargin::of(&bound, allowed)));
+            }
+        }
+    }
+    margins.into_iter().reduce(|most, other| {
+        if most.bound < other.bound {
+            other
+        } else {
+            most
+        }
+    })
+}
+
+/// A bound of a latency.
+#[derive(Debug, Clone, Copy)]
+struct LatencyObjective {
+    /// Quantile in millionths.
+    ppm: u32,
+    max: Nanos,
+    /// Whether rows are meant, and not ops.
+    of_rows: bool,
+}
+
+impl LatencyObjective {
+    /// Millionths of the ops that the percentile leaves beyond it.
+    fn beyond_ppm(self) -> u64 {
+        u64::from(1_000_000_u32.saturating_sub(self.ppm)).max(1)
+    }
+
+    /// The share of the ops that may be late.
+    fn allowed(self) -> f64 {
+        ratio(self.beyond_ppm(), 1_000_000)
+    }
+}
+
+/// Each latency objective, in order.
+fn latency_objectives(objectives: &[Objective]) -> impl Iterator<Item = LatencyObjective> {
+    let of = |ppm, max, of_rows| LatencyObjective { ppm, max, of_rows };
+    objectives
+        .iter()
+        .filter_map(move |objective| match *objective {
+            Objective::Latency { quantile_ppm, max } => Some(of(quantile_ppm, max, false)),
+            Objective::RowLatency { quantile_ppm, max } => Some(of(quantile_ppm, max, true)),
+            _ => None,
+        })
+}
+
+fn latency_evidence(
+    result: &ResultRecord,
+    bound: &Exceedance,
+    objective: LatencyObjective,
+) -> String {
+    let summary = if objective.of_rows {
+        result.row_latency_ns.as_ref()
+    } else {
+        Some(&result.latency_ns)
+    };
+    let measured = match summary.and_then(|summary| percentile_of(summary, objective.ppm)) {
+        Some((ns, true)) => format!("was at least {}; ", duration(ns)),
+        Some((ns, false)) => format!("was {}; ", duration(ns)),
+        None => String::new(),
+    };
+    format!(
+        "{measured}the limit is {}. {} of ops took longer (at most {} with 95 % confidence); {} is \
+         allowed",
+        span(objective.max.0),
+        percent(bound.fraction),
+        percent(bound.upper95),
+        percent_asked(1_000_000_u32.saturating_sub(objective.ppm))
+    )
+}
+
+/// The percentile and whether it is a lower bound, of those that a summary holds.
+fn percentile_of(summary: &LatencySummary, ppm: u32) -> Option<(u64, bool)> {
+    let (name, value) = match ppm {
+        500_000 => ("p50", summary.p50),
+        900_000 => ("p90", summary.p90),
+        950_000 => ("p95", summary.p95),
+        990_000 => ("p99", summary.p99),
+        999_000 => ("p999", summary.p999),
+        999_900 => ("p9999", summary.p9999),
+        _ => return None,
+    };
+    Some((value?, summary.at_least.iter().any(|other| other == name)))
+}
