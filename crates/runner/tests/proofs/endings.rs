@@ -1,5 +1,6 @@
 //! Runs that do not end as planned keep, and report, what was measured.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -48,6 +49,26 @@ fn check_stopped_near(end: &RunEnd, second: u64) {
     let result = measured(record, "insert");
     assert_eq!(result.offered, due(phase.duration_ns), "after {length} s");
     assert_eq!(result.offered, result.sent + result.dropped);
+}
+
+#[test]
+fn what_is_still_out_at_the_end_has_its_whole_time_limit() {
+    // Due in the load's last second, they are answered forty seconds after its end.
+    let target = one_node("cores=inf&service=constant&request=40s");
+    let mut job = Job::new(&target, &[("insert", open(20))]);
+    job.step = Nanos::from_secs(3);
+    job.timeout = Nanos::from_secs(300);
+    let waited = job.run().record;
+    let result = measured(&waited, "insert");
+    assert!(result.offered > 3);
+    assert_eq!(result.acknowledged, result.offered);
+    assert_eq!(result.errors, BTreeMap::new());
+    assert_eq!(waited.audit.unknown, 0);
+
+    job.timeout = Nanos::from_secs(30);
+    let given_up = job.run().record;
+    let result = measured(&given_up, "insert");
+    assert_eq!(result.errors["timeout"], result.offered);
 }
 
 #[test]
