@@ -260,6 +260,12 @@ fn rows_of_runs_whose_ledgers_are_elsewhere_are_counted_and_that_is_said() {
         .unwrap();
     let says = format!("those from index {} on were compared", earlier.from_row);
     assert!(note.message.contains(&says), "{note:?}");
+
+    // Of one in between the rows are nobody's here, so nothing behind it is compared either.
+    short_run(&place, &["-o", "elsewhere"]);
+    let after = short_run(&place, &[]);
+    assert_eq!(after.audit.earlier, None);
+    assert_eq!(after.judgments.data.value, Data::Clean);
 }
 
 /// What a server acknowledged and then lost is found by a later audit, and by the next run, which says
