@@ -14,6 +14,7 @@ mod error;
 pub mod failure;
 mod future;
 pub mod hosts;
+pub mod http;
 pub mod lease;
 pub mod lingering;
 pub mod metrics;

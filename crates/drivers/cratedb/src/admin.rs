@@ -10,7 +10,6 @@ use highwater_model::units::Nanos;
 use super::admin_connection::{AdminConnection, PAUSE_MAX, PAUSE_MIN};
 use super::audit;
 use super::facts;
-use super::http::HttpConnection;
 use super::options::Node;
 use super::pools;
 use super::query::{name_list, number};
@@ -20,6 +19,7 @@ use highwater_driver::contract::{
     TableReader, TargetError, TargetErrorKind, TargetFacts, Timeline,
 };
 use highwater_driver::disk::DiskSpace;
+use highwater_driver::http::HttpConnection;
 use highwater_driver::lease::{Lease, LeaseAction};
 use highwater_driver::rights::{self, Right};
 use highwater_driver::sql::cratedb_describe;

@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use highwater_model::units::Nanos;
 
-use super::http::HttpConnection;
 use super::options::Node;
 use super::query::{self, Rows};
 use highwater_driver::contract::{TargetError, Timeline};
+use highwater_driver::http::HttpConnection;
 use highwater_driver::sql::quoting::quoted;
 use highwater_driver::sql_query::{SqlQuery, Texts};
 use highwater_driver::time_limit::{self, unanswered, within};

@@ -9,11 +9,11 @@ use std::sync::atomic::Ordering;
 use highwater_model::units::Nanos;
 
 use super::health;
-use super::http::HttpConnection;
 use super::options::Node;
 use super::query::{self, Failure};
 use super::stability::Health;
 use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline};
+use highwater_driver::http::HttpConnection;
 use highwater_driver::network::{Stream, connect_tcp, first_bytes};
 use highwater_driver::time_limit;
 

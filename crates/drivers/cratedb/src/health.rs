@@ -1,9 +1,9 @@
 //! Polls the health of the cluster. Must not judge it; see `stability`.
 
-use super::http::HttpConnection;
 use super::options::Node;
 use super::query::{self, Failure, Rows};
 use super::stability::Health;
+use highwater_driver::http::HttpConnection;
 
 /// Health and nodes in one statement. `sys.health` reports GREEN even without a master; this does not.
 const HEALTH: &str = "SELECT severity, (SELECT count(*) FROM sys.nodes) FROM sys.cluster_health";

@@ -1,8 +1,8 @@
 //! Driver for CrateDB over its HTTP endpoint, `/_sql`.
 //!
-//! The HTTP client is Highwater's own: a session writes an encoded op with one system call, and a
-//! response of a thousand entries is counted as it arrives, without a tree of values. Where to
-//! read: `http` (bytes), `encode` (ops to JSON), `answer` (JSON to counts), `errors` and `judge`
+//! The HTTP client is Highwater's own (`highwater_driver::http`): a session writes an encoded op with
+//! one system call, and a response of a thousand entries is counted as it arrives, without a tree of
+//! values. Where to read: `encode` (ops to JSON), `answer` (JSON to counts), `errors` and `judge`
 //! (counts to an outcome), `stability` (health of the cluster), `session` (one op), `connect`,
 //! `admin` (around the load).
 //!
@@ -37,7 +37,6 @@ mod encode;
 mod errors;
 mod facts;
 mod health;
-mod http;
 mod json;
 mod judge;
 mod options;

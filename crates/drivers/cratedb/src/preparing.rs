@@ -4,11 +4,11 @@
 use highwater_model::op::{BoundOpKind, BoundWorkload};
 
 use super::answer::Reason;
-use super::http::HttpConnection;
 use super::options::Node;
 use super::query::{self, Failure};
 use highwater_driver::RefusedStatement;
 use highwater_driver::contract::TargetError;
+use highwater_driver::http::HttpConnection;
 
 const EXPLAIN: &str = "EXPLAIN ";
 

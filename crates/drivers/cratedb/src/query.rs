@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::answer::Reason;
 use super::errors;
-use super::http::{HttpConnection, Sink};
 use super::json;
 use super::options::Node;
 use highwater_driver::contract::TargetError;
+use highwater_driver::http::{HttpConnection, Sink};
 use highwater_driver::network::{describe, one_line};
 use highwater_driver::sql::quoting::literal;
 use highwater_driver::sql_query::Texts;

@@ -1,7 +1,7 @@
 //! Answers that a real CrateDB gave, as fixtures: see `tests/cratedb/recordings/README.md`.
 
 use super::answer::Answer;
-use super::http::Sink;
+use highwater_driver::http::Sink;
 
 /// What a server answered to one request.
 pub(super) struct Recording {

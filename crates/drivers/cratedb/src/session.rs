@@ -12,12 +12,12 @@ use highwater_model::outcome::{ErrorClass, OpError, Outcome};
 use super::answer::Answer;
 use super::encode::BodyEncoder;
 use super::health;
-use super::http::HttpConnection;
 use super::judge::{self, Context};
 use super::options::Node;
 use super::query;
 use super::statements::{Mode, Plan};
 use highwater_driver::contract::{BoxFuture, Encoder, Request, Session, Timeline};
+use highwater_driver::http::HttpConnection;
 use highwater_driver::network::{describe, one_line};
 
 /// A session; see the module.

@@ -7,10 +7,10 @@ use highwater_model::units::Nanos;
 
 use super::admin_connection::{AdminConnection, PAUSE_MAX, PAUSE_MIN};
 use super::health;
-use super::http::HttpConnection;
 use super::options::Node;
 use super::query::{self, Failure, Rows, name_list, number};
 use highwater_driver::contract::TargetError;
+use highwater_driver::http::HttpConnection;
 use highwater_driver::network::one_line;
 
 /// Longest wait after the tables were created.

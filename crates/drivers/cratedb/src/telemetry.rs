@@ -1,10 +1,10 @@
 //! Polls the cluster's telemetry over HTTP. Must not know the statements: they are shared with the
 //! PostgreSQL wire.
 
-use super::http::HttpConnection;
 use super::options::Node;
 use super::query;
 use highwater_driver::contract::Response;
+use highwater_driver::http::HttpConnection;
 use highwater_driver::sql::cratedb_telemetry::{STATEMENTS, metric_samples};
 use highwater_driver::telemetry::{MetricSample, TelemetryReader};
 

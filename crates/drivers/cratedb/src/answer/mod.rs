@@ -4,7 +4,7 @@
 //!
 //! Must not interpret error codes; see `errors`.
 
-use super::http::Sink;
+use highwater_driver::http::Sink;
 use highwater_driver::network::one_line;
 
 /// The entry of a row that was applied: nearly all of them.

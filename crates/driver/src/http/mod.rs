@@ -1,6 +1,6 @@
 //! One HTTP/1.1 connection: one request, then its answer, then the next request.
 //!
-//! Never two requests at once: the server answers pipelined requests out of order. An answer is
+//! Never two requests at once: some servers answer pipelined requests out of order. An answer is
 //! handed on piece by piece as it comes, so that no answer has to fit into memory.
 //!
 //! Must not know SQL or JSON, or interpret a status.
@@ -12,7 +12,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use highwater_driver::network::Stream;
+use crate::network::Stream;
 
 /// Size of the read buffer. The answer to a batch of a thousand rows fits.
 const INPUT_BYTES: usize = 32 * 1024;
@@ -20,15 +20,17 @@ const INPUT_BYTES: usize = 32 * 1024;
 const HEADERS_MAX: usize = 64;
 
 /// Takes an answer as it comes.
-pub(super) trait Sink {
+pub trait Sink {
     /// Status of the answer; its body follows.
     fn status(&mut self, status: u16);
+    /// A header of the answer; all of them come before its status.
+    fn header(&mut self, _name: &str, _value: &[u8]) {}
     /// A piece of the body; false if nothing more is wanted.
     fn body(&mut self, bytes: &[u8]) -> bool;
 }
 
 /// A connection past its TLS negotiation.
-pub(super) struct HttpConnection {
+pub struct HttpConnection {
     stream: Stream,
     input: Vec<u8>,
     /// `input[start..end]` was read and not yet consumed.
@@ -69,7 +71,7 @@ struct Exchange {
 
 impl HttpConnection {
     /// Takes over a stream that is ready for a request.
-    pub(super) fn new(stream: Stream) -> Self {
+    pub fn new(stream: Stream) -> Self {
         Self {
             stream,
             input: vec![0; INPUT_BYTES],
@@ -81,20 +83,20 @@ impl HttpConnection {
     }
 
     /// Whether the bytes are encrypted.
-    pub(super) fn is_encrypted(&self) -> bool {
+    pub fn is_encrypted(&self) -> bool {
         self.stream.is_encrypted()
     }
 
     /// Whether the whole last request left this process. If not, the server cannot have
     /// understood it, and did nothing.
-    pub(super) fn all_sent(&self) -> bool {
+    pub fn all_sent(&self) -> bool {
         self.written == self.length
     }
 
     /// Sends a request and reads its answer; true if the connection is good for another one.
     ///
     /// An `Err` means that the connection ended, or broke the protocol, before the answer did.
-    pub(super) async fn exchange(
+    pub async fn exchange(
         &mut self,
         head: &[u8],
         body: &[u8],
@@ -121,7 +123,7 @@ impl HttpConnection {
     }
 
     /// Ready when the server closed this connection, which is idle, or sent what nobody asked for.
-    pub(super) fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    pub fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.poll_fill(context).map(drop)
     }
 
@@ -286,6 +288,9 @@ impl HttpConnection {
         for header in answer.headers.iter() {
             let is = |name: &str| header.name.eq_ignore_ascii_case(name);
             let value = header.value.trim_ascii();
+            if status >= 200 {
+                sink.header(header.name, value);
+            }
             if is("content-length") && phase == Phase::UntilClosed {
                 let length = std::str::from_utf8(value).ok().and_then(|v| v.parse().ok());
                 let length = length.ok_or_else(|| invalid("the answer has no valid length"))?;

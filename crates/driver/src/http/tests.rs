@@ -12,6 +12,8 @@ use super::*;
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Kept {
     status: u16,
+    /// Headers of the answer, in lower case.
+    headers: Vec<String>,
     body: Vec<u8>,
     /// More is not wanted.
     enough: Option<usize>,
@@ -20,6 +22,12 @@ struct Kept {
 impl Sink for Kept {
     fn status(&mut self, status: u16) {
         self.status = status;
+    }
+
+    fn header(&mut self, name: &str, value: &[u8]) {
+        let value = String::from_utf8_lossy(value);
+        let line = format!("{name}: {value}");
+        self.headers.push(line.to_lowercase());
     }
 
     fn body(&mut self, bytes: &[u8]) -> bool {
@@ -192,4 +200,13 @@ fn a_sink_that_has_enough_ends_the_connection() {
     let (result, kept, _) = exchange(10, 14, &[&long.concat()], kept);
     assert_eq!((result.ok(), kept.status), (Some(false), 400));
     assert!(kept.body.len() < 100_000);
+}
+
+#[test]
+fn headers_of_the_answer_are_handed_on_and_those_of_an_interim_one_are_not() {
+    let answer = b"HTTP/1.1 100 Continue\r\nA: b\r\n\r\n\
+                   HTTP/1.1 200 OK\r\nX-Code:  241 \r\nContent-Length: 0\r\n\r\n";
+    let (result, kept, _) = exchange(10, 14, &[answer], Kept::default());
+    assert_eq!(result.ok(), Some(true));
+    assert_eq!(kept.headers, ["x-code: 241", "content-length: 0"]);
 }
