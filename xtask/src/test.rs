@@ -17,6 +17,9 @@ const CLUSTER_SETTINGS: &str = "/etc/postgresql-common";
 /// Debian's switch for all services: with it, an installed one is not started.
 const NO_SERVICES: &str = "/usr/sbin/policy-rc.d";
 
+/// Services that their packages enable, each in a package named after it with `-server` behind.
+const SERVICES: [&str; 2] = ["mariadb", "clickhouse"];
+
 /// Installs what is missing and runs the tests, with these further arguments to `cargo test`.
 pub fn run(arguments: &[&str]) -> Result<String, String> {
     let missing: Vec<&Program> = programs::ALL
@@ -66,9 +69,9 @@ fn install(missing: &[&Program]) -> Result<(), String> {
          DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
          -o Dpkg::Options::=--force-confold \"$@\"; status=$?; \
          [ -z \"$ours\" ] || rm -f {NO_SERVICES}; \
-         case \" $* \" in *' {package} '*) systemctl disable -q {service} || true ;; esac; exit $status",
-        package = programs::MARIADB.package,
-        service = "mariadb"
+         for service in {services}; do case \" $* \" in *\" $service-server \"*) \
+         systemctl disable -q $service-server $service 2>/dev/null || true ;; esac; done; exit $status",
+        services = SERVICES.join(" ")
     );
     process::run(
         as_root("sh")

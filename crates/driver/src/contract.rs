@@ -109,6 +109,8 @@ pub struct Capabilities {
     pub simulated_clock: bool,
     /// SQL finds inserted rows again; false for a model or a sink.
     pub stores_values: bool,
+    /// A table can have a key that no two of its rows share.
+    pub unique_keys: bool,
     /// The highest audit level that it supports: `off` for a sink, which stores nothing.
     pub auditable: AuditLevel,
     /// Approximate time of the audit per row, for the estimate before a run; nanoseconds.
@@ -127,6 +129,7 @@ impl Capabilities {
         simulated: false,
         simulated_clock: false,
         stores_values: true,
+        unique_keys: true,
         auditable: AuditLevel::Full,
         audit_ns_per_row: 0,
         default_sessions: 8,

@@ -20,9 +20,12 @@ pub struct Right {
 const CREATE: &str = "create tables";
 
 /// The attempts at a table of this name, in their order. `quoted` is the name as SQL reads it.
-fn attempts(quoted: &str) -> [(&'static str, String); 4] {
+fn attempts(quoted: &str, options: &str) -> [(&'static str, String); 4] {
     [
-        (CREATE, format!("CREATE TABLE {quoted} (n INTEGER)")),
+        (
+            CREATE,
+            format!("CREATE TABLE {quoted} (n INTEGER){options}"),
+        ),
         (
             "insert rows",
             format!("INSERT INTO {quoted} (n) VALUES (1)"),
@@ -32,7 +35,8 @@ fn attempts(quoted: &str) -> [(&'static str, String); 4] {
     ]
 }
 
-/// Makes the attempts, one after the other; `quoted` is the name of the table as SQL reads it.
+/// Makes the attempts, one after the other; `quoted` is the name of the table as SQL reads it, and
+/// `options` is what its dialect needs after the columns.
 ///
 /// # Errors
 ///
@@ -40,9 +44,10 @@ fn attempts(quoted: &str) -> [(&'static str, String); 4] {
 pub async fn try_all(
     connection: &mut impl SqlQuery,
     quoted: &str,
+    options: &str,
 ) -> Result<Vec<Right>, TargetError> {
     let mut rights = Vec::new();
-    for (name, sql) in attempts(quoted) {
+    for (name, sql) in attempts(quoted, options) {
         let refusal = match connection.texts(&sql).await {
             Err(error) if error.kind == TargetErrorKind::Unreachable => return Err(error),
             attempt => attempt.err(),

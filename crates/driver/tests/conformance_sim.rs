@@ -21,10 +21,7 @@ fn check(url: &str) {
         options: support::options(),
         timeline: support::WallTimeline::start(),
         // Statements are never read.
-        sql: SqlWords {
-            type_name: |_| "",
-            equals: |_, _, _| String::new(),
-        },
+        sql: SqlWords::new(|_| "", |_, _, _| String::new()),
         cut: None,
     };
     let broken = support::block_on(async {

@@ -29,6 +29,8 @@ pub enum LiteralStyle {
     Milliseconds,
     /// `'2016-01-01 00:00:00.000'`; a backslash in a text is written twice.
     Backslashes,
+    /// Milliseconds since 1970, booleans as 1 and 0, `nan` and `inf`; texts with backslashes.
+    Numbers,
 }
 
 /// A statement, cut where values go.
@@ -96,22 +98,40 @@ impl LiteralSql {
     }
 }
 
+/// 2²⁰⁰: a product with it, and its quotient again, are exact for the smallest numbers.
+const GREAT: f64 =
+    1_606_938_044_258_990_275_541_962_092_341_162_602_522_202_993_782_792_835_301_376.0;
+
 fn put(value: &Value, style: LiteralStyle, out: &mut String) {
     // Writing to a string cannot fail. A sign gets parentheses: `1 - -1` is fine, `1--1` a comment.
     let written = match value {
         Value::Null => write!(out, "NULL"),
+        Value::Boolean(value) if style == LiteralStyle::Numbers => {
+            write!(out, "{}", u8::from(*value))
+        }
         Value::Boolean(true) => write!(out, "TRUE"),
         Value::Boolean(false) => write!(out, "FALSE"),
         Value::Integer(number) if *number < 0 => write!(out, "({number})"),
         Value::Integer(number) => write!(out, "{number}"),
+        Value::Float(number) if !number.is_finite() && style == LiteralStyle::Numbers => {
+            write!(out, "({})", number.to_string().to_lowercase())
+        }
         Value::Float(number) if !number.is_finite() => {
             write!(out, "CAST('{number}' AS DOUBLE PRECISION)")
+        }
+        // What has fewer digits than others is too small for some readers of numbers.
+        Value::Float(number) if number.is_subnormal() && style == LiteralStyle::Numbers => {
+            write!(out, "({:?} / {GREAT:?})", number * GREAT)
         }
         Value::Float(number) if number.is_sign_negative() => write!(out, "({number:?})"),
         Value::Float(number) => write!(out, "{number:?}"),
         Value::TimestampMs(ms) => write!(out, "{}", timestamp(*ms, style)),
         Value::Text(text) if style == LiteralStyle::Backslashes => {
             write!(out, "'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+        }
+        Value::Text(text) if style == LiteralStyle::Numbers => {
+            let text = text.replace('\\', "\\\\").replace('\'', "\\'");
+            write!(out, "'{}'", text.replace('\0', "\\0"))
         }
         Value::Text(text) => write!(out, "'{}'", text.replace('\'', "''")),
     };
@@ -192,6 +212,25 @@ mod tests {
         }
         let before = Value::TimestampMs(-1);
         assert_eq!(written(before, LiteralStyle::Milliseconds), "(-1)");
+    }
+
+    #[test]
+    fn a_dialect_of_numbers_has_them_for_times_and_booleans_and_for_no_number() {
+        for (value, text) in [
+            (Value::Boolean(true), "1"),
+            (Value::Boolean(false), "0"),
+            (Value::TimestampMs(-7), "(-7)"),
+            (Value::Float(f64::NAN), "(nan)"),
+            (Value::Float(f64::NEG_INFINITY), "(-inf)"),
+            (Value::Float(0.1), "0.1"),
+            (
+                Value::Float(-5e-324),
+                "(-7.939328826636877e-264 / 1.6069380442589903e60)",
+            ),
+            (Value::Text("c:\\it's\0".into()), r"'c:\\it\'s\0'"),
+        ] {
+            assert_eq!(written(value, LiteralStyle::Numbers), text);
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! A development dependency only, and one of the repository's tasks; the product never links it.
 
 pub mod busy;
+pub mod clickhouse;
 pub mod mariadb;
 pub mod postgres;
 pub mod programs;

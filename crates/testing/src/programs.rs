@@ -47,6 +47,17 @@ pub static MARIADB: Program = Program {
     },
 };
 
+/// The program of a ClickHouse server.
+pub static CLICKHOUSE: Program = Program {
+    name: "ClickHouse",
+    package: "clickhouse-server",
+    tests: "the driver against a real server, audits, and runs of the command line against it",
+    find: || {
+        let server = PathBuf::from("/usr/sbin/clickhouse-server");
+        in_path("clickhouse-server").or_else(|| server.is_file().then_some(server))
+    },
+};
+
 /// A browser for the pages of runs.
 pub static CHROMIUM: Program = Program {
     name: "Chromium",
@@ -64,7 +75,7 @@ pub static NPM: Program = Program {
 };
 
 /// Every program that a test needs.
-pub static ALL: [&Program; 4] = [&POSTGRESQL, &MARIADB, &CHROMIUM, &NPM];
+pub static ALL: [&Program; 5] = [&POSTGRESQL, &MARIADB, &CLICKHOUSE, &CHROMIUM, &NPM];
 
 /// What this process has already reported as left out.
 static REPORTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());

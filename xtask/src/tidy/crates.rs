@@ -12,6 +12,7 @@ const ANALYSIS: &str = "highwater-analysis";
 const SIZING: &str = "highwater-sizing";
 const REPORT: &str = "highwater-report";
 const DRIVER: &str = "highwater-driver";
+const CLICKHOUSE: &str = "highwater-driver-clickhouse";
 const CRATEDB: &str = "highwater-driver-cratedb";
 const MYSQL: &str = "highwater-driver-mysql";
 const POSTGRES: &str = "highwater-driver-postgres";
@@ -23,13 +24,14 @@ const RUNNER: &str = "highwater-runner";
 const EXPERIMENT: &str = "highwater-experiment";
 
 /// Each crate of the workspace, and those of the workspace that it may depend on.
-const DIRECTION: [(&str, &[&str]); 19] = [
+const DIRECTION: [(&str, &[&str]); 20] = [
     (MODEL, &[]),
     (WORKLOAD, &[MODEL]),
     (ANALYSIS, &[MODEL, WORKLOAD]),
     (SIZING, &[MODEL, WORKLOAD, ANALYSIS]),
     (REPORT, &[MODEL, ANALYSIS, SIZING]),
     (DRIVER, &[MODEL, WORKLOAD, ANALYSIS]),
+    (CLICKHOUSE, &[MODEL, WORKLOAD, DRIVER]),
     (CRATEDB, &[MODEL, DRIVER]),
     (MYSQL, &[MODEL, WORKLOAD, DRIVER]),
     (POSTGRES, &[MODEL, WORKLOAD, DRIVER]),
@@ -38,7 +40,7 @@ const DIRECTION: [(&str, &[&str]); 19] = [
     (
         DRIVERS,
         &[
-            MODEL, WORKLOAD, DRIVER, CRATEDB, MYSQL, POSTGRES, SQLITE, NULL,
+            MODEL, WORKLOAD, DRIVER, CLICKHOUSE, CRATEDB, MYSQL, POSTGRES, SQLITE, NULL,
         ],
     ),
     (RUNNER, &[MODEL, WORKLOAD, ANALYSIS, REPORT, DRIVER]),

@@ -32,13 +32,14 @@ const DATABASES: [&str; 11] = [
 /// Where databases may be named, and which: a driver's crate those that speak its protocol, the registry
 /// all that have a driver, `sql` those whose dialects the drivers share, and a page of the documents that
 /// of its example. Nothing else names any.
-const DRIVERS: [(&str, &[&str]); 8] = [
+const DRIVERS: [(&str, &[&str]); 9] = [
     ("crates/drivers/sqlite/", &["sqlite"]),
     (
         "crates/drivers/postgres/",
         &["postgres", "cockroach", "cratedb", "crate"],
     ),
     ("crates/drivers/mysql/", &["mysql", "mariadb"]),
+    ("crates/drivers/clickhouse/", &["clickhouse"]),
     ("crates/drivers/cratedb/", &["cratedb", "crate", "postgres"]),
     ("crates/drivers/null/", &["cratedb", "crate", "postgres"]),
     ("crates/drivers/registry/", &DATABASES),
@@ -52,6 +53,7 @@ const DRIVERS: [(&str, &[&str]); 8] = [
             "crate",
             "mysql",
             "mariadb",
+            "clickhouse",
         ],
     ),
 ];

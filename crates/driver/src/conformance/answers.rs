@@ -16,7 +16,7 @@ pub(super) async fn an_endless_answer_is_refused(subject: &Subject) -> Result<()
     require!(outcome.is_success(), "{ROWS} rows: {outcome:?}");
     subject.quiesce(admin.as_mut()).await?;
     let table = &workload.tables[0].name;
-    let endless = format!("SELECT 1 FROM {table} AS a, {table} AS b, {table} AS c");
+    let endless = format!("SELECT 1 {}", (subject.sql.from_thrice)(table));
     let answer = admin.query(&endless).await;
     require!(
         answer.is_err(),

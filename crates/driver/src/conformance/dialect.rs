@@ -10,6 +10,28 @@ pub struct SqlWords {
     /// A condition that a column (first text) of this type equals a parameter (second text).
     /// The parameter of an object is bound as JSON text.
     pub equals: fn(ColumnType, &str, &str) -> String,
+    /// What follows the type of the column that is the key.
+    pub key: &'static str,
+    /// What follows the columns of a CREATE TABLE, which has the key `k`.
+    pub options: &'static str,
+    /// FROM and each row of a table joined with each, and with each again.
+    pub from_thrice: fn(&str) -> String,
+}
+
+impl SqlWords {
+    /// Of a dialect that has its own words for types and comparisons only.
+    pub const fn new(
+        type_name: fn(ColumnType) -> &'static str,
+        equals: fn(ColumnType, &str, &str) -> String,
+    ) -> Self {
+        Self {
+            type_name,
+            equals,
+            key: " PRIMARY KEY",
+            options: "",
+            from_thrice: |table| format!("FROM {table} AS a, {table} AS b, {table} AS c"),
+        }
+    }
 }
 
 /// The `number`-th parameter, from 1.

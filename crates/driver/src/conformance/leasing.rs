@@ -9,6 +9,8 @@ use crate::lease::{Lease, LeaseAction, Owner};
 
 /// Name of the table that is leased; it need not be there.
 const TABLE: &str = "highwater_conformance_leased";
+/// Between two heartbeats: longer than the second in which the clock of some targets goes on.
+const PAUSE: Nanos = Nanos::from_millis(1_200);
 
 fn lease(token: &str, share: u32) -> Lease {
     Lease {
@@ -65,10 +67,7 @@ pub(super) async fn a_share_of_a_table_is_leased_once_and_given_back(
         tokens(&taken) == ["mine", "theirs"],
         "share 1 was held, and found {taken:?}"
     );
-    let pause = subject
-        .timeline
-        .now()
-        .saturating_add(Nanos::from_millis(300));
+    let pause = subject.timeline.now().saturating_add(PAUSE);
     subject.timeline.sleep_until(pause).await;
     let found = leases(two.as_mut(), LeaseAction::Renew("theirs")).await?;
     let silent: Vec<Nanos> = found.iter().map(|lease| lease.silent).collect();

@@ -43,6 +43,8 @@ pub enum Needs {
     Nothing,
     /// [`Capabilities::stores_values`].
     StoredValues,
+    /// [`Capabilities::unique_keys`], and values that are stored.
+    UniqueKeys,
 }
 
 /// A rule that a driver broke.
@@ -61,6 +63,7 @@ impl Rule {
         match self.needs {
             Needs::Nothing => true,
             Needs::StoredValues => capabilities.stores_values,
+            Needs::UniqueKeys => capabilities.stores_values && capabilities.unique_keys,
         }
     }
 
@@ -186,7 +189,7 @@ const RULES: &[Rule] = &[
     ),
     rule!(
         refusing::duplicate_keys_are_refused,
-        StoredValues,
+        UniqueKeys,
         "a duplicate key is a constraint error, what was stored is what was acknowledged"
     ),
     rule!(

@@ -97,11 +97,7 @@ pub(super) fn table(name: &str, sql: SqlWords) -> BoundTable {
     let definitions: Vec<String> = columns
         .iter()
         .map(|column| {
-            let constraint = if column.name == "k" {
-                " PRIMARY KEY"
-            } else {
-                ""
-            };
+            let constraint = if column.name == "k" { sql.key } else { "" };
             format!(
                 "{} {}{constraint}",
                 column.name,
@@ -111,8 +107,9 @@ pub(super) fn table(name: &str, sql: SqlWords) -> BoundTable {
         .collect();
     BoundTable {
         create: vec![format!(
-            "CREATE TABLE IF NOT EXISTS {name} ({})",
-            definitions.join(", ")
+            "CREATE TABLE IF NOT EXISTS {name} ({}){}",
+            definitions.join(", "),
+            sql.options
         )],
         name,
         columns,

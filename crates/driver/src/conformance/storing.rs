@@ -61,12 +61,13 @@ pub(super) async fn queries_of_the_audit_return_text(subject: &Subject) -> Resul
     require!(wrong.is_err(), "a wrong query was answered: {wrong:?}");
     let found = admin
         .query(
-            "SELECT 12345678901234567, 'it''s', NULL UNION ALL SELECT -1, '', '' ORDER BY 1 DESC",
+            "SELECT a, b, c FROM (SELECT -12345678901234567 AS a, 'it''s' AS b, NULL AS c \
+             UNION ALL SELECT -1 AS a, '' AS b, '' AS c) AS q ORDER BY a",
         )
         .await?;
     let text = |text: &str| Some(text.to_owned());
     let expected = [
-        vec![text("12345678901234567"), text("it's"), None],
+        vec![text("-12345678901234567"), text("it's"), None],
         vec![text("-1"), text(""), text("")],
     ];
     require!(found == expected, "expected {expected:?}, found {found:?}");

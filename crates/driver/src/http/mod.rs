@@ -40,6 +40,8 @@ pub struct HttpConnection {
     written: usize,
     /// Bytes of the current request.
     length: usize,
+    /// How long the server keeps this connection without a request, as far as it says so; seconds.
+    kept_for: Option<u64>,
 }
 
 /// Where in an answer we are.
@@ -79,7 +81,13 @@ impl HttpConnection {
             end: 0,
             written: 0,
             length: 0,
+            kept_for: None,
         }
+    }
+
+    /// Seconds for which the server keeps the connection without a request, as its last answer said.
+    pub fn kept_for(&self) -> Option<u64> {
+        self.kept_for
     }
 
     /// Whether the bytes are encrypted.
@@ -285,6 +293,7 @@ impl HttpConnection {
         let status = answer.code.unwrap_or(0);
         exchange.keep_alive = answer.version == Some(1);
         let mut phase = Phase::UntilClosed;
+        let mut kept_for = None;
         for header in answer.headers.iter() {
             let is = |name: &str| header.name.eq_ignore_ascii_case(name);
             let value = header.value.trim_ascii();
@@ -299,9 +308,12 @@ impl HttpConnection {
                 phase = Phase::ChunkSize;
             } else if is("connection") && value.eq_ignore_ascii_case(b"close") {
                 exchange.keep_alive = false;
+            } else if is("keep-alive") {
+                kept_for = timeout(value);
             }
         }
         self.start += length;
+        self.kept_for = kept_for;
         Ok(Some(match status {
             // An interim answer; the real one follows.
             100..200 => Phase::Head,
@@ -338,6 +350,13 @@ enum Piece {
     Enough,
     /// So many bytes are left.
     Taken(u64),
+}
+
+/// The seconds of `timeout=5, max=100`.
+fn timeout(keep_alive: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(keep_alive).ok()?;
+    let mut parameters = text.split(',');
+    parameters.find_map(|parameter| parameter.trim().strip_prefix("timeout=")?.parse().ok())
 }
 
 fn invalid(cause: &str) -> io::Error {

@@ -210,3 +210,15 @@ fn headers_of_the_answer_are_handed_on_and_those_of_an_interim_one_are_not() {
     assert_eq!(result.ok(), Some(true));
     assert_eq!(kept.headers, ["x-code: 241", "content-length: 0"]);
 }
+
+#[test]
+fn how_long_a_connection_is_kept_is_what_the_server_says_of_it() {
+    for (text, expected) in [
+        ("timeout=3", Some(3)),
+        ("max=5, timeout=30", Some(30)),
+        ("timeout=soon", None),
+        ("", None),
+    ] {
+        assert_eq!(timeout(text.as_bytes()), expected, "{text}");
+    }
+}

@@ -14,7 +14,7 @@ use highwater_model::units::Nanos;
 use super::connection::{SqlConnection, TextWire};
 use super::describe::number;
 use super::dialect::Dialect;
-use super::{audit, leases, tables};
+use super::{appended_leases, audit, leases, tables};
 use crate::contract::{
     KeyCounts, KeySums, Response, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableReader,
     TargetError, TargetFacts,
@@ -30,9 +30,6 @@ use crate::table_registry::{RegistryEntry, TablePolicy};
 const PAUSE_MIN: Nanos = Nanos::from_millis(10);
 /// Longest pause between two polls.
 pub const PAUSE_MAX: Nanos = Nanos::from_millis(250);
-/// How long requests of a disconnected client may stay unread, if only running statements are
-/// listed.
-const UNREAD: Nanos = Nanos::from_secs(10);
 
 /// What a driver brings: statements that only its server understands.
 #[expect(async_fn_in_trait, reason = "a connection stays on its thread")]
@@ -116,9 +113,9 @@ impl<S: SqlServer> SqlAdmin<S> {
         let begun = self.connection.now();
         loop {
             let lingering = self.lingering.list();
-            let unread = dialect.hides_unread_inserts()
-                && !lingering.is_empty()
-                && self.connection.now().saturating_sub(begun) < UNREAD;
+            let waited = self.connection.now().saturating_sub(begun);
+            let unread = !lingering.is_empty()
+                && dialect.unread_inserts().is_some_and(|limit| waited < limit);
             let running = dialect.count_running(&name, &lingering);
             if number(&self.connection.rows(&running).await?, 0) == 0 && !unread {
                 self.lingering.forget(&lingering);
@@ -204,8 +201,10 @@ impl<S: SqlServer> ServerAdmin for SqlAdmin<S> {
 
     fn try_rights<'a>(&'a mut self, table: &'a str) -> Response<'a, Option<Vec<Right>>> {
         Box::pin(async move {
-            let name = self.server.dialect().identifier(table);
-            rights::try_all(&mut self.connection, &name).await.map(Some)
+            let dialect = self.server.dialect();
+            let (name, options) = (dialect.identifier(table), dialect.table_options());
+            let rights = rights::try_all(&mut self.connection, &name, options).await;
+            rights.map(Some)
         })
     }
 }
@@ -230,8 +229,12 @@ impl<S: SqlServer> TableAdmin for SqlAdmin<S> {
 
     fn leases<'a>(&'a mut self, action: LeaseAction<'a>) -> Response<'a, Vec<Lease>> {
         Box::pin(async move {
-            let words = self.server.dialect().lease_words();
-            leases::perform(&mut self.connection, &words, action).await
+            let dialect = self.server.dialect();
+            let (connection, words) = (&mut self.connection, dialect.lease_words());
+            if dialect.only_appends() {
+                return appended_leases::perform(connection, &words, action).await;
+            }
+            leases::perform(connection, &words, action).await
         })
     }
 

@@ -25,10 +25,11 @@ const RANGES_LOCATED_MAX: usize = 2_000;
 /// Counts the rows of the table by keys div `width`.
 pub fn counts(dialect: Dialect, table: &BoundTable, width: u64) -> String {
     let width = i64::try_from(width.max(1)).unwrap_or(i64::MAX);
+    let (k, bucket) = (dialect.inner_name("k"), dialect.first_column("bucket"));
     format!(
-        "SELECT CASE WHEN k >= 0 THEN {} ELSE -1 END AS bucket, count(*) \
-         FROM (SELECT {} AS k FROM {}) AS {AUDITED} GROUP BY 1 ORDER BY 1",
-        dialect.divide("k", width),
+        "SELECT CASE WHEN {k} >= 0 THEN {} ELSE -1 END AS bucket, count(*) \
+         FROM (SELECT {} AS {k} FROM {}) AS {AUDITED} GROUP BY {bucket} ORDER BY {bucket}",
+        dialect.divide(&k, width),
         dialect.bigint(&format!("({})", table.key)),
         dialect.identifier(&table.name)
     )
@@ -62,21 +63,26 @@ pub fn not_integers(place: &str) -> TargetError {
 /// Adds up the table by groups of `width` keys or, where that is too wide, parts of it.
 pub fn sums(dialect: Dialect, table: &BoundTable, width: u64) -> String {
     let group = i64::try_from(group_width(width)).unwrap_or(i64::MAX);
+    let (k, bucket) = (dialect.inner_name("k"), dialect.first_column("bucket"));
     let mut values = String::new();
     let mut sums = String::new();
     for (at, column) in table.columns.iter().enumerate() {
-        values.push_str(&format!(", {} AS v{at}", inner(dialect, column)));
-        let value = outer(dialect, column, &format!("v{at}"));
-        sums.push_str(&format!(
-            ", sum((k % {KEY_PRIME} + 1) * \
-             coalesce(({value} % {VALUE_PRIME} + {VALUE_PRIME}) % {VALUE_PRIME}, {NULL_RESIDUE}))"
-        ));
+        let name = dialect.inner_name(&format!("v{at}"));
+        values.push_str(&format!(", {} AS {name}", inner(dialect, column)));
+        let value = outer(dialect, column, &name);
+        let term = dialect.product(
+            &format!("{k} % {KEY_PRIME} + 1"),
+            &format!(
+                "coalesce(({value} % {VALUE_PRIME} + {VALUE_PRIME}) % {VALUE_PRIME}, {NULL_RESIDUE})"
+            ),
+        );
+        sums.push_str(&format!(", sum({term})"));
     }
     format!(
-        "SELECT CASE WHEN k >= 0 THEN {} ELSE -1 END AS bucket, count(*){sums} \
-         FROM (SELECT {} AS k{values} FROM {}{}) AS {AUDITED} \
-         GROUP BY 1 ORDER BY 1",
-        dialect.divide("k", group),
+        "SELECT CASE WHEN {k} >= 0 THEN {} ELSE -1 END AS bucket, count(*){sums} \
+         FROM (SELECT {} AS {k}{values} FROM {}{}) AS {AUDITED} \
+         GROUP BY {bucket} ORDER BY {bucket}",
+        dialect.divide(&k, group),
         dialect.bigint(&format!("({})", table.key)),
         dialect.identifier(&table.name),
         dialect.fence()
@@ -130,13 +136,15 @@ fn inner(dialect: Dialect, column: &BoundColumn) -> String {
     let name = dialect.identifier(&column.name);
     match column.kind {
         ColumnType::Integer | ColumnType::Bigint => dialect.bigint(&name),
-        ColumnType::Boolean => format!("CASE WHEN {name} THEN 1 WHEN NOT {name} THEN 0 END"),
+        ColumnType::Boolean => dialect.boolean(&name),
         ColumnType::Timestamp => dialect.milliseconds(&name),
         ColumnType::Float => format!(
             "CASE WHEN abs({name}) < {FLOAT_BOUND} \
              THEN {} \
-             WHEN {name} < 0 THEN {FLOAT_SMALL} WHEN {name} IS NOT NULL THEN {FLOAT_LARGE} END",
-            dialect.bigint(&format!("floor({} * {FLOAT_SCALE})", dialect.double(&name)))
+             WHEN {name} < 0 THEN {} WHEN {name} IS NOT NULL THEN {} END",
+            dialect.bigint(&format!("floor({} * {FLOAT_SCALE})", dialect.double(&name))),
+            dialect.integer(FLOAT_SMALL),
+            dialect.integer(FLOAT_LARGE)
         ),
         ColumnType::Text => dialect.hash(&name),
         ColumnType::Object => {
@@ -175,18 +183,20 @@ pub fn reads<'r>(
     table: &BoundTable,
     ranges: &'r [KeyRange],
 ) -> Vec<(String, &'r [KeyRange])> {
+    let k = dialect.inner_name("k");
+    let name = |at: usize| dialect.inner_name(&format!("v{at}"));
     let columns: String = table
         .columns
         .iter()
         .enumerate()
-        .map(|(at, column)| format!(", {} AS v{at}", raw(dialect, column)))
+        .map(|(at, column)| format!(", {} AS {}", raw(dialect, column), name(at)))
         .collect();
     let names: String = (0..table.columns.len())
-        .map(|at| format!(", v{at}"))
+        .map(|at| format!(", {}", name(at)))
         .collect();
     let select = |locate: &str, keys: &str| {
         format!(
-            "SELECT k{names} FROM (SELECT {} AS k{columns} FROM {}{locate}{}) AS {AUDITED} \
+            "SELECT {k}{names} FROM (SELECT {} AS {k}{columns} FROM {}{locate}{}) AS {AUDITED} \
              WHERE {keys}",
             dialect.bigint(&format!("({})", table.key)),
             dialect.identifier(&table.name),
@@ -218,8 +228,9 @@ pub fn reads<'r>(
 
 /// A condition on `k` that all keys of the ranges fulfil, and few others.
 fn keys_within(dialect: Dialect, ranges: &[KeyRange]) -> String {
+    let k = dialect.inner_name("k");
     if let [only] = ranges {
-        return format!("k >= {} AND k < {}", only.first, only.end);
+        return format!("{k} >= {} AND {k} < {}", only.first, only.end);
     }
     let mut width: u64 = 1;
     let blocks = loop {
@@ -230,7 +241,7 @@ fn keys_within(dialect: Dialect, ranges: &[KeyRange]) -> String {
         width *= 2;
     };
     let list: Vec<String> = blocks.iter().map(ToString::to_string).collect();
-    let block = dialect.divide("k", i64::try_from(width).unwrap_or(i64::MAX));
+    let block = dialect.divide(&k, i64::try_from(width).unwrap_or(i64::MAX));
     dialect.one_of(&format!("({block})"), &list.join(","))
 }
 
@@ -334,6 +345,22 @@ mod tests {
             let residue = format!("coalesce((v1 % {VALUE_PRIME}");
             assert!(sql.contains(&residue), "{sql}");
         }
+    }
+
+    #[test]
+    fn a_dialect_whose_names_hold_in_the_whole_query_has_names_that_no_column_has() {
+        let sql = sums(Dialect::ClickHouse, &table(), 256);
+        assert!(
+            sql.contains("toInt64((f(x))) AS highwater_v1 FROM `t`")
+                && sql.contains("sum(toUInt64(highwater_k % 65537 + 1) * toUInt64(coalesce(")
+                && sql.ends_with("GROUP BY bucket ORDER BY bucket"),
+            "{sql}"
+        );
+        let (sql, _) = reads(Dialect::ClickHouse, &table(), &[]).remove(0);
+        assert!(
+            sql.contains("SELECT highwater_k, highwater_v0, highwater_v1 FROM"),
+            "{sql}"
+        );
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub struct ConditionWords<'a> {
     pub quoted: fn(&str) -> String,
     /// A text literal.
     pub literal: fn(&str) -> String,
+    /// What a boolean is compared with: false, and true.
+    pub booleans: [&'static str; 2],
     /// A timestamp, given quoted, as milliseconds since 1970 with all its digits.
     pub milliseconds: &'a dyn Fn(&str) -> String,
     /// An attribute of an object as text: the quoted column, then the attribute's name.
@@ -43,8 +45,9 @@ fn same(words: &ConditionWords<'_>, column: &BoundColumn, value: &Value) -> Vec<
         (Some(expression), Value::Integer(number)) => format!("({expression}) = {number}"),
         (None, Value::Null) => format!("{name} IS NULL"),
         (None, Value::Integer(number)) if *number > i64::MIN => format!("{name} = {number}"),
-        (None, Value::Boolean(true)) => format!("{name} = TRUE"),
-        (None, Value::Boolean(false)) => format!("{name} = FALSE"),
+        (None, Value::Boolean(value)) => {
+            format!("{name} = {}", words.booleans[usize::from(*value)])
+        }
         (None, Value::TimestampMs(ms)) => format!("{} = {ms}", (words.milliseconds)(&name)),
         (None, Value::Text(json)) if column.kind == ColumnType::Object => {
             return attributes(words, column, json);
@@ -85,6 +88,7 @@ mod tests {
         let words = ConditionWords {
             quoted,
             literal,
+            booleans: ["FALSE", "TRUE"],
             milliseconds: &|column| format!("ms({column})"),
             attribute: &|column, attribute| format!("{column}->>'{attribute}'"),
         };

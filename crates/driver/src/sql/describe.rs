@@ -59,8 +59,8 @@ pub async fn sample_column(
     }
     let rows = database
         .texts(&format!(
-            "SELECT CAST(c AS {text}), count(*) FROM {sample} WHERE c IS NOT NULL \
-             GROUP BY c ORDER BY 2 DESC, 1 LIMIT {LISTED_MAX}"
+            "SELECT CAST(c AS {text}) AS word, count(*) AS times FROM {sample} WHERE c IS NOT NULL \
+             GROUP BY c ORDER BY times DESC, word LIMIT {LISTED_MAX}"
         ))
         .await?;
     let common = rows.into_iter().filter_map(|row| {

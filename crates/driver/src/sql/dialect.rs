@@ -3,13 +3,11 @@
 //! Must be the only place with such differences.
 
 use highwater_model::op::{BoundTable, Value};
+use highwater_model::units::Nanos;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 use super::condition::{ConditionWords, condition};
-use super::leases::LeaseWords;
-use super::quoting::{backquoted, backslashed, literal, quoted};
-use super::table_words::TableWords;
-use super::with_clause::{with_options, with_settings};
+use super::quoting::{backquoted, backslashed, escaped, literal, quoted};
 use crate::contract::TableFeatures;
 
 /// The product behind the wire protocol.
@@ -23,6 +21,8 @@ pub enum Dialect {
     CrateDb,
     /// MySQL, MariaDB and relatives.
     MySql,
+    /// ClickHouse.
+    ClickHouse,
 }
 
 impl Dialect {
@@ -53,6 +53,7 @@ impl Dialect {
             Self::CockroachDb => &["cockroachdb", "postgresql"],
             Self::CrateDb => &["cratedb", "postgresql"],
             Self::MySql => &["mysql"],
+            Self::ClickHouse => &["clickhouse"],
         };
         names.iter().map(|name| (*name).to_owned()).collect()
     }
@@ -75,7 +76,7 @@ impl Dialect {
     pub fn shown_columns(self) -> &'static str {
         match self {
             Self::CockroachDb => " AND is_hidden = 'NO'",
-            Self::PostgreSql | Self::CrateDb | Self::MySql => "",
+            Self::PostgreSql | Self::CrateDb | Self::MySql | Self::ClickHouse => "",
         }
     }
 
@@ -86,28 +87,41 @@ impl Dialect {
                 Err("before version 22.2 the server commits every 100 rows of a COPY")
             }
             Self::PostgreSql | Self::CockroachDb => Ok(()),
-            Self::CrateDb | Self::MySql => Err("the server has no COPY FROM STDIN"),
+            Self::CrateDb | Self::MySql | Self::ClickHouse => {
+                Err("the server has no COPY FROM STDIN")
+            }
         }
     }
 
     /// Whether there are transactions, so that a failed statement leaves something that ROLLBACK
     /// has to end; CrateDB has neither, and takes BEGIN for nothing.
     pub fn rolls_back(self) -> bool {
-        self != Self::CrateDb
+        !matches!(self, Self::CrateDb | Self::ClickHouse)
+    }
+
+    /// Whether rows can only be added: then what changes is a further row, and the newest one counts.
+    pub fn only_appends(self) -> bool {
+        self == Self::ClickHouse
     }
 
     /// Characters of one statement, at most; CrateDB's `statement_max_length`.
     pub fn statement_length_max(self) -> usize {
         match self {
-            Self::PostgreSql | Self::CockroachDb | Self::MySql => usize::MAX,
+            Self::PostgreSql | Self::CockroachDb | Self::MySql | Self::ClickHouse => usize::MAX,
             Self::CrateDb => 262_144,
         }
     }
 
-    /// Whether an insert that lost its client may still lie unread in the server's sockets when no
+    /// How long an insert that lost its client may still lie unread in the server's sockets while no
     /// statement is listed; elsewhere the list of backends shows it.
-    pub fn hides_unread_inserts(self) -> bool {
-        self == Self::CrateDb
+    pub fn unread_inserts(self) -> Option<Nanos> {
+        match self {
+            Self::CrateDb => Some(Nanos::from_secs(10)),
+            // A thread of its own waits for each connection, and lists the statement before it reads
+            // the rows: this is a thousand times as long as it takes to wake it.
+            Self::ClickHouse => Some(Nanos::SECOND),
+            Self::PostgreSql | Self::CockroachDb | Self::MySql => None,
+        }
     }
 
     /// Whether several statements before one Sync need BEGIN and COMMIT to be one transaction.
@@ -123,7 +137,7 @@ impl Dialect {
     /// `key / width` of integers, rounded down, for keys that are not negative.
     pub fn divide(self, key: &str, width: i64) -> String {
         let quotient = self.quotient().replace("{dividend}", key);
-        quotient.replace("{divisor}", &width.to_string())
+        quotient.replace("{divisor}", &self.integer(width))
     }
 
     /// How it writes the whole part of `{dividend}` by `{divisor}`.
@@ -133,6 +147,44 @@ impl Dialect {
             Self::CockroachDb => "{dividend} // {divisor}",
             Self::PostgreSql | Self::CrateDb => "{dividend} / {divisor}",
             Self::MySql => "{dividend} DIV {divisor}",
+            Self::ClickHouse => "intDiv({dividend}, {divisor})",
+        }
+    }
+
+    /// A literal that is a 64-bit integer with a sign, also among others of its kind.
+    pub fn integer(self, number: i64) -> String {
+        match self {
+            // A literal has the narrowest type that holds it, without a sign where it can, and two
+            // integers of which one has a sign have no type in common.
+            Self::ClickHouse => format!("toInt64({number})"),
+            _ => number.to_string(),
+        }
+    }
+
+    /// The product of two integers that are not negative, to be added up; a sum of 64 bits without a
+    /// sign wraps in ClickHouse, which the reader of the sum expects.
+    pub fn product(self, one: &str, other: &str) -> String {
+        match self {
+            Self::ClickHouse => format!("toUInt64({one}) * toUInt64({other})"),
+            _ => format!("({one}) * {other}"),
+        }
+    }
+
+    /// The name of a value in an inner query. Where it would stand for the column of that name in the
+    /// whole of that query, it is one that no column has.
+    pub fn inner_name(self, name: &str) -> String {
+        match self {
+            Self::ClickHouse => format!("highwater_{name}"),
+            _ => name.to_owned(),
+        }
+    }
+
+    /// The first column of a query where its groups and their order are named.
+    pub fn first_column(self, name: &'static str) -> &'static str {
+        match self {
+            // A number is a constant there.
+            Self::ClickHouse => name,
+            _ => "1",
         }
     }
 
@@ -144,6 +196,8 @@ impl Dialect {
             Self::CockroachDb => format!("CAST(extract(epoch FROM {column}) * 1000 AS bigint)"),
             Self::CrateDb => format!("CAST({column} AS bigint)"),
             Self::MySql => format!("{} DIV 1000", microseconds(column)),
+            // Its points in time are of seconds: milliseconds are integers.
+            Self::ClickHouse => format!("toInt64({column})"),
         }
     }
 
@@ -153,6 +207,7 @@ impl Dialect {
             Self::PostgreSql | Self::CockroachDb => format!("extract(epoch FROM {column}) * 1000"),
             Self::CrateDb => format!("CAST({column} AS bigint)"),
             Self::MySql => format!("{} / 1000", microseconds(column)),
+            Self::ClickHouse => self.milliseconds(column),
         }
     }
 
@@ -168,6 +223,15 @@ impl Dialect {
                 format!(
                     "JSON_VALUE({column}, {})",
                     backslashed(&format!("$.\"{name}\""))
+                )
+            }
+            // JSON is text there. An attribute that is missing is an empty text.
+            Self::ClickHouse => {
+                let name = escaped(attribute);
+                let raw = format!("visitParamExtractRaw({column}, {name})");
+                format!(
+                    "multiIf(substring({raw}, 1, 1) = '\"', visitParamExtractString({column}, {name}), \
+                     {raw} = 'null', '', {raw})"
                 )
             }
         }
@@ -186,6 +250,7 @@ impl Dialect {
     pub fn identifier(self, name: &str) -> String {
         match self {
             Self::MySql => backquoted(name),
+            Self::ClickHouse => backquoted(&name.replace('\\', "\\\\")),
             _ => escape_identifier(name),
         }
     }
@@ -196,6 +261,7 @@ impl Dialect {
             Self::PostgreSql | Self::CockroachDb => escape_literal(text),
             Self::CrateDb => literal(text),
             Self::MySql => backslashed(text),
+            Self::ClickHouse => escaped(text),
         }
     }
 
@@ -203,7 +269,16 @@ impl Dialect {
     pub fn bigint(self, expression: &str) -> String {
         match self {
             Self::MySql => format!("CAST({expression} AS SIGNED)"),
+            Self::ClickHouse => format!("toInt64({expression})"),
             _ => format!("CAST({expression} AS bigint)"),
+        }
+    }
+
+    /// A boolean as 1 or 0, null where it is null.
+    pub fn boolean(self, name: &str) -> String {
+        match self {
+            Self::ClickHouse => self.bigint(name),
+            _ => format!("CASE WHEN {name} THEN 1 WHEN NOT {name} THEN 0 END"),
         }
     }
 
@@ -211,6 +286,7 @@ impl Dialect {
     pub fn double(self, expression: &str) -> String {
         match self {
             Self::MySql => format!("CAST({expression} AS DOUBLE)"),
+            Self::ClickHouse => format!("toFloat64({expression})"),
             _ => format!("CAST({expression} AS double precision)"),
         }
     }
@@ -221,7 +297,16 @@ impl Dialect {
         match self {
             // It would write the whole inner query to a temporary table.
             Self::MySql => "",
+            Self::ClickHouse => "",
             _ => " OFFSET 0",
+        }
+    }
+
+    /// What follows the columns of a CREATE TABLE that says nothing else of them.
+    pub fn table_options(self) -> &'static str {
+        match self {
+            Self::ClickHouse => " ENGINE = MergeTree ORDER BY tuple()",
+            _ => "",
         }
     }
 
@@ -229,6 +314,7 @@ impl Dialect {
     pub fn key_text(self) -> &'static str {
         match self {
             Self::MySql => "VARCHAR(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+            Self::ClickHouse => "String",
             _ => "TEXT",
         }
     }
@@ -253,11 +339,15 @@ impl Dialect {
     pub fn condition(self, table: &BoundTable, row: &[Value]) -> String {
         let words = ConditionWords {
             quoted: match self {
-                Self::MySql => backquoted,
+                Self::MySql | Self::ClickHouse => backquoted,
                 _ => quoted,
             },
             // Without backslashes, all of them write a text alike.
             literal,
+            booleans: match self {
+                Self::ClickHouse => ["0", "1"],
+                _ => ["FALSE", "TRUE"],
+            },
             milliseconds: &|column| self.exact_milliseconds(column),
             attribute: &|column, attribute| self.attribute(column, attribute),
         };
@@ -275,6 +365,8 @@ impl Dialect {
             Self::MySql => format!(
                 "CAST(CONV(SUBSTRING(MD5(CONVERT({text} USING utf8mb4)), 1, 7), 16, 10) AS SIGNED)"
             ),
+            // The first eight bytes of the MD5, the first one highest: 28 bits are seven digits.
+            Self::ClickHouse => format!("toInt64(bitShiftRight(halfMD5({text}), 36))"),
         }
     }
 
@@ -283,7 +375,7 @@ impl Dialect {
         if self == Self::PostgreSql {
             return format!("CAST({hash} AS bigint)");
         }
-        if self == Self::MySql {
+        if matches!(self, Self::MySql | Self::ClickHouse) {
             return hash.to_owned();
         }
         let digits: Vec<String> = (0..7)
@@ -315,129 +407,7 @@ impl Dialect {
                 "SELECT set_config(name, '0', false) FROM pg_catalog.pg_settings \
                  WHERE name IN ('parallel_setup_cost', 'parallel_tuple_cost')",
             ),
-            Self::CockroachDb | Self::CrateDb | Self::MySql => None,
-        }
-    }
-
-    /// How tables are made and registered.
-    pub fn table_words(self) -> TableWords {
-        match self {
-            Self::PostgreSql => TableWords {
-                // Its name may be two names with a dot between; CrateDB's is one name with dots in it.
-                with_settings: |create, settings| with_settings(create, settings, str::to_owned),
-                registry_options: "",
-                exists: "SELECT count(*) FROM pg_catalog.pg_class c \
-                         JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
-                         WHERE n.nspname = current_schema() AND c.relname = {name}",
-                without_transactions: None,
-                refresh: None,
-                transactional: true,
-            },
-            Self::CockroachDb => TableWords {
-                transactional: false,
-                ..Self::PostgreSql.table_words()
-            },
-            Self::CrateDb => TableWords {
-                with_settings: |create, settings| with_settings(create, settings, quoted),
-                registry_options: " CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = '0-1')",
-                exists: "SELECT count(*) FROM information_schema.tables \
-                         WHERE table_schema = current_schema AND table_name = {name}",
-                without_transactions: None,
-                refresh: Some("REFRESH TABLE \"highwater_tables\""),
-                transactional: false,
-            },
-            Self::MySql => TableWords {
-                with_settings: |create, settings| with_options(create, settings, backslashed),
-                registry_options: "",
-                exists: "SELECT count(*) FROM information_schema.tables \
-                         WHERE table_schema = database() AND table_name = {name}",
-                without_transactions: Some(
-                    "SELECT e.engine FROM information_schema.tables AS t \
-                     JOIN information_schema.engines AS e ON e.engine = t.engine \
-                     WHERE table_schema = database() AND table_name = {name} \
-                     AND e.transactions = 'NO'",
-                ),
-                refresh: None,
-                transactional: false,
-            },
-        }
-    }
-
-    /// How leases are written and read.
-    pub fn lease_words(self) -> LeaseWords {
-        match self {
-            Self::PostgreSql => LeaseWords {
-                literal: escape_literal,
-                key_text: self.key_text(),
-                or_ignore: LeaseWords::ON_CONFLICT,
-                now_ms: "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)",
-                table_options: "",
-                refresh: None,
-                lock: Some(
-                    "SELECT pg_catalog.pg_try_advisory_lock(1214867299, hashtext({token}) & 2147483647)",
-                ),
-                is_locked: "(SELECT count(*) FROM pg_catalog.pg_locks k \
-                            WHERE k.locktype = 'advisory' AND k.classid = 1214867299 \
-                            AND k.objid = CAST(hashtext(l.token) & 2147483647 AS oid))",
-            },
-            Self::CockroachDb => LeaseWords {
-                lock: None,
-                is_locked: "NULL",
-                ..Self::PostgreSql.lease_words()
-            },
-            Self::CrateDb => LeaseWords {
-                literal,
-                key_text: self.key_text(),
-                or_ignore: LeaseWords::ON_CONFLICT,
-                now_ms: "CAST(CURRENT_TIMESTAMP AS BIGINT)",
-                table_options: " CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = '0-1')",
-                refresh: Some("REFRESH TABLE highwater_leases"),
-                lock: None,
-                is_locked: "NULL",
-            },
-            // Its named locks are a node's own, and the nodes of a cluster do not share them.
-            Self::MySql => LeaseWords {
-                literal: backslashed,
-                key_text: self.key_text(),
-                or_ignore: "ON DUPLICATE KEY UPDATE share = VALUES(share)",
-                now_ms: "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)",
-                table_options: "",
-                refresh: None,
-                lock: None,
-                is_locked: "NULL",
-            },
-        }
-    }
-
-    /// Counts statements of this program's other sessions that still run; `name` is a literal.
-    /// Backends that lost their client count as long as they are there.
-    pub fn count_running(self, name: &str, lingering: &[i64]) -> String {
-        let lingering: Vec<String> = lingering.iter().map(ToString::to_string).collect();
-        match self {
-            Self::PostgreSql => {
-                format!(
-                    "SELECT count(*) FROM pg_catalog.pg_stat_activity \
-                     WHERE application_name = left({name}, 63) AND pid <> pg_backend_pid() \
-                     AND (state <> 'idle' OR pid = ANY ('{{{}}}'))",
-                    lingering.join(",")
-                )
-            }
-            Self::CockroachDb => format!(
-                "SELECT count(*) FROM [SHOW CLUSTER QUERIES] \
-                 WHERE application_name = {name} AND query NOT LIKE '%CLUSTER QUERIES%'"
-            ),
-            // Statements whose client disconnected are sometimes listed forever.
-            Self::CrateDb => "SELECT count(*) FROM sys.jobs WHERE username = current_user \
-                              AND stmt LIKE 'INSERT INTO \"%' \
-                              AND started > now() - INTERVAL '90 seconds'"
-                .to_owned(),
-            // A client has no name there but its user's.
-            Self::MySql => format!(
-                "SELECT count(*) FROM information_schema.processlist \
-                 WHERE id <> connection_id() AND user = substring_index(user(), '@', 1) \
-                 AND (command NOT IN ('Sleep', 'Daemon', 'Binlog Dump') OR id IN ({}))",
-                [vec!["0".to_owned()], lingering].concat().join(",")
-            ),
+            Self::CockroachDb | Self::CrateDb | Self::MySql | Self::ClickHouse => None,
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::lease::{LEASES_TABLE, Lease, LeaseAction, Owner};
 use crate::sql_query::SqlQuery;
 
 /// Leases that are read, at most.
-const LEASES_MAX: usize = 1_000;
+pub(super) const LEASES_MAX: usize = 1_000;
 
 /// What a dialect says in its own words.
 #[derive(Debug, Clone, Copy)]
@@ -127,7 +127,8 @@ async fn read(
     Ok(rows.iter().filter_map(|row| lease(row)).collect())
 }
 
-fn lease(row: &[Option<String>]) -> Option<Lease> {
+/// The lease of a row that was read.
+pub(super) fn lease(row: &[Option<String>]) -> Option<Lease> {
     let text = |position: usize| row.get(position).cloned().flatten();
     let number = |position| text(position)?.parse::<u64>().ok();
     // The target's clock may have been set back.

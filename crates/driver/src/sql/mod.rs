@@ -6,6 +6,7 @@
 
 pub mod admin;
 pub mod answer_limit;
+pub mod appended_leases;
 pub mod audit;
 pub mod condition;
 pub mod connection;
@@ -13,6 +14,7 @@ pub mod cratedb_describe;
 pub mod cratedb_telemetry;
 pub mod describe;
 pub mod dialect;
+pub mod dialect_words;
 pub mod facts;
 pub mod leases;
 pub mod preparing;

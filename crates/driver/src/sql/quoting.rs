@@ -21,3 +21,9 @@ pub fn backquoted(name: &str) -> String {
 pub fn backslashed(text: &str) -> String {
     literal(&text.replace('\\', "\\\\"))
 }
+
+/// A text literal of a dialect where a backslash escapes quotes too, and a zero ends a statement.
+pub fn escaped(text: &str) -> String {
+    let text = text.replace('\\', "\\\\").replace('\'', "\\'");
+    format!("'{}'", text.replace('\0', "\\0"))
+}

@@ -12,11 +12,35 @@ fn columns(dialect: Dialect) -> (&'static str, [String; 5]) {
     ("name", plain.map(str::to_owned))
 }
 
-/// The query of the entry of a table.
+/// The statement that creates the registry, if it is not there.
+pub fn create(dialect: Dialect) -> String {
+    let rows = dialect.identifier("rows");
+    if dialect.only_appends() {
+        return format!(
+            "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} (name String, fingerprint String, \
+             seed String, {rows} Nullable(Int64), next_index Int64, writing UInt8, version UInt64) \
+             ENGINE = ReplacingMergeTree(version) ORDER BY name"
+        );
+    }
+    format!(
+        "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} (name {} PRIMARY KEY, \
+         fingerprint TEXT NOT NULL, seed TEXT NOT NULL, {rows} BIGINT, \
+         next_index BIGINT NOT NULL, writing BOOLEAN NOT NULL){}",
+        dialect.key_text(),
+        dialect.table_words().registry_options
+    )
+}
+
+/// The query of the entry of a table; where rows are only added, of the newest one.
 pub fn select(dialect: Dialect, name: &str) -> String {
     let (key, columns) = columns(dialect);
+    let newest = if dialect.only_appends() {
+        " ORDER BY version DESC LIMIT 1"
+    } else {
+        ""
+    };
     format!(
-        "SELECT {key}, {} FROM {REGISTRY_TABLE} WHERE {key} = {}",
+        "SELECT {key}, {} FROM {REGISTRY_TABLE} WHERE {key} = {}{newest}",
         columns.join(", "),
         dialect.literal(name)
     )
@@ -47,7 +71,7 @@ pub fn entry(row: &[Option<String>]) -> Option<RegistryEntry> {
     })
 }
 
-/// The statement that adds an entry or replaces it.
+/// The statement that adds an entry or replaces it; where rows are only added, a newer one.
 pub fn upsert(dialect: Dialect, entry: &RegistryEntry) -> String {
     // The registry's columns have 63 bits for a count.
     let bounded = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
@@ -55,14 +79,23 @@ pub fn upsert(dialect: Dialect, entry: &RegistryEntry) -> String {
         .rows
         .map_or("NULL".to_owned(), |rows| bounded(rows).to_string());
     let (key, columns) = columns(dialect);
-    format!(
-        "INSERT INTO {REGISTRY_TABLE} ({key}, {}) VALUES ({}, {}, '{}', {rows}, {}, {}) {}",
-        columns.join(", "),
-        dialect.literal(&entry.name),
+    let name = dialect.literal(&entry.name);
+    let values = format!(
+        "{name}, {}, '{}', {rows}, {}",
         dialect.literal(&entry.fingerprint),
         entry.seed.0,
-        bounded(entry.next_index),
-        entry.writing,
+        bounded(entry.next_index)
+    );
+    let (names, writing) = (columns.join(", "), entry.writing);
+    if dialect.only_appends() {
+        let writing = u8::from(writing);
+        return format!(
+            "INSERT INTO {REGISTRY_TABLE} ({key}, {names}, version) \
+             SELECT {values}, {writing}, max(version) + 1 FROM {REGISTRY_TABLE} WHERE {key} = {name}"
+        );
+    }
+    format!(
+        "INSERT INTO {REGISTRY_TABLE} ({key}, {names}) VALUES ({values}, {writing}) {}",
         dialect.on_duplicate(key, &columns)
     )
 }
@@ -114,5 +147,14 @@ mod tests {
             let sql = upsert(dialect, &entry);
             assert!(sql.contains(values) && sql.contains(replaces), "{sql}");
         }
+        let sql = upsert(Dialect::ClickHouse, &entry);
+        let values = "SELECT 'cpu', 'abc', '18446744073709551615', NULL, 9223372036854775807, 1, \
+                      max(version) + 1 FROM highwater_tables WHERE name = 'cpu'";
+        assert!(sql.contains(values), "{sql}");
+        let newest = select(Dialect::ClickHouse, "cpu");
+        assert!(
+            newest.ends_with("ORDER BY version DESC LIMIT 1"),
+            "{newest}"
+        );
     }
 }

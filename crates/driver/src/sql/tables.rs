@@ -11,7 +11,7 @@ use super::dialect::Dialect;
 use super::registry;
 use crate::contract::{TargetError, TargetErrorKind};
 use crate::sql_query::SqlQuery;
-use crate::table_registry::{REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy};
+use crate::table_registry::{RegistryEntry, TableAction, TablePolicy};
 
 /// See [`crate::contract::TableAdmin::create_tables`].
 ///
@@ -23,14 +23,7 @@ pub async fn create(
     workload: &BoundWorkload,
     policy: &TablePolicy<'_>,
 ) -> Result<Vec<RegistryEntry>, TargetError> {
-    let create = format!(
-        "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} (name {} PRIMARY KEY, \
-         fingerprint TEXT NOT NULL, seed TEXT NOT NULL, {} BIGINT, \
-         next_index BIGINT NOT NULL, writing BOOLEAN NOT NULL){}",
-        dialect.key_text(),
-        dialect.identifier("rows"),
-        dialect.table_words().registry_options
-    );
+    let create = registry::create(dialect);
     if connection.texts(&create).await.is_err() {
         connection.texts(&create).await?;
     }

@@ -62,8 +62,86 @@ pub fn with_options(
     format!("{}{options}{between}{partitions}", before.trim_end())
 }
 
+/// The same statement with the setting `engine` in place of its engine, and the others in the clause
+/// `SETTINGS` at its end, in place of those of the same names. Statements that create no
+/// table are left alone; `literal` makes a value a text literal where it is no number.
+pub fn with_engine(
+    create: &str,
+    settings: &[(String, String)],
+    literal: impl Fn(&str) -> String,
+) -> String {
+    if settings.is_empty() || !creates_table(create) {
+        return create.to_owned();
+    }
+    let mut statement = create.trim_end().to_owned();
+    let mut entries = Vec::new();
+    for (name, value) in settings {
+        if name.eq_ignore_ascii_case("engine") {
+            let at = word_at(&statement, "ENGINE");
+            let (before, rest) = statement.split_at(at);
+            let behind = rest.get(engine_length(rest)..).unwrap_or_default();
+            statement = format!("{} ENGINE = {value}{behind}", before.trim_end());
+        } else if value.parse::<f64>().is_ok() {
+            entries.push(format!("{name} = {value}"));
+        } else {
+            entries.push(format!("{name} = {}", literal(value)));
+        }
+    }
+    if entries.is_empty() {
+        return statement;
+    }
+    let (before, clause) = statement.split_at(word_at(&statement, "SETTINGS"));
+    let there = clause.get("SETTINGS".len()..).unwrap_or_default();
+    let there = split_entries(there).into_iter().map(str::trim);
+    let kept = there.filter(|entry| settings.iter().all(|(name, _)| name_of(entry) != *name));
+    entries.extend(kept.map(str::to_owned));
+    format!("{} SETTINGS {}", before.trim_end(), entries.join(", "))
+}
+
+/// Bytes of `ENGINE = Name(…)` at the beginning of a text.
+fn engine_length(text: &str) -> usize {
+    let is_part = |(_, c): &(usize, char)| c.is_alphanumeric() || matches!(c, '_' | '=' | ' ');
+    let words = text.char_indices().take_while(is_part).last();
+    let name = words.map_or(0, |(at, c)| at + c.len_utf8());
+    let words = text.get(..name).unwrap_or_default();
+    // The word behind `=`, and no further one.
+    let equals = words.find('=').map_or(0, |at| at + 1);
+    let value = words.get(equals..).unwrap_or_default();
+    let blanks = value.len() - value.trim_start().len();
+    let length = value
+        .trim_start()
+        .find(' ')
+        .unwrap_or(value.trim_start().len());
+    let end = equals + blanks + length;
+    match text.get(end..).and_then(|rest| rest.strip_prefix('(')) {
+        Some(rest) => end + 1 + closing(rest),
+        None => end,
+    }
+}
+
+/// Bytes up to the parenthesis that closes, with it.
+fn closing(text: &str) -> usize {
+    let mut depth = 1_u32;
+    for (at, c) in outside_quotes(text) {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return at + 1;
+        }
+    }
+    text.len()
+}
+
 /// Where `PARTITION BY` begins, outside of quotes and parentheses; else the end.
 fn partitions_at(statement: &str) -> usize {
+    word_at(statement, "PARTITION BY")
+}
+
+/// Where a word begins, outside of quotes and parentheses; else the end.
+fn word_at(statement: &str, word: &str) -> usize {
     let mut depth = 0_u32;
     for (at, c) in outside_quotes(statement) {
         match c {
@@ -72,8 +150,8 @@ fn partitions_at(statement: &str) -> usize {
             _ => {}
         }
         let rest = statement.get(at..).unwrap_or_default();
-        let word = rest.get(.."PARTITION BY".len()).unwrap_or_default();
-        if depth == 0 && word.eq_ignore_ascii_case("PARTITION BY") {
+        let found = rest.get(..word.len()).unwrap_or_default();
+        if depth == 0 && found.eq_ignore_ascii_case(word) {
             return at;
         }
     }
@@ -220,6 +298,48 @@ mod tests {
             with_options("CREATE TABLE t (n INT)", &[], str::to_owned),
             "CREATE TABLE t (n INT)"
         );
+    }
+
+    #[test]
+    fn an_engine_is_replaced_and_settings_stand_at_the_end() {
+        let set = |create, settings: &[(&str, &str)]| {
+            let settings = settings.iter();
+            let settings: Vec<(String, String)> = settings
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect();
+            with_engine(create, &settings, |text| format!("'{text}'"))
+        };
+        let create = "CREATE TABLE t (n Int64) ENGINE = MergeTree ORDER BY n";
+        let engine = ("engine", "ReplacingMergeTree(v)");
+        for (create, settings, expected) in [
+            (
+                create,
+                &[engine][..],
+                "CREATE TABLE t (n Int64) ENGINE = ReplacingMergeTree(v) ORDER BY n",
+            ),
+            (
+                "CREATE TABLE t (n Int64) ENGINE = Log",
+                &[("Engine", "MergeTree ORDER BY n")],
+                "CREATE TABLE t (n Int64) ENGINE = MergeTree ORDER BY n",
+            ),
+            (
+                "CREATE TABLE t (n Int64) engine=ReplacingMergeTree((v)) ORDER BY n SETTINGS a = 1, b = 2",
+                &[("engine", "MergeTree"), ("b", "3"), ("c", "x")],
+                "CREATE TABLE t (n Int64) ENGINE = MergeTree ORDER BY n SETTINGS b = 3, c = 'x', a = 1",
+            ),
+            (
+                create,
+                &[("parts_to_throw_insert", "5")],
+                "CREATE TABLE t (n Int64) ENGINE = MergeTree ORDER BY n SETTINGS parts_to_throw_insert = 5",
+            ),
+            (
+                "ALTER TABLE t ADD COLUMN x Int8",
+                &[engine],
+                "ALTER TABLE t ADD COLUMN x Int8",
+            ),
+        ] {
+            assert_eq!(set(create, settings), expected);
+        }
     }
 
     #[test]

@@ -232,7 +232,7 @@ impl ServerAdmin for HttpAdmin {
 
     fn try_rights<'a>(&'a mut self, table: &'a str) -> Response<'a, Option<Vec<Right>>> {
         Box::pin(async move {
-            let rights = rights::try_all(&mut self.connection, &quoted(table)).await;
+            let rights = rights::try_all(&mut self.connection, &quoted(table), "").await;
             rights.map(Some)
         })
     }

@@ -44,7 +44,7 @@ fn broken(server: MariaDb, type_name: fn(ColumnType) -> &'static str) -> Vec<Str
         urls: vec![server.url(SUPERUSER)],
         options: support::options(),
         timeline: support::WallTimeline::start(),
-        sql: SqlWords { type_name, equals },
+        sql: SqlWords::new(type_name, equals),
         cut: Some(Rc::new(move || {
             let others = "SELECT id FROM information_schema.processlist \
                           WHERE user = 'root' AND id <> connection_id()";

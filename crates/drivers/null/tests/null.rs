@@ -78,10 +78,10 @@ fn the_sink_keeps_the_rules_of_every_driver() {
             options: options(None),
             timeline: WallTimeline::start(),
             // No statement is read.
-            sql: SqlWords {
-                type_name: |_| "text",
-                equals: |_, column, parameter| format!("{column} = {parameter}"),
-            },
+            sql: SqlWords::new(
+                |_| "text",
+                |_, column, parameter| format!("{column} = {parameter}"),
+            ),
             cut: None,
         };
         let broken = block_on(broken_rules(&subject)).unwrap();

@@ -47,7 +47,7 @@ fn broken(server: Postgres, type_name: fn(ColumnType) -> &'static str) -> Vec<St
         urls: vec![server.url(SUPERUSER, "postgres")],
         options: support::options(),
         timeline: support::WallTimeline::start(),
-        sql: SqlWords { type_name, equals },
+        sql: SqlWords::new(type_name, equals),
         cut: Some(Rc::new(move || {
             server.sql(
                 "postgres",

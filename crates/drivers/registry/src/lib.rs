@@ -5,6 +5,7 @@ use std::sync::Arc;
 use highwater_driver::contract::{Driver, Target, TargetError, TargetOptions};
 use highwater_driver::sim::SimDriver;
 use highwater_driver::target_url::TargetUrl;
+use highwater_driver_clickhouse::ClickHouseDriver;
 use highwater_driver_cratedb::CrateDbDriver;
 use highwater_driver_mysql::MySqlDriver;
 use highwater_driver_null::NullDriver;
@@ -18,6 +19,7 @@ pub fn drivers() -> &'static [&'static dyn Driver] {
         &CrateDbDriver,
         &PostgresDriver,
         &MySqlDriver,
+        &ClickHouseDriver,
         &SimDriver,
         &NullDriver,
     ]

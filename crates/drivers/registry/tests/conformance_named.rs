@@ -18,25 +18,16 @@ const NAMED: &str = "HIGHWATER_TEST_URLS";
 /// The words of a dialect, by the name that a target gives it.
 fn words(dialect: &str) -> Option<SqlWords> {
     match dialect {
-        "postgresql" | "cockroachdb" => Some(SqlWords {
-            type_name: postgresql_type,
-            equals: postgresql_equals,
-        }),
-        "cratedb" => Some(SqlWords {
-            type_name: cratedb_type,
-            equals: cratedb_equals,
-        }),
-        "mariadb" => Some(SqlWords {
-            type_name: mariadb_type,
-            equals: plainly_equals,
-        }),
-        "mysql" | "tidb" | "singlestore" => Some(SqlWords {
-            type_name: mysql_type,
-            equals: plainly_equals,
-        }),
-        "sqlite" => Some(SqlWords {
-            type_name: sqlite_type,
-            equals: plainly_equals,
+        "postgresql" | "cockroachdb" => Some(SqlWords::new(postgresql_type, postgresql_equals)),
+        "cratedb" => Some(SqlWords::new(cratedb_type, cratedb_equals)),
+        "mariadb" => Some(SqlWords::new(mariadb_type, plainly_equals)),
+        "mysql" | "tidb" | "singlestore" => Some(SqlWords::new(mysql_type, plainly_equals)),
+        "sqlite" => Some(SqlWords::new(sqlite_type, plainly_equals)),
+        "clickhouse" => Some(SqlWords {
+            key: "",
+            options: " ENGINE = MergeTree ORDER BY k",
+            from_thrice: clickhouse_from_thrice,
+            ..SqlWords::new(clickhouse_type, plainly_equals)
         }),
         _ => None,
     }
@@ -111,6 +102,24 @@ fn sqlite_type(kind: ColumnType) -> &'static str {
         ColumnType::Float => "REAL",
         ColumnType::Text | ColumnType::Object => "TEXT",
     }
+}
+
+fn clickhouse_type(kind: ColumnType) -> &'static str {
+    match kind {
+        ColumnType::Integer => "Int32",
+        ColumnType::Bigint | ColumnType::Timestamp => "Int64",
+        ColumnType::Float => "Float64",
+        ColumnType::Boolean => "UInt8",
+        ColumnType::Text | ColumnType::Object => "String",
+    }
+}
+
+/// Old versions join two tables in one query, and no more.
+fn clickhouse_from_thrice(table: &str) -> String {
+    format!(
+        "FROM (SELECT 1 AS a FROM {table} CROSS JOIN (SELECT 1 AS b FROM {table})) \
+         CROSS JOIN (SELECT 1 AS c FROM {table})"
+    )
 }
 
 /// What a target breaks, or why it cannot be tested.

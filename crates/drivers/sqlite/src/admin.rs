@@ -145,7 +145,7 @@ impl ServerAdmin for SqliteAdmin {
     fn try_rights<'a>(&'a mut self, table: &'a str) -> Response<'a, Option<Vec<Right>>> {
         Box::pin(async move {
             let mut connection = InTurn(self, "a table to try what is allowed");
-            rights::try_all(&mut connection, &quoted(table))
+            rights::try_all(&mut connection, &quoted(table), "")
                 .await
                 .map(Some)
         })
@@ -254,6 +254,7 @@ impl TableReader for SqliteAdmin {
         let words = ConditionWords {
             quoted,
             literal,
+            booleans: ["FALSE", "TRUE"],
             milliseconds: &str::to_owned,
             attribute: &|column, attribute| format!("{column} ->> {}", literal(attribute)),
         };

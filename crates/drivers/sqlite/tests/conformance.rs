@@ -26,10 +26,9 @@ fn check(parameters: &str) {
         urls: vec![format!("sqlite:{}{parameters}", path.display())],
         options: support::options(),
         timeline: support::WallTimeline::start(),
-        sql: SqlWords {
-            type_name,
-            equals: |_, column, parameter| format!("{column} = {parameter}"),
-        },
+        sql: SqlWords::new(type_name, |_, column, parameter| {
+            format!("{column} = {parameter}")
+        }),
         cut: None,
     };
     let broken = support::block_on(broken_rules(&subject)).unwrap();

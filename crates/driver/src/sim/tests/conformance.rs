@@ -27,10 +27,7 @@ fn it_keeps_every_rule_that_needs_no_values() {
             },
             timeline: clock.timeline(),
             // Statements are never read.
-            sql: SqlWords {
-                type_name: |_| "",
-                equals: |_, _, _| String::new(),
-            },
+            sql: SqlWords::new(|_| "", |_, _, _| String::new()),
             cut: None,
         };
         let broken = clock.block_on(broken_rules(&subject)).unwrap();

@@ -1,0 +1,101 @@
+//! What is this kind of server's own around the load. Must not measure time.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_driver::contract::{TargetError, TargetFacts, Timeline};
+use highwater_driver::network::is_loopback;
+use highwater_driver::sql::admin::{SqlAdmin, SqlServer};
+use highwater_driver::sql::connection::SqlConnection;
+use highwater_driver::sql::describe::number;
+use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::table_registry::REGISTRY_TABLE;
+use highwater_model::op::BoundWorkload;
+use highwater_model::table_shape::TableShape;
+
+use super::describe;
+use super::facts;
+use super::options::Node;
+use super::wire::Wire;
+
+/// Its SQL.
+const DIALECT: Dialect = Dialect::ClickHouse;
+
+/// A server.
+pub(super) struct ClickHouseServer;
+
+/// Everything around the load, on that connection.
+pub(super) fn admin(
+    wire: Wire,
+    node: &Node,
+    timeline: Rc<dyn Timeline>,
+) -> SqlAdmin<ClickHouseServer> {
+    let (place, timeout) = (node.shown.clone(), node.connect_timeout);
+    SqlAdmin::new(
+        ClickHouseServer,
+        SqlConnection::new(wire, place, timeout, timeline),
+        node.application_name.clone(),
+        Arc::clone(&node.lingering),
+        is_loopback(&node.host),
+    )
+}
+
+impl SqlServer for ClickHouseServer {
+    type Wire = Wire;
+
+    fn dialect(&self) -> Dialect {
+        DIALECT
+    }
+
+    async fn facts(
+        &self,
+        connection: &mut SqlConnection<Wire>,
+    ) -> Result<TargetFacts, TargetError> {
+        facts::read(connection).await
+    }
+
+    async fn describe(
+        &self,
+        connection: &mut SqlConnection<Wire>,
+        table: &str,
+    ) -> Result<TableShape, TargetError> {
+        describe::describe(connection, table).await
+    }
+
+    /// Newer versions list their disks; older ones have the tables' directories.
+    async fn directories(&self, connection: &mut SqlConnection<Wire>) -> Vec<PathBuf> {
+        let disks = "SELECT path FROM system.disks";
+        let tables = format!(
+            "SELECT data_path FROM system.tables \
+             WHERE database = currentDatabase() AND name = '{REGISTRY_TABLE}'"
+        );
+        for sql in [disks, &tables] {
+            let rows = connection.rows(sql).await.unwrap_or_default();
+            let places = rows.into_iter().flatten().flatten().map(PathBuf::from);
+            let places: Vec<PathBuf> = places.filter(|place| place.is_absolute()).collect();
+            if !places.is_empty() {
+                return places;
+            }
+        }
+        Vec::new()
+    }
+
+    async fn storage_bytes(
+        &self,
+        connection: &mut SqlConnection<Wire>,
+        workload: &BoundWorkload,
+    ) -> Result<Option<u64>, TargetError> {
+        let names = workload.tables.iter();
+        let names: Vec<String> = names.map(|table| DIALECT.literal(&table.name)).collect();
+        if names.is_empty() {
+            return Ok(Some(0));
+        }
+        let sql = format!(
+            "SELECT sum(bytes_on_disk) FROM system.parts \
+             WHERE active AND database = currentDatabase() AND table IN ({})",
+            names.join(", ")
+        );
+        Ok(Some(number(&connection.rows(&sql).await?, 0)))
+    }
+}

@@ -1,0 +1,37 @@
+//! From an address to a connection that the server accepts: login, and which settings it knows.
+//!
+//! HTTP has no start-up: a first question shows whether user and password are right. Must not run a
+//! workload's statements.
+
+use std::rc::Rc;
+
+use highwater_driver::contract::{TargetError, Timeline};
+use highwater_driver::sql::connection::rows_of;
+use highwater_driver::time_limit;
+
+use super::dial::dial;
+use super::options::Node;
+use super::wire::{SETTINGS, Wire};
+
+/// Connects within the node's bound.
+pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Wire, TargetError> {
+    let opening = async {
+        let http = dial(node).await?;
+        let mut wire = Wire::new(http, node.clone(), Rc::clone(timeline));
+        if node.known.get().is_none() {
+            let names = SETTINGS.map(|(name, _)| format!("'{name}'")).join(", ");
+            let sql = format!("SELECT name FROM system.settings WHERE name IN ({names})");
+            let rows = rows_of(&mut wire, &node.shown, &sql).await?;
+            // Whoever was faster has the same answer.
+            drop(
+                node.known
+                    .set(rows.into_iter().flatten().flatten().collect()),
+            );
+            wire.write_heads();
+        }
+        // Whether the login is right, and may set these.
+        rows_of(&mut wire, &node.shown, "SELECT 1").await?;
+        Ok(wire)
+    };
+    time_limit::connected(timeline, node.connect_timeout, &node.shown, opening).await
+}

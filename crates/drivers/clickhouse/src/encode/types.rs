@@ -1,0 +1,72 @@
+//! The types of ClickHouse in which values are sent, and of which values. Must not write one.
+
+use highwater_model::op::ColumnType;
+
+/// A column of a block.
+#[derive(Debug)]
+pub(crate) struct NativeColumn {
+    /// Its name, unquoted.
+    pub(crate) name: String,
+    /// Its type, in the server's words.
+    pub(crate) declared: String,
+    /// The same, without its nulls.
+    pub(crate) native: NativeType,
+    /// It can be null, so that a byte a row says whether it is.
+    pub(crate) nullable: bool,
+    /// Where its values are.
+    pub(crate) source: Source,
+}
+
+/// Where the values of a column are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// In the column of a batch at this position.
+    Column(usize),
+    /// In the objects there, under this name.
+    Attribute(usize, String),
+}
+
+/// A type in which values are sent. What is not among them would be rounded, cut or hashed otherwise than
+/// the audit expects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NativeType {
+    /// Whole numbers of so many bytes, with a sign.
+    Signed(u8),
+    /// The same without one.
+    Unsigned(u8),
+    /// Double precision.
+    Float64,
+    /// Texts.
+    Text,
+}
+
+impl NativeType {
+    /// From the server's name of it.
+    pub(crate) fn of(declared: &str) -> Option<Self> {
+        Some(match declared {
+            "Int8" => Self::Signed(1),
+            "Int16" => Self::Signed(2),
+            "Int32" => Self::Signed(4),
+            "Int64" => Self::Signed(8),
+            "UInt8" | "Bool" => Self::Unsigned(1),
+            "UInt16" => Self::Unsigned(2),
+            "UInt32" => Self::Unsigned(4),
+            "UInt64" => Self::Unsigned(8),
+            "Float64" => Self::Float64,
+            "String" => Self::Text,
+            _ => return None,
+        })
+    }
+
+    /// Whether values of the workload's type are sent in it.
+    pub(crate) fn takes(self, kind: ColumnType) -> bool {
+        match kind {
+            ColumnType::Integer | ColumnType::Bigint => self != Self::Text,
+            ColumnType::Float => self == Self::Float64,
+            ColumnType::Boolean => matches!(self, Self::Signed(_) | Self::Unsigned(_)),
+            // Milliseconds since 1970.
+            ColumnType::Timestamp => matches!(self, Self::Signed(8) | Self::Unsigned(8)),
+            ColumnType::Text | ColumnType::Object => self == Self::Text,
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Errors of the server: its number to class and certainty, and one line of text.
+//!
+//! The table is that of `docs/reference/clickhouse.md`, tried on ClickHouse 18.16 but where it says
+//! otherwise. It is about one block for one part: what fails before its part is there has added nothing.
+//! The status of HTTP is 500 for nearly everything, so the number decides. Must not guess: an error that is
+//! not in it is unknown.
+
+use highwater_driver::contract::{TargetError, TargetErrorKind};
+use highwater_driver::failure::ServerMessage;
+use highwater_driver::network::one_line;
+use highwater_model::outcome::{Certainty, ErrorClass, OpError};
+
+/// An error that the server answered with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ServerError {
+    /// HTTP's status.
+    pub(super) status: u16,
+    /// The server's number of it; 0 where none was found.
+    pub(super) code: u32,
+    /// The message, one line, bounded.
+    pub(super) message: String,
+}
+
+/// What an error of the server means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Judgment {
+    pub(super) class: ErrorClass,
+    pub(super) certainty: Certainty,
+    /// It is decided before the first row is written, whatever the table.
+    pub(super) early: bool,
+}
+
+impl ServerError {
+    /// From the text of an answer: `Code: 60, e.displayText() = …` or `Code: 60. DB::Exception: …`. Errors
+    /// within errors have numbers too: the first one counts.
+    pub(super) fn read(status: u16, code: Option<u32>, text: &str) -> Self {
+        let behind = text.trim_start().strip_prefix("Code: ");
+        let digits = behind.map(|behind| {
+            let end = behind.find(|c: char| !c.is_ascii_digit());
+            behind.split_at(end.unwrap_or(behind.len()))
+        });
+        let named = digits.filter(|(_, rest)| rest.starts_with([',', '.']));
+        let named = named.and_then(|(digits, _)| digits.parse().ok());
+        let text = one_line(text);
+        Self {
+            status,
+            code: named.or(code).unwrap_or(0),
+            message: if text.is_empty() {
+                format!("HTTP {status} without a reason")
+            } else {
+                text
+            },
+        }
+    }
+
+    /// What the error is called, and what is certain about its request.
+    pub(super) fn judge(&self) -> Judgment {
+        match self.code {
+            0 => judge_status(self.status),
+            code => judge_code(code),
+        }
+    }
+
+    /// As the error of an op.
+    pub(super) fn into_op_error(self, class: ErrorClass) -> OpError {
+        OpError {
+            class,
+            code: Some(if self.code == 0 {
+                format!("HTTP {}", self.status)
+            } else {
+                self.code.to_string()
+            }),
+            message: self.message,
+        }
+    }
+}
+
+impl ServerMessage for ServerError {
+    fn into_target_error(self, place: &str) -> TargetError {
+        use ErrorClass::{Authentication, Conflict, Connection, Rejected, Resource, Unavailable};
+        let kind = match (self.code, self.judge().class) {
+            (60, _) => TargetErrorKind::MissingTable,
+            (81 | 164 | 497, _) | (_, Authentication) => TargetErrorKind::Refused,
+            (_, Conflict | Connection | Rejected | Resource | Unavailable) => {
+                TargetErrorKind::Unreachable
+            }
+            _ => TargetErrorKind::Statement,
+        };
+        let hint = match self.code {
+            192..=194 | 516 => Some("check user and password: the URL, or CLICKHOUSE_PASSWORD"),
+            81 => Some("create the database: the URL names it as `…/NAME`"),
+            164 | 497 => Some("grant the user the right"),
+            0 => Some("give ClickHouse's HTTP port (mostly 8123, with TLS 8443)"),
+            _ => None,
+        };
+        TargetError {
+            kind,
+            message: format!("{place}: {}", self.message),
+            hint: hint.map(str::to_owned),
+        }
+    }
+}
+
+const fn refused(class: ErrorClass) -> Judgment {
+    Judgment {
+        class,
+        certainty: Certainty::NotApplied,
+        early: false,
+    }
+}
+
+const fn early(class: ErrorClass) -> Judgment {
+    Judgment {
+        early: true,
+        ..refused(class)
+    }
+}
+
+const fn unknown(class: ErrorClass) -> Judgment {
+    Judgment {
+        certainty: Certainty::Unknown,
+        ..refused(class)
+    }
+}
+
+/// Class and certainty of an error that answers a statement.
+fn judge_code(code: u32) -> Judgment {
+    match code {
+        // Syntax; missing or wrong names, functions and types; settings; what may only be read.
+        16
+        | 20
+        | 36
+        | 42..=44
+        | 46..=48
+        | 50
+        | 53
+        | 57
+        | 60
+        | 62
+        | 63
+        | 70
+        | 71
+        | 73
+        | 80
+        | 81
+        | 115
+        | 116
+        | 164
+        | 174
+        | 179
+        | 181
+        | 184
+        | 215
+        | 352
+        | 368
+        | 386
+        | 497 => early(ErrorClass::Statement),
+        192..=194 | 516 => early(ErrorClass::Authentication),
+        // Too many queries, too many parts of the table, an insert with a quorum that is still open: wait.
+        202 => early(ErrorClass::Rejected),
+        252 | 286 => refused(ErrorClass::Rejected),
+        // What cannot be read, or does not fit its column.
+        6 | 10 | 25..=27 | 32 | 33 | 38 | 41 | 69 | 72 | 117 | 130 | 131 | 190 | 321 | 349 => {
+            refused(ErrorClass::Data)
+        }
+        // A full disk, no memory left.
+        75 | 241 | 243 => refused(ErrorClass::Resource),
+        // A table that only reads for now, too few replicas.
+        242 | 285 => refused(ErrorClass::Unavailable),
+        // Out of time, too slow, killed: what was written is there.
+        159 | 160 | 394 => unknown(ErrorClass::Timeout),
+        209 | 210 => unknown(ErrorClass::Connection),
+        // 319, an insert whose quorum is unknown, and 279, 999 among them.
+        _ => unknown(ErrorClass::Unavailable),
+    }
+}
+
+/// The same, where no error of ClickHouse came.
+fn judge_status(status: u16) -> Judgment {
+    match status {
+        401 | 403 => early(ErrorClass::Authentication),
+        400 | 404 | 405 | 411 | 413..=415 | 501 => early(ErrorClass::Statement),
+        429 => early(ErrorClass::Rejected),
+        _ => unknown(ErrorClass::Unavailable),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines of `docs/reference/clickhouse.md`.
+    #[test]
+    fn numbers_become_classes_and_certainties() {
+        use Certainty::{NotApplied, Unknown};
+        use ErrorClass::{
+            Authentication, Connection, Data, Rejected, Resource, Statement, Timeout, Unavailable,
+        };
+        for (codes, class, certainty) in [
+            (
+                &[16, 47, 60, 62, 73, 81, 115, 164, 497][..],
+                Statement,
+                NotApplied,
+            ),
+            (&[192, 193, 194, 516], Authentication, NotApplied),
+            (&[202, 252, 286], Rejected, NotApplied),
+            (&[27, 33, 117, 321], Data, NotApplied),
+            (&[75, 241, 243], Resource, NotApplied),
+            (&[242, 285], Unavailable, NotApplied),
+            (&[159, 160, 394], Timeout, Unknown),
+            (&[209, 210], Connection, Unknown),
+            (&[279, 319, 999, 12_345], Unavailable, Unknown),
+        ] {
+            for code in codes {
+                let text = format!("Code: {code}, e.displayText() = DB::Exception: x");
+                let judgment = ServerError::read(500, None, &text).judge();
+                assert_eq!(
+                    (judgment.class, judgment.certainty),
+                    (class, certainty),
+                    "{code}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_is_decided_before_a_row_is_written_is_early() {
+        for (code, is_early) in [
+            (60, true),
+            (193, true),
+            (202, true),
+            (252, false),
+            (241, false),
+        ] {
+            assert_eq!(judge_code(code).early, is_early, "{code}");
+        }
+    }
+
+    #[test]
+    fn without_a_number_the_status_decides() {
+        for (status, class, certainty) in [
+            (400, ErrorClass::Statement, Certainty::NotApplied),
+            (401, ErrorClass::Authentication, Certainty::NotApplied),
+            (429, ErrorClass::Rejected, Certainty::NotApplied),
+            (500, ErrorClass::Unavailable, Certainty::Unknown),
+            (503, ErrorClass::Unavailable, Certainty::Unknown),
+            (200, ErrorClass::Unavailable, Certainty::Unknown),
+        ] {
+            let judgment = ServerError::read(status, None, "<html>").judge();
+            assert_eq!(
+                (judgment.class, judgment.certainty),
+                (class, certainty),
+                "{status}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_first_number_of_the_text_counts() {
+        for (text, code) in [
+            ("Code: 60, e.displayText() = x", 60),
+            ("Code: 27. DB::Exception: Code: 6. x", 27),
+            ("Code: 27 and more", 0),
+            ("Code: , x", 0),
+            ("x Code: 5, y", 0),
+            ("", 0),
+        ] {
+            assert_eq!(ServerError::read(500, None, text).code, code, "{text}");
+        }
+        assert_eq!(
+            ServerError::read(400, None, "").message,
+            "HTTP 400 without a reason"
+        );
+    }
+
+    #[test]
+    fn a_target_error_has_the_kind_that_decides_the_exit_code() {
+        for (code, kind) in [
+            (193, TargetErrorKind::Refused),
+            (81, TargetErrorKind::Refused),
+            (60, TargetErrorKind::MissingTable),
+            (62, TargetErrorKind::Statement),
+            (202, TargetErrorKind::Unreachable),
+            (999, TargetErrorKind::Unreachable),
+        ] {
+            let text = format!("Code: {code}, e.displayText() = x");
+            let error = ServerError::read(500, None, &text).into_target_error("x");
+            assert_eq!(error.kind, kind, "{code}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Reads the facts of the server: version, and the settings needed to repeat a run.
+//!
+//! Must not record settings that may contain a secret, or an unbounded number of them.
+
+use std::collections::BTreeMap;
+
+use highwater_driver::contract::{TargetError, TargetFacts};
+use highwater_driver::network::one_line;
+use highwater_driver::sql::connection::SqlConnection;
+use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::sql::facts::{add_connection, add_durability};
+
+use super::wire::Wire;
+
+/// Settings that are recorded whatever their value, of users and of tables: what a block becomes, when
+/// inserts are held up, memory, threads. What a version does not have, it leaves out.
+const RECORDED: [&str; 20] = [
+    "async_insert",
+    "background_pool_size",
+    "fsync_after_insert",
+    "fsync_part_directory",
+    "insert_deduplicate",
+    "insert_quorum",
+    "max_bytes_to_merge_at_max_space_in_pool",
+    "max_execution_time",
+    "max_insert_block_size",
+    "max_memory_usage",
+    "max_parts_in_total",
+    "max_threads",
+    "min_bytes_for_wide_part",
+    "min_insert_block_size_bytes",
+    "min_insert_block_size_rows",
+    "non_replicated_deduplication_window",
+    "parts_to_delay_insert",
+    "parts_to_throw_insert",
+    "readonly",
+    "use_uncompressed_cache",
+];
+
+/// Those that say what an acknowledged insert has survived.
+const DURABILITY: [&str; 2] = ["fsync_after_insert", "fsync_part_directory"];
+
+/// See [`highwater_driver::contract::ServerAdmin::facts`].
+pub(super) async fn read(connection: &mut SqlConnection<Wire>) -> Result<TargetFacts, TargetError> {
+    let rows = connection.rows("SELECT version()").await?;
+    let version = rows
+        .into_iter()
+        .flatten()
+        .flatten()
+        .next()
+        .unwrap_or_default();
+    let names = RECORDED.map(|name| format!("'{name}'")).join(", ");
+    let sql = format!(
+        "SELECT name, value FROM system.settings WHERE name IN ({names}) UNION ALL \
+         SELECT name, value FROM system.merge_tree_settings WHERE name IN ({names})"
+    );
+    let mut settings = BTreeMap::new();
+    for row in connection.rows(&sql).await? {
+        if let [Some(name), Some(value)] = row.as_slice() {
+            settings.insert(name.clone(), one_line(value));
+        }
+    }
+    let relaxed = relaxed(&settings);
+    let insert = super::NATIVE;
+    let mut traits = vec![format!("insert={insert}")];
+    traits.extend(relaxed.iter().cloned());
+    add_durability(&mut settings, &DURABILITY, &relaxed);
+    add_connection(&mut settings, insert, connection.is_encrypted());
+    Ok(TargetFacts {
+        version: format!("ClickHouse {}", one_line(&version)),
+        dialects: Dialect::ClickHouse.names(),
+        settings,
+        traits,
+        tables: Dialect::ClickHouse.table_features(),
+        transactions: false,
+        atomic_batches: true,
+    })
+}
+
+/// With which less of an acknowledged insert survives the loss of the machine than usual in databases.
+fn relaxed(settings: &BTreeMap<String, String>) -> Vec<String> {
+    match settings.get("fsync_after_insert").map(String::as_str) {
+        Some("1" | "true") => Vec::new(),
+        Some(value) => vec![format!("fsync_after_insert={value}")],
+        // Old versions have none.
+        None => vec!["fsync_after_insert=none".to_owned()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_durability_is_said() {
+        for (value, expected) in [
+            (Some("1"), None),
+            (Some("0"), Some("fsync_after_insert=0")),
+            (None, Some("fsync_after_insert=none")),
+        ] {
+            let name = "fsync_after_insert".to_owned();
+            let settings = value.map(|value| (name, value.to_owned()));
+            let relaxed = relaxed(&settings.into_iter().collect());
+            assert_eq!(relaxed.first().map(String::as_str), expected);
+        }
+    }
+}

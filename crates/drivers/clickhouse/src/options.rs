@@ -1,0 +1,254 @@
+//! From a target URL and the environment to what a connection needs: host, login, TLS, database.
+//!
+//! No I/O here: files that are named are read at the first connection.
+
+use std::sync::{Arc, OnceLock};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use highwater_driver::contract::{TargetError, TargetOptions};
+use highwater_driver::lingering::LingeringBackends;
+use highwater_driver::network::{SslMode, Tls, TlsFiles};
+use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl};
+use highwater_model::units::Nanos;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// Parameters of a URL that are understood; the names are libpq's where it has one.
+const PARAMETERS: [&str; 7] = [
+    "connect_timeout",
+    "password",
+    "sslcert",
+    "sslkey",
+    "sslmode",
+    "sslrootcert",
+    "user",
+];
+/// The port of ClickHouse's HTTP interface where the URL names none.
+const DEFAULT_PORT: u16 = 8123;
+/// The same with TLS, which has a port of its own.
+const DEFAULT_TLS_PORT: u16 = 8443;
+/// The scheme that asks for TLS.
+const TLS_SCHEME: &str = "clickhouse+https";
+/// User and database where the URL names none, as in ClickHouse.
+const DEFAULT: &str = "default";
+
+/// The server that sessions talk to.
+#[derive(Debug, Clone)]
+pub(super) struct Node {
+    pub(super) host: String,
+    pub(super) port: u16,
+    /// The URL for display and records.
+    pub(super) shown: String,
+    /// The name of this program's connections, as the server lists it.
+    pub(super) application_name: String,
+    /// The path of each request, up to its settings.
+    pub(super) path: String,
+    /// What follows the path in each request, up to the value of its length.
+    pub(super) headers: Arc<Headers>,
+    pub(super) tls: Arc<Tls>,
+    pub(super) connect_timeout: Nanos,
+    /// Settings of ours that the server knows, once it was asked.
+    pub(super) known: Arc<OnceLock<Vec<String>>>,
+    /// Connections that we left and whose requests may still work.
+    pub(super) lingering: Arc<LingeringBackends>,
+}
+
+/// A constant part of all requests. Holds the password, so it is not shown.
+pub(super) struct Headers(String);
+
+impl Headers {
+    /// The text, for the wire only.
+    pub(super) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Headers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Headers(***)")
+    }
+}
+
+/// The servers that one URL names.
+pub(super) fn nodes(
+    url: &TargetUrl,
+    options: &TargetOptions,
+    environment: Environment<'_>,
+) -> Result<Vec<Node>, TargetError> {
+    url.check_parameters(&PARAMETERS)?;
+    let user = url.named_user().unwrap_or_else(|| DEFAULT.to_owned());
+    if user.contains(':') {
+        return Err(TargetError::usage(format!(
+            "`{user}` is not the name of a user: it holds a colon"
+        )));
+    }
+    let password = url.password_or(environment("CLICKHOUSE_PASSWORD"));
+    let mode = sslmode(url)?;
+    let files = TlsFiles::named(|name| url.parameter(name).cloned());
+    let connect_timeout = url.connect_timeout(options.connect_timeout)?;
+    let database = match url.path.trim_matches('/') {
+        "" => DEFAULT,
+        named => named,
+    };
+    let encoded = utf8_percent_encode(database, NON_ALPHANUMERIC).to_string();
+    let application_name = header_text(&options.application_name);
+    let parameters = url.parameters_but(&["user"], '?');
+    let mut nodes = Vec::new();
+    for host in hosts(url) {
+        let tls = Tls::new(files.clone(), mode);
+        tls.check_files()?;
+        nodes.push(Node {
+            shown: format!("{}://{user}@{host}/{database}{parameters}", url.scheme),
+            port: host.port.unwrap_or(DEFAULT_PORT),
+            headers: Arc::new(headers(&host, &user, password.as_ref(), &application_name)),
+            application_name: application_name.clone(),
+            path: format!("/?database={encoded}"),
+            host: host.name,
+            tls: Arc::new(tls),
+            connect_timeout,
+            known: Arc::default(),
+            lingering: Arc::default(),
+        });
+    }
+    Ok(nodes)
+}
+
+fn sslmode(url: &TargetUrl) -> Result<SslMode, TargetError> {
+    let mode = url.parameter("sslmode");
+    let mode = mode.map(|mode| SslMode::parse(mode)).transpose()?;
+    let is_tls = url.scheme == TLS_SCHEME;
+    match mode {
+        None if is_tls => Ok(SslMode::VerifyFull),
+        None | Some(SslMode::Disable) if !is_tls => Ok(SslMode::Disable),
+        Some(mode @ (SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull)) if is_tls => {
+            Ok(mode)
+        }
+        _ => Err(TargetError::usage(format!(
+            "target `{url}`: the scheme `{}` and this sslmode contradict each other",
+            url.scheme
+        ))
+        .with_hint(format!(
+            "TLS has a port of its own: `{TLS_SCHEME}://host:{DEFAULT_TLS_PORT}/…`, with sslmode \
+             require, verify-ca or verify-full; `clickhouse://…` is without TLS"
+        ))),
+    }
+}
+
+/// Each with its port.
+fn hosts(url: &TargetUrl) -> Vec<Host> {
+    let usual = if url.scheme == TLS_SCHEME {
+        DEFAULT_TLS_PORT
+    } else {
+        DEFAULT_PORT
+    };
+    let mut hosts = url.hosts.clone();
+    if hosts.is_empty() {
+        hosts.push(Host::named("localhost"));
+    }
+    for host in &mut hosts {
+        host.port.get_or_insert(usual);
+    }
+    hosts
+}
+
+/// What of a text may stand in a header.
+fn header_text(text: &str) -> String {
+    let plain = |c: &char| c.is_ascii_graphic() || *c == ' ';
+    text.chars().filter(plain).collect()
+}
+
+fn headers(host: &Host, user: &str, password: Option<&Secret>, name: &str) -> Headers {
+    let password = password.map_or("", Secret::reveal);
+    let login = STANDARD.encode(format!("{user}:{password}"));
+    Headers(format!(
+        " HTTP/1.1\r\nHost: {host}\r\nUser-Agent: {name}\r\nAuthorization: Basic {login}\r\n\
+         Content-Length: "
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use highwater_model::units::Seed;
+
+    use super::*;
+
+    fn read(text: &str, environment: &[(&str, &str)]) -> Result<Vec<Node>, TargetError> {
+        let options = TargetOptions {
+            insert: None,
+            data_directory: None,
+            application_name: "highwater\r\n 7".to_owned(),
+            seed: Seed(1),
+            connect_timeout: Nanos::from_secs(10),
+        };
+        let value = |name: &str| {
+            let mut found = environment.iter();
+            let found = found.find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        nodes(&TargetUrl::parse(text)?, &options, &value)
+    }
+
+    #[test]
+    fn a_url_names_host_user_and_database_and_defaults_are_those_of_the_server() {
+        for (text, shown, path) in [
+            (
+                "clickhouse://ann@h1:8124/bench",
+                "clickhouse://ann@h1:8124/bench",
+                "/?database=bench",
+            ),
+            (
+                "clickhouse://h1",
+                "clickhouse://default@h1:8123/default",
+                "/?database=default",
+            ),
+            (
+                "clickhouse+https://h1/my%20db?user=bob&sslmode=require",
+                "clickhouse+https://bob@h1:8443/my db?sslmode=require",
+                "/?database=my%20db",
+            ),
+            (
+                "clickhouse:",
+                "clickhouse://default@localhost:8123/default",
+                "/?database=default",
+            ),
+        ] {
+            let nodes = read(text, &[]).unwrap();
+            let found = (nodes[0].shown.as_str(), nodes[0].path.as_str());
+            assert_eq!(found, (shown, path));
+        }
+    }
+
+    #[test]
+    fn user_and_password_are_sent_in_a_header_and_shown_nowhere() {
+        let variable = [("CLICKHOUSE_PASSWORD", "zwei!")];
+        for (text, environment, login) in [
+            ("clickhouse://a:eins!@h/b", &variable[..], "a:eins!"),
+            ("clickhouse://a@h/b", &variable, "a:zwei!"),
+            ("clickhouse://a@h/b", &[], "a:"),
+        ] {
+            let nodes = read(text, environment).unwrap();
+            let headers = nodes[0].headers.reveal();
+            let login = format!("Authorization: Basic {}\r\n", STANDARD.encode(login));
+            assert!(headers.contains(&login), "{headers}");
+            assert!(headers.contains("User-Agent: highwater 7\r\n"), "{headers}");
+            let debug = format!("{:?}", nodes[0]);
+            assert!(
+                !debug.contains("eins!") && !debug.contains("zwei!"),
+                "{debug}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_a_hint() {
+        for text in [
+            "clickhouse://h/b?gzip=1",
+            "clickhouse://h/b?sslmode=require",
+            "clickhouse+https://h/b?sslmode=prefer",
+            "clickhouse://h/b?connect_timeout=soon",
+        ] {
+            let error = read(text, &[]).unwrap_err();
+            assert!(error.hint.is_some(), "{error}");
+        }
+    }
+}

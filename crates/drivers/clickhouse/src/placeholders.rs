@@ -1,0 +1,109 @@
+//! Where the values of a statement go: at `$n`, outside of texts, quoted names and comments. Must not know
+//! more of SQL than distinguishes these.
+
+use highwater_model::literal::LiteralSql;
+
+/// The statement, cut where values go, and which value (from 0) each place takes.
+pub(super) fn cut(sql: &str) -> (LiteralSql, Vec<usize>) {
+    let mut cut = LiteralSql::default();
+    let mut values = Vec::new();
+    let mut rest = sql;
+    while let Some(first) = rest.chars().next() {
+        let length = match first {
+            '\'' | '"' | '`' => quoted(rest, first),
+            '-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
+            '$' => {
+                let digits = rest.bytes().skip(1).take_while(u8::is_ascii_digit).count();
+                let number = rest.get(1..=digits).and_then(|digits| digits.parse().ok());
+                if let Some(position) = number.and_then(|number: usize| number.checked_sub(1)) {
+                    cut.push_value(position);
+                    values.push(position);
+                    rest = rest.get(1 + digits..).unwrap_or_default();
+                    continue;
+                }
+                1
+            }
+            _ => first.len_utf8(),
+        };
+        let (taken, behind) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        cut.push_text(taken);
+        rest = behind;
+    }
+    (cut, values)
+}
+
+/// The first word of a statement, behind comments.
+pub(super) fn first_word(sql: &str) -> &str {
+    let mut rest = sql.trim_start();
+    loop {
+        let comment = match rest.as_bytes() {
+            [b'-', b'-', ..] => rest.find('\n').unwrap_or(rest.len()),
+            [b'/', b'*', ..] => rest.find("*/").map_or(rest.len(), |end| end + 2),
+            _ => break,
+        };
+        rest = rest.get(comment..).unwrap_or_default().trim_start();
+    }
+    let end = rest.find(|c: char| !c.is_ascii_alphabetic());
+    rest.get(..end.unwrap_or(rest.len())).unwrap_or_default()
+}
+
+/// Bytes of what is quoted, both quotes among them. A backslash takes the next character.
+fn quoted(rest: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (at, letter) in rest.char_indices().skip(1) {
+        match letter {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            _ if letter == quote => return at + 1,
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_placeholder_is_the_value_that_its_number_names() {
+        for (sql, marked, values) in [
+            ("SELECT $1, $2, $1", "SELECT ?1, ?2, ?1", &[0, 1, 0][..]),
+            ("x IN ($10,$11)", "x IN (?10,?11)", &[9, 10]),
+            ("'$1' \"$1\" `$1` $1", "'$1' \"$1\" `$1` ?1", &[0]),
+            ("'it''s \\' $1' $2", "'it''s \\' $1' ?2", &[1]),
+            ("--$1\n$1 /* $3 */$2", "--$1\n?1 /* $3 */?2", &[0, 1]),
+            ("$0 $ \u{e4}$1", "$0 $ \u{e4}?1", &[0]),
+            ("'not ended $1", "'not ended $1", &[]),
+        ] {
+            let (cut, found) = cut(sql);
+            assert_eq!(
+                (cut.numbered('?').as_str(), found.as_slice()),
+                (marked, values)
+            );
+        }
+    }
+
+    #[test]
+    fn the_first_word_stands_behind_comments() {
+        for (sql, word) in [
+            ("SELECT 1", "SELECT"),
+            ("-- a\n /* b */ select(1)", "select"),
+            ("-- only", ""),
+            ("(SELECT 1)", ""),
+            ("", ""),
+        ] {
+            assert_eq!(first_word(sql), word, "{sql}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_fail(sql in "\\PC*|[$'\"`/*0-9 \\\\-]*") {
+            let (text, values) = cut(&sql);
+            proptest::prop_assert!(text.numbered('$').len() <= sql.len());
+            proptest::prop_assert!(values.len() <= sql.len());
+        }
+    }
+}

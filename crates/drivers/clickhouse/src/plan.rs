@@ -1,0 +1,277 @@
+//! How a session sends each op: its statement, cut where values go, or the columns of its table with the
+//! types that the server says. Must not handle values; see `encode`.
+
+use highwater_driver::contract::TargetError;
+use highwater_driver::failure::Failure;
+use highwater_driver::sql::connection::{Row, TextWire};
+use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::sql::preparing::Place;
+use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload, ColumnType};
+
+use super::encode::{InsertPlan, NativeColumn, NativeType, Plan, Source};
+use super::errors::ServerError;
+use super::placeholders;
+use super::wire::Wire;
+
+/// The plans of every op, in the workload's order.
+pub(super) async fn plans(
+    wire: &mut Wire,
+    workload: &BoundWorkload,
+) -> Result<Vec<Plan>, TargetError> {
+    let shown = wire.node().shown.clone();
+    let mut plans = Vec::with_capacity(workload.ops.len());
+    for (number, op) in workload.ops.iter().enumerate() {
+        let place = Place::of_op(&shown, number, &op.name);
+        plans.push(match &op.kind {
+            BoundOpKind::Query { sql, parameters } => {
+                let (cut, values) = placeholders::cut(sql);
+                if values.iter().any(|position| *position >= parameters.len()) {
+                    return Err(place.miscounted(values.len(), parameters.len(), "$1"));
+                }
+                Plan::Query {
+                    reads: reads(sql),
+                    sql: cut,
+                }
+            }
+            BoundOpKind::Literal(sql) => Plan::Query {
+                reads: reads(&sql.numbered('$')),
+                sql: sql.clone(),
+            },
+            BoundOpKind::Transaction(_) => return Err(TargetError::no_transactions(&op.name)),
+            BoundOpKind::Insert { table, .. } => {
+                let table = place.table(workload, *table)?;
+                Plan::Insert(insert_plan(wire, table, &place).await?)
+            }
+        });
+    }
+    Ok(plans)
+}
+
+/// Whether a statement only asks.
+fn reads(sql: &str) -> bool {
+    let word = placeholders::first_word(sql);
+    ["SELECT", "WITH", "SHOW", "DESCRIBE", "EXISTS"]
+        .iter()
+        .any(|known| word.eq_ignore_ascii_case(known))
+}
+
+async fn rows(wire: &mut Wire, sql: &str, place: &Place) -> Result<Vec<Row>, TargetError> {
+    let mut rows = Vec::new();
+    let mut take = |row| {
+        rows.push(row);
+        Ok(())
+    };
+    let read = wire.each_row(sql, &mut take).await;
+    read.map_err(|failure| place.failed(failure))?;
+    Ok(rows)
+}
+
+async fn insert_plan(
+    wire: &mut Wire,
+    table: &BoundTable,
+    place: &Place,
+) -> Result<InsertPlan, TargetError> {
+    let name = Dialect::ClickHouse.literal(&table.name);
+    let engine = format!(
+        "SELECT engine, partition_key FROM system.tables \
+         WHERE database = currentDatabase() AND name = {name}"
+    );
+    let found = rows(wire, &engine, place).await?;
+    let mut found = found.into_iter().flatten();
+    let (Some(engine), partition) = (found.next(), found.next().flatten()) else {
+        let missing = ServerError {
+            status: 404,
+            code: 60,
+            message: format!("table `{}` does not exist", table.name),
+        };
+        return Err(place.failed(Failure::Server(missing)));
+    };
+    let is_atomic =
+        atomicity(&engine.unwrap_or_default(), table)? && partition.unwrap_or_default().is_empty();
+    let columns = format!(
+        "SELECT name, type FROM system.columns \
+         WHERE database = currentDatabase() AND table = {name}"
+    );
+    let declared = rows(wire, &columns, place).await?;
+    let declared: Vec<(String, String)> = declared
+        .into_iter()
+        .filter_map(|row| {
+            let mut texts = row.into_iter().flatten();
+            Some((texts.next()?, texts.next()?))
+        })
+        .collect();
+    let columns = native_columns(table, &declared).map_err(|cause| place.misunderstood(&cause))?;
+    let names = columns.iter();
+    let names: Vec<String> = names
+        .map(|column| Dialect::ClickHouse.identifier(&column.name))
+        .collect();
+    let head = format!(
+        "INSERT INTO {} ({}) FORMAT Native\n",
+        Dialect::ClickHouse.identifier(&table.name),
+        names.join(", ")
+    );
+    Ok(InsertPlan {
+        head: head.into_bytes(),
+        columns,
+        is_atomic,
+    })
+}
+
+/// Whether a block is stored as a whole or not at all; an error where what is acknowledged may not be
+/// stored at all.
+fn atomicity(engine: &str, table: &BoundTable) -> Result<bool, TargetError> {
+    if engine.ends_with("MergeTree") {
+        return Ok(true);
+    }
+    if engine.ends_with("Log") || engine == "Memory" {
+        return Ok(false);
+    }
+    Err(TargetError::usage(format!(
+        "table `{}` has the engine {engine}, which acknowledges rows that it does not hold itself",
+        table.name
+    ))
+    .with_hint("such rows cannot be audited: insert into the table below it, such as a MergeTree"))
+}
+
+/// The columns of a block. An object whose name no column has is stored as a column for each of its
+/// attributes.
+fn native_columns(
+    table: &BoundTable,
+    declared: &[(String, String)],
+) -> Result<Vec<NativeColumn>, String> {
+    let find = |name: &str| declared.iter().find(|(known, _)| known == name);
+    let mut columns = Vec::new();
+    for (position, column) in table.columns.iter().enumerate() {
+        let is_flat = column.kind == ColumnType::Object && find(&column.name).is_none();
+        if is_flat && !column.attributes.is_empty() {
+            for attribute in &column.attributes {
+                let (name, declared) = find(attribute).ok_or_else(|| {
+                    let (table, object) = (&table.name, &column.name);
+                    format!(
+                        "table `{table}` has neither a column `{object}` nor one for its attribute \
+                         `{attribute}`"
+                    )
+                })?;
+                let source = Source::Attribute(position, attribute.clone());
+                columns.push(native_column(name, declared, ColumnType::Text, source)?);
+            }
+            continue;
+        }
+        let (name, declared) = find(&column.name)
+            .ok_or_else(|| format!("table `{}` has no column `{}`", table.name, column.name))?;
+        columns.push(native_column(
+            name,
+            declared,
+            column.kind,
+            Source::Column(position),
+        )?);
+    }
+    Ok(columns)
+}
+
+fn native_column(
+    name: &str,
+    declared: &str,
+    kind: ColumnType,
+    source: Source,
+) -> Result<NativeColumn, String> {
+    let inner = declared.strip_prefix("Nullable(");
+    let inner = inner.and_then(|inner| inner.strip_suffix(')'));
+    let native = NativeType::of(inner.unwrap_or(declared));
+    let native = native.filter(|native| native.takes(kind)).ok_or_else(|| {
+        let kind = kind.name();
+        format!("column `{name}` has the type {declared}, in which a value of the workload's type {kind} is not sent")
+    })?;
+    Ok(NativeColumn {
+        name: name.to_owned(),
+        declared: declared.to_owned(),
+        native,
+        nullable: inner.is_some(),
+        source,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use highwater_model::op::BoundColumn;
+
+    use super::*;
+
+    fn table() -> BoundTable {
+        BoundTable {
+            name: "t".to_owned(),
+            columns: vec![
+                BoundColumn::new("k", ColumnType::Bigint),
+                BoundColumn {
+                    attributes: vec!["host".to_owned(), "rack".to_owned()],
+                    ..BoundColumn::new("tags", ColumnType::Object)
+                },
+            ],
+            create: Vec::new(),
+            key: "k".to_owned(),
+            locate: None,
+        }
+    }
+
+    fn sources(declared: &[(&str, &str)]) -> Result<Vec<Source>, String> {
+        let declared = declared.iter();
+        let declared: Vec<(String, String)> = declared
+            .map(|(name, kind)| ((*name).to_owned(), (*kind).to_owned()))
+            .collect();
+        let columns = native_columns(&table(), &declared)?;
+        Ok(columns.into_iter().map(|column| column.source).collect())
+    }
+
+    #[test]
+    fn an_object_is_one_text_or_a_column_for_each_attribute() {
+        let whole = sources(&[("k", "Int64"), ("tags", "String")]).unwrap();
+        assert_eq!(whole, [Source::Column(0), Source::Column(1)]);
+        let flat = sources(&[("rack", "String"), ("host", "String"), ("k", "Int64")]).unwrap();
+        let attribute = |name: &str| Source::Attribute(1, name.to_owned());
+        assert_eq!(
+            flat,
+            [Source::Column(0), attribute("host"), attribute("rack")]
+        );
+        for (declared, says) in [
+            (&[("k", "Int64"), ("host", "String")][..], "`rack`"),
+            (&[("tags", "String")], "no column `k`"),
+            (
+                &[("k", "Int64"), ("tags", "LowCardinality(String)")],
+                "LowCardinality(String)",
+            ),
+            (&[("k", "DateTime"), ("tags", "String")], "DateTime"),
+        ] {
+            let error = sources(declared).unwrap_err();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+
+    #[test]
+    fn engines_hold_a_block_as_a_whole_or_not_or_are_refused() {
+        for (engine, expected) in [
+            ("MergeTree", Some(true)),
+            ("ReplacingMergeTree", Some(true)),
+            ("Log", Some(false)),
+            ("Memory", Some(false)),
+            ("Distributed", None),
+            ("Buffer", None),
+            ("Null", None),
+        ] {
+            assert_eq!(atomicity(engine, &table()).ok(), expected, "{engine}");
+        }
+    }
+
+    #[test]
+    fn what_begins_with_a_question_reads() {
+        for (sql, expected) in [
+            ("SELECT 1", true),
+            ("\n select(1)", true),
+            ("WITH 1 AS x SELECT x", true),
+            ("INSERT INTO t SELECT 1", false),
+            ("SELECTED", false),
+            ("", false),
+        ] {
+            assert_eq!(reads(sql), expected, "{sql}");
+        }
+    }
+}

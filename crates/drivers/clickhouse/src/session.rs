@@ -1,0 +1,57 @@
+//! One connection under load: sends what the encoder made, counts the answer, and judges it.
+
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use highwater_driver::contract::{BoxFuture, Encoder, Request, Session};
+use highwater_model::op::OpBody;
+use highwater_model::outcome::Outcome;
+
+use super::encode::{BlockEncoder, Plan};
+use super::outcome;
+use super::wire::{Kind, Wire, counted};
+
+/// A session; see the module.
+pub(super) struct HttpSession {
+    wire: Wire,
+    plans: Rc<[Plan]>,
+}
+
+impl HttpSession {
+    pub(super) fn new(wire: Wire, plans: Vec<Plan>) -> Self {
+        Self {
+            wire,
+            plans: plans.into(),
+        }
+    }
+
+    async fn run(&mut self, request: &Request) -> Outcome {
+        let op = &request.op;
+        let kind = match &op.body {
+            // Nothing to send.
+            OpBody::Insert(batch) if batch.rows == 0 => return Outcome::applied(0),
+            OpBody::Insert(_) if request.bytes.is_empty() => return outcome::unfit(op),
+            OpBody::Insert(_) => Kind::Insert,
+            OpBody::Query(_) => Kind::Statement,
+        };
+        let (answer, lost) = counted(&mut self.wire, kind, &request.bytes).await;
+        match lost {
+            Some(lost) => outcome::lost(op, answer, lost),
+            None => outcome::judge(op, self.plans.get(usize::from(op.id.0)), answer),
+        }
+    }
+}
+
+impl Session for HttpSession {
+    fn encoder(&self) -> Box<dyn Encoder> {
+        Box::new(BlockEncoder::new(&self.plans))
+    }
+
+    fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.wire.poll_closed(context)
+    }
+
+    fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {
+        Box::pin(self.run(request))
+    }
+}

@@ -1,0 +1,142 @@
+//! Polls the server's telemetry in one statement: counters and levels of `system.events` and
+//! `system.metrics`, parts and merges. What a version does not have is absent. Must not compute rates.
+
+use std::collections::BTreeMap;
+
+use highwater_driver::contract::Response;
+use highwater_driver::sql::connection::rows_of;
+use highwater_driver::telemetry::{Measure, MetricSample, TelemetryReader, names};
+
+use super::wire::Wire;
+
+/// A figure: the server's name, ours, its unit, and how it is to be read.
+type Figure = (&'static str, &'static str, &'static str, Measure);
+
+/// All of them; those in lower case are made by the statement.
+const FIGURES: [Figure; 16] = [
+    ("Query", names::ACTIVE, "1", Measure::Level),
+    ("HTTPConnection", "connections", "1", Measure::Level),
+    (
+        "MemoryTracking",
+        "memory_of_server",
+        "bytes",
+        Measure::Level,
+    ),
+    ("Merge", "merges_active", "1", Measure::Level),
+    ("DelayedInserts", "inserts_delayed", "1", Measure::Level),
+    ("InsertedRows", "rows_inserted", "rows", Measure::Count),
+    ("InsertedBytes", "bytes_inserted", "bytes", Measure::Count),
+    ("InsertQuery", "inserts", "1", Measure::Count),
+    ("SelectQuery", "selects", "1", Measure::Count),
+    ("FailedQuery", "queries_failed", "1", Measure::Count),
+    ("RejectedInserts", "inserts_rejected", "1", Measure::Count),
+    ("MergedRows", "rows_merged", "rows", Measure::Count),
+    (
+        "WriteBufferFromFileDescriptorWriteBytes",
+        "written_by_server",
+        "bytes",
+        Measure::Count,
+    ),
+    (
+        "ReadBufferFromFileDescriptorReadBytes",
+        "read_by_server",
+        "bytes",
+        Measure::Count,
+    ),
+    ("parts", "parts_active", "1", Measure::Level),
+    (
+        "parts_most",
+        "parts_of_fullest_partition",
+        "1",
+        Measure::Level,
+    ),
+];
+
+/// Parts of all tables of the database, and of the partition that has most.
+const PARTS: &str = "SELECT 'parts', toInt64(sum(n)) FROM \
+    (SELECT count() AS n FROM system.parts WHERE active AND database = currentDatabase() \
+     GROUP BY table, partition) UNION ALL \
+    SELECT 'parts_most', toInt64(max(n)) FROM \
+    (SELECT count() AS n FROM system.parts WHERE active AND database = currentDatabase() \
+     GROUP BY table, partition)";
+
+/// Polls one server.
+pub(super) struct HttpReader {
+    wire: Wire,
+    sql: String,
+}
+
+impl HttpReader {
+    pub(super) fn new(wire: Wire) -> Self {
+        // Some names are those of an event and of a metric.
+        let sql = format!(
+            "SELECT event AS name, toInt64(value) FROM system.events WHERE event IN ({}) \
+             UNION ALL SELECT metric AS name, toInt64(value) FROM system.metrics \
+             WHERE metric IN ({}) UNION ALL {PARTS}",
+            names_of(Measure::Count),
+            names_of(Measure::Level)
+        );
+        Self { wire, sql }
+    }
+}
+
+/// The server's names of all counters, or of all levels, as a list.
+fn names_of(measure: Measure) -> String {
+    let names = FIGURES.iter().filter(|figure| figure.3 == measure);
+    let names: Vec<String> = names.map(|figure| format!("'{}'", figure.0)).collect();
+    names.join(", ")
+}
+
+impl TelemetryReader for HttpReader {
+    fn read(&mut self) -> Response<'_, Vec<MetricSample>> {
+        Box::pin(async move {
+            let place = self.wire.node().shown.clone();
+            let rows = rows_of(&mut self.wire, &place, &self.sql).await?;
+            let mut values = BTreeMap::new();
+            for row in rows {
+                let mut texts = row.into_iter().flatten();
+                let name = texts.next().unwrap_or_default();
+                let value = texts.next().and_then(|text| text.parse().ok());
+                values.extend(value.map(|value: f64| (name, value)));
+            }
+            Ok(samples(&values))
+        })
+    }
+}
+
+/// The samples, by the server's names.
+fn samples(values: &BTreeMap<String, f64>) -> Vec<MetricSample> {
+    let found = FIGURES.iter().filter_map(|(name, ours, unit, measure)| {
+        let value = *values.get(*name)?;
+        // This question runs too.
+        let own = if *ours == names::ACTIVE { 1.0 } else { 0.0 };
+        Some(MetricSample::new(
+            ours,
+            unit,
+            *measure,
+            (value - own).max(0.0),
+        ))
+    });
+    found.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_server_has_is_told_without_the_question_itself() {
+        let values = [("Query", 3.0), ("parts", 7.0), ("Other", 1.0)];
+        let values = values.map(|(name, value)| (name.to_owned(), value));
+        let samples = samples(&values.into());
+        let found: Vec<_> = samples.iter().map(|s| (s.name.as_ref(), s.value)).collect();
+        assert_eq!(found, [(names::ACTIVE, 2.0), ("parts_active", 7.0)]);
+    }
+
+    #[test]
+    fn no_metric_has_two_sources() {
+        let mut ours = FIGURES.map(|figure| figure.1);
+        ours.sort_unstable();
+        assert!(ours.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+}

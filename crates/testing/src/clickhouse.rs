@@ -1,0 +1,268 @@
+//! A private ClickHouse server: a free port on 127.0.0.1 for HTTP and no other one, its configuration and
+//! data in a directory of its own, ended when dropped.
+//!
+//! Root starts it as the user `clickhouse`, which Debian's package creates, because a server should not
+//! run as root.
+
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::programs::CLICKHOUSE;
+use crate::server::{free_port, is_root, run, signal};
+
+/// The user that is there from the beginning, without a password and with every right.
+pub const SUPERUSER: &str = "default";
+/// The database that is there from the beginning.
+pub const DATABASE: &str = "default";
+/// A user with a password and every right.
+pub const USER: &str = "ann";
+/// His password.
+pub const PASSWORD: &str = "geheim";
+/// A user without a password who may only read.
+pub const READER: &str = "reader";
+/// The user of the machine that a server of root runs as.
+const OS_USER: &str = "clickhouse";
+/// Attempts to reach a starting server, 50 ms apart.
+const START_ATTEMPTS: u32 = 1_200;
+
+/// A running server.
+pub struct ClickHouse {
+    directory: TempDir,
+    port: u16,
+    child: Option<Child>,
+}
+
+/// Whether the tests that need ClickHouse are left out; see [`CLICKHOUSE`].
+///
+/// # Panics
+///
+/// As [`Program::is_left_out`](crate::programs::Program::is_left_out).
+pub fn skipped() -> bool {
+    CLICKHOUSE.is_left_out()
+}
+
+impl ClickHouse {
+    /// Starts a server.
+    ///
+    /// # Panics
+    ///
+    /// If ClickHouse is not installed or does not start.
+    pub fn start() -> Self {
+        Self::start_with("", "")
+    }
+
+    /// Starts a server with this XML among its configuration, such as
+    /// `<max_concurrent_queries>1</max_concurrent_queries>`, and this among the settings of its users.
+    ///
+    /// # Panics
+    ///
+    /// As [`ClickHouse::start`].
+    pub fn start_with(configuration: &str, settings: &str) -> Self {
+        match Self::try_start(configuration, settings) {
+            Ok(server) => server,
+            Err(error) => panic!("ClickHouse for this test: {error}"),
+        }
+    }
+
+    fn try_start(configuration: &str, settings: &str) -> io::Result<Self> {
+        let directory = tempfile::Builder::new().prefix("hw-click-").tempdir()?;
+        let mut server = Self {
+            directory,
+            port: free_port()?,
+            child: None,
+        };
+        server.configure(configuration, settings)?;
+        server.begin()?;
+        Ok(server)
+    }
+
+    /// Port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// URL of [`DATABASE`] for a user without a password.
+    pub fn url(&self, user: &str) -> String {
+        format!("clickhouse://{user}@127.0.0.1:{}/{DATABASE}", self.port)
+    }
+
+    /// Runs a statement as the superuser; its output, columns divided by tabs.
+    ///
+    /// # Panics
+    ///
+    /// If it fails.
+    pub fn sql(&self, text: &str) -> String {
+        match self.try_sql(text) {
+            Ok(output) => output,
+            Err(error) => panic!("ClickHouse `{text}`: {error}"),
+        }
+    }
+
+    /// The same, with the error of a statement that fails.
+    pub fn try_sql(&self, text: &str) -> io::Result<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        // The answer to this version ends with the connection.
+        let head = format!("POST / HTTP/1.0\r\nContent-Length: {}\r\n\r\n", text.len());
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(text.as_bytes())?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        let answer = String::from_utf8_lossy(&answer);
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+        let is_ok = head.split(' ').nth(1) == Some("200") && !body.contains("DB::Exception");
+        if is_ok {
+            return Ok(body.trim_end_matches('\n').to_owned());
+        }
+        Err(io::Error::other(body.to_owned()))
+    }
+
+    /// Ends the process at once, as a lost machine does, and starts the server again.
+    ///
+    /// # Panics
+    ///
+    /// If it does not start.
+    pub fn restart(&mut self) {
+        self.kill();
+        if let Err(error) = self.begin() {
+            panic!("ClickHouse did not start again: {error}");
+        }
+    }
+
+    /// Ends the process at once, as a lost machine does.
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _killed = child.kill();
+            let _ended = child.wait();
+        }
+    }
+
+    /// Stops the process where it is; [`ClickHouse::thaw`] lets it go on.
+    pub fn freeze(&self) {
+        self.send(Signal::STOP);
+    }
+
+    /// See [`ClickHouse::freeze`].
+    pub fn thaw(&self) {
+        self.send(Signal::CONT);
+    }
+
+    fn send(&self, sent: Signal) {
+        if let Some(child) = &self.child {
+            signal(child, sent);
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn configure(&self, configuration: &str, settings: &str) -> io::Result<()> {
+        for name in ["data", "tmp", "files", "schemas"] {
+            fs::create_dir(self.path(name))?;
+        }
+        let place = |name: &str| self.path(name).display().to_string();
+        let port = self.port;
+        fs::write(
+            self.path("config.xml"),
+            format!(
+                "<yandex><logger><level>warning</level><log>{log}</log></logger>\
+                 <listen_host>127.0.0.1</listen_host><http_port>{port}</http_port>\
+                 <path>{data}/</path><tmp_path>{tmp}/</tmp_path>\
+                 <user_files_path>{files}/</user_files_path>\
+                 <format_schema_path>{schemas}/</format_schema_path>\
+                 <users_config>users.xml</users_config><default_profile>default</default_profile>\
+                 <default_database>{DATABASE}</default_database>\
+                 <mark_cache_size>67108864</mark_cache_size>{configuration}</yandex>\n",
+                log = place("log"),
+                data = place("data"),
+                tmp = place("tmp"),
+                files = place("files"),
+                schemas = place("schemas"),
+            ),
+        )?;
+        let user = |name: &str, password: &str, profile: &str| {
+            format!(
+                "<{name}><password>{password}</password><networks><ip>127.0.0.1</ip></networks>\
+                 <profile>{profile}</profile><quota>default</quota></{name}>"
+            )
+        };
+        fs::write(
+            self.path("users.xml"),
+            format!(
+                "<yandex><profiles><default>{settings}</default>\
+                 <readonly><readonly>1</readonly></readonly></profiles>\
+                 <users>{}{}{}</users><quotas><default></default></quotas></yandex>\n",
+                user(SUPERUSER, "", "default"),
+                user(USER, PASSWORD, "default"),
+                user(READER, "", "readonly"),
+            ),
+        )?;
+        give_away(self.directory.path())
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        let server = CLICKHOUSE
+            .path()
+            .ok_or_else(|| io::Error::other("it is not installed: `cargo xtask test` does that"))?;
+        let mut command = if is_root() {
+            let mut command = Command::new("setpriv");
+            command
+                .args(["--reuid", OS_USER, "--regid", OS_USER])
+                .args(["--clear-groups", "--"])
+                .arg(server);
+            command
+        } else {
+            Command::new(server)
+        };
+        let output = fs::File::create(self.path("output"))?;
+        let child = command
+            .arg(format!(
+                "--config-file={}",
+                self.path("config.xml").display()
+            ))
+            .current_dir(self.directory.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(output)
+            .spawn()?;
+        self.child = Some(child);
+        for _ in 0..START_ATTEMPTS {
+            if self.try_sql("SELECT 1").is_ok() {
+                return Ok(());
+            }
+            if let Some(child) = &mut self.child
+                && child.try_wait()?.is_some()
+            {
+                break;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        let words = ["output", "log"].map(|name| fs::read_to_string(self.path(name)));
+        let words: String = words.into_iter().flatten().collect();
+        Err(io::Error::other(format!("it did not start: {words}")))
+    }
+}
+
+impl Drop for ClickHouse {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Makes a directory and what is in it the server's.
+fn give_away(path: &Path) -> io::Result<()> {
+    if !is_root() {
+        return Ok(());
+    }
+    run(Command::new("chown")
+        .args(["-R", &format!("{OS_USER}:{OS_USER}")])
+        .arg(path))
+}
