@@ -1,0 +1,220 @@
+//! What becomes of ops when sessions and servers end early, or when connections are idle.
+
+use std::time::Duration;
+
+use highwater_driver::{Driver, RefusedStatement, TargetErrorKind, TargetUrl};
+use highwater_driver_clickhouse::ClickHouseDriver;
+use highwater_model::op::ColumnType;
+use highwater_model::outcome::Certainty;
+use highwater_model::units::Nanos;
+
+use crate::client::{
+    Client, Stage, count, key, nothing, points, queries, started, started_with, target,
+};
+use crate::support::{self, block_on};
+
+/// Rows of one batch of a load.
+const ROWS: i64 = 1_000;
+
+#[test]
+fn rows_after_a_server_that_was_killed_in_mid_load_are_those_that_were_acknowledged() {
+    let Some(mut server) = started() else {
+        return;
+    };
+    for round in 0..3 {
+        let target = target(&server);
+        let (acknowledged, unknown) = block_on(async {
+            let mut stage = Stage::set(target.as_ref(), points()).await;
+            let mut acknowledged = 0;
+            for number in 0..i64::MAX {
+                // Between two ops, and with one under way.
+                let mut op = Box::pin(stage.client.insert(number * ROWS, ROWS));
+                if number == 20 {
+                    let started = polled_once(&mut op).await;
+                    assert!(started.is_none(), "{started:?}");
+                    server.kill();
+                }
+                let outcome = op.await;
+                match outcome.certainty {
+                    Certainty::Applied => acknowledged += outcome.rows_applied,
+                    Certainty::NotApplied => return (acknowledged, 0),
+                    Certainty::Unknown => return (acknowledged, ROWS.unsigned_abs()),
+                }
+            }
+            unreachable!("the server was killed")
+        });
+        server.restart();
+        let found = count(&server);
+        assert!(
+            found == acknowledged || found == acknowledged + unknown,
+            "{round}: {acknowledged} acknowledged, {unknown} unknown, {found} found"
+        );
+        // The one under way may have been answered before the end.
+        assert!(acknowledged >= 20 * ROWS.unsigned_abs(), "{round}");
+    }
+}
+
+/// Polls a future once.
+async fn polled_once<T>(future: &mut std::pin::Pin<Box<impl Future<Output = T>>>) -> Option<T> {
+    std::future::poll_fn(|context| {
+        std::task::Poll::Ready(match future.as_mut().poll(context) {
+            std::task::Poll::Ready(value) => Some(value),
+            std::task::Poll::Pending => None,
+        })
+    })
+    .await
+}
+
+#[test]
+fn an_insert_whose_client_left_while_the_server_stood_still_is_applied_later_and_quiescence_waits()
+{
+    let Some(server) = started() else {
+        return;
+    };
+    let target = target(&server);
+    block_on(async {
+        let mut stage = Stage::set(target.as_ref(), points()).await;
+        assert!(stage.client.insert(0, 10).await.is_success());
+        server.freeze();
+        let waited = tokio::time::timeout(Duration::from_millis(300), stage.client.insert(10, 10));
+        assert!(waited.await.is_err(), "a server that stands still answered");
+        drop(stage.client);
+        server.thaw();
+        assert!(stage.admin.quiesce(Nanos::from_secs(30)).await.unwrap());
+        // The whole request had left, and nothing cancels it.
+        assert_eq!(count(&server), 20);
+    });
+}
+
+#[test]
+fn a_connection_that_was_idle_is_replaced_before_it_is_used() {
+    let configuration = "<keep_alive_timeout>1</keep_alive_timeout>";
+    let Some(server) = started_with(configuration, "") else {
+        return;
+    };
+    let target = target(&server);
+    block_on(async {
+        let mut stage = Stage::set(target.as_ref(), points()).await;
+        assert!(stage.client.insert(0, 10).await.is_success());
+        // Longer than a connection is kept by either side, and watched as a worker does.
+        let closed = std::future::poll_fn(|context| stage.client.session.poll_closed(context));
+        let closed = tokio::time::timeout(Duration::from_millis(2_300), closed);
+        let _watched = closed.await;
+        let outcome = stage.client.insert(10, 10).await;
+        assert!(
+            outcome.is_success() && outcome.session_usable,
+            "{outcome:?}"
+        );
+        let rows = stage.admin.query("SELECT count() FROM points").await;
+        assert_eq!(rows.unwrap(), [[Some("20".to_owned())]]);
+    });
+}
+
+#[test]
+fn a_server_that_is_gone_takes_nothing_and_a_session_says_that_it_was_closed() {
+    let Some(mut server) = started() else {
+        return;
+    };
+    let target = target(&server);
+    block_on(async {
+        let mut stage = Stage::set(target.as_ref(), points()).await;
+        let mut other = Client::connect(target.as_ref(), &stage.workload)
+            .await
+            .unwrap();
+        assert!(other.insert(0, 10).await.is_success());
+        assert!(stage.client.insert(10, 10).await.is_success());
+        server.kill();
+        std::future::poll_fn(|context| other.session.poll_closed(context)).await;
+        for client in [&mut other, &mut stage.client] {
+            let outcome = client.insert(20, 10).await;
+            assert!(!outcome.session_usable);
+            assert!(!outcome.is_success(), "{outcome:?}");
+        }
+        let outcome = other.insert(20, 10).await;
+        assert_eq!(outcome.certainty, Certainty::NotApplied, "{outcome:?}");
+    });
+}
+
+#[test]
+fn questions_that_cannot_be_read_are_named_before_the_load() {
+    let Some(server) = started() else {
+        return;
+    };
+    let target = target(&server);
+    block_on(async {
+        let _stage = Stage::set(target.as_ref(), points()).await;
+        let check = |ops| {
+            target.check_statements(highwater_driver::Connect {
+                workload: ops,
+                number: 0,
+                attempt: 0,
+                timeline: support::WallTimeline::start(),
+            })
+        };
+        let right = queries(&[
+            (
+                "SELECT word FROM points WHERE k = $1 -- one",
+                &[ColumnType::Bigint],
+            ),
+            ("OPTIMIZE TABLE points", &[]),
+        ]);
+        check(right).await.unwrap();
+        for sql in [
+            "SELECT * FROM nowhere",
+            "SELECT nothing FROM points",
+            "SELECT 1 FROM",
+        ] {
+            let error = check(queries(&[("SELECT 1", &[]), (sql, &[])]))
+                .await
+                .unwrap_err();
+            let refused = RefusedStatement {
+                op: 1,
+                statement: 0,
+                position: None,
+            };
+            assert_eq!(error.kind, TargetErrorKind::Preparation(refused), "{error}");
+        }
+        let ops = queries(&[("SELECT $1 + $2", &[ColumnType::Integer])]);
+        let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();
+        assert!(error.message.contains("2 placeholders"), "{error}");
+    });
+}
+
+#[test]
+fn several_hosts_are_refused_because_each_has_tables_of_its_own() {
+    let urls =
+        ["clickhouse://h1,h2/b", "clickhouse://h1/b"].map(|url| TargetUrl::parse(url).unwrap());
+    for urls in [&urls[..1], &[urls[1].clone(), urls[1].clone()]] {
+        let error = ClickHouseDriver
+            .open(urls, &support::options())
+            .err()
+            .unwrap();
+        assert_eq!(error.kind, TargetErrorKind::Usage);
+        assert!(
+            error.message.contains("one host") && error.hint.is_some(),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn answers_larger_than_the_buffer_are_counted_to_the_last_byte() {
+    let Some(server) = started() else {
+        return;
+    };
+    let target = target(&server);
+    block_on(async {
+        let mut stage = Stage::set(target.as_ref(), points()).await;
+        assert!(stage.client.insert(0, 10).await.is_success());
+        let sql = "SELECT toString(number), 'a\\nb\\tc' FROM numbers(300000)";
+        let ops = queries(&[(sql, &[]), ("SELECT 1", &[])]);
+        let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
+        for op in [0, 1, 0] {
+            let outcome = client.send(op, nothing()).await;
+            let rows = if op == 1 { 1 } else { 300_000 };
+            assert_eq!(outcome.response_rows, rows, "{outcome:?}");
+        }
+        assert_eq!(stage.client.send(1, key(3)).await.response_rows, 1);
+        assert_eq!(stage.client.send(1, key(30)).await.response_rows, 0);
+    });
+}

@@ -1,0 +1,19 @@
+//! The driver for ClickHouse against a real server.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on has failed"
+)]
+
+#[path = "../../../../driver/tests/support/points.rs"]
+mod points;
+#[path = "../../../../driver/tests/support/mod.rs"]
+mod support;
+
+mod certainty;
+mod client;
+mod cutting;
+mod failing;
+mod inserting;
+mod leasing;
