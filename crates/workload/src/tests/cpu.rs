@@ -53,12 +53,12 @@ fn golden_fingerprints_of_definition_rows_and_ops() {
     [
       [
         1,
-        "2639bd60e5c078075d97328ddb83d643e727e32c1a80d5ec0b47db52b5e9064f",
+        "2b94d43e630c331f9e4aa88bd0da27b2a366114edb8d2abc3fd4775eb9e99d7e",
         "52021c35bd31a5a6"
       ],
       [
         42,
-        "3bd7f0b7069328d35c6a6c5a7b75e9009284e523b59b26b9ff8e48e1d905a4c3",
+        "bd38f182d289c0ea0b98af213abff3b02953b59c8330b0015fb780b46b4ed8d7",
         "85cb86978ca2a774"
       ]
     ]

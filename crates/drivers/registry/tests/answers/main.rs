@@ -1,6 +1,7 @@
 //! Every query of every workload answers on other databases what it answers on SQLite, with the same
 //! seed and size, both filled through their drivers; and with as many rows as the workload's file
-//! promises. On PostgreSQL and MariaDB, and on the CrateDBs among the URLs in `HIGHWATER_TEST_URLS`.
+//! promises. On PostgreSQL and MariaDB, and on the CrateDBs among the URLs in `HIGHWATER_TEST_URLS`; on
+//! ClickHouse those of the workloads that have its SQL.
 //!
 //! Rows are compared in order where the query orders them, as a set where it does not. Where a query
 //! leaves the choice between equals open, what was chosen must be one of them.
@@ -11,6 +12,7 @@
 )]
 
 mod case;
+mod clickhouse;
 mod cratedb;
 mod mariadb;
 mod postgres;
@@ -22,6 +24,7 @@ use std::path::Path;
 use case::{Case, Database};
 use cratedb::CrateDb;
 use highwater_model::op::{ColumnData, RowBatch, Value};
+use highwater_testing::clickhouse::{self as clickhouse_server, ClickHouse};
 use highwater_testing::mariadb::{self as mariadb_server, MariaDb};
 use highwater_testing::postgres::{Postgres, skipped};
 
@@ -67,13 +70,18 @@ fn equals(query: &str) -> Option<&'static str> {
 
 #[test]
 fn the_six_queries_of_cpu_answer_the_same() {
-    on_each("cpu", |database, directory| {
+    let check = |database: &dyn Fn() -> Box<dyn Database>, directory: &Path| {
         // The last tick is not whole.
         let settings = [("hosts", "60"), ("batch", "500")];
         let case = Case::new(directory, database(), "cpu", &settings, 6_500);
         case.check_keys();
         assert_eq!(case.compare(equals), 6);
-    });
+    };
+    on_each("cpu", check);
+    if !clickhouse_server::skipped() {
+        let directory = tempfile::tempdir().unwrap();
+        check(&|| Box::new(ClickHouse::start()), directory.path());
+    }
 }
 
 /// The generated rows with usage_user above 90 that a query of tsbs asks for: of a host or of all,
