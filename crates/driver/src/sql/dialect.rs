@@ -295,9 +295,8 @@ impl Dialect {
     /// outer ones, at the end of the inner one.
     pub fn fence(self) -> &'static str {
         match self {
-            // It would write the whole inner query to a temporary table.
-            Self::MySql => "",
-            Self::ClickHouse => "",
+            // MySQL would write the whole inner query to a temporary table.
+            Self::MySql | Self::ClickHouse => "",
             _ => " OFFSET 0",
         }
     }

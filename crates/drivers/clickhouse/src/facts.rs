@@ -10,6 +10,7 @@ use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql::facts::{add_connection, add_durability};
 
+use super::encode::NATIVE;
 use super::wire::Wire;
 
 /// Settings that are recorded whatever their value, of users and of tables: what a block becomes, when
@@ -61,7 +62,7 @@ pub(super) async fn read(connection: &mut SqlConnection<Wire>) -> Result<TargetF
         }
     }
     let relaxed = relaxed(&settings);
-    let insert = super::NATIVE;
+    let insert = NATIVE;
     let mut traits = vec![format!("insert={insert}")];
     traits.extend(relaxed.iter().cloned());
     add_durability(&mut settings, &DURABILITY, &relaxed);

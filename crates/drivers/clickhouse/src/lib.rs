@@ -21,6 +21,7 @@ use highwater_driver::telemetry::TelemetryReader;
 use highwater_driver::time_limit;
 use highwater_model::op::PlaceholderStyle;
 
+use encode::NATIVE;
 use options::Node;
 use session::HttpSession;
 use telemetry::HttpReader;
@@ -43,8 +44,6 @@ mod session;
 mod telemetry;
 mod wire;
 
-/// The way to insert.
-const NATIVE: &str = "native";
 /// For the estimate of an audit: about what ClickHouse 18.16 took to add up a row of `cpu`.
 const AUDIT_NS_PER_ROW: u64 = 1_000;
 

@@ -103,6 +103,7 @@ pub(super) fn judge(op: &Op, plan: Option<&Plan>, answer: Answer) -> Outcome {
 mod tests {
     use highwater_driver::contract::TargetError;
     use highwater_driver::http::Sink;
+    use highwater_model::literal::LiteralSql;
     use highwater_model::op::{OpId, RowBatch};
 
     use super::*;
@@ -140,7 +141,7 @@ mod tests {
 
     fn query(reads: bool) -> Plan {
         Plan::Query {
-            sql: Default::default(),
+            sql: LiteralSql::default(),
             reads,
         }
     }

@@ -154,17 +154,21 @@ mod tests {
         (rows, answer, refused)
     }
 
-    fn text(text: &str) -> Option<String> {
-        Some(text.to_owned())
+    /// Fields that are texts.
+    fn texts(fields: &[&str]) -> Row {
+        fields
+            .iter()
+            .map(|field| Some((*field).to_owned()))
+            .collect()
     }
 
     #[test]
     fn fields_are_texts_or_null_in_whatever_pieces_they_come() {
         let whole = b"1\t\\N\tit\\'s\\tx\\n\\\\\n\t\n\n";
         let expected = [
-            vec![text("1"), None, text("it's\tx\n\\")],
-            vec![text(""), text("")],
-            vec![text("")],
+            vec![Some("1".to_owned()), None, Some("it's\tx\n\\".to_owned())],
+            texts(&["", ""]),
+            texts(&[""]),
         ];
         for size in 1..whole.len() {
             let pieces: Vec<&[u8]> = whole.chunks(size).collect();
@@ -177,7 +181,7 @@ mod tests {
     fn an_error_behind_rows_is_no_row() {
         let error = b"Code: 395, e.displayText() = DB::Exception: x, e.what() = DB::Exception\n";
         let (rows, answer, refused) = read(&[b"1\n", error], 9);
-        assert_eq!(rows, [[text("1")]]);
+        assert_eq!(rows, [texts(&["1"])]);
         assert_eq!(answer.into_error().unwrap().code, 395);
         assert!(refused.is_none());
     }

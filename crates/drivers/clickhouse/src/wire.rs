@@ -118,12 +118,10 @@ impl Wire {
     ) -> Result<(), Lost> {
         let idle = self.timeline.now().saturating_sub(self.used);
         let fresh = self.http.take().filter(|http| idle <= idle_max(http));
-        let mut http = match fresh {
-            Some(http) => http,
-            None => {
-                let connected = dial(&self.node).await;
-                connected.map_err(Lost::NotConnected)?
-            }
+        let mut http = if let Some(http) = fresh {
+            http
+        } else {
+            dial(&self.node).await.map_err(Lost::NotConnected)?
         };
         self.head.clear();
         let [insert, statement] = &self.heads;

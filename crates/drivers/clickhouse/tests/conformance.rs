@@ -21,10 +21,9 @@ fn type_name(kind: ColumnType) -> &'static str {
 /// The same, with types of other widths, and columns that can be null.
 fn other_type_name(kind: ColumnType) -> &'static str {
     match kind {
-        ColumnType::Integer => "Nullable(Int64)",
+        ColumnType::Integer | ColumnType::Timestamp => "Nullable(Int64)",
         // The key may not be null.
         ColumnType::Bigint => "Int64",
-        ColumnType::Timestamp => "Nullable(Int64)",
         ColumnType::Float => "Nullable(Float64)",
         ColumnType::Boolean => "Nullable(Int32)",
         ColumnType::Text | ColumnType::Object => "Nullable(String)",

@@ -11,9 +11,12 @@ use highwater_model::literal::{LiteralSql, LiteralStyle};
 use highwater_model::op::{Op, OpBody, RowBatch};
 
 mod native;
-mod types;
+mod native_type;
 
-pub(super) use types::{NativeColumn, NativeType, Source};
+pub(super) use native_type::{NativeColumn, NativeType, Source};
+
+/// The name of `--insert`.
+pub(super) const NATIVE: &str = "native";
 
 /// How a session sends one op of the workload.
 #[derive(Debug)]

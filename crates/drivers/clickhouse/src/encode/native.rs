@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use highwater_model::op::{ColumnData, Dictionary, RowBatch};
 
-use super::types::{NativeColumn, NativeType, Source};
+use super::native_type::{NativeColumn, NativeType, Source};
 
 /// Entries of a dictionary that are kept encoded; those of a larger one are encoded row by row.
 const ENTRIES_KEPT: usize = 100_000;

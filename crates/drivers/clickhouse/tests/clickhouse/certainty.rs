@@ -183,11 +183,11 @@ fn a_question_that_is_killed_or_out_of_time_changed_nothing() {
             let ops = queries(&[(sql, &[]), ("SELECT 1", &[])]);
             let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
             let kill = async {
-                while code == 394 {
-                    let kill = "KILL QUERY WHERE query LIKE 'SELECT max(sip%' SYNC";
-                    if !server.sql(kill).is_empty() {
-                        return;
-                    }
+                if code != 394 {
+                    return;
+                }
+                let kill = "KILL QUERY WHERE query LIKE 'SELECT max(sip%' SYNC";
+                while server.sql(kill).is_empty() {
                     tokio::task::yield_now().await;
                 }
             };

@@ -42,7 +42,7 @@ async fn proxy(listener: TcpListener, port: u16, cut: Cut) {
                             Cut::Answer if is_insert => {
                                 server.write_all(bytes).await.unwrap();
                                 // All of it: the answer begins when it is done.
-                                server.read(&mut answer).await.unwrap();
+                                server.read_exact(&mut answer[..1]).await.unwrap();
                                 return;
                             }
                             _ => server.write_all(bytes).await.unwrap(),
