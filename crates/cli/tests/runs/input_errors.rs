@@ -22,7 +22,7 @@ fn a_wrong_target() {
     assert_snapshot!(said(&place, &["run", "oracle://h/x"]), @"
     error: TARGET: unknown scheme `oracle:`
 
-    hint: a target's URL begins with one of `sqlite:`, `crate:`, `crate+https:`, `postgres:`, `postgresql:`, `cockroach:`, `mysql:`, `mariadb:`, `sim:`, `null:`
+    hint: a target's URL begins with one of `sqlite:`, `crate:`, `crate+https:`, `postgres:`, `postgresql:`, `cockroach:`, `mysql:`, `mariadb:`, `clickhouse:`, `clickhouse+https:`, `sim:`, `null:`
     ");
     assert_snapshot!(said(&place, &["run", "postgres://127.0.0.1:99999/x"]), @"
     error: TARGET: `99999` is not a port in the target's host `127.0.0.1`

@@ -5,6 +5,7 @@
 mod availability;
 mod called;
 mod checking;
+mod clickhouse;
 mod comparing;
 mod continuing;
 mod control;

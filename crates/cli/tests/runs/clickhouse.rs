@@ -1,0 +1,84 @@
+//! What becomes of rows on a server that keeps them in parts: lost, doubled and altered ones are counted.
+
+use highwater_model::judgment::Data;
+use highwater_model::record::RunRecord;
+use highwater_testing::clickhouse::{ClickHouse, SUPERUSER, skipped};
+
+use crate::called::{Place, record};
+
+/// Ten batches of a hundred rows a second, for two seconds.
+const LOAD: [&str; 12] = [
+    "-d",
+    "2s",
+    "--set",
+    "hosts=20",
+    "--batch",
+    "100",
+    "--rate",
+    "1k",
+    "--warm-up",
+    "0s",
+    "--drop",
+    "--json",
+];
+/// The row of a host at the first tick.
+const FIRST: &str = "ts = 1451606400000 AND hostname = ";
+
+/// The audit of the newest run.
+fn audit(place: &Place) -> (Option<i32>, RunRecord) {
+    let called = place.call(&["audit", "--json"]);
+    (called.code, record(&called))
+}
+
+/// Changes rows, and waits until that is done.
+fn change(server: &ClickHouse, statement: &str) {
+    server.sql(statement);
+    while server.sql("SELECT count() FROM system.mutations WHERE NOT is_done") != "0" {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn rows_that_are_deleted_doubled_and_altered_after_a_run_are_counted_exactly() {
+    if skipped() {
+        return;
+    }
+    let server = ClickHouse::start();
+    let url = server.url(SUPERUSER);
+    let place = Place::new();
+    let called = place.call(&[&["run", "cpu", &url][..], &LOAD].concat());
+    // Two seconds are too short to judge the measurement.
+    assert!(matches!(called.code, Some(0 | 3)), "{}", called.stderr);
+    let run = record(&called);
+    assert_eq!(run.judgments.data.value, Data::Clean);
+    assert!(run.audit.acknowledged > 1_000, "{:?}", run.audit);
+    assert_eq!(run.audit.found, run.audit.acknowledged);
+    let (code, same) = audit(&place);
+    assert!(matches!(code, Some(0 | 3)), "{code:?}");
+    assert_eq!(same.judgments.data.value, Data::Clean);
+
+    change(
+        &server,
+        &format!("ALTER TABLE cpu DELETE WHERE {FIRST} 'host_3'"),
+    );
+    let (code, lost) = audit(&place);
+    assert_eq!((code, lost.judgments.data.value), (Some(4), Data::Lost));
+    assert_eq!((lost.audit.missing, lost.audit.duplicated), (1, 0));
+
+    server.sql(&format!(
+        "INSERT INTO cpu SELECT * FROM cpu WHERE {FIRST} 'host_4'"
+    ));
+    for (column, value, host) in [("usage_user", "usage_user + 1", 5), ("region", "'x'", 6)] {
+        let altered =
+            format!("ALTER TABLE cpu UPDATE {column} = {value} WHERE {FIRST} 'host_{host}'");
+        change(&server, &altered);
+    }
+    let (code, found) = audit(&place);
+    assert_eq!(code, Some(4));
+    let counts = (
+        found.audit.missing,
+        found.audit.duplicated,
+        found.audit.altered,
+    );
+    assert_eq!(counts, (1, 1, 2));
+}
