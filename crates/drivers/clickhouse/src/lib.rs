@@ -44,7 +44,8 @@ mod session;
 mod telemetry;
 mod wire;
 
-/// For the estimate of an audit: about what ClickHouse 18.16 took to add up a row of `cpu`.
+/// For the estimate of an audit: `highwater audit` took 6.3 to 7.1 s for 6.6 million rows of `cpu` on
+/// ClickHouse 18.16, on two cores that had other work too.
 const AUDIT_NS_PER_ROW: u64 = 1_000;
 
 /// The driver; see the module.
