@@ -44,6 +44,18 @@ pub fn mean(
     (seconds > 0.0).then(|| sum / seconds)
 }
 
+/// Highest value of those samples that began in the range.
+pub fn highest(
+    telemetry: &TargetTelemetry,
+    series: &TelemetrySeries,
+    range: TimeRange,
+) -> Option<f64> {
+    points(telemetry, series)
+        .filter(|point| point.is_in(range))
+        .map(|point| point.value)
+        .reduce(f64::max)
+}
+
 /// Sum of a count over those samples that began in the range; absent for a level, and where
 /// nothing was said in the range.
 pub fn total(

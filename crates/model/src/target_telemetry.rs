@@ -35,6 +35,10 @@ pub mod names {
     pub const LOCK_WAITS: &str = "lock_waits";
     /// Sessions that wait for a disk.
     pub const DISK_WAITS: &str = "disk_waits";
+    /// Parts that wait to be merged, of the partition of a table that has most.
+    pub const PARTS_OF_PARTITION: &str = "parts_of_fullest_partition";
+    /// Inserts that the target holds up, because merging cannot keep up with them.
+    pub const DELAYED_INSERTS: &str = "inserts_delayed";
     /// Checkpoints that began or were completed.
     pub const CHECKPOINTS: &str = "checkpoints";
     /// Bytes of the log that makes commits durable.

@@ -24,7 +24,7 @@ use rule::RuleInput;
 type Rule = fn(&RuleInput<'_>) -> Option<RuleFinding>;
 
 /// In the order in which they are told.
-const RULES: [Rule; 20] = [
+const RULES: [Rule; 21] = [
     load::rejected_writes,
     load::sessions_busy,
     target::few_shards,
@@ -39,6 +39,7 @@ const RULES: [Rule; 20] = [
     inside::disk_limits,
     inside::unequal_nodes,
     inside::locks,
+    inside::too_many_parts,
     inside::checkpoints,
     inside::network_limits,
     inside::growing_queue,

@@ -23,7 +23,12 @@ const FIGURES: [Figure; 16] = [
         Measure::Level,
     ),
     ("Merge", "merges_active", "1", Measure::Level),
-    ("DelayedInserts", "inserts_delayed", "1", Measure::Level),
+    (
+        "DelayedInserts",
+        names::DELAYED_INSERTS,
+        "1",
+        Measure::Level,
+    ),
     ("InsertedRows", "rows_inserted", "rows", Measure::Count),
     ("InsertedBytes", "bytes_inserted", "bytes", Measure::Count),
     ("InsertQuery", "inserts", "1", Measure::Count),
@@ -44,12 +49,7 @@ const FIGURES: [Figure; 16] = [
         Measure::Count,
     ),
     ("parts", "parts_active", "1", Measure::Level),
-    (
-        "parts_most",
-        "parts_of_fullest_partition",
-        "1",
-        Measure::Level,
-    ),
+    ("parts_most", names::PARTS_OF_PARTITION, "1", Measure::Level),
 ];
 
 /// Parts of all tables of the database, and of the partition that has most.

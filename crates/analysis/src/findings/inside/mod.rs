@@ -1,6 +1,6 @@
 //! Rules about what the target said of itself while it was measured.
 
-use crate::telemetry::{TimeRange, mean, measured, named, rejected};
+use crate::telemetry::{TimeRange, highest, mean, measured, named, rejected};
 use highwater_model::display::{bytes, count, percent, plain};
 use highwater_model::numbers::round_to_u64;
 use highwater_model::outcome::ErrorClass;
@@ -18,6 +18,8 @@ const UNEQUAL: f64 = 1.5;
 const NODE_BUSY: f64 = 0.5;
 /// This share of the sessions waits for locks, and one of them at least.
 const LOCKED: f64 = 0.1;
+/// The setting with the number of a partition's parts from which on the target holds inserts up.
+const PARTS_LIMIT: &str = "parts_to_delay_insert";
 /// Throughput in samples with a checkpoint is this much lower than in the others, of each of which
 /// there are at least so many.
 const CHECKPOINT_COST: f64 = 0.2;
@@ -64,6 +66,13 @@ impl<'a> Inside<'a> {
         self.means(name)
             .into_iter()
             .max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// Of all series of that name.
+    fn highest(&self, name: &'static str) -> Option<f64> {
+        let series = named(self.telemetry, name);
+        let highest = series.filter_map(|series| highest(self.telemetry, series, self.range));
+        highest.reduce(f64::max)
     }
 
     fn sum(&self, name: &'static str) -> f64 {
@@ -124,6 +133,30 @@ pub(super) fn locks(read: &RuleInput<'_>) -> Option<RuleFinding> {
         evidence: format!("{} on average, {sessions} sessions", plain(waiting)),
         hint: "ops that write the same rows take turns: more keys (--set), fewer sessions (-c), or \
                shorter transactions",
+    })
+}
+
+/// Each insert is a part of its own until it is merged, and merging does not keep up.
+pub(super) fn too_many_parts(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let inside = Inside::of(read.record)?;
+    let most = inside.highest(names::PARTS_OF_PARTITION)?;
+    let delayed = inside.highest(names::DELAYED_INSERTS).unwrap_or(0.0);
+    let setting = |name| read.record.target.settings.get(name)?.parse::<f64>().ok();
+    let limit = setting(PARTS_LIMIT).filter(|limit| most >= *limit);
+    let parts = format!("{} in the fullest partition", plain(most));
+    let evidence = match limit {
+        Some(limit) => format!("{parts}; {PARTS_LIMIT} is {}", plain(limit)),
+        None => format!(
+            "{parts}; up to {} inserts held up at a time",
+            plain(delayed)
+        ),
+    };
+    (limit.is_some() || delayed >= 1.0).then(|| RuleFinding {
+        code: "too_many_parts",
+        sentence: "inserts made parts faster than the target merges them, so it held inserts up"
+            .to_owned(),
+        evidence,
+        hint: "larger batches (--set batch=…) and fewer sessions (-c) make fewer parts of the same rows",
     })
 }
 

@@ -77,6 +77,32 @@ fn a_disk_at_its_limit_is_reported_where_cpu_is_left() {
 }
 
 #[test]
+fn parts_are_too_many_from_the_setting_on_or_where_inserts_are_held_up() {
+    let parts = |most: f64, limit: Option<&str>, delayed: f64| {
+        codes_after(|record| {
+            cpu(record, 0.9);
+            let settings = &mut record.target.settings;
+            settings.extend(limit.map(|limit| (PARTS_LIMIT.to_owned(), limit.to_owned())));
+            let peak = |value: f64| move |second| if second == 8 { value } else { 0.0 };
+            add_levels(record, names::PARTS_OF_PARTITION, "n1", peak(most));
+            add_levels(record, names::DELAYED_INSERTS, "n1", peak(delayed));
+        })
+    };
+    assert_eq!(parts(150.0, Some("150"), 0.0), ["too_many_parts"]);
+    assert_eq!(parts(149.0, Some("150"), 0.0), NONE);
+    // A table may have a limit of its own.
+    assert_eq!(parts(20.0, Some("150"), 1.0), ["too_many_parts"]);
+    assert_eq!(parts(900.0, None, 0.0), NONE, "nobody knows the limit");
+    let warming_up = codes_after(|record| {
+        cpu(record, 0.9);
+        let early = |second| if second <= 1 { 9.0 } else { 0.0 };
+        add_levels(record, names::PARTS_OF_PARTITION, "n1", early);
+        add_levels(record, names::DELAYED_INSERTS, "n1", early);
+    });
+    assert_eq!(warming_up, NONE);
+}
+
+#[test]
 fn a_node_above_its_share_is_reported() {
     let nodes = |busy: [f64; 3]| {
         codes_after(|record| {
