@@ -122,7 +122,7 @@ fn busy_rows(made: &RowBatch, parameters: &[Value]) -> usize {
 
 #[test]
 fn the_sixteen_queries_of_tsbs_answer_the_same_and_as_many_rows_as_promised() {
-    on_each_but_clickhouse("tsbs", |database, directory| {
+    on_each("tsbs", |database, directory| {
         // Twenty-five hours: the longest window is a day.
         let settings = [("hosts", "32"), ("interval", "1m"), ("batch", "4000")];
         let case = Case::new(directory, database(), "tsbs", &settings, 48_000);
