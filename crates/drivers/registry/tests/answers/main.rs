@@ -169,7 +169,7 @@ fn the_two_queries_of_kv_answer_the_same() {
 
 #[test]
 fn rows_of_the_ingest_workloads_lead_back_to_their_index() {
-    on_each_but_clickhouse("ingest", |database, directory| {
+    on_each("ingest", |database, directory| {
         let batch = [("batch", "1500")];
         Case::new(directory, database(), "nib-cpu", &batch, 9_000).check_keys();
         Case::new(directory, database(), "loadtest", &batch, 3_000).check_keys();
