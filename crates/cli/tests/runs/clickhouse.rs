@@ -82,3 +82,48 @@ fn rows_that_are_deleted_doubled_and_altered_after_a_run_are_counted_exactly() {
     );
     assert_eq!(counts, (1, 1, 2));
 }
+
+/// Partitions, and types that `cpu` does not have.
+#[test]
+fn rows_of_partitions_that_are_deleted_doubled_and_altered_are_counted_exactly() {
+    if skipped() {
+        return;
+    }
+    let server = ClickHouse::start();
+    let url = server.url(SUPERUSER);
+    let place = Place::new();
+    // A batch is a hundred hours: it has rows of two weeks in most cases.
+    let hours = [&["--set", "interval=1h"], &LOAD[..2], &LOAD[4..]].concat();
+    let called = place.call(&[&["run", "sensors", &url][..], &hours].concat());
+    assert!(matches!(called.code, Some(0 | 3)), "{}", called.stderr);
+    let run = record(&called);
+    assert_eq!(run.judgments.data.value, Data::Clean);
+    assert!(run.audit.acknowledged > 1_000, "{:?}", run.audit);
+    let weeks = "SELECT uniqExact(partition) FROM system.parts WHERE active AND table = 'sensors'";
+    let weeks: u64 = server.sql(weeks).parse().unwrap();
+    assert_eq!(weeks, run.audit.acknowledged.div_ceil(24 * 7));
+
+    let hour = |hour: i64| format!("ts = {}", 1_514_764_800_000 + hour * 3_600_000);
+    change(
+        &server,
+        &format!("ALTER TABLE sensors DELETE WHERE {}", hour(200)),
+    );
+    server.sql(&format!(
+        "INSERT INTO sensors SELECT * FROM sensors WHERE {}",
+        hour(400)
+    ));
+    for (at, altered) in ["uuid = 'x'", "v1 = v1 + 1", "v3 = v3 + 0.1", "v5 = 1 - v5"]
+        .iter()
+        .enumerate()
+    {
+        let row = hour(600 + 100 * i64::try_from(at).unwrap());
+        change(
+            &server,
+            &format!("ALTER TABLE sensors UPDATE {altered} WHERE {row}"),
+        );
+    }
+    let (code, found) = audit(&place);
+    assert_eq!(code, Some(4));
+    let found = found.audit;
+    assert_eq!((found.missing, found.duplicated, found.altered), (1, 1, 4));
+}
