@@ -5,6 +5,7 @@
 
 pub mod busy;
 pub mod clickhouse;
+pub mod galera;
 pub mod mariadb;
 pub mod postgres;
 pub mod programs;

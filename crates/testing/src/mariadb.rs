@@ -22,8 +22,10 @@ pub const SUPERUSER: &str = "root";
 pub const DATABASE: &str = "bench";
 /// The user of the machine that a server of root runs as.
 const OS_USER: &str = "mysql";
-/// Attempts to reach a starting server, 50 ms apart.
+/// Attempts to reach a starting server.
 const START_ATTEMPTS: u32 = 1_200;
+/// Between two of them.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// A running server.
 pub struct MariaDb {
@@ -90,14 +92,21 @@ impl MariaDb {
 
     fn try_start(settings: &[&str]) -> io::Result<Self> {
         let mut server = Self::prepare()?;
-        let settings = settings.iter().map(|setting| (*setting).to_owned());
-        server.settings.extend(settings);
+        server.add_settings(settings.iter().map(|setting| (*setting).to_owned()));
         server.begin()?;
         Ok(server)
     }
 
     /// A data directory, and no server yet.
-    fn prepare() -> io::Result<Self> {
+    pub(crate) fn prepare() -> io::Result<Self> {
+        Self::prepare_from("mariadb-data", Self::install)
+    }
+
+    /// A data directory that is a copy of the template of this name, which `make` makes once.
+    pub(crate) fn prepare_from(
+        template: &str,
+        make: fn(&Self) -> io::Result<()>,
+    ) -> io::Result<Self> {
         let directory = tempfile::Builder::new().prefix("hw-maria-").tempdir()?;
         give_away(directory.path())?;
         let server = Self {
@@ -106,8 +115,13 @@ impl MariaDb {
             settings: Vec::new(),
             child: None,
         };
-        server.make_data()?;
+        server.make_data(template, make)?;
         Ok(server)
+    }
+
+    /// Further options, from the next start on.
+    pub(crate) fn add_settings(&mut self, settings: impl IntoIterator<Item = String>) {
+        self.settings.extend(settings);
     }
 
     /// Port on 127.0.0.1.
@@ -172,6 +186,15 @@ impl MariaDb {
         }
     }
 
+    /// Asks the server to end, and waits until it has written what a start needs.
+    pub(crate) fn shut_down(&mut self) -> io::Result<()> {
+        self.try_sql("SHUTDOWN")?;
+        if let Some(mut child) = self.child.take() {
+            child.wait()?;
+        }
+        Ok(())
+    }
+
     /// Ends the process at once, as a lost machine does.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
@@ -180,19 +203,20 @@ impl MariaDb {
         }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    /// A file or directory of its own.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
     /// Makes the data directory: a copy of the first one, because making it takes seconds.
-    fn make_data(&self) -> io::Result<()> {
-        let Some(template) = template() else {
-            return self.install();
+    fn make_data(&self, name: &str, make: fn(&Self) -> io::Result<()>) -> io::Result<()> {
+        let Some(template) = template(name) else {
+            return make(self);
         };
         if template.is_dir() {
             return copy(&template, &self.path("data"));
         }
-        self.install()?;
+        make(self)?;
         let Some(place) = template.parent() else {
             return Ok(());
         };
@@ -237,6 +261,12 @@ impl MariaDb {
     }
 
     fn begin(&mut self) -> io::Result<()> {
+        self.spawn()?;
+        self.wait_for("SELECT 1", "1")
+    }
+
+    /// Starts the process, which answers later.
+    pub(crate) fn spawn(&mut self) -> io::Result<()> {
         let programs = MARIADB
             .path()
             .ok_or_else(|| io::Error::other("it is not installed: `cargo xtask test` does that"))?;
@@ -259,8 +289,13 @@ impl MariaDb {
             .stderr(log)
             .spawn()?;
         self.child = Some(child);
+        Ok(())
+    }
+
+    /// Asks a starting server until this is its answer.
+    pub(crate) fn wait_for(&mut self, sql: &str, answer: &str) -> io::Result<()> {
         for _ in 0..START_ATTEMPTS {
-            if self.try_sql("SELECT 1").is_ok() {
+            if self.try_sql(sql).is_ok_and(|found| found == answer) {
                 return Ok(());
             }
             if let Some(child) = &mut self.child
@@ -268,7 +303,7 @@ impl MariaDb {
             {
                 break;
             }
-            thread::sleep(Duration::from_millis(50));
+            thread::sleep(PAUSE);
         }
         let log = fs::read_to_string(self.path("log")).unwrap_or_default();
         Err(io::Error::other(format!("it did not start: {log}")))
@@ -283,15 +318,15 @@ impl Drop for MariaDb {
 
 /// Where the data directory that others are copied from is kept: among what Cargo builds. None if this
 /// program was not built by Cargo.
-fn template() -> Option<PathBuf> {
+fn template(name: &str) -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?;
     let profile = program.parent()?.parent()?;
     let is_cargos = profile.join("deps").is_dir();
-    is_cargos.then(|| profile.join("mariadb-data"))
+    is_cargos.then(|| profile.join(name))
 }
 
 /// Makes a file the server's.
-fn give_away(path: &Path) -> io::Result<()> {
+pub(crate) fn give_away(path: &Path) -> io::Result<()> {
     if !is_root() {
         return Ok(());
     }

@@ -58,6 +58,30 @@ pub static CLICKHOUSE: Program = Program {
     },
 };
 
+/// The library that makes nodes of MariaDB's servers.
+pub static GALERA: Program = Program {
+    name: "Galera",
+    package: "galera-4",
+    tests: "the driver against a cluster of three nodes, and a node that is lost in mid-run",
+    find: || {
+        let places = [
+            "/usr/lib/galera",
+            "/usr/lib64/galera-4",
+            "/usr/lib64/galera",
+        ];
+        let found = places.map(|place| Path::new(place).join("libgalera_smm.so"));
+        found.into_iter().find(|library| library.is_file())
+    },
+};
+
+/// What copies the data of one of Galera's nodes to another.
+pub static RSYNC: Program = Program {
+    name: "rsync",
+    package: "rsync",
+    tests: "a node of Galera that comes back",
+    find: || in_path("rsync"),
+};
+
 /// A browser for the pages of runs.
 pub static CHROMIUM: Program = Program {
     name: "Chromium",
@@ -75,7 +99,15 @@ pub static NPM: Program = Program {
 };
 
 /// Every program that a test needs.
-pub static ALL: [&Program; 5] = [&POSTGRESQL, &MARIADB, &CLICKHOUSE, &CHROMIUM, &NPM];
+pub static ALL: [&Program; 7] = [
+    &POSTGRESQL,
+    &MARIADB,
+    &GALERA,
+    &RSYNC,
+    &CLICKHOUSE,
+    &CHROMIUM,
+    &NPM,
+];
 
 /// What this process has already reported as left out.
 static REPORTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());

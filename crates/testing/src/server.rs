@@ -20,6 +20,18 @@ pub(crate) fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
+/// As many ports on loopback, each another one.
+pub(crate) fn free_ports<const N: usize>() -> io::Result<[u16; N]> {
+    let mut held = Vec::with_capacity(N);
+    let mut ports = [0; N];
+    for port in &mut ports {
+        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        *port = listener.local_addr()?.port();
+        held.push(listener);
+    }
+    Ok(ports)
+}
+
 /// Signals a process that we started.
 pub(crate) fn signal(child: &Child, signal: rustix::process::Signal) {
     let pid = i32::try_from(child.id())
