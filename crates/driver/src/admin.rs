@@ -71,12 +71,14 @@ impl KeySums {
 }
 
 /// The copies of one shard, where the target keeps several and can count each.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ShardCopies {
     /// Names table, partition and shard for people.
     pub shard: String,
     /// Rows of each copy that is in use.
     pub rows: Vec<u64>,
+    /// A checksum of the values of each, where the target makes one; else empty.
+    pub sums: Vec<u64>,
 }
 
 /// Takes rows that are read back, one by one.
@@ -171,8 +173,13 @@ pub trait TableReader {
         let error = TargetError::usage("this target cannot be asked a query of the workload's own");
         Box::pin(std::future::ready(Err(error)))
     }
-    /// Rows of each copy of each shard, if copies can be counted one by one.
-    fn copies<'a>(&'a mut self, _workload: &'a BoundWorkload) -> Response<'a, Vec<ShardCopies>> {
+    /// Rows of each copy of each shard, if copies can be counted one by one; `with_values` asks for checksums
+    /// of them too, for which a copy is read as a whole.
+    fn copies<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+        _with_values: bool,
+    ) -> Response<'a, Vec<ShardCopies>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 }

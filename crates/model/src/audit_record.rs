@@ -46,9 +46,9 @@ pub struct AuditRecord {
     pub narrowed: bool,
     /// The server's own count of rows inserted, where it has one.
     pub server_counter: Option<u64>,
-    /// Copies of shards that were counted.
+    /// Copies of shards that were compared.
     pub copies: u64,
-    /// Shards whose copies hold different numbers of rows, for people; at most 20.
+    /// Shards whose copies hold different rows, or different numbers of them, for people; at most 20.
     pub copies_differ: Vec<String>,
     /// A bounded number of rows or buckets that are wrong.
     pub examples: Vec<AuditExample>,

@@ -182,7 +182,7 @@ reason_codes! {
     InvariantBroken = "invariant_broken", "data", "An invariant of the workload failed.";
     ResentUnknown = "resent_unknown", "data", "Rows of unknown outcome were found, which is allowed.";
     CounterDiffers = "counter_differs", "data", "The server's own count of rows contradicts what it acknowledged.";
-    CopiesDiffer = "copies_differ", "data", "Copies of a shard hold different numbers of rows.";
+    CopiesDiffer = "copies_differ", "data", "Copies of a shard hold different rows, or different numbers of them.";
     NotNarrowed = "not_narrowed", "data", "Wrong key buckets were found, but not which of their rows are wrong.";
     StoresNothing = "stores_nothing", "data", "The target keeps nothing that could be checked.";
     AuditTimeout = "audit_timeout", "data", "The audit did not end within its limit.";

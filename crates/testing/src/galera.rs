@@ -72,7 +72,7 @@ impl Galera {
             let state = node.path("data/gvwstate.dat");
             fs::write(&state, primary_component(number))?;
             give_away(&state)?;
-            node.add_settings(settings(ports, &peers.join(","), number)?);
+            node.add_settings(settings(*ports, &peers.join(","), number)?);
             node.spawn()?;
         }
         let mut cluster = Self { nodes };
@@ -148,7 +148,7 @@ impl Galera {
 /// The data of a node that was ended in order: with a position of replication that all copies share.
 fn make_template(copy: &MariaDb) -> io::Result<()> {
     let mut node = MariaDb::prepare()?;
-    node.add_settings(settings(&free_ports()?, "", 0)?);
+    node.add_settings(settings(free_ports()?, "", 0)?);
     node.spawn()?;
     node.wait_for(SYNCED, "Synced,ON")?;
     node.shut_down()?;
@@ -179,7 +179,7 @@ fn primary_component(number: usize) -> String {
 
 /// Options of a node; without peers it begins a cluster. A lost node is out of the cluster after about 2 s,
 /// in place of 6.
-fn settings(ports: &[u16; PORTS], peers: &str, number: usize) -> io::Result<Vec<String>> {
+fn settings(ports: [u16; PORTS], peers: &str, number: usize) -> io::Result<Vec<String>> {
     let [port, incremental, whole] = ports;
     let library = GALERA
         .path()

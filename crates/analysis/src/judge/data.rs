@@ -296,7 +296,7 @@ fn copies_differ(audit: &AuditRecord) -> Option<Reason> {
     }
     let named = audit.copies_differ.iter().take(SHARDS_NAMED);
     let places: Vec<String> = named.cloned().collect();
-    let message = "copies of a shard hold different numbers of rows";
+    let message = "copies of a shard do not hold the same rows";
     let hint =
         "a copy that lacks rows loses them when it becomes the primary one; see the target's log";
     reason(

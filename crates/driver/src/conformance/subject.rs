@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use highwater_model::op::{BoundTable, BoundWorkload, Op, OpBody, OpId, RowBatch, Value};
 use highwater_model::outcome::Outcome;
@@ -19,6 +20,9 @@ use super::dialect::SqlWords;
 
 /// How long the suite waits for quiescence.
 const QUIESCE_LIMIT: Nanos = Nanos::from_secs(30);
+
+/// Sessions have numbers, so that each takes another host of a target that has several.
+static NEXT_SESSION: AtomicU32 = AtomicU32::new(0);
 
 /// The registered seed of the suite's tables; above 63 bits, because all 64 must come back.
 pub(super) const SEED: Seed = Seed(u64::MAX - 1);
@@ -92,7 +96,7 @@ impl Subject {
         let session = target
             .connect(Connect {
                 workload: Arc::new(workload.clone()),
-                number: 0,
+                number: NEXT_SESSION.fetch_add(1, Ordering::Relaxed),
                 attempt: 0,
                 timeline: Rc::clone(&self.timeline),
             })

@@ -16,8 +16,8 @@ use super::describe::number;
 use super::dialect::Dialect;
 use super::{appended_leases, audit, leases, tables};
 use crate::contract::{
-    KeyCounts, KeySums, Response, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableReader,
-    TargetError, TargetFacts,
+    KeyCounts, KeySums, Response, RowTaker, ServerAdmin, ShardCopies, TableAdmin, TableDescriber,
+    TableReader, TargetError, TargetFacts,
 };
 use crate::disk::DiskSpace;
 use crate::lease::{Lease, LeaseAction};
@@ -42,7 +42,7 @@ pub trait SqlServer {
 
     /// See [`ServerAdmin::facts`].
     async fn facts(
-        &self,
+        &mut self,
         connection: &mut SqlConnection<Self::Wire>,
     ) -> Result<TargetFacts, TargetError>;
 
@@ -52,6 +52,25 @@ pub trait SqlServer {
         connection: &mut SqlConnection<Self::Wire>,
         table: &str,
     ) -> Result<TableShape, TargetError>;
+
+    /// Whether no statement of this program's sessions runs on servers besides, of which the connection
+    /// does not report.
+    async fn others_are_idle(
+        &mut self,
+        _connection: &mut SqlConnection<Self::Wire>,
+    ) -> Result<bool, TargetError> {
+        Ok(true)
+    }
+
+    /// See [`TableReader::copies`].
+    async fn copies(
+        &mut self,
+        _connection: &mut SqlConnection<Self::Wire>,
+        _workload: &BoundWorkload,
+        _with_values: bool,
+    ) -> Result<Vec<ShardCopies>, TargetError> {
+        Ok(Vec::new())
+    }
 
     /// Where it writes, if it reports that: tables, and its log. Read only where the server runs on
     /// this machine.
@@ -117,7 +136,8 @@ impl<S: SqlServer> SqlAdmin<S> {
             let unread = !lingering.is_empty()
                 && dialect.unread_inserts().is_some_and(|limit| waited < limit);
             let running = dialect.count_running(&name, &lingering);
-            if number(&self.connection.rows(&running).await?, 0) == 0 && !unread {
+            let idle = number(&self.connection.rows(&running).await?, 0) == 0 && !unread;
+            if idle && self.server.others_are_idle(&mut self.connection).await? {
                 self.lingering.forget(&lingering);
                 return self.make_all_visible().await.map(|()| true);
             }
@@ -295,6 +315,15 @@ impl<S: SqlServer> TableReader for SqlAdmin<S> {
 
     fn query<'a>(&'a mut self, sql: &'a str) -> Response<'a, Texts> {
         Box::pin(self.connection.long_rows(sql))
+    }
+
+    fn copies<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+        with_values: bool,
+    ) -> Response<'a, Vec<ShardCopies>> {
+        let (server, connection) = (&mut self.server, &mut self.connection);
+        Box::pin(server.copies(connection, workload, with_values))
     }
 }
 

@@ -303,7 +303,11 @@ impl TableReader for HttpAdmin {
         Box::pin(audit::read(&mut self.connection, table, ranges, take))
     }
 
-    fn copies<'a>(&'a mut self, workload: &'a BoundWorkload) -> Response<'a, Vec<ShardCopies>> {
+    fn copies<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+        _with_values: bool,
+    ) -> Response<'a, Vec<ShardCopies>> {
         Box::pin(audit::copies(&mut self.connection, workload))
     }
 

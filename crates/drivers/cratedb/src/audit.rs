@@ -124,6 +124,7 @@ pub(super) async fn copies(
             _ => found.push(ShardCopies {
                 shard,
                 rows: vec![rows],
+                sums: Vec::new(),
             }),
         }
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_driver::contract::{TargetError, TargetFacts, Timeline};
+use highwater_driver::contract::{ShardCopies, TargetError, TargetFacts, Timeline};
 use highwater_driver::sql::admin::{SqlAdmin, SqlServer};
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::describe::number;
@@ -12,6 +12,7 @@ use highwater_driver::sql::dialect::Dialect;
 use highwater_model::op::BoundWorkload;
 use highwater_model::table_shape::TableShape;
 
+use super::cluster::Peers;
 use super::connect::Opened;
 use super::describe;
 use super::encode::Mode;
@@ -27,12 +28,15 @@ const DIALECT: Dialect = Dialect::MySql;
 pub(super) struct MySqlServer {
     product: Product,
     mode: Mode,
+    /// The other nodes, if it is one of a cluster.
+    peers: Option<Peers>,
 }
 
 /// Everything around the load, on that connection.
 pub(super) fn admin(
     opened: Opened,
     node: &Node,
+    peers: Peers,
     mode: Mode,
     timeline: Rc<dyn Timeline>,
 ) -> SqlAdmin<MySqlServer> {
@@ -41,6 +45,7 @@ pub(super) fn admin(
     let server = MySqlServer {
         product: opened.product,
         mode,
+        peers: opened.replicates.then_some(peers),
     };
     SqlAdmin::new(
         server,
@@ -59,10 +64,40 @@ impl SqlServer for MySqlServer {
     }
 
     async fn facts(
-        &self,
+        &mut self,
         connection: &mut SqlConnection<Connection>,
     ) -> Result<TargetFacts, TargetError> {
-        facts::read(connection, self.product, self.mode).await
+        let mut facts = facts::read(connection, self.product, self.mode).await?;
+        if let Some(peers) = &mut self.peers {
+            facts.settings.extend(peers.facts(connection).await?);
+            let size = facts.settings.get("wsrep_cluster_size");
+            facts
+                .traits
+                .extend(size.map(|size| format!("galera={size}")));
+        }
+        Ok(facts)
+    }
+
+    async fn others_are_idle(
+        &mut self,
+        connection: &mut SqlConnection<Connection>,
+    ) -> Result<bool, TargetError> {
+        match &mut self.peers {
+            Some(peers) => peers.are_idle(connection).await,
+            None => Ok(true),
+        }
+    }
+
+    async fn copies(
+        &mut self,
+        connection: &mut SqlConnection<Connection>,
+        workload: &BoundWorkload,
+        with_values: bool,
+    ) -> Result<Vec<ShardCopies>, TargetError> {
+        match &mut self.peers {
+            Some(peers) => peers.copies(connection, workload, with_values).await,
+            None => Ok(Vec::new()),
+        }
     }
 
     async fn describe(

@@ -41,6 +41,8 @@ pub(super) struct Opened {
     pub(super) product: Product,
     /// Bytes of a statement, at most.
     pub(super) packet_max: usize,
+    /// It is a node of a cluster that shares its rows: Galera's `wsrep_on`.
+    pub(super) replicates: bool,
 }
 
 /// Connects within the login's bound.
@@ -239,7 +241,16 @@ async fn settle(node: &Node, mut connection: Connection) -> Result<Opened, Targe
         set.push_str(&format!(", lock_wait_timeout = {TABLE_LOCK_SECONDS}"));
     }
     rows_of(&mut connection, &node.shown, &set).await?;
+    let replicates = product.may_replicate() && {
+        let sql = "SHOW VARIABLES LIKE 'wsrep_on'";
+        let rows = rows_of(&mut connection, &node.shown, sql).await?;
+        rows.into_iter()
+            .flatten()
+            .flatten()
+            .any(|text| text == "ON")
+    };
     Ok(Opened {
+        replicates,
         connection,
         product,
         packet_max: packet_max.parse().unwrap_or(PACKET_MAX),

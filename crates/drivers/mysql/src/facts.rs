@@ -16,7 +16,7 @@ use super::wire::Connection;
 
 /// Settings that are recorded whatever their value: durability, memory, limits, isolation. What a
 /// product does not have, it leaves out.
-const RECORDED: [&str; 25] = [
+const RECORDED: [&str; 34] = [
     "binlog_format",
     "character_set_server",
     "collation_database",
@@ -39,9 +39,18 @@ const RECORDED: [&str; 25] = [
     "tidb_txn_mode",
     "transaction_isolation",
     "tx_isolation",
+    "wsrep_certify_nonpk",
+    "wsrep_dirty_reads",
+    "wsrep_load_data_splitting",
+    "wsrep_max_ws_rows",
+    "wsrep_max_ws_size",
     "wsrep_on",
-    "wsrep_provider_version",
+    "wsrep_osu_method",
+    "wsrep_retry_autocommit",
+    "wsrep_slave_threads",
+    "wsrep_sst_method",
     "wsrep_sync_wait",
+    "wsrep_trx_fragment_size",
 ];
 
 /// Those that say what an acknowledged commit has survived.

@@ -11,7 +11,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_model::op::PlaceholderStyle;
+use highwater_model::units::Nanos;
 
+use cluster::Peers;
 use encode::Mode;
 use highwater_driver::contract::{
     Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetError, TargetOptions,
@@ -28,6 +30,7 @@ use telemetry::WireReader;
 mod admin;
 mod answer;
 mod auth;
+mod cluster;
 mod connect;
 mod describe;
 mod encode;
@@ -49,6 +52,9 @@ mod wire;
 
 /// For the estimate of an audit: about what MariaDB 10.11 took to add up a row of `cpu`.
 const AUDIT_NS_PER_ROW: u64 = 10_000;
+
+/// A node of a cluster whose connection takes longer is not polled.
+const POLLED_WITHIN: Nanos = Nanos::from_secs(2);
 
 /// The driver; see the module.
 pub struct MySqlDriver;
@@ -101,8 +107,10 @@ impl MySqlTarget {
 
 impl Target for MySqlTarget {
     fn capabilities(&self) -> Capabilities {
+        // Nodes are compared with each other, all at once.
+        let passes = if self.nodes.len() > 1 { 2 } else { 1 };
         Capabilities {
-            audit_ns_per_row: AUDIT_NS_PER_ROW,
+            audit_ns_per_row: AUDIT_NS_PER_ROW * passes,
             insert_modes: Mode::NAMES,
             ..Capabilities::SERVER
         }
@@ -121,6 +129,7 @@ impl Target for MySqlTarget {
             let node = self.node(connect.number, connect.attempt)?;
             let mut opened = connect::open(node, &connect.timeline).await?;
             let preparing = async {
+                cluster::catch_up(&mut opened, self.mode, &node.shown).await?;
                 let workload = &connect.workload;
                 let plans = prepare::prepare(&mut opened, workload, self.mode, &node.shown).await?;
                 let session = WireSession::new(opened.connection, plans);
@@ -133,9 +142,16 @@ impl Target for MySqlTarget {
 
     fn administer(&self, timeline: Rc<dyn Timeline>) -> Response<'_, Box<dyn Admin>> {
         Box::pin(async move {
-            let open = async |node| connect::open(node, &timeline).await;
+            let open = async |node: &Node| {
+                let mut opened = connect::open(node, &timeline).await?;
+                let limit = time_limit::of_response(node.login.connect_timeout);
+                let seeing = cluster::see_all(&mut opened, &node.shown);
+                time_limit::within(&timeline, limit, &node.shown, seeing).await?;
+                Ok(opened)
+            };
             let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
-            let admin = admin::admin(opened, node, self.mode, timeline);
+            let peers = Peers::beside(node, &self.nodes, Rc::clone(&timeline));
+            let admin = admin::admin(opened, node, peers, self.mode, timeline);
             Ok(Box::new(admin) as Box<dyn Admin>)
         })
     }
@@ -147,7 +163,18 @@ impl Target for MySqlTarget {
         Box::pin(async move {
             let open = async |node| connect::open(node, &timeline).await;
             let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
-            let reader = WireReader::new(opened, node);
+            let mut reader = WireReader::new(opened, node);
+            if reader.is_cluster() {
+                for other in self.nodes.iter().filter(|other| other.shown != node.shown) {
+                    // A node that is away is polled again when it is back and the reader is made anew.
+                    let opening = connect::open(other, &timeline);
+                    let opened =
+                        time_limit::within(&timeline, POLLED_WITHIN, &other.shown, opening);
+                    if let Ok(opened) = opened.await {
+                        reader.add(opened, other);
+                    }
+                }
+            }
             Ok(Some(Box::new(reader) as Box<dyn TelemetryReader>))
         })
     }

@@ -2,6 +2,7 @@
 //!
 //! No I/O here: files that are named are read at the first connection.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -47,6 +48,15 @@ pub(super) enum Address {
     Tcp(String, u16),
     /// A socket in the file system.
     Socket(PathBuf),
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(host, port) => write!(out, "{host}:{port}"),
+            Self::Socket(path) => write!(out, "{}", path.display()),
+        }
+    }
 }
 
 /// One server that sessions may talk to.

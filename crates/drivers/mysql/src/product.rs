@@ -42,6 +42,11 @@ impl Product {
         self != Self::SingleStore
     }
 
+    /// Whether it may be a node of a Galera cluster.
+    pub(super) fn may_replicate(self) -> bool {
+        matches!(self, Self::MariaDb | Self::MySql)
+    }
+
     /// Whether every statement can be prepared.
     pub(super) fn prepares_inserts(self) -> bool {
         self != Self::SingleStore

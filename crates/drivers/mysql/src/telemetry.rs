@@ -1,11 +1,12 @@
 //! Polls the server's telemetry in one statement, `SHOW GLOBAL STATUS`: connections, locks, the log, the
-//! buffer pool. What a product or a version does not have is absent. Must not compute rates.
+//! buffer pool; and, of each node of a Galera cluster, its queues and its share of flow control. What a
+//! product or a version does not have is absent. Must not compute rates.
 
 use std::collections::BTreeMap;
 
 use highwater_driver::contract::Response;
 use highwater_driver::sql::connection::rows_of;
-use highwater_driver::telemetry::{Measure, MetricSample, TelemetryReader, names};
+use highwater_driver::telemetry::{Measure, MetricSample, TelemetryReader, names, units};
 
 use super::connect::Opened;
 use super::options::Node;
@@ -110,39 +111,133 @@ const FIGURES: [Figure; 22] = [
     ("Memory_used", "memory_of_server", "bytes", Measure::Level),
 ];
 
-/// Polls one server.
+/// The same of each node of a Galera cluster. The averages and shares that the server makes itself are
+/// those since its last FLUSH STATUS, so what they are made of is polled in place of them.
+const NODE_FIGURES: [Figure; 9] = [
+    ("wsrep_cluster_size", "cluster_size", "1", Measure::Level),
+    // In nanoseconds; see `node_samples`.
+    (
+        PAUSED,
+        "flow_control_paused",
+        units::SHARE,
+        Measure::Seconds,
+    ),
+    (
+        "wsrep_flow_control_sent",
+        "flow_control_sent",
+        "1",
+        Measure::Count,
+    ),
+    (
+        "wsrep_local_recv_queue",
+        "receive_queue",
+        "1",
+        Measure::Level,
+    ),
+    ("wsrep_local_send_queue", "send_queue", "1", Measure::Level),
+    (
+        "wsrep_cert_deps_distance",
+        "certification_distance",
+        "1",
+        Measure::Level,
+    ),
+    (
+        "wsrep_local_cert_failures",
+        "certification_failures",
+        "1",
+        Measure::Count,
+    ),
+    (
+        "wsrep_local_bf_aborts",
+        "aborted_by_other_nodes",
+        "1",
+        Measure::Count,
+    ),
+    (
+        "wsrep_received_bytes",
+        "received_from_nodes",
+        "bytes",
+        Measure::Count,
+    ),
+];
+/// Time for which the node did not replicate, since it or another one asked for a pause.
+const PAUSED: &str = "wsrep_flow_control_paused_ns";
+/// A second of [`PAUSED`].
+const SECOND: f64 = 1e9;
+
+/// Polls a server and, if it is a node of a cluster, those nodes of the target that answered at first.
+/// An error of one ends the reader: the next one finds out who is there.
 pub(super) struct WireReader {
-    connection: Connection,
-    place: String,
+    nodes: Vec<PolledNode>,
+    is_cluster: bool,
     sql: String,
 }
 
+/// A server that is polled.
+struct PolledNode {
+    connection: Connection,
+    shown: String,
+    address: String,
+}
+
 impl WireReader {
+    /// Of the server at `node`.
     pub(super) fn new(opened: Opened, node: &Node) -> Self {
-        let names = FIGURES.map(|figure| format!("'{}'", figure.0)).join(", ");
-        Self {
+        let figures = FIGURES.iter().chain(&NODE_FIGURES);
+        let names: Vec<String> = figures.map(|figure| format!("'{}'", figure.0)).collect();
+        let is_cluster = opened.replicates;
+        let mut reader = Self {
+            nodes: Vec::new(),
+            is_cluster,
+            sql: format!(
+                "SHOW GLOBAL STATUS WHERE variable_name IN ({})",
+                names.join(", ")
+            ),
+        };
+        reader.add(opened, node);
+        reader
+    }
+
+    /// Whether other nodes are to be added.
+    pub(super) fn is_cluster(&self) -> bool {
+        self.is_cluster
+    }
+
+    /// Polls another node too.
+    pub(super) fn add(&mut self, opened: Opened, node: &Node) {
+        self.nodes.push(PolledNode {
             connection: opened.connection,
-            place: node.shown.clone(),
-            sql: format!("SHOW GLOBAL STATUS WHERE variable_name IN ({names})"),
-        }
+            shown: node.shown.clone(),
+            address: node.address.to_string(),
+        });
     }
 }
 
 impl TelemetryReader for WireReader {
     fn read(&mut self) -> Response<'_, Vec<MetricSample>> {
         Box::pin(async move {
-            let rows = rows_of(&mut self.connection, &self.place, &self.sql).await?;
-            let values = rows.into_iter().filter_map(|row| {
-                let mut texts = row.into_iter();
-                let name = texts.next()??.to_lowercase();
-                Some((name, texts.next()??.parse().ok()?))
-            });
-            Ok(samples(&values.collect()))
+            let mut found = Vec::new();
+            for (number, node) in self.nodes.iter_mut().enumerate() {
+                let rows = rows_of(&mut node.connection, &node.shown, &self.sql).await?;
+                let values = rows.into_iter().filter_map(|row| {
+                    let mut texts = row.into_iter();
+                    let name = texts.next()??.to_lowercase();
+                    Some((name, texts.next()??.parse().ok()?))
+                });
+                let values = values.collect();
+                if number == 0 {
+                    found.extend(samples(&values));
+                }
+                if self.is_cluster {
+                    found.extend(node_samples(&values, &node.address));
+                }
+            }
+            Ok(found)
         })
     }
 }
 
-/// The samples, by the server's names in lower case.
+/// The samples of a server, by its names in lower case.
 fn samples(values: &BTreeMap<String, f64>) -> Vec<MetricSample> {
     let found = FIGURES.iter().filter_map(|(name, ours, unit, measure)| {
         let value = *values.get(&name.to_lowercase())?;
@@ -151,6 +246,22 @@ fn samples(values: &BTreeMap<String, f64>) -> Vec<MetricSample> {
         let value = (value - own).max(0.0);
         Some(MetricSample::new(ours, unit, *measure, value))
     });
+    found.collect()
+}
+
+/// The samples of a node of a cluster.
+fn node_samples(values: &BTreeMap<String, f64>, node: &str) -> Vec<MetricSample> {
+    let found = NODE_FIGURES
+        .iter()
+        .filter_map(|(name, ours, unit, measure)| {
+            let value = *values.get(*name)?;
+            let value = if *name == PAUSED {
+                value / SECOND
+            } else {
+                value
+            };
+            Some(MetricSample::new(ours, unit, *measure, value).of(node))
+        });
     found.collect()
 }
 
@@ -172,8 +283,22 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_of_a_node_is_in_seconds() {
+        let values = [(PAUSED, 2.5e9), ("wsrep_local_recv_queue", 7.0)];
+        let values = values.map(|(name, value)| (name.to_owned(), value));
+        let samples = node_samples(&values.into(), "h1:3306");
+        let found: Vec<_> = samples.iter().map(|s| (s.name.as_ref(), s.value)).collect();
+        assert_eq!(
+            found,
+            [("flow_control_paused", 2.5), ("receive_queue", 7.0)]
+        );
+        assert!(samples.iter().all(|s| s.node.as_deref() == Some("h1:3306")));
+    }
+
+    #[test]
     fn no_metric_has_two_sources() {
-        let mut ours = FIGURES.map(|figure| figure.1);
+        let all = FIGURES.iter().chain(&NODE_FIGURES);
+        let mut ours: Vec<&str> = all.map(|figure| figure.1).collect();
         ours.sort_unstable();
         assert!(ours.windows(2).all(|pair| pair[0] != pair[1]));
     }

@@ -62,7 +62,7 @@ impl SqlServer for PostgresServer {
     }
 
     async fn facts(
-        &self,
+        &mut self,
         connection: &mut SqlConnection<Connection>,
     ) -> Result<TargetFacts, TargetError> {
         facts::read(connection, self.dialect, self.insert).await

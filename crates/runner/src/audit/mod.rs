@@ -306,18 +306,26 @@ async fn confirm_missing(
     Ok(())
 }
 
-/// Whether all copies of each shard hold the same number of rows.
+/// Whether all copies of each shard hold the same number of rows and, where checksums are compared, the
+/// same values.
 async fn compare_copies(
     input: &AuditInput<'_>,
     admin: &mut PatientAdmin<'_>,
     record: &mut AuditRecord,
 ) -> Result<(), TargetError> {
-    for shard in admin.copies(input.bound).await? {
+    let with_values = input.level != AuditLevel::Count;
+    for shard in admin.copies(input.bound, with_values).await? {
         record.copies += shard.rows.len() as u64;
-        let differ = shard.rows.windows(2).any(|pair| pair[0] != pair[1]);
-        if differ && record.copies_differ.len() < SHARDS_NAMED_MAX {
+        let differ = |figures: &[u64]| figures.windows(2).any(|pair| pair[0] != pair[1]);
+        let values_differ = differ(&shard.sums);
+        if (differ(&shard.rows) || values_differ) && record.copies_differ.len() < SHARDS_NAMED_MAX {
             let rows: Vec<String> = shard.rows.iter().map(u64::to_string).collect();
-            let named = format!("{}: {} rows", shard.shard, rows.join(", "));
+            let other = if values_differ {
+                ", not the same ones"
+            } else {
+                ""
+            };
+            let named = format!("{}: {} rows{other}", shard.shard, rows.join(", "));
             record.copies_differ.push(named);
         }
     }

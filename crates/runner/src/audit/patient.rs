@@ -193,10 +193,11 @@ impl<'a> PatientAdmin<'a> {
     pub(super) async fn copies(
         &mut self,
         workload: &BoundWorkload,
+        with_values: bool,
     ) -> Result<Vec<ShardCopies>, TargetError> {
         let mut waits = Waits::default();
         loop {
-            match self.admin.copies(workload).await {
+            match self.admin.copies(workload, with_values).await {
                 Err(error) => self.recover(error, &mut waits).await?,
                 done => return done,
             }

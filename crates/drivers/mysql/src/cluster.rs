@@ -1,0 +1,336 @@
+//! The nodes of a Galera cluster: how a session sees what was committed on another one, and what the
+//! nodes say besides the one that is asked around the load.
+//!
+//! Must not judge what they say, or know a workload's rows.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use highwater_driver::contract::{ShardCopies, TargetError, TargetErrorKind, Timeline};
+use highwater_driver::network::one_line;
+use highwater_driver::sql::audit;
+use highwater_driver::sql::connection::{SqlConnection, rows_of};
+use highwater_driver::sql::describe::number;
+use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::sql_query::Texts;
+use highwater_driver::time_limit;
+use highwater_model::op::{BoundTable, BoundWorkload};
+
+use super::connect::{self, Opened};
+use super::encode::Mode;
+use super::options::Node;
+use super::wire::Connection;
+
+/// Reads wait until the node has what was committed before they began, on whichever node; a statement of
+/// one row that loses against another node's is tried again by its node.
+const SEES_ALL: &str = "SET wsrep_sync_wait = 7, wsrep_retry_autocommit = 20";
+/// Waits for the same once, in a session that keeps the server's own setting.
+const CATCH_UP: [&str; 3] = [
+    "SET wsrep_sync_wait = 1",
+    "SELECT 1",
+    "SET wsrep_sync_wait = DEFAULT",
+];
+/// A node would try LOAD DATA LOCAL again too, although its lines are gone, and then answers 1156 (packets
+/// out of order) where the truth is a conflict.
+const TRIES_ONCE: &str = "SET wsrep_retry_autocommit = 0";
+/// What a node says of itself, and is recorded.
+const STATES: &str = "SHOW GLOBAL STATUS WHERE variable_name IN \
+    ('wsrep_cluster_size', 'wsrep_cluster_status', 'wsrep_local_state_comment', \
+     'wsrep_provider_version', 'wsrep_ready')";
+/// Of these, what is recorded of the cluster.
+const RECORDED_STATES: [&str; 3] = [
+    "wsrep_cluster_size",
+    "wsrep_cluster_status",
+    "wsrep_provider_version",
+];
+/// Options of the library that decide how long a lost node is waited for, and when a slow one slows all.
+/// Others may name files of keys.
+const RECORDED_OPTIONS: [&str; 6] = [
+    "evs.inactive_timeout",
+    "evs.suspect_timeout",
+    "gcache.size",
+    "gcs.fc_factor",
+    "gcs.fc_limit",
+    "repl.causal_read_timeout",
+];
+/// Of these, what a node does, such as `Synced`.
+const STATE: &str = "wsrep_local_state_comment";
+/// Keys of one bucket where a table is compared as a whole.
+const WHOLE: u64 = 1 << 62;
+/// So that values that were exchanged between columns are seen; odd.
+const COLUMN_WEIGHT: u64 = 6_364_136_223_846_793_005;
+/// The state of a node that did not answer.
+const AWAY: &str = "away";
+
+/// Waits until the node has all that was committed before, such as the tables of a run; a node without
+/// its cluster refuses.
+pub(super) async fn catch_up(
+    opened: &mut Opened,
+    mode: Mode,
+    place: &str,
+) -> Result<(), TargetError> {
+    if !opened.replicates {
+        return Ok(());
+    }
+    for sql in CATCH_UP {
+        rows_of(&mut opened.connection, place, sql).await?;
+    }
+    if mode == Mode::LoadData {
+        rows_of(&mut opened.connection, place, TRIES_ONCE).await?;
+    }
+    Ok(())
+}
+
+/// Has every later statement of the session wait so.
+pub(super) async fn see_all(opened: &mut Opened, place: &str) -> Result<(), TargetError> {
+    if opened.replicates {
+        rows_of(&mut opened.connection, place, SEES_ALL).await?;
+        rows_of(&mut opened.connection, place, "SELECT 1").await?;
+    }
+    Ok(())
+}
+
+/// The nodes of a URL but for the one that is asked around the load.
+pub(super) struct Peers {
+    /// The address of that one.
+    main: String,
+    nodes: Vec<Peer>,
+    timeline: Rc<dyn Timeline>,
+}
+
+/// A node, with a connection from the first question on.
+struct Peer {
+    node: Node,
+    connection: Option<SqlConnection<Connection>>,
+}
+
+impl Peers {
+    /// Those of `nodes` that are not `main`.
+    pub(super) fn beside(main: &Node, nodes: &[Node], timeline: Rc<dyn Timeline>) -> Self {
+        let others = nodes.iter().filter(|node| node.shown != main.shown);
+        let nodes = others.map(|node| Peer {
+            node: node.clone(),
+            connection: None,
+        });
+        Self {
+            main: main.address.to_string(),
+            nodes: nodes.collect(),
+            timeline,
+        }
+    }
+
+    /// Whether no statement of this program's sessions runs on any of them.
+    ///
+    /// A node without its cluster commits nothing any more. One that does not answer is left out once
+    /// the cluster has lost it; until then something may run there.
+    pub(super) async fn are_idle(
+        &mut self,
+        main: &mut SqlConnection<Connection>,
+    ) -> Result<bool, TargetError> {
+        let hosts = self.nodes.len() + 1;
+        let timeline = &self.timeline;
+        let answers = self.nodes.iter_mut().map(|peer| peer.is_idle(timeline));
+        let mut away = 0;
+        for idle in join_all(answers).await {
+            match idle {
+                Ok(true) => {}
+                Ok(false) => return Ok(false),
+                Err(error) if error.kind == TargetErrorKind::Unreachable => away += 1,
+                Err(error) => return Err(error),
+            }
+        }
+        if away == 0 {
+            return Ok(true);
+        }
+        let states = states(&main.rows(STATES).await?);
+        let size = states.get("wsrep_cluster_size");
+        let size: usize = size.and_then(|size| size.parse().ok()).unwrap_or(hosts);
+        Ok(size + away <= hosts)
+    }
+
+    /// The rows of each table on `main` and on each of them that takes part in the cluster; nothing if
+    /// none does.
+    pub(super) async fn copies(
+        &mut self,
+        main: &mut SqlConnection<Connection>,
+        workload: &BoundWorkload,
+        with_values: bool,
+    ) -> Result<Vec<ShardCopies>, TargetError> {
+        let mut connections = vec![main];
+        let timeline = &self.timeline;
+        for peer in &mut self.nodes {
+            match peer.member(timeline).await {
+                Ok(connection) => connections.extend(connection),
+                Err(error) if error.kind == TargetErrorKind::Unreachable => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if connections.len() == 1 {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::with_capacity(workload.tables.len());
+        for table in &workload.tables {
+            let answers = connections.iter_mut();
+            let answers = answers.map(|connection| copy(connection, table, with_values));
+            let mut copies = ShardCopies {
+                shard: table.name.clone(),
+                ..ShardCopies::default()
+            };
+            for counted in join_all(answers).await {
+                let (rows, sum) = counted?;
+                copies.rows.push(rows);
+                copies.sums.extend(sum);
+            }
+            found.push(copies);
+        }
+        Ok(found)
+    }
+
+    /// Size and state of the cluster and the state of each node, as settings of a record.
+    pub(super) async fn facts(
+        &mut self,
+        main: &mut SqlConnection<Connection>,
+    ) -> Result<BTreeMap<String, String>, TargetError> {
+        let mut own = states(&main.rows(STATES).await?);
+        let state = |of: &BTreeMap<String, String>| of.get(STATE).cloned();
+        let mut nodes = vec![(self.main.clone(), state(&own))];
+        let timeline = &self.timeline;
+        for peer in &mut self.nodes {
+            let place = peer.node.address.to_string();
+            let states = peer.states(timeline).await;
+            nodes.push((place, states.ok().and_then(|states| state(&states))));
+        }
+        let nodes = nodes.into_iter().map(|(place, state)| {
+            let state = state.unwrap_or_else(|| AWAY.to_owned());
+            format!("{place} {}", one_line(&state))
+        });
+        let nodes: Vec<String> = nodes.collect();
+        own.retain(|name, _| RECORDED_STATES.contains(&name.as_str()));
+        own.insert("wsrep_nodes".to_owned(), nodes.join(", "));
+        let options = main.rows("SELECT @@wsrep_provider_options").await?;
+        let options = options.into_iter().flatten().flatten().next();
+        own.extend(recorded_options(&options.unwrap_or_default()));
+        Ok(own)
+    }
+}
+
+impl Peer {
+    /// What the node says of itself, on the connection that there is or on a new one.
+    async fn states(
+        &mut self,
+        timeline: &Rc<dyn Timeline>,
+    ) -> Result<BTreeMap<String, String>, TargetError> {
+        if let Some(connection) = &mut self.connection
+            && let Ok(rows) = connection.rows(STATES).await
+        {
+            return Ok(states(&rows));
+        }
+        self.connection = None;
+        let node = &self.node;
+        let bound = node.login.connect_timeout;
+        let mut opened = connect::open(node, timeline).await?;
+        let setting = rows_of(&mut opened.connection, &node.shown, SEES_ALL);
+        let limit = time_limit::of_response(bound);
+        time_limit::within(timeline, limit, &node.shown, setting).await?;
+        let place = node.shown.clone();
+        let connection = SqlConnection::new(opened.connection, place, bound, Rc::clone(timeline));
+        let rows = self.connection.insert(connection).rows(STATES).await?;
+        Ok(states(&rows))
+    }
+
+    /// A connection to the node, if it takes part in the cluster.
+    async fn member(
+        &mut self,
+        timeline: &Rc<dyn Timeline>,
+    ) -> Result<Option<&mut SqlConnection<Connection>>, TargetError> {
+        let states = self.states(timeline).await?;
+        let is_ready = states.get("wsrep_ready").is_some_and(|ready| ready == "ON");
+        Ok(self.connection.as_mut().filter(|_| is_ready))
+    }
+
+    /// Whether it runs no statement of this program's sessions, those that it left included.
+    async fn is_idle(&mut self, timeline: &Rc<dyn Timeline>) -> Result<bool, TargetError> {
+        let left = Arc::clone(&self.node.lingering);
+        let lingering = left.list();
+        let Some(connection) = self.member(timeline).await? else {
+            return Ok(true);
+        };
+        let running = Dialect::MySql.count_running("", &lingering);
+        let is_idle = number(&connection.rows(&running).await?, 0) == 0;
+        if is_idle {
+            left.forget(&lingering);
+        }
+        Ok(is_idle)
+    }
+}
+
+/// Rows of a table on a node, and one checksum of all their values if it is wanted.
+async fn copy(
+    connection: &mut SqlConnection<Connection>,
+    table: &BoundTable,
+    with_values: bool,
+) -> Result<(u64, Option<u64>), TargetError> {
+    let dialect = Dialect::MySql;
+    let whole = if with_values {
+        let sql = audit::sums(dialect, table, WHOLE);
+        let rows = connection.long_rows(&sql).await?;
+        audit::summed(table, WHOLE, &rows).map(|found| {
+            let rows = found.buckets.iter().map(|bucket| bucket.rows);
+            let sums = found.buckets.iter().flat_map(|bucket| &bucket.sums);
+            let sum = sums.fold(0u64, |sum, more| {
+                sum.wrapping_mul(COLUMN_WEIGHT).wrapping_add(*more)
+            });
+            (rows.sum::<u64>() + found.without_key, Some(sum))
+        })
+    } else {
+        let rows = connection
+            .long_rows(&audit::counts(dialect, table, WHOLE))
+            .await?;
+        audit::counted(&rows).map(|found| {
+            let rows = found.buckets.iter().map(|(_, rows)| rows);
+            (rows.sum::<u64>() + found.without_key, None)
+        })
+    };
+    whole.ok_or_else(|| audit::not_integers(connection.place()))
+}
+
+/// The answer to `SHOW STATUS`.
+fn states(rows: &Texts) -> BTreeMap<String, String> {
+    let pairs = rows.iter().filter_map(|row| match row.as_slice() {
+        [Some(name), Some(value)] => Some((name.to_lowercase(), value.clone())),
+        _ => None,
+    });
+    pairs.collect()
+}
+
+/// Those of `wsrep_provider_options` that are recorded.
+fn recorded_options(text: &str) -> BTreeMap<String, String> {
+    let options = text.split(';').filter_map(|option| option.split_once('='));
+    let options = options.map(|(name, value)| (name.trim(), one_line(value.trim())));
+    let recorded = options.filter(|(name, _)| RECORDED_OPTIONS.contains(name));
+    recorded
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_the_library_are_recorded_but_for_files_and_secrets() {
+        let text = "base_host = 10.0.0.1; gcs.fc_limit = 16; socket.ssl_key = /etc/k.pem; \
+                    evs.suspect_timeout = PT5S; socket.ssl_password_file = ; odd";
+        let found = recorded_options(text);
+        let found: Vec<(&str, &str)> = found
+            .iter()
+            .map(|(n, v)| (n.as_str(), v.as_str()))
+            .collect();
+        assert_eq!(
+            found,
+            [("evs.suspect_timeout", "PT5S"), ("gcs.fc_limit", "16")]
+        );
+    }
+}
