@@ -53,11 +53,29 @@ impl ServerError {
     /// certain about it.
     pub(super) fn judge(&self) -> Judgment {
         let mut judgment = judge_code(self.code);
+        if self.is_too_large() {
+            judgment = Judgment {
+                class: ErrorClass::Resource,
+                certainty: Certainty::NotApplied,
+                closes: false,
+            };
+        }
         if self.unsolicited {
             judgment.certainty = Certainty::NotApplied;
             judgment.closes = true;
         }
         judgment
+    }
+
+    /// A transaction larger than Galera may replicate. Its numbers are those of every error during COMMIT
+    /// (1180) and of every error without a number of its own (1105), of which nobody knows.
+    fn is_too_large(&self) -> bool {
+        let says = |words| self.message.contains(words);
+        match self.code {
+            1105 => says("Maximum writeset size exceeded"),
+            1180 => says("wsrep_max_ws_rows exceeded"),
+            _ => false,
+        }
     }
 
     /// As the error of an op.
@@ -254,6 +272,31 @@ mod tests {
             (1040, "Too many connections")
         );
         assert_eq!(ServerError::read(1, b"\xff").code, 0);
+    }
+
+    #[test]
+    fn a_transaction_that_is_too_large_to_be_replicated_is_known_by_its_words() {
+        use Certainty::{NotApplied, Unknown};
+        for (code, words, certainty, closes) in [
+            (1105, "Maximum writeset size exceeded", NotApplied, false),
+            (1180, "wsrep_max_ws_rows exceeded", NotApplied, false),
+            (
+                1180,
+                "Got error 6 \"No such device or address\" during COMMIT",
+                Unknown,
+                true,
+            ),
+            (1105, "Unknown error", Unknown, true),
+        ] {
+            let [a, b] = u16::to_le_bytes(code);
+            let packet = [&[0xff, a, b][..], b"#HY000", words.as_bytes()].concat();
+            let judgment = ServerError::read(1, &packet).judge();
+            assert_eq!(
+                (judgment.certainty, judgment.closes),
+                (certainty, closes),
+                "{words}"
+            );
+        }
     }
 
     #[test]

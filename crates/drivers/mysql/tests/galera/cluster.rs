@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use highwater_driver::{Driver, Target, TargetOptions, TargetUrl};
 use highwater_driver_mysql::MySqlDriver;
 use highwater_model::op::BoundWorkload;
+use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
 use highwater_testing::galera::{Galera, skipped};
 use highwater_testing::mariadb::SUPERUSER;
 
@@ -63,5 +64,18 @@ pub(crate) fn points() -> Arc<BoundWorkload> {
     points_of(
         "CREATE TABLE points (k INT PRIMARY KEY, word VARCHAR(20) NOT NULL) CHARACTER SET utf8mb4",
         "?1",
+    )
+}
+
+/// What an outcome says: number, class, certainty, whether the session goes on.
+pub(crate) type Said = (Option<String>, ErrorClass, Certainty, bool);
+
+pub(crate) fn said(outcome: &Outcome) -> Said {
+    let error = outcome.error.clone().expect("an error");
+    (
+        error.code,
+        error.class,
+        outcome.certainty,
+        outcome.session_usable,
     )
 }

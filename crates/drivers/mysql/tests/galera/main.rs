@@ -12,6 +12,8 @@ mod points;
 #[path = "../../../../driver/tests/support/mod.rs"]
 mod support;
 
+mod certainty;
 mod cluster;
 mod conformance;
+mod losing;
 mod nodes;
