@@ -98,7 +98,7 @@ fn a_node_that_is_lost_in_mid_load_loses_no_row_and_doubles_none() {
     }
 
     // The first node, which is also the one that is asked around the load.
-    let job = job(&held(), 8);
+    let job = job(&held(), 6);
     let record = thread::scope(|scope| {
         scope.spawn(|| {
             wait_for_rows(&held(), 1, 100 * BATCH);

@@ -15,7 +15,7 @@ const DEBUG_CALL: &str = concat!("dbg", "!(");
 const MACHINE_PATHS: [&str; 2] = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
 
 /// How databases are named in code, lower case.
-const DATABASES: [&str; 11] = [
+const DATABASES: [&str; 12] = [
     "sqlite",
     "postgres",
     "cratedb",
@@ -23,6 +23,7 @@ const DATABASES: [&str; 11] = [
     "clickhouse",
     "mariadb",
     "mysql",
+    "galera",
     "questdb",
     "duckdb",
     "cassandra",
@@ -38,7 +39,7 @@ const DRIVERS: [(&str, &[&str]); 9] = [
         "crates/drivers/postgres/",
         &["postgres", "cockroach", "cratedb", "crate"],
     ),
-    ("crates/drivers/mysql/", &["mysql", "mariadb"]),
+    ("crates/drivers/mysql/", &["mysql", "mariadb", "galera"]),
     ("crates/drivers/clickhouse/", &["clickhouse"]),
     ("crates/drivers/cratedb/", &["cratedb", "crate", "postgres"]),
     ("crates/drivers/null/", &["cratedb", "crate", "postgres"]),
