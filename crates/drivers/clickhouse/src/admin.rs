@@ -49,7 +49,7 @@ impl SqlServer for ClickHouseServer {
     }
 
     async fn facts(
-        &self,
+        &mut self,
         connection: &mut SqlConnection<Wire>,
     ) -> Result<TargetFacts, TargetError> {
         facts::read(connection).await

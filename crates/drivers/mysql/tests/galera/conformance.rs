@@ -39,7 +39,7 @@ fn three_nodes_keep_every_rule() {
         urls: vec![cluster.url(SUPERUSER)],
         options: support::options(),
         timeline: support::WallTimeline::start(),
-        sql: SqlWords { type_name, equals },
+        sql: SqlWords::new(type_name, equals),
         cut: Some(Rc::new(move || {
             let others = "SELECT id FROM information_schema.processlist \
                           WHERE user = 'root' AND id <> connection_id()";
