@@ -223,6 +223,7 @@ mod tests {
             panic!("{:?}", events.last());
         };
         assert_eq!(written + missed, SENT);
-        assert!(written >= WAITING_MAX as u64, "{written} were written");
+        // The first line of the log may be among those that wait.
+        assert!(written + 1 >= WAITING_MAX as u64, "{written} were written");
     }
 }
