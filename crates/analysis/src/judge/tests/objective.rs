@@ -86,3 +86,174 @@ fn a_row_latency_counts_rows_of_all_batches() {
     assert_eq!(late_rows(50), MET);
     assert_eq!(late_rows(150), missed(ReasonCode::ObjectiveLatency));
 }
+
+#[test]
+fn too_few_ops_leave_a_percentile_unknown_and_the_objective_missed() {
+    let gate = |n| {
+        let mut op = gate_op();
+        op.latencies = vec![(4 * MS, n)];
+        open_gate_of(&op)
+    };
+    let few = gate(999);
+    assert_eq!(measurement(&few), inconclusive(ReasonCode::TooFewSamples));
+    assert_eq!(objective(&few), missed(ReasonCode::ObjectiveLatency));
+    let enough = gate(1_000);
+    assert_eq!(measurement(&enough), VALID);
+    assert_eq!(objective(&enough), MET);
+}
+
+#[test]
+fn a_plain_miss_needs_no_thousand_ops() {
+    let mut op = gate_op();
+    op.latencies = vec![(40 * MS, 200)];
+    let record = open_gate_of(&op);
+    assert_eq!(measurement(&record), VALID);
+    assert_eq!(objective(&record).0, ObjectiveValue::Missed);
+}
+
+#[test]
+fn a_percentile_passes_only_with_confidence() {
+    let slow = |n| {
+        let mut op = gate_op();
+        op.latencies = vec![(4 * MS, 10_000 - n), (30 * MS, n)];
+        judge(&open_gate_of(&op)).objective
+    };
+    assert_eq!(slow(80).value, ObjectiveValue::Met);
+    let close = slow(97);
+    assert_eq!(close.value, ObjectiveValue::Missed);
+    assert!(
+        close.reasons[0].evidence.contains("not met with 95"),
+        "{close:?}"
+    );
+    let above = slow(200);
+    assert_eq!(above.value, ObjectiveValue::Missed);
+    assert!(
+        !above.reasons[0].evidence.contains("not met with 95"),
+        "{above:?}"
+    );
+}
+
+#[test]
+fn ops_that_are_slow_together_widen_the_bound() {
+    let mut record = open_gate();
+    let over = &mut record.results[0].windows.over[0];
+    over.fill(0);
+    over[50] = 80;
+    let judged = judge(&record).objective;
+    assert_eq!(judged.value, ObjectiveValue::Missed, "{judged:?}");
+}
+
+#[test]
+fn a_row_latency_objective_does_not_pass_where_there_is_none() {
+    let mut record = closed();
+    record.plan.definition.objectives = vec![Objective::RowLatency {
+        quantile_ppm: 990_000,
+        max: Nanos::SECOND,
+    }];
+    assert_eq!(objective(&record), missed(ReasonCode::ObjectiveLatency));
+}
+
+#[test]
+fn errors_and_rejections_are_bounded_exactly() {
+    let failing = |class: &str, n, objective| {
+        let mut record = open_gate();
+        record.results[0].errors.insert(class.to_owned(), n);
+        record.plan.definition.objectives = vec![objective];
+        self::objective(&record).1
+    };
+    let errors = Objective::Errors { max_ppm: 1_000 };
+    assert_eq!(failing("timeout", 10, errors), vec![]);
+    assert_eq!(
+        failing("timeout", 11, errors),
+        vec![ReasonCode::ObjectiveErrors]
+    );
+    let rejected = Objective::Rejected { max_ppm: 1_000 };
+    assert_eq!(failing("timeout", 11, rejected), vec![]);
+    assert_eq!(
+        failing("rejected", 11, rejected),
+        vec![ReasonCode::ObjectiveRejected]
+    );
+}
+
+#[test]
+fn dropped_ops_count_as_errors() {
+    let mut record = open_gate();
+    record.plan.definition.objectives = vec![Objective::Errors { max_ppm: 1_000 }];
+    record.results[0].dropped = 11;
+    assert_eq!(objective(&record), missed(ReasonCode::ObjectiveErrors));
+}
+
+#[test]
+fn a_throughput_floor_asks_streams_of_the_first_ones_unit() {
+    let floor = |rows| {
+        let mut record = open_steps();
+        let min = Rate::per_second(rows);
+        record.plan.definition.objectives = vec![Objective::Throughput { min }];
+        objective(&record)
+    };
+    assert_eq!(floor(50_000), MET);
+    assert_eq!(floor(50_001), missed(ReasonCode::RateNotSustained));
+}
+
+#[test]
+fn an_open_rate_must_be_sustained_whatever_the_objective() {
+    let reached = |rows_per_s| {
+        let mut record = open_gate();
+        record.streams[0].throughput.rows_per_s = rows_per_s;
+        objective(&record)
+    };
+    assert_eq!(reached(990.0), MET);
+    assert_eq!(reached(989.0), missed(ReasonCode::RateNotSustained));
+}
+
+#[test]
+fn ops_at_work_at_the_end_are_no_shortfall_where_no_phase_came_before() {
+    let reached = |start_ns| {
+        let mut record = open_gate();
+        record.phases[1].start_ns = start_ns;
+        record.results[0].service_ns.mean = Some(S);
+        record.streams[0].throughput.rows_per_s = 910.0;
+        objective(&record).0
+    };
+    assert_eq!(reached(0), ObjectiveValue::Met);
+    assert_eq!(reached(2 * S), ObjectiveValue::Missed);
+}
+
+#[test]
+fn a_backlog_misses_any_objective_and_none_without_one() {
+    let mut record = open_gate();
+    record.results[0].backlog = true;
+    assert_eq!(objective(&record), missed(ReasonCode::Backlog));
+    record.plan.definition.objectives.clear();
+    assert_eq!(objective(&record), (ObjectiveValue::NoneSet, vec![]));
+}
+
+#[test]
+fn the_cpu_of_every_node_is_bounded_and_must_be_known() {
+    let busy = |nodes: &[f64]| {
+        let mut record = closed();
+        let series = |(number, share): (usize, &f64)| TelemetrySeries {
+            source: "target".to_owned(),
+            name: names::CPU_BUSY.to_owned(),
+            unit: "share".to_owned(),
+            node: Some(format!("n{number}")),
+            kind: SeriesKind::Level,
+            values: vec![Some(*share); 100],
+        };
+        let telemetry = TargetTelemetry {
+            interval_ns: 1_000_000_000,
+            times_ns: (0..100).map(|second| second * 1_000_000_000).collect(),
+            series: nodes.iter().enumerate().map(series).collect(),
+            ..TargetTelemetry::default()
+        };
+        record.target_telemetry = Some(telemetry);
+        // What the load generator does is no part of it.
+        record.clients[0].machine_cpu_fraction = Some(1.0);
+        record.plan.definition.objectives = vec![Objective::Cpu { max_ppm: 800_000 }];
+        objective(&record)
+    };
+    let missed = missed(ReasonCode::ObjectiveCpu);
+    assert_eq!(busy(&[0.8]), MET);
+    assert_eq!(busy(&[0.3, 0.81, 0.1]), missed);
+    assert_eq!(busy(&[]), missed);
+}

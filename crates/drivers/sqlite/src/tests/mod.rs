@@ -25,6 +25,9 @@ use highwater_driver::contract::{
 use highwater_driver::table_registry::TablePolicy;
 use highwater_driver::target_url::TargetUrl;
 
+mod urls;
+mod writer_lock;
+
 fn options() -> TargetOptions {
     TargetOptions {
         insert: None,
@@ -37,127 +40,6 @@ fn options() -> TargetOptions {
 
 fn settings(url: &str) -> Result<Settings, TargetError> {
     Settings::new(&[TargetUrl::parse(url)?], &options())
-}
-
-#[test]
-fn urls_become_settings() {
-    let plain = settings("sqlite:a/b.db").unwrap();
-    assert_eq!(plain.path, PathBuf::from("a/b.db"));
-    assert_eq!((plain.journal_mode, plain.synchronous), ("wal", "normal"));
-    assert_eq!(plain.insert, InsertMode::Prepared);
-    assert!(!plain.own_directory);
-    assert!(plain.durability().contains("may lose"));
-
-    let new_entry = settings("sqlite:").unwrap();
-    assert_eq!(new_entry.path, PathBuf::from("runs/1/bench.db"));
-    assert_eq!(new_entry.url, "sqlite:runs/1/bench.db");
-    assert!(new_entry.own_directory);
-
-    let all = settings(
-        "sqlite:/x.db?journal_mode=DELETE&synchronous=full&cache_size=-200&page_size=512\
-         &busy_timeout=7",
-    )
-    .unwrap();
-    assert_eq!(all.path, PathBuf::from("/x.db"));
-    assert_eq!((all.journal_mode, all.synchronous), ("delete", "full"));
-    assert_eq!((all.cache_size, all.page_size), (Some(-200), Some(512)));
-    assert_eq!(all.busy_timeout_ms, 7);
-}
-
-#[test]
-fn wrong_urls_are_usage_errors_with_a_hint_and_without_secrets() {
-    for url in [
-        "sqlite:x?journal_mod=wal",
-        "sqlite:x?journal_mode=off",
-        "sqlite:x?synchronous=sometimes",
-        "sqlite:x?page_size=1000",
-        "sqlite:x?page_size=131072",
-        "sqlite:x?busy_timeout=-1",
-        "sqlite:x?cache_size=much",
-        "sqlite::memory:",
-        "sqlite://host/x.db",
-        "sqlite://user:geheim@host/x.db",
-        "sqlite:x?password=geheim",
-    ] {
-        let error = settings(url).unwrap_err();
-        assert_eq!(error.kind, TargetErrorKind::Usage, "{url}");
-        assert!(error.hint.is_some(), "{url}");
-        assert!(!format!("{error:?}").contains("geheim"), "{url}: {error:?}");
-    }
-    let url = TargetUrl::parse("sqlite:x").unwrap();
-    assert!(Settings::new(&[url.clone(), url.clone()], &options()).is_err());
-    let mut nowhere = options();
-    nowhere.data_directory = None;
-    let bare = TargetUrl::parse("sqlite:").unwrap();
-    assert!(Settings::new(&[bare], &nowhere).unwrap_err().hint.is_some());
-}
-
-#[test]
-fn the_writer_lock_is_acquired_in_the_order_of_arrival() {
-    let lock = FairWriterLock::default();
-    let order = Mutex::new(Vec::new());
-    let inside = AtomicUsize::new(0);
-    thread::scope(|scope| {
-        let first = lock.acquire();
-        for number in 0..6 {
-            let (lock, order, inside) = (&lock, &order, &inside);
-            scope.spawn(move || {
-                let _writer = lock.acquire();
-                assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two at once");
-                order.lock().unwrap().push(number);
-                inside.fetch_sub(1, Ordering::SeqCst);
-            });
-            // The next one arrives only once this one waits.
-            while lock.waiting() <= number {
-                thread::yield_now();
-            }
-        }
-        drop(first);
-    });
-    assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3, 4, 5]);
-    drop(lock.acquire());
-}
-
-#[test]
-fn a_writer_lock_that_is_handed_over_was_never_free() {
-    let lock = FairWriterLock::default();
-    let done = AtomicBool::new(false);
-    let waited = thread::scope(|scope| {
-        let first = lock.acquire();
-        let second = scope.spawn(|| {
-            let _writer = lock.acquire();
-            scope.spawn(|| {
-                drop(lock.acquire());
-                done.store(true, Ordering::SeqCst);
-            });
-            loop {
-                let waits = lock.waiting() > 0;
-                if waits || done.load(Ordering::SeqCst) {
-                    return waits;
-                }
-                thread::yield_now();
-            }
-        });
-        while lock.waiting() == 0 {
-            thread::yield_now();
-        }
-        drop(first);
-        second.join().unwrap()
-    });
-    assert!(waited);
-}
-
-#[test]
-fn a_panic_releases_the_writer_lock() {
-    let lock = FairWriterLock::default();
-    thread::scope(|scope| {
-        let panicking = scope.spawn(|| {
-            let _writer = lock.acquire();
-            panic!("on purpose");
-        });
-        assert!(panicking.join().is_err());
-    });
-    drop(lock.acquire());
 }
 
 fn workload(create: &str) -> BoundWorkload {

@@ -19,6 +19,9 @@ use highwater_runner::run::Ended;
 
 use crate::support::{At, Commanded, Job, closed, exit_code, one_node, open, seconds};
 
+mod refusals;
+mod shares;
+
 /// From the end of a second to the change of a pace that its report gives rise to.
 const LEAD_MS: u64 = 350;
 
@@ -401,115 +404,6 @@ fn a_note_is_kept_with_its_time_and_changes_nothing() {
     assert_eq!(noted, plain);
 }
 
-#[track_caller]
-fn refused(job: &Job, at: At, command: Command, expected: &Refusal) {
-    let Commanded { end, answers, .. } = job.run_commanded(&[(at, command)]);
-    assert_eq!(answers, [Err(expected.clone())]);
-    let record = &end.record;
-    assert!(record.interventions.is_empty());
-    assert!(record.phases.iter().all(|phase| !phase.name.contains("-2")));
-    assert_eq!(end.ended, Ended::Complete);
-}
-
-#[test]
-fn what_cannot_be_obeyed_is_refused_for_a_stated_reason() {
-    let at = At::Second(1);
-    let target = one_node("cores=inf&service=constant&request=5ms&query=5ms");
-    let streams = [("insert", open(1_000)), ("dashboards", closed(2))];
-    let job = Job::new(&target, &streams);
-    let streams = vec!["insert".to_owned(), "dashboards".to_owned()];
-    refused(
-        &job,
-        at,
-        rate("upsert", 1.0),
-        &Refusal::UnknownStream { streams },
-    );
-    refused(&job, at, rate("insert", 1_000.0), &Refusal::Unchanged);
-    refused(&job, at, sessions("dashboards", 2), &Refusal::Unchanged);
-    refused(&job, at, rate("insert", 0.0), &Refusal::NotARate);
-    // A load generator accounts for a billion rows a second, and a hundred million of these: batches of ten.
-    let most_per_s = 1e8;
-    refused(
-        &job,
-        at,
-        rate("insert", 1.1e8),
-        &Refusal::RateTooHigh { most_per_s },
-    );
-    refused(&job, at, rate("dashboards", 5.0), &Refusal::StaysClosed);
-    refused(
-        &job,
-        at,
-        sessions("dashboards", 0),
-        &Refusal::TooFewSessions { least: 1 },
-    );
-    let most = 65_536;
-    refused(
-        &job,
-        at,
-        sessions("dashboards", most + 1),
-        &Refusal::TooManySessions { most },
-    );
-    refused(&job, at, note(" "), &Refusal::EmptyNote);
-    refused(
-        &job,
-        at,
-        note(&"x".repeat(1_001)),
-        &Refusal::NoteTooLong { most: 1_000 },
-    );
-    refused(&job, At::Audit, rate("insert", 5.0), &Refusal::PacesOver);
-}
-
-#[test]
-fn a_pace_changes_only_where_phases_with_a_pace_are_counted_by_time() {
-    let mut by_rows = steady();
-    by_rows.stop.rows = Some(5_000);
-    refused(
-        &by_rows,
-        At::Second(1),
-        rate("insert", 5.0),
-        &Refusal::EndsByRows,
-    );
-    let mut filled = steady();
-    filled.settings.push(("rows", "5000".to_owned()));
-    refused(
-        &filled,
-        At::Load,
-        rate("insert", 5.0),
-        &Refusal::BeforePaces,
-    );
-    // The last op is answered two seconds after the last phase.
-    let target = one_node("cores=inf&service=constant&request=2s");
-    let draining = Job::new(&target, &[("insert", open(100))]);
-    refused(
-        &draining,
-        At::Second(10),
-        rate("insert", 5.0),
-        &Refusal::PacesOver,
-    );
-}
-
-/// Whatever waits, nobody does.
-#[test]
-fn a_full_queue_refuses_and_a_stop_still_comes_through() {
-    let mut commands = vec![(At::Second(4), note("again")); WAITING_MAX + 3];
-    commands.push((At::Second(4), Command::Stop));
-    let Commanded {
-        end,
-        answers,
-        controller,
-        ..
-    } = steady().run_commanded(&commands);
-    let full = answers
-        .iter()
-        .filter(|answer| **answer == Err(Refusal::QueueFull));
-    assert_eq!(full.count(), 3);
-    assert_eq!(end.record.interventions.len(), WAITING_MAX + 1);
-    assert_eq!(phases(&end.record), [("measure", 0, 4_250)]);
-    assert_eq!(end.ended, Ended::Interrupted);
-    let late = controller.send(note("late")).unwrap_err();
-    assert_eq!(late, Refusal::RunOver);
-}
-
 /// Poisson arrivals of a changed rate: 5.65 s at 200 ops/s are 1,130, with a standard deviation of √1,130 = 34.
 #[test]
 fn random_arrivals_have_the_changed_rate() {
@@ -548,65 +442,4 @@ fn an_open_stream_can_be_closed_for_a_time() {
     assert!(closed.offered.abs_diff(8 * 600) <= 8, "{}", closed.offered);
     assert_eq!(stream(&record, "measure-3").planned_rate, Some(1_000.0));
     check_totals(&record);
-}
-
-/// The shares of a plan that all get the same command.
-fn shares(of: u32, paces: PaceInput, commands: &[(At, Command)]) -> Vec<RunRecord> {
-    let root = tempfile::tempdir().unwrap();
-    let target = one_node("cores=inf&service=constant&request=5ms");
-    let mut job = Job::new(&target, &[("insert", paces)]);
-    job.sessions = 64;
-    let target = job.open_target(root.path());
-    let share = |index| {
-        let mut part = job.clone();
-        let minute = index - 1;
-        part.started_at = format!("2026-01-01T00:0{minute}:00Z");
-        part.start_in = Nanos::from_secs(60 * u64::from(minute));
-        part.share = Share {
-            index,
-            of,
-            start_at: None,
-        };
-        part.run_commanded_on(Arc::clone(&target), root.path(), commands)
-            .end
-            .record
-    };
-    (1..=of).map(share).collect()
-}
-
-#[test]
-fn shares_take_their_parts_of_a_changed_pace() {
-    let faster = [(At::Second(4), rate("insert", 2_000.0))];
-    let [whole] = &shares(1, open(1_000), &faster)[..] else {
-        panic!("one share");
-    };
-    let mut parts = shares(3, open(1_000), &faster);
-    let merged = report::merge(&parts).unwrap();
-    for phase in ["measure", "measure-2"] {
-        let [merged, whole] = [&merged, whole].map(|record| result(record, phase, "insert"));
-        assert_eq!(merged.offered, whole.offered, "{phase}");
-        assert_eq!(merged.latency_ns, whole.latency_ns, "{phase}");
-    }
-    let planned = |record: &RunRecord| -> Vec<_> {
-        let streams = record.streams.iter();
-        streams
-            .map(|s| (s.phase.clone(), s.planned_rate, s.sessions))
-            .collect()
-    };
-    assert_eq!(planned(&merged), planned(whole));
-    assert_eq!(merged.interventions, whole.interventions);
-    assert_eq!(merged.judgments, whole.judgments);
-    // What is another load in one share is no part of the same plan.
-    parts[1] = shares(3, open(1_000), &[]).swap_remove(1);
-    assert!(report::merge(&parts).is_err());
-    let more = [(At::Second(4), sessions("insert", 10))];
-    let records = shares(3, closed(3), &more);
-    let opened: Vec<u32> = records
-        .iter()
-        .map(|r| stream(r, "measure-2").sessions)
-        .collect();
-    assert_eq!(opened, [4, 3, 3]);
-    let few = [(At::Second(4), sessions("insert", 2))];
-    let refused = shares(3, closed(3), &few);
-    assert!(refused.iter().all(|record| record.interventions.is_empty()));
 }

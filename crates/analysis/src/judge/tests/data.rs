@@ -1,0 +1,183 @@
+//! What an audit makes of the data, and of the exit code.
+
+use super::*;
+
+#[test]
+fn losing_outranks_altering_outranks_duplicating() {
+    let mut record = closed();
+    record.audit.surplus = 5;
+    record.audit.duplicated = 5;
+    record.audit.found += 5;
+    assert_eq!(
+        data(&record),
+        (Data::Duplicated, vec![ReasonCode::RowsSurplus])
+    );
+    record.audit.altered = 2;
+    assert_eq!(data(&record).0, Data::Altered);
+    lose_rows(&mut record, 1);
+    assert_eq!(data(&record).0, Data::Lost);
+}
+
+#[test]
+fn rows_of_another_writer_are_no_duplicates_and_refused_ones_are_neither() {
+    let surplus = |refused, foreign| {
+        let mut record = closed();
+        record.audit.surplus = refused + foreign;
+        record.audit.refused_found = refused;
+        record.audit.foreign = foreign;
+        record.audit.found += refused + foreign;
+        data(&record)
+    };
+    let foreign = ReasonCode::ForeignWriter;
+    assert_eq!(surplus(0, 3), unverified(foreign));
+    assert_eq!(
+        surplus(3, 0),
+        (Data::Surplus, vec![ReasonCode::RefusedFound])
+    );
+    let both = vec![ReasonCode::RefusedFound, foreign];
+    assert_eq!(surplus(2, 1), (Data::Surplus, both));
+    // Another run took the tables: whatever they hold now is not this run's alone.
+    let mut record = closed();
+    incident(&mut record, IncidentKind::TablesLost, "taken over");
+    assert_eq!(data(&record), unverified(foreign));
+}
+
+#[test]
+fn no_count_stands_beside_a_total_that_it_exceeds() {
+    let mut record = closed();
+    record.audit.missing = record.audit.acknowledged + 1;
+    let judged = judge(&record).data;
+    let text = format!("{:?}", judged.reasons);
+    assert!(
+        text.contains("rows are missing") && !text.contains(" of "),
+        "{text}"
+    );
+}
+
+#[test]
+fn rows_of_unknown_fate_may_be_there_or_not() {
+    let mut record = closed();
+    record.audit.unknown = 1_000;
+    assert_eq!(data(&record), CLEAN);
+    record.audit.found += 600;
+    record.audit.resolved.rows_found = 600;
+    assert_eq!(
+        data(&record),
+        (Data::Clean, vec![ReasonCode::ResentUnknown])
+    );
+    record.audit.resolved.rows_found = 0;
+    assert_eq!(data(&record).1, []);
+    record.audit.level = AuditLevel::Count;
+    assert_eq!(data(&record).1, [ReasonCode::ResentUnknown]);
+}
+
+#[test]
+fn a_counter_that_knows_fewer_rows_than_it_acknowledged_contradicts() {
+    let mut record = closed();
+    record.audit.server_counter = Some(record.audit.acknowledged);
+    assert_eq!(data(&record), CLEAN);
+    record.audit.server_counter = Some(record.audit.acknowledged + 9);
+    assert_eq!(data(&record), CLEAN);
+    record.audit.server_counter = Some(record.audit.acknowledged - 1);
+    let contradicts = vec![ReasonCode::CounterDiffers];
+    assert_eq!(data(&record), (Data::Clean, contradicts.clone()));
+    record.audit.level = AuditLevel::Count;
+    assert_eq!(data(&record), (Data::Unverified, contradicts));
+}
+
+#[test]
+fn copies_that_differ_are_not_clean() {
+    let mut record = closed();
+    record.audit.copies_differ = vec!["cpu shard 0: 100, 99 rows".to_owned()];
+    assert_eq!(data(&record), unverified(ReasonCode::CopiesDiffer));
+}
+
+#[test]
+fn buckets_that_were_not_narrowed_say_so() {
+    let mut record = closed();
+    record.audit.altered = 2;
+    record.audit.narrowed = false;
+    let expected = vec![ReasonCode::RowsAltered, ReasonCode::NotNarrowed];
+    assert_eq!(data(&record), (Data::Altered, expected));
+}
+
+#[test]
+fn an_audit_that_was_not_done_verifies_nothing() {
+    let status = |status: AuditStatus| {
+        let mut record = closed();
+        record.audit.status = status;
+        data(&record)
+    };
+    for (not_done, code) in [
+        (AuditStatus::Timeout, ReasonCode::AuditTimeout),
+        (AuditStatus::Failed, ReasonCode::AuditFailed),
+        (AuditStatus::Partial, ReasonCode::OneShare),
+        (AuditStatus::OneShare, ReasonCode::OneShare),
+        (AuditStatus::NoInvariant, ReasonCode::NoInvariant),
+    ] {
+        assert_eq!(status(not_done), unverified(code));
+    }
+    let not_checked = |reasons| (Data::NotChecked, reasons);
+    assert_eq!(status(AuditStatus::Off), not_checked(vec![]));
+    assert_eq!(status(AuditStatus::NothingWritten), not_checked(vec![]));
+    let noted = vec![ReasonCode::StoresNothing];
+    assert_eq!(status(AuditStatus::StoresNothing), not_checked(noted));
+}
+
+#[test]
+fn a_wrong_expression_of_the_audit_is_named_and_no_loss() {
+    for status in [AuditStatus::Failed, AuditStatus::Partial, AuditStatus::Done] {
+        let mut record = closed();
+        record.audit.status = status;
+        record.audit.wrong_sql.push(wrong_key());
+        assert_eq!(
+            data(&record),
+            unverified(ReasonCode::AuditSqlWrong),
+            "{status:?}"
+        );
+        assert_eq!(
+            judge(&record).data.reasons[0].evidence,
+            "`key` of table `cpu`: 0 came out for row 7; it is `a + b`"
+        );
+    }
+    // What another table lost is lost.
+    let mut record = closed();
+    record.audit.wrong_sql.push(wrong_key());
+    lose_rows(&mut record, 1);
+    let expected = vec![ReasonCode::RowsLost, ReasonCode::AuditSqlWrong];
+    assert_eq!(data(&record), (Data::Lost, expected));
+}
+
+#[test]
+fn an_audit_among_running_statements_proves_no_cleanness() {
+    let mut record = closed();
+    incident(
+        &mut record,
+        IncidentKind::NotIdle,
+        "3 statements after 30 s",
+    );
+    assert_eq!(data(&record), unverified(ReasonCode::NotIdle));
+}
+
+#[test]
+fn no_level_means_no_audit_whatever_its_status() {
+    let mut record = closed();
+    record.audit.level = AuditLevel::Off;
+    record.audit.status = AuditStatus::Failed;
+    assert_eq!(data(&record).0, Data::NotChecked);
+}
+
+#[test]
+fn many_places_are_one_reason() {
+    let mut record = open_steps();
+    for result in &mut record.results {
+        result.client_lag_ns.p99 = Some(S);
+    }
+    record.plan.definition.share = Share::WHOLE;
+    let judged = judge(&record).measurement;
+    assert_eq!(judged.reasons.len(), 1);
+    assert!(
+        judged.reasons[0].evidence.ends_with("; and 3 more"),
+        "{judged:?}"
+    );
+}

@@ -1,0 +1,64 @@
+//! A command to each share of a plan: together they have the changed pace.
+
+use super::*;
+
+/// The shares of a plan that all get the same command.
+fn shares(of: u32, paces: PaceInput, commands: &[(At, Command)]) -> Vec<RunRecord> {
+    let root = tempfile::tempdir().unwrap();
+    let target = one_node("cores=inf&service=constant&request=5ms");
+    let mut job = Job::new(&target, &[("insert", paces)]);
+    job.sessions = 64;
+    let target = job.open_target(root.path());
+    let share = |index| {
+        let mut part = job.clone();
+        let minute = index - 1;
+        part.started_at = format!("2026-01-01T00:0{minute}:00Z");
+        part.start_in = Nanos::from_secs(60 * u64::from(minute));
+        part.share = Share {
+            index,
+            of,
+            start_at: None,
+        };
+        part.run_commanded_on(Arc::clone(&target), root.path(), commands)
+            .end
+            .record
+    };
+    (1..=of).map(share).collect()
+}
+
+#[test]
+fn shares_take_their_parts_of_a_changed_pace() {
+    let faster = [(At::Second(4), rate("insert", 2_000.0))];
+    let [whole] = &shares(1, open(1_000), &faster)[..] else {
+        panic!("one share");
+    };
+    let mut parts = shares(3, open(1_000), &faster);
+    let merged = report::merge(&parts).unwrap();
+    for phase in ["measure", "measure-2"] {
+        let [merged, whole] = [&merged, whole].map(|record| result(record, phase, "insert"));
+        assert_eq!(merged.offered, whole.offered, "{phase}");
+        assert_eq!(merged.latency_ns, whole.latency_ns, "{phase}");
+    }
+    let planned = |record: &RunRecord| -> Vec<_> {
+        let streams = record.streams.iter();
+        streams
+            .map(|s| (s.phase.clone(), s.planned_rate, s.sessions))
+            .collect()
+    };
+    assert_eq!(planned(&merged), planned(whole));
+    assert_eq!(merged.interventions, whole.interventions);
+    assert_eq!(merged.judgments, whole.judgments);
+    // What is another load in one share is no part of the same plan.
+    parts[1] = shares(3, open(1_000), &[]).swap_remove(1);
+    assert!(report::merge(&parts).is_err());
+    let more = [(At::Second(4), sessions("insert", 10))];
+    let records = shares(3, closed(3), &more);
+    let opened: Vec<u32> = records
+        .iter()
+        .map(|r| stream(r, "measure-2").sessions)
+        .collect();
+    assert_eq!(opened, [4, 3, 3]);
+    let few = [(At::Second(4), sessions("insert", 2))];
+    let refused = shares(3, closed(3), &few);
+    assert!(refused.iter().all(|record| record.interventions.is_empty()));
+}
