@@ -5,7 +5,7 @@
 pub(super) const TOP: &str = "\
 Examples:
   highwater demo                                   search, growth, and sizing in one demo
-  highwater run                                    as fast as an embedded database goes, 10 s
+  highwater run                                    as fast as an embedded database goes, 20 s
   highwater run cpu $URL --rate 50k --p99 50ms     a gate: exit code 1 if it is missed
   highwater find cpu $URL --p99 100ms              the highest rate with p99 ≤ 100 ms
   highwater show                                   the latest run again

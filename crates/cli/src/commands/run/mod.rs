@@ -36,7 +36,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (OUTPUT, &[PLAN, NO_COLOR]),
     ],
     examples: "  highwater run
-      workload cpu on a new embedded database, closed load, 10 s
+      workload cpu on a new embedded database, closed load, 20 s
   highwater run cpu $URL -c 64 -d 60s
       as fast as 64 sessions go
   highwater run cpu $URL --rate 50k -d 5m --p99 50ms --errors 0.1%
@@ -86,7 +86,7 @@ const LENGTH_FLAGS: &[Flag] = &[
         "-d, --duration <DURATION>",
         "Measure for DURATION, or for MIN..MAX with --until",
     )
-    .default("10s"),
+    .default("20s"),
     flag(
         "--step <DURATION>",
         "Measure each step for DURATION, if a stream has several paces [default: --duration]",

@@ -21,7 +21,7 @@ fn nothing_given_means_the_workload_cpu_on_the_default_target_closed_for_ten_sec
     assert_eq!(plan.sessions, None);
     assert_eq!(plan.warm_up, Nanos::from_secs(2));
     assert_eq!(plan.stop, StopRule::default());
-    assert_eq!(plan.step, Nanos::from_secs(10));
+    assert_eq!(plan.step, Nanos::from_secs(20));
     assert_eq!(plan.timeout, Nanos::from_secs(30));
     assert_eq!(plan.audit.level, AuditLevel::Sums);
     assert_eq!(plan.audit.limit, Nanos::from_secs(600));
