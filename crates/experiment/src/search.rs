@@ -119,7 +119,7 @@ impl Experiment for SearchRecord {
     fn no_room(&self) -> RunError {
         let policy = &self.policy;
         RunError::Budget {
-            probe: Nanos(policy.probe_ns.saturating_add(policy.around_ns)),
+            probe: Nanos(policy.probe_takes_ns(policy.probe_ns)),
             confirmations: 0,
         }
     }
@@ -130,14 +130,14 @@ fn progress_of(search: &SearchRecord, purpose: ProbePurpose) -> ExperimentProgre
     let policy = &search.policy;
     let took = search.probes.iter();
     let took = took.map(|probe| probe.took_ns.saturating_add(probe.settled_ns));
-    let around = |measured: u64| Nanos(measured.saturating_add(policy.around_ns));
+    let each = |measured: u64| Nanos(policy.probe_takes_ns(measured));
     let budget = policy.budget_ns.map(Nanos);
-    let probing = progress(took, policy.probes_max, around(policy.probe_ns), budget);
+    let probing = progress(took, policy.probes_max, each(policy.probe_ns), budget);
     match policy.soak_ns.filter(|_| purpose == ProbePurpose::Soak) {
         None => probing,
         Some(soak) => ExperimentProgress {
             most: probing.done.saturating_add(1),
-            each: around(soak),
+            each: each(soak),
             budget: None,
             ..probing
         },

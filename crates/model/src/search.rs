@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::numbers::ceil_to_u64;
+use crate::numbers::{ceil_to_u64, round_to_u64, to_f64};
 
 use super::judgment::ReasonCode;
 use super::plan::{Objective, Unit, hex};
@@ -111,8 +111,12 @@ pub struct SearchPolicy {
     pub probe_ns: u64,
     /// The same of a confirmation.
     pub confirmation_ns: u64,
-    /// What a probe takes besides, nanoseconds: warm-up, settling, audit; as estimated before.
+    /// What a probe takes besides, however long it measures, nanoseconds: warm-up, settling, new tables,
+    /// drain; as estimated before.
     pub around_ns: u64,
+    /// What its audit takes, as a fraction of what it measures; as estimated before.
+    #[serde(default)]
+    pub audit_fraction: f64,
     /// Units of the searched stream that its percentiles take to be judged; 0 without one. A probe
     /// at a lower rate measures longer.
     pub units_needed: f64,
@@ -124,15 +128,27 @@ pub struct SearchPolicy {
     pub soak_ns: Option<u64>,
 }
 
+impl SearchPolicy {
+    /// What a probe takes that measures so long, as estimated before the first one; both nanoseconds.
+    pub fn probe_takes_ns(&self, measured_ns: u64) -> u64 {
+        let audit = round_to_u64(to_f64(measured_ns) * self.audit_fraction);
+        measured_ns
+            .saturating_add(self.around_ns)
+            .saturating_add(audit)
+    }
+}
+
 impl SearchRecord {
     /// SHA-256, in hexadecimal, of what is intended and of the plan of the first probe. What another budget or
-    /// another soak changes is no part of it: a search goes on with either.
+    /// another soak changes is no part of it, nor is what was estimated: a search goes on with either.
     pub fn hash(&self, plan: &str) -> String {
         let policy = SearchPolicy {
             budget_ns: None,
             soak_ns: None,
             lowest: 0.0,
             longest_ns: 0,
+            around_ns: 0,
+            audit_fraction: 0.0,
             ..self.policy.clone()
         };
         let intended = (

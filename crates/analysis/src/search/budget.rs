@@ -29,7 +29,7 @@ impl<'a> Budget<'a> {
         };
         let cost = |purpose, times: u32| {
             let measured = self.policy.measured_ns(purpose, units_per_s);
-            let one = measured.saturating_add(self.around(purpose));
+            let one = self.takes(purpose, measured);
             one.saturating_mul(times.into())
         };
         let planned = [
@@ -40,13 +40,15 @@ impl<'a> Budget<'a> {
         in_number && spent.fold(0, u64::saturating_add) <= budget
     }
 
-    /// What the last probe of a purpose took beside what it measured, else what was estimated.
-    fn around(&self, purpose: ProbePurpose) -> u64 {
+    /// What a probe takes that measures so long: besides, what the last one of its purpose took, else what was
+    /// estimated.
+    fn takes(&self, purpose: ProbePurpose, measured_ns: u64) -> u64 {
         let mut of_purpose = self.probes.iter().rev();
         let last = of_purpose.find(|probe| probe.purpose == purpose && probe.measured_ns > 0);
-        last.map_or(self.policy.around_ns, |probe| {
-            took(probe).saturating_sub(probe.measured_ns)
-        })
+        last.map_or_else(
+            || self.policy.probe_takes_ns(measured_ns),
+            |probe| measured_ns.saturating_add(took(probe).saturating_sub(probe.measured_ns)),
+        )
     }
 }
 

@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::rc::Rc;
 
+use highwater_model::numbers::{round_to_u64, to_f64};
+use highwater_model::plan::{AuditLevel, Plan};
 use highwater_model::record::Question;
 use highwater_model::units::Nanos;
 use highwater_runner::observer::Observer;
@@ -14,13 +16,64 @@ use highwater_workload::Workload;
 
 use crate::event_log::{self, EventLog};
 use crate::failure::Failure;
-use crate::intent::{RunOutput, WorkloadChoice};
+use crate::intent::{RunIntent, RunOutput, WorkloadChoice};
+use crate::prepare::target;
 use crate::progress::Progress;
 use crate::terminal;
 use crate::workload_file;
 
-/// Time of a probe outside its phases with a pace: connecting, drain, audit.
-pub const AROUND: Nanos = Nanos::from_secs(2);
+/// Connecting, new tables, and drain.
+const CONNECTING: Nanos = Nanos::from_secs(2);
+/// What it takes to read back rows, as a fraction of the time in which they were written as fast as the target
+/// takes them: 0.3 of a server that shares two cores with the load generator, less of one with more.
+const AUDIT_FRACTION: f64 = 0.25;
+
+/// What a trial takes beside what it measures, as estimated before the first one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Around {
+    /// However long it measures: warm-up, settling, connecting, new tables, drain.
+    pub fixed: Nanos,
+    /// Its audit, as a fraction of what it measures.
+    pub audit_fraction: f64,
+}
+
+impl Around {
+    /// Of trials of this plan, before each of which the target is left alone for `settle`. On a simulated clock
+    /// only phases take time.
+    pub fn new(
+        run: &RunIntent,
+        settle: Nanos,
+        workload: &Workload,
+        plan: &Plan,
+    ) -> Result<Self, Failure> {
+        let warm_up = run.plan.warm_up;
+        let target = target::open(run, &run.targets, &run.out)?;
+        if target.capabilities().simulated_clock {
+            return Ok(Self {
+                fixed: warm_up,
+                audit_fraction: 0.0,
+            });
+        }
+        let audits = plan.audit.level != AuditLevel::Off && writes(workload, plan);
+        Ok(Self {
+            fixed: warm_up + settle + CONNECTING,
+            audit_fraction: if audits { AUDIT_FRACTION } else { 0.0 },
+        })
+    }
+
+    /// What a trial takes that measures so long.
+    pub fn with(self, measured: Nanos) -> Nanos {
+        self.fixed + measured + Nanos(round_to_u64(to_f64(measured.0) * self.audit_fraction))
+    }
+}
+
+/// Whether the streams of a plan write rows.
+pub fn writes(workload: &Workload, plan: &Plan) -> bool {
+    let specs = plan.streams.iter();
+    let specs = specs.filter_map(|stream| workload.stream(&stream.name));
+    let mut ops = specs.flat_map(|spec| spec.ops);
+    ops.any(|(op, _)| workload.rows_per_op(op) > 0)
+}
 
 /// What ends an experiment without a record.
 pub enum ProbeFailure {

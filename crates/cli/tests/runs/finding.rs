@@ -365,12 +365,12 @@ fn a_search_on_a_server_is_whole_and_leaves_its_connections_to_the_next_command(
 fn times(search: &SearchRecord) -> [f64; 2] {
     let probes = search.probes.iter();
     let took = probes.clone().map(|probe| probe.took_ns + probe.settled_ns);
-    let planned = probes.map(|probe| probe.measured_ns + search.policy.around_ns);
+    let planned = probes.map(|probe| search.policy.probe_takes_ns(probe.measured_ns));
     [took.sum(), planned.sum()].map(to_f64)
 }
 
 #[test]
-#[ignore = "three quarters of an hour; ten searches beside a server on the same machine"]
+#[ignore = "over an hour; eight to ten searches beside a server on the same machine"]
 fn long_a_quick_search_beside_a_server_on_its_machine_finds_a_mark_in_the_time_that_it_names() {
     const TRIES: usize = 10;
     const MARKS_LEAST: usize = 8;
@@ -378,7 +378,9 @@ fn long_a_quick_search_beside_a_server_on_its_machine_finds_a_mark_in_the_time_t
         return;
     }
     let mut marks = 0;
-    for _ in 0..TRIES {
+    let mut ratios = Vec::new();
+    // A search takes eight minutes: it ends with the one that decides.
+    while marks < MARKS_LEAST && ratios.len() - marks <= TRIES - MARKS_LEAST {
         let place = Place::new();
         let server = Postgres::start();
         let url = server.url(SUPERUSER, "postgres");
@@ -394,12 +396,15 @@ fn long_a_quick_search_beside_a_server_on_its_machine_finds_a_mark_in_the_time_t
             planned / 1e9,
             called.stdout
         );
-        assert!((0.8..=1.2).contains(&(took / planned)), "{called:?}");
+        ratios.push(took / planned);
         let found = matches!(search.outcome, Some(SearchOutcome::Mark(_)));
         marks += usize::from(found);
     }
-    println!("{marks} of {TRIES} searches found a mark");
+    let made = ratios.len();
+    println!("{marks} of {made} searches found a mark; they took {ratios:.2?} of the time named");
     assert!(marks >= MARKS_LEAST);
+    let as_named = ratios.iter().all(|ratio| (0.8..=1.2).contains(ratio));
+    assert!(as_named, "{ratios:?}");
 }
 
 #[test]

@@ -95,6 +95,7 @@ impl Hunt {
                 probe_ns: self.probe.0,
                 confirmation_ns: self.confirm.0,
                 around_ns: self.job.warm_up.0,
+                audit_fraction: 0.0,
                 units_needed: self.units_needed,
                 longest_ns: self.longest.0,
                 soak_ns: self.soak.map(|soak| soak.0),

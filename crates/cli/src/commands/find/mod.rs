@@ -270,14 +270,7 @@ impl ProbeRuns<'_> {
         if request.is_first {
             return drop;
         }
-        self.writes(plan) && (drop || !request.tables_kept)
-    }
-
-    fn writes(&self, plan: &Plan) -> bool {
-        let specs = plan.streams.iter();
-        let specs = specs.filter_map(|stream| self.workload.stream(&stream.name));
-        let mut ops = specs.flat_map(|spec| spec.ops);
-        ops.any(|(op, _)| self.workload.rows_per_op(op) > 0)
+        trials::writes(&self.workload, plan) && (drop || !request.tables_kept)
     }
 }
 
@@ -312,7 +305,7 @@ impl TrialMaker<Probe> for ProbeRuns<'_> {
             .to_owned();
         let workload = Arc::clone(&self.workload);
         let mut run = self.run(&request.trial);
-        let in_the_way = request.tables_kept && !run.drop && self.writes(&plan);
+        let in_the_way = request.tables_kept && !run.drop && trials::writes(&self.workload, &plan);
         if self.needs_new_tables && in_the_way {
             let cause = "the tables hold rows, and the search had new tables for each probe";
             let hint = "drop these rows with --drop, or start a new search";

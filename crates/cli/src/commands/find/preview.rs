@@ -2,7 +2,7 @@
 
 use highwater_analysis::search::{OpsNeeded, PROBES_OF_NINE_IN_TEN, ops_needed};
 use highwater_model::display::{duration, plain, quantile, rate};
-use highwater_model::numbers::{ceil_to_u64, to_f64};
+use highwater_model::numbers::{ceil_to_u64, round_to_u64, to_f64};
 use highwater_model::plan::{Pace, Plan, StreamPlan};
 use highwater_model::search::{SearchAxis, SearchObjective, SearchPolicy, SearchRecord};
 use highwater_model::units::{Nanos, Rate};
@@ -10,7 +10,7 @@ use highwater_workload::Workload;
 
 use super::intent::FindIntent;
 use crate::failure::Failure;
-use crate::prepare::trials::AROUND;
+use crate::prepare::trials::Around;
 
 /// Confirmations of a candidate.
 const CONFIRMATIONS: u32 = 3;
@@ -46,9 +46,13 @@ impl Preview {
     ) -> Result<Self, Failure> {
         let needed = ops_needed(&plan.objectives);
         let ops = needed.map_or(0.0, |needed| needed.ops);
-        let around = settings.run.plan.warm_up + settings.settle + AROUND;
+        let around = Around::new(&settings.run, settings.settle, workload, plan)?;
         let part = Nanos(settings.budget.0 / PARTS_OF_BUDGET);
-        let longest = part.saturating_sub(around).max(settings.probe);
+        let longest = part.saturating_sub(around.fixed).0;
+        let longest = Nanos(round_to_u64(
+            to_f64(longest) / (1.0 + around.audit_fraction),
+        ));
+        let longest = longest.max(settings.probe);
         let stream = searched(settings, plan);
         let objective = SearchObjective {
             stated: plan.objectives.clone(),
@@ -78,7 +82,8 @@ impl Preview {
             budget_ns: Some(settings.budget.0),
             probe_ns: probe.0,
             confirmation_ns: confirm.0,
-            around_ns: around.0,
+            around_ns: around.fixed.0,
+            audit_fraction: around.audit_fraction,
             units_needed: units_of(workload, stream, ops),
             longest_ns: longest.0,
             soak_ns: settings.soak.map(|soak| soak.0),
@@ -156,8 +161,8 @@ impl Preview {
         let policy = &search.policy;
         let time = |probes: u32| {
             let searching = u64::from(probes.saturating_sub(CONFIRMATIONS))
-                .saturating_mul(policy.probe_ns.saturating_add(policy.around_ns));
-            let confirming = policy.confirmation_ns.saturating_add(policy.around_ns);
+                .saturating_mul(policy.probe_takes_ns(policy.probe_ns));
+            let confirming = policy.probe_takes_ns(policy.confirmation_ns);
             searching.saturating_add(u64::from(CONFIRMATIONS).saturating_mul(confirming))
         };
         let varied = match search.axis {

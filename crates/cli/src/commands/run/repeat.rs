@@ -13,8 +13,9 @@ use highwater_experiment::{self as experiment, GroupRun};
 use highwater_model::display::duration;
 use highwater_model::group::{GroupRecord, GroupTrial, REPEAT_LABEL, VARIANT_LABEL, VariantRecord};
 use highwater_model::incident::Ended;
-use highwater_model::plan::Plan;
+use highwater_model::plan::{PhaseKind, Plan};
 use highwater_model::record::Question;
+use highwater_model::units::Nanos;
 use highwater_runner::run::RunRequest;
 use highwater_runner::store::RunDirectory;
 use highwater_workload::Workload;
@@ -24,7 +25,7 @@ use super::{secrets, single};
 use crate::exit;
 use crate::failure::Failure;
 use crate::intent::RunIntent;
-use crate::prepare::trials::{self, AROUND, ProbeFailure, Resuming};
+use crate::prepare::trials::{self, Around, ProbeFailure, Resuming};
 use crate::prepare::{self, StoredPlan, signals, target};
 use crate::{ceiling, event_log, terminal};
 
@@ -42,7 +43,7 @@ pub(super) fn repeat(settings: &RepeatIntent) -> Result<u8, Failure> {
         urls: RefCell::default(),
     };
     let first = runs.plan_of(&settings.variants[0])?;
-    let mut group = group(settings, &first);
+    let mut group = group(settings, &runs.workload, &first)?;
     if let Some(name) = &settings.resume {
         resume(settings, name, &mut group)?;
     }
@@ -65,14 +66,23 @@ pub(super) fn repeat(settings: &RepeatIntent) -> Result<u8, Failure> {
 }
 
 /// The group before its first run.
-fn group(settings: &RepeatIntent, first: &Plan) -> GroupRecord {
+fn group(
+    settings: &RepeatIntent,
+    workload: &Workload,
+    first: &Plan,
+) -> Result<GroupRecord, Failure> {
     let variants = settings.variants.iter().map(|variant| VariantRecord {
         name: variant.name.clone(),
         urls: variant.targets.iter().map(ToString::to_string).collect(),
         command: variant.command.as_deref().map(secrets::shown),
     });
-    let paced = first.phases.iter().map(|phase| phase.duration.0);
-    let paced = paced.fold(0, u64::saturating_add);
+    let measured = first.phases.iter();
+    let measured = measured.filter(|phase| phase.kind == PhaseKind::Measure);
+    let measured = measured.map(|phase| phase.duration.0);
+    let measured = Nanos(measured.fold(0, u64::saturating_add));
+    let mut run = settings.run.clone();
+    run.targets.clone_from(&settings.variants[0].targets);
+    let around = Around::new(&run, settings.settle, workload, first)?;
     let stream = &first.streams[0];
     let mut group = GroupRecord {
         variants: variants.collect(),
@@ -81,13 +91,13 @@ fn group(settings: &RepeatIntent, first: &Plan) -> GroupRecord {
         unit: stream.unit,
         settle_ns: settings.settle.0,
         budget_ns: settings.budget.map(|budget| budget.0),
-        trial_cost_ns: paced.saturating_add((settings.settle + AROUND).0),
+        trial_cost_ns: around.with(measured).0,
         definition_hash: String::new(),
         trials: Vec::new(),
         outcome: None,
     };
     group.definition_hash = group.hash(&first.hash());
-    group
+    Ok(group)
 }
 
 /// Takes over the runs of another group, which must have the same definition.

@@ -25,7 +25,7 @@ use crate::grammar::flags::{
 };
 use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::RunIntent;
-use crate::prepare::trials::{self, AROUND, ProbeFailure, Resuming};
+use crate::prepare::trials::{self, Around, ProbeFailure, Resuming};
 use crate::prepare::{self, StoredPlan, signals, target};
 use crate::{event_log, exit, terminal};
 
@@ -149,14 +149,14 @@ fn prepared(settings: &TuneIntent) -> Result<Prepared<'_>, Failure> {
             at[axis] = value;
             let (run, workload, urls) = runs.trial(&at)?;
             let plan = prepare::plan(&run, &workload, &urls)?;
-            first.get_or_insert(plan);
+            first.get_or_insert((plan, workload));
         }
     }
-    let Some(first) = first else {
+    let Some((first, workload)) = first else {
         return Err(Failure::usage("--over is missing"));
     };
-    let run = &settings.run.plan;
-    let cost = run.warm_up + run.step + settings.settle + AROUND;
+    let around = Around::new(&settings.run, settings.settle, &workload, &first)?;
+    let cost = around.with(settings.run.plan.step);
     let stream = &first.streams[0];
     let mut tune = TuneRecord {
         axes: settings.axes.clone(),
