@@ -100,7 +100,7 @@ fn the_ops_that_a_percentile_needs_are_printed_before_the_first_probe() {
     assert!(
         called.stdout.contains(
             "p99 needs 1,159 ops per probe. Below 19,317 rows/s, probes take longer (up to \
-             7 min 21 s). Rates below 2,629 rows/s are not searched"
+             7 min 28 s). Rates below 2,588 rows/s are not searched"
         ),
         "{}",
         called.stdout

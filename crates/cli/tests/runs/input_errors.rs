@@ -282,7 +282,7 @@ fn a_budget_that_nothing_fits_into_is_refused() {
     let place = Place::new();
     let said = |words: &[&str]| said(&place, words);
     assert_snapshot!(said(&["find", "cpu", "sim:", "--budget", "1s"]), @"
-    error: --budget: not one trial of 69.0 s fits
+    error: --budget: not one trial of 62.0 s fits
 
     hint: raise --budget, or use shorter probes with --quick
     ");
@@ -298,7 +298,7 @@ fn a_budget_that_nothing_fits_into_is_refused() {
         "9s",
     ];
     assert_snapshot!(said(&tuning), @"
-    error: --budget: not one trial of 11.0 s fits beside the 10 that confirm
+    error: --budget: not one trial of 4.00 s fits beside the 10 that confirm
 
     hint: raise --budget, or use shorter probes with --quick
     ");

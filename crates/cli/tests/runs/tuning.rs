@@ -238,7 +238,7 @@ fn a_dry_run_says_what_would_be_measured_and_mistakes_are_reported() {
     for (axes, said) in [
         (
             &["--over", "batch=500..4k"][..],
-            "4 configurations, at most 14 probes of 29.0 s each, 5 + 5 of them to confirm: 6 min 46 s; \
+            "4 configurations, at most 14 probes of 22.0 s each, 5 + 5 of them to confirm: 5 min 8 s; \
              filling tables not counted\n\
              each configuration is measured, and the better half of them repeatedly: at most 3.5 \
              probes per configuration\n",
@@ -252,7 +252,7 @@ fn a_dry_run_says_what_would_be_measured_and_mistakes_are_reported() {
                 "--over",
                 "sim.cores=1,2,3,4,6",
             ],
-            "210 configurations, at most 70 probes of 29.0 s each",
+            "210 configurations, at most 70 probes of 22.0 s each",
         ),
     ] {
         let called = place.call(&[&dry[..], axes].concat());
