@@ -23,6 +23,9 @@ const CONFIRM: Seconds = Seconds {
     usual: 300,
     with_quick: 30,
 };
+const TOLERANCE: Ppm = Ppm(20_000);
+/// What short probes show varies by several percent.
+const TOLERANCE_WITH_QUICK: Ppm = Ppm(50_000);
 /// Maximum of sessions without `--max`.
 const MOST_SESSIONS: f64 = 65_536.0;
 
@@ -82,7 +85,7 @@ impl FindIntent {
             searched,
             first: value("start")?.or(of_sessions(1.0)),
             max: value("max")?.or(of_sessions(MOST_SESSIONS)),
-            tolerance: layers.require("tolerance", parsers::tolerance)?,
+            tolerance: tolerance(layers)?,
             probe,
             confirm: probes::length(layers, "confirm", CONFIRM)?,
             settle: probes::settle(layers)?,
@@ -101,6 +104,16 @@ impl FindIntent {
         }
         Ok(intent)
     }
+}
+
+fn tolerance(layers: &Layers) -> Result<Ppm, Failure> {
+    let default = if layers.switch("quick")? {
+        TOLERANCE_WITH_QUICK
+    } else {
+        TOLERANCE
+    };
+    let given = layers.parse("tolerance", parsers::tolerance)?;
+    Ok(given.unwrap_or(default))
 }
 
 /// A value on the axis.

@@ -90,10 +90,9 @@ const SEARCH_FLAGS: &[Flag] = &[
     flag(
         "--tolerance <PERCENT>",
         "Stop narrowing when the highest confirmed and the lowest failed value differ by at most \
-         PERCENT, 0.5% to 50%",
+         PERCENT, 0.5% to 50% [default: 2%; 5% with --quick]",
     )
-    .old_name("width")
-    .default("2%"),
+    .old_name("width"),
     flag(
         "--probe <DURATION>",
         "Measure each probe for DURATION [default: 60s; 15s with --quick]",
