@@ -8,13 +8,14 @@ use std::thread;
 use std::time::Duration;
 
 use highwater_model::judgment::{Data, ReasonCode};
-use highwater_model::record::{AuditStatus, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_report as report;
 use highwater_testing::galera::{Galera, NODES, skipped};
 use highwater_testing::mariadb::SUPERUSER;
 
-use crate::support::{Job, closed, data_reasons, measured};
+use crate::support::{
+    Job, closed, data_reasons, expect_clean, expect_every_row_accounted_for, measured,
+};
 
 /// Two on each node.
 const SESSIONS: u32 = 6;
@@ -47,39 +48,6 @@ fn wait_for_rows(cluster: &Galera, node: usize, expected: u64) {
     panic!("{expected} rows never came");
 }
 
-/// Every row is in one count, and the audit went by these counts.
-fn expect_every_row_accounted_for(record: &RunRecord) {
-    let text = report::text(record);
-    let insert = measured(record, "insert");
-    let rows = insert.rows;
-    let counted = rows.acknowledged + rows.refused + rows.unknown;
-    assert_eq!(rows.sent, counted, "{text}");
-    assert_eq!(insert.sent * BATCH, rows.sent, "{text}");
-    let audit = &record.audit;
-    assert_eq!(audit.status, AuditStatus::Done, "{:?}\n{text}", audit.error);
-    let judged = (audit.acknowledged, audit.unknown);
-    assert_eq!(judged, (rows.acknowledged, rows.unknown), "{text}");
-}
-
-/// Nothing is missing, doubled or too much; of unknown batches each is there as a whole or not at all.
-fn expect_clean(record: &RunRecord) {
-    expect_every_row_accounted_for(record);
-    let text = report::text(record);
-    let audit = &record.audit;
-    assert_eq!(record.judgments.data.value, Data::Clean, "{text}");
-    let wrong = (
-        audit.missing,
-        audit.surplus,
-        audit.duplicated,
-        audit.altered,
-    );
-    assert_eq!(wrong, (0, 0, 0, 0), "{text}");
-    let of_unknown = audit.found - audit.acknowledged;
-    assert!(of_unknown <= audit.unknown, "{text}");
-    assert_eq!(of_unknown % BATCH, 0, "{text}");
-    assert!(audit.copies_differ.is_empty(), "{:?}", audit.copies_differ);
-}
-
 #[test]
 fn a_node_that_is_lost_in_mid_load_loses_no_row_and_doubles_none() {
     if skipped() {
@@ -91,7 +59,7 @@ fn a_node_that_is_lost_in_mid_load_loses_no_row_and_doubles_none() {
     for _ in 0..3 {
         let job = job(&held(), 1);
         let record = job.run().record;
-        expect_clean(&record);
+        expect_clean(&record, BATCH);
         assert_eq!(measured(&record, "insert").rows.unknown, 0);
         assert_eq!(record.audit.copies, NODES as u64);
         held().sql(0, "DROP TABLE cpu");
@@ -107,7 +75,7 @@ fn a_node_that_is_lost_in_mid_load_loses_no_row_and_doubles_none() {
         job.run().record
     });
     let text = report::text(&record);
-    expect_clean(&record);
+    expect_clean(&record, BATCH);
     let insert = measured(&record, "insert");
     assert!(
         insert.rows.unknown >= BATCH,
@@ -148,7 +116,7 @@ fn a_node_that_holds_something_else_is_reported_though_the_audited_one_is_right(
         job.run().record
     });
     let text = report::text(&record);
-    expect_every_row_accounted_for(&record);
+    expect_every_row_accounted_for(&record, BATCH);
     assert_eq!(record.audit.missing + record.audit.altered, 0, "{text}");
     assert_eq!(record.judgments.data.value, Data::Unverified, "{text}");
     assert_eq!(data_reasons(&record), [ReasonCode::CopiesDiffer], "{text}");

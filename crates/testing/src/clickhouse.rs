@@ -1,5 +1,5 @@
-//! A private ClickHouse server: a free port on 127.0.0.1 for HTTP and no other one, its configuration and
-//! data in a directory of its own, ended when dropped.
+//! A private ClickHouse server: a free port on 127.0.0.1 for HTTP and no other one unless a configuration
+//! names it, its configuration and data in a directory of its own, ended when dropped.
 //!
 //! Root starts it as the user `clickhouse`, which Debian's package creates, because a server should not
 //! run as root.
@@ -66,17 +66,19 @@ impl ClickHouse {
     ///
     /// As [`ClickHouse::start`].
     pub fn start_with(configuration: &str, settings: &str) -> Self {
-        match Self::try_start(configuration, settings) {
+        let started = free_port().and_then(|port| Self::try_start(port, configuration, settings));
+        match started {
             Ok(server) => server,
             Err(error) => panic!("ClickHouse for this test: {error}"),
         }
     }
 
-    fn try_start(configuration: &str, settings: &str) -> io::Result<Self> {
+    /// The same on that port.
+    pub(crate) fn try_start(port: u16, configuration: &str, settings: &str) -> io::Result<Self> {
         let directory = tempfile::Builder::new().prefix("hw-click-").tempdir()?;
         let mut server = Self {
             directory,
-            port: free_port()?,
+            port,
             child: None,
         };
         server.configure(configuration, settings)?;

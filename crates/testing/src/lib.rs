@@ -5,6 +5,7 @@
 
 pub mod busy;
 pub mod clickhouse;
+pub mod clickhouse_shards;
 pub mod galera;
 pub mod mariadb;
 pub mod postgres;

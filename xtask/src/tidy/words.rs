@@ -42,7 +42,10 @@ const DRIVERS: [(&str, &[&str]); 9] = [
     ("crates/drivers/mysql/", &["mysql", "mariadb", "galera"]),
     ("crates/drivers/clickhouse/", &["clickhouse"]),
     ("crates/drivers/cratedb/", &["cratedb", "crate", "postgres"]),
-    ("crates/drivers/null/", &["cratedb", "crate", "postgres"]),
+    (
+        "crates/drivers/null/",
+        &["cratedb", "crate", "postgres", "clickhouse"],
+    ),
     ("crates/drivers/registry/", &DATABASES),
     ("crates/documents/", &["cratedb"]),
     (

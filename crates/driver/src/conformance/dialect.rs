@@ -16,6 +16,11 @@ pub struct SqlWords {
     pub options: &'static str,
     /// FROM and each row of a table joined with each, and with each again.
     pub from_thrice: fn(&str) -> String,
+    /// What the user says to drop a table that may be there.
+    pub drop: fn(&str) -> Vec<String>,
+    /// A statement of the user's own about a table reaches one host of the target only, so he says it to
+    /// each.
+    pub each_host: bool,
 }
 
 impl SqlWords {
@@ -30,6 +35,8 @@ impl SqlWords {
             key: " PRIMARY KEY",
             options: "",
             from_thrice: |table| format!("FROM {table} AS a, {table} AS b, {table} AS c"),
+            drop: |table| vec![format!("DROP TABLE IF EXISTS {table}")],
+            each_host: false,
         }
     }
 }

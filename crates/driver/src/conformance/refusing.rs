@@ -82,9 +82,7 @@ pub(super) async fn foreign_tables_are_left_alone(subject: &Subject) -> Result<(
     let workload = sample::insert_only("foreign", subject.sql);
     let table = &workload.tables[0];
     let target = target.as_ref();
-    subject
-        .statement(target, &format!("DROP TABLE IF EXISTS {}", table.name))
-        .await?;
+    subject.drop_table(target, &table.name).await?;
     // As the user made it: not through the admin.
     subject.statement(target, &table.create[0]).await?;
     {
@@ -235,9 +233,7 @@ pub(super) async fn wrong_statements_are_refused(subject: &Subject) -> Result<()
         .push(sample::query("one", "SELECT 1".to_owned(), &[]));
     drop(subject.create(target, &workload).await?);
     let mut client = subject.connect(target, &workload).await?;
-    subject
-        .statement(target, &format!("DROP TABLE {name}"))
-        .await?;
+    subject.drop_table(target, &name).await?;
     expect_statement_error(&client.send(OpId(1), &[]).await)?;
     expect_statement_error(&client.insert(sample::batch(0, 3)).await)?;
     let outcome = client.send(OpId(2), &[]).await;

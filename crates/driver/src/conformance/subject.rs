@@ -93,10 +93,20 @@ impl Subject {
         target: &dyn Target,
         workload: &BoundWorkload,
     ) -> Result<Client, TargetError> {
+        let number = NEXT_SESSION.fetch_add(1, Ordering::Relaxed);
+        self.connect_as(number, target, workload).await
+    }
+
+    async fn connect_as(
+        &self,
+        number: u32,
+        target: &dyn Target,
+        workload: &BoundWorkload,
+    ) -> Result<Client, TargetError> {
         let session = target
             .connect(Connect {
                 workload: Arc::new(workload.clone()),
-                number: NEXT_SESSION.fetch_add(1, Ordering::Relaxed),
+                number,
                 attempt: 0,
                 timeline: Rc::clone(&self.timeline),
             })
@@ -107,19 +117,31 @@ impl Subject {
         })
     }
 
-    /// Executes one statement without parameters on a session of its own.
+    /// Executes one statement without parameters on a session of its own, on each host where a user would.
     pub(super) async fn statement(&self, target: &dyn Target, sql: &str) -> Result<(), Broken> {
         let workload = BoundWorkload {
             tables: Vec::new(),
             ops: vec![super::sample::query("statement", sql.to_owned(), &[])],
             rows: None,
         };
-        let outcome = self
-            .connect(target, &workload)
-            .await?
-            .send(OpId(0), &[])
-            .await;
-        require!(outcome.is_success(), "`{sql}` failed: {outcome:?}");
+        let hosts = if self.sql.each_host {
+            target.urls().len()
+        } else {
+            1
+        };
+        for number in (0..).take(hosts) {
+            let mut client = self.connect_as(number, target, &workload).await?;
+            let outcome = client.send(OpId(0), &[]).await;
+            require!(outcome.is_success(), "`{sql}` failed: {outcome:?}");
+        }
+        Ok(())
+    }
+
+    /// Drops a table as its user does.
+    pub(super) async fn drop_table(&self, target: &dyn Target, name: &str) -> Result<(), Broken> {
+        for sql in (self.sql.drop)(name) {
+            self.statement(target, &sql).await?;
+        }
         Ok(())
     }
 

@@ -123,6 +123,22 @@ impl<S: SqlServer> SqlAdmin<S> {
         }
     }
 
+    /// The connection, for what is the driver's own.
+    pub fn connection(&mut self) -> &mut SqlConnection<S::Wire> {
+        &mut self.connection
+    }
+
+    /// Fails with a table that would be refused to be created so, and changes none.
+    pub async fn check_tables(
+        &mut self,
+        workload: &BoundWorkload,
+        policy: &TablePolicy<'_>,
+    ) -> Result<(), TargetError> {
+        let dialect = self.server.dialect();
+        let checked = tables::check(&mut self.connection, dialect, workload, policy).await;
+        checked.map_err(|error| error.of_table(self.connection.place()))
+    }
+
     /// A statement whose client has left is listed until it is done, and so is a connection that we
     /// left until the server has read what we sent.
     async fn wait_until_idle(&mut self, deadline: Nanos) -> Result<bool, TargetError> {

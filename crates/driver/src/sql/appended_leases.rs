@@ -7,13 +7,13 @@
 //! winner, without a lock, a transaction or a clock. The rules of leases are in `lease`; must not know them.
 
 use super::describe::number;
-use super::leases::{LEASES_MAX, LeaseWords, lease};
+use super::leases::{COLUMNS, LEASES_MAX, LeaseWords, lease, values};
 use crate::contract::TargetError;
 use crate::lease::{LEASES_TABLE, Lease, LeaseAction};
 use crate::sql_query::SqlQuery;
 
-/// All columns of a lease, in the order of a SELECT.
-const COLUMNS: &str = "table_name, share, shares, token, plan, owner, machine, process, started, event, number, at_ms";
+/// The columns of an event, behind those of its lease.
+const EVENT_COLUMNS: &str = "event, number, at_ms";
 /// Whoever is killed while he takes a number has it never: no longer is waited for him, by the server's
 /// clock. A number takes one statement.
 const CHOOSING_MS: u32 = 10_000;
@@ -106,29 +106,18 @@ fn create() -> String {
 }
 
 fn insert(words: &LeaseWords, lease: &Lease, event: &str, number: &str) -> String {
-    let (owner, literal) = (&lease.owner, words.literal);
     format!(
-        "INSERT INTO {LEASES_TABLE} ({COLUMNS}) SELECT {}, {}, {}, {}, {}, {}, {}, {}, {}, '{event}', \
-         {number}, {}",
-        literal(&lease.table),
-        lease.share,
-        lease.shares,
-        literal(&lease.token),
-        literal(&lease.plan),
-        literal(&owner.name),
-        literal(&owner.machine),
-        owner.process,
-        owner.started.min(i64::MAX.unsigned_abs()),
+        "INSERT INTO {LEASES_TABLE} ({COLUMNS}, {EVENT_COLUMNS}) SELECT {}, '{event}', {number}, {}",
+        values(words, lease),
         words.now_ms,
     )
 }
 
 /// A further event of the claims that fulfil a condition.
 fn repeat(words: &LeaseWords, event: &str, claims: &str) -> String {
-    let columns = COLUMNS.replace("event, number, at_ms", "");
     format!(
-        "INSERT INTO {LEASES_TABLE} ({COLUMNS}) SELECT {columns} '{event}', number, {} \
-         FROM {LEASES_TABLE} WHERE {claims}",
+        "INSERT INTO {LEASES_TABLE} ({COLUMNS}, {EVENT_COLUMNS}) \
+         SELECT {COLUMNS}, '{event}', number, {} FROM {LEASES_TABLE} WHERE {claims}",
         words.now_ms
     )
 }
@@ -192,7 +181,7 @@ mod tests {
         assert!(sql.contains(values), "{sql}");
         let sql = repeat(&words, "end", "token = 'x'");
         assert!(
-            sql.contains("process, started,  'end', number, toInt64"),
+            sql.contains("process, started, 'end', number, toInt64"),
             "{sql}"
         );
     }

@@ -12,6 +12,10 @@ use crate::sql_query::SqlQuery;
 /// Leases that are read, at most.
 pub(super) const LEASES_MAX: usize = 1_000;
 
+/// The columns that do not change while a lease is held.
+pub(super) const COLUMNS: &str =
+    "table_name, share, shares, token, plan, owner, machine, process, started";
+
 /// What a dialect says in its own words.
 #[derive(Debug, Clone, Copy)]
 pub struct LeaseWords {
@@ -93,12 +97,19 @@ async fn create(connection: &mut impl SqlQuery, words: &LeaseWords) -> Result<()
 }
 
 fn insert(words: &LeaseWords, lease: &Lease) -> String {
-    let (owner, now, literal) = (&lease.owner, words.now_ms, words.literal);
+    let now = words.now_ms;
     format!(
-        "INSERT INTO {LEASES_TABLE} (table_name, share, shares, token, plan, owner, machine, process, \
-         started, since_ms, heartbeat_ms) \
-         VALUES ({}, {}, {}, {}, {}, {}, {}, {}, {}, {now}, {now}) \
-         {}",
+        "INSERT INTO {LEASES_TABLE} ({COLUMNS}, since_ms, heartbeat_ms) VALUES ({}, {now}, {now}) {}",
+        values(words, lease),
+        words.or_ignore,
+    )
+}
+
+/// The values of [`COLUMNS`].
+pub(super) fn values(words: &LeaseWords, lease: &Lease) -> String {
+    let (owner, literal) = (&lease.owner, words.literal);
+    format!(
+        "{}, {}, {}, {}, {}, {}, {}, {}, {}",
         literal(&lease.table),
         lease.share,
         lease.shares,
@@ -108,7 +119,6 @@ fn insert(words: &LeaseWords, lease: &Lease) -> String {
         literal(&owner.machine),
         owner.process,
         owner.started.min(i64::MAX.unsigned_abs()),
-        words.or_ignore,
     )
 }
 

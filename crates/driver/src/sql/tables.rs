@@ -23,11 +23,7 @@ pub async fn create(
     workload: &BoundWorkload,
     policy: &TablePolicy<'_>,
 ) -> Result<Vec<RegistryEntry>, TargetError> {
-    let create = registry::create(dialect);
-    if connection.texts(&create).await.is_err() {
-        connection.texts(&create).await?;
-    }
-    refresh(connection, dialect).await?;
+    create_registry(connection, dialect).await?;
     let drops = policy.drop || !policy.drop_foreign.is_empty();
     match create_registered(connection, dialect, workload, policy).await {
         Err(error) if error.kind == TargetErrorKind::Statement && !drops => {
@@ -37,6 +33,29 @@ pub async fn create(
     }
 }
 
+/// Fails with a table that [`create`] would refuse, and changes none: where tables are on several servers,
+/// all of them are checked before those of one are changed.
+pub async fn check(
+    connection: &mut impl SqlQuery,
+    dialect: Dialect,
+    workload: &BoundWorkload,
+    policy: &TablePolicy<'_>,
+) -> Result<(), TargetError> {
+    create_registry(connection, dialect).await?;
+    steps(connection, dialect, workload, policy).await.map(drop)
+}
+
+async fn create_registry(
+    connection: &mut impl SqlQuery,
+    dialect: Dialect,
+) -> Result<(), TargetError> {
+    let create = registry::create(dialect);
+    if connection.texts(&create).await.is_err() {
+        connection.texts(&create).await?;
+    }
+    refresh(connection, dialect).await
+}
+
 async fn create_registered(
     connection: &mut impl SqlQuery,
     dialect: Dialect,
@@ -44,6 +63,19 @@ async fn create_registered(
     policy: &TablePolicy<'_>,
 ) -> Result<Vec<RegistryEntry>, TargetError> {
     // Check all before changing any.
+    let steps = steps(connection, dialect, workload, policy).await?;
+    begin(connection, dialect).await?;
+    let applied = apply_all(connection, dialect, steps, policy).await;
+    end(connection, dialect, applied).await
+}
+
+/// What is to be done with each table.
+async fn steps<'w>(
+    connection: &mut impl SqlQuery,
+    dialect: Dialect,
+    workload: &'w BoundWorkload,
+    policy: &TablePolicy<'_>,
+) -> Result<Vec<(&'w BoundTable, TableAction)>, TargetError> {
     let mut steps = Vec::with_capacity(workload.tables.len());
     for table in &workload.tables {
         let found = named(dialect, dialect.table_words().exists, table);
@@ -53,9 +85,7 @@ async fn create_registered(
         let entry = rows.first().and_then(|row| registry::entry(row));
         steps.push((table, policy.action(&table.name, there, entry)?));
     }
-    begin(connection, dialect).await?;
-    let applied = apply_all(connection, dialect, steps, policy).await;
-    end(connection, dialect, applied).await
+    Ok(steps)
 }
 
 /// See [`crate::contract::TableAdmin::update_registry`].

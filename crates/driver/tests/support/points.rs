@@ -58,10 +58,15 @@ impl Client {
                 timeline: support::WallTimeline::start(),
             })
             .await?;
-        Ok(Self {
+        Ok(Self::of(session))
+    }
+
+    /// On a session that is there.
+    pub(crate) fn of(session: Box<dyn Session>) -> Self {
+        Self {
             session,
             request: Request::empty(),
-        })
+        }
     }
 
     /// Encodes and executes one op.

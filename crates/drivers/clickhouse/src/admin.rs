@@ -16,24 +16,32 @@ use highwater_model::table_shape::TableShape;
 
 use super::describe;
 use super::facts;
+use super::insert_mode::Mode;
 use super::options::Node;
 use super::wire::Wire;
 
 /// Its SQL.
 const DIALECT: Dialect = Dialect::ClickHouse;
 
+/// Inserts that other servers pass on to this one, from their tables above its own.
+const PASSED_ON: &str = "SELECT count() FROM system.processes WHERE NOT is_initial_query \
+    AND query LIKE 'INSERT INTO %' AND position(query, currentDatabase()) > 0";
+
 /// A server.
-pub(super) struct ClickHouseServer;
+pub(super) struct ClickHouseServer {
+    mode: Mode,
+}
 
 /// Everything around the load, on that connection.
 pub(super) fn admin(
     wire: Wire,
     node: &Node,
+    mode: Mode,
     timeline: Rc<dyn Timeline>,
 ) -> SqlAdmin<ClickHouseServer> {
     let (place, timeout) = (node.shown.clone(), node.connect_timeout);
     SqlAdmin::new(
-        ClickHouseServer,
+        ClickHouseServer { mode },
         SqlConnection::new(wire, place, timeout, timeline),
         node.application_name.clone(),
         Arc::clone(&node.lingering),
@@ -52,7 +60,17 @@ impl SqlServer for ClickHouseServer {
         &mut self,
         connection: &mut SqlConnection<Wire>,
     ) -> Result<TargetFacts, TargetError> {
-        facts::read(connection).await
+        facts::read(connection, self.mode).await
+    }
+
+    async fn others_are_idle(
+        &mut self,
+        connection: &mut SqlConnection<Wire>,
+    ) -> Result<bool, TargetError> {
+        if !self.mode.is_distributed {
+            return Ok(true);
+        }
+        Ok(number(&connection.rows(PASSED_ON).await?, 0) == 0)
     }
 
     async fn describe(

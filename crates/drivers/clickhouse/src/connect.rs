@@ -10,8 +10,9 @@ use highwater_driver::sql::connection::rows_of;
 use highwater_driver::time_limit;
 
 use super::dial::dial;
+use super::insert_mode::{Format, Mode};
 use super::options::Node;
-use super::wire::{SETTINGS, Wire};
+use super::wire::{EXACT_FRACTIONS, SETTINGS, Wire};
 
 /// Connects within the node's bound.
 pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Wire, TargetError> {
@@ -34,4 +35,19 @@ pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Wir
         Ok(wire)
     };
     time_limit::connected(timeline, node.connect_timeout, &node.shown, opening).await
+}
+
+/// Fails with a format in which the server, to which a connection was opened, would read other numbers than
+/// were sent.
+pub(super) fn check_format(node: &Node, mode: Mode) -> Result<(), TargetError> {
+    let mut known = node.known.get().into_iter().flatten();
+    if mode.format != Format::JsonEachRow || known.any(|name| name == EXACT_FRACTIONS) {
+        return Ok(());
+    }
+    let (shown, name) = (&node.shown, mode.name());
+    Err(TargetError::usage(format!(
+        "{shown}: `--insert {name}`: the server has no setting `{EXACT_FRACTIONS}`, so that it reads \
+         fractions inexactly"
+    ))
+    .with_hint("use --insert native or --insert rowbinary, which send numbers as they are"))
 }

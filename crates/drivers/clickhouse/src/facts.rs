@@ -10,7 +10,7 @@ use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql::facts::{add_connection, add_durability};
 
-use super::encode::NATIVE;
+use super::insert_mode::Mode;
 use super::wire::Wire;
 
 /// Settings that are recorded whatever their value, of users and of tables: what a block becomes, when
@@ -42,7 +42,10 @@ const RECORDED: [&str; 20] = [
 const DURABILITY: [&str; 2] = ["fsync_after_insert", "fsync_part_directory"];
 
 /// See [`highwater_driver::contract::ServerAdmin::facts`].
-pub(super) async fn read(connection: &mut SqlConnection<Wire>) -> Result<TargetFacts, TargetError> {
+pub(super) async fn read(
+    connection: &mut SqlConnection<Wire>,
+    mode: Mode,
+) -> Result<TargetFacts, TargetError> {
     let rows = connection.rows("SELECT version()").await?;
     let version = rows
         .into_iter()
@@ -62,7 +65,7 @@ pub(super) async fn read(connection: &mut SqlConnection<Wire>) -> Result<TargetF
         }
     }
     let relaxed = relaxed(&settings);
-    let insert = NATIVE;
+    let insert = mode.name();
     let mut traits = vec![format!("insert={insert}")];
     traits.extend(relaxed.iter().cloned());
     add_durability(&mut settings, &DURABILITY, &relaxed);
@@ -74,7 +77,7 @@ pub(super) async fn read(connection: &mut SqlConnection<Wire>) -> Result<TargetF
         traits,
         tables: Dialect::ClickHouse.table_features(),
         transactions: false,
-        atomic_batches: true,
+        atomic_batches: mode.is_atomic(),
     })
 }
 

@@ -1,9 +1,10 @@
-//! Driver for ClickHouse over HTTP.
+//! Driver for ClickHouse over HTTP: one server, or the shards of a cluster.
 //!
-//! A batch is one block in the format Native: it cannot be cut at a place where its first half is a
-//! request too, and is stored as a whole or not at all. Where to read: `plan` (a workload's statements
-//! and tables), `encode` (ops to bytes), `answer` and `errors` (what came back, and what is certain),
-//! `wire` (one exchange), `session` (one op), `connect`, `admin` (around the load).
+//! A batch is one block in the format Native, unless `--insert` says otherwise: it cannot be cut at a place
+//! where its first half is a request too, and is stored as a whole or not at all. Where to read: `plan` (a
+//! workload's statements and tables), `encode` (ops to bytes), `answer` and `errors` (what came back, and
+//! what is certain), `wire` (one exchange), `session` (one op), `connect`, `admin` (around the load),
+//! `cluster` (the same around several servers).
 //!
 //! Must not read a clock, retry, or write text for a terminal.
 
@@ -20,20 +21,27 @@ use highwater_driver::target_url::TargetUrl;
 use highwater_driver::telemetry::TelemetryReader;
 use highwater_driver::time_limit;
 use highwater_model::op::PlaceholderStyle;
+use highwater_model::units::Nanos;
 
-use encode::NATIVE;
+use cluster::Cluster;
+use encode::Plan;
+use insert_mode::Mode;
 use options::Node;
+use plan::Tables;
 use session::HttpSession;
 use telemetry::HttpReader;
+use wire::Wire;
 
 mod admin;
 mod answer;
+mod cluster;
 mod connect;
 mod describe;
 mod dial;
 mod encode;
 mod errors;
 mod facts;
+mod insert_mode;
 mod options;
 mod outcome;
 mod placeholders;
@@ -48,6 +56,9 @@ mod wire;
 /// ClickHouse 18.16, on two cores that had other work too.
 const AUDIT_NS_PER_ROW: u64 = 1_000;
 
+/// A server of a cluster whose connection takes longer is not polled.
+const POLLED_WITHIN: Nanos = Nanos::from_secs(2);
+
 /// The driver; see the module.
 pub struct ClickHouseDriver;
 
@@ -61,7 +72,11 @@ impl Driver for ClickHouseDriver {
     }
 
     fn summary(&self) -> &'static str {
-        "ClickHouse over HTTP: clickhouse://user@host:8123/database"
+        "ClickHouse over HTTP, one server or a cluster: clickhouse://user@host:8123,host2/database"
+    }
+
+    fn sink(&self) -> Option<&'static str> {
+        Some("null:clickhouse")
     }
 
     fn secret_variables(&self) -> &'static [&'static str] {
@@ -73,33 +88,72 @@ impl Driver for ClickHouseDriver {
         urls: &[TargetUrl],
         options: &TargetOptions,
     ) -> Result<Arc<dyn Target>, TargetError> {
-        let native = |name: &str| (name == NATIVE).then_some(());
-        options.insert_mode(native, &[NATIVE])?;
-        let mut nodes = hosts::of_urls(urls, |url, environment| {
+        let nodes = hosts::of_urls(urls, |url, environment| {
             options::nodes(url, options, environment)
         })?;
-        let node = nodes.pop().ok_or_else(hosts::none_given)?;
-        if !nodes.is_empty() {
+        let is_cluster = nodes.len() > 1;
+        let names = mode_names(is_cluster);
+        let mode = options.insert_mode(|name| Mode::of(name, is_cluster), names)?;
+        let mut databases = nodes.iter().map(|node| &node.database);
+        let first = databases.next();
+        if databases.any(|database| Some(database) != first) {
             return Err(TargetError::usage(
-                "ClickHouse is given by one host: a table is on the server that it was created on, and \
-                 rows sent to several servers would lie in tables of each",
+                "the URLs name several databases, and the servers of a cluster have theirs by one name",
             )
-            .with_hint("name one server: `clickhouse://user@host:8123/database`"));
+            .with_hint("name one: `clickhouse://user@host1,host2/database`"));
         }
-        Ok(Arc::new(ClickHouseTarget { node }))
+        Ok(Arc::new(ClickHouseTarget {
+            nodes,
+            mode: mode.unwrap_or_else(Mode::default_one),
+        }))
     }
 }
 
-/// One server.
+/// The names of `--insert`.
+fn mode_names(is_cluster: bool) -> &'static [&'static str] {
+    if is_cluster {
+        Mode::OF_CLUSTER
+    } else {
+        Mode::OF_SERVER
+    }
+}
+
+/// One server, or the shards of a cluster.
 struct ClickHouseTarget {
-    node: Node,
+    /// At least one.
+    nodes: Vec<Node>,
+    mode: Mode,
+}
+
+impl ClickHouseTarget {
+    fn is_cluster(&self) -> bool {
+        self.nodes.len() > 1
+    }
+
+    /// A connection to the server of a session, with how its ops are sent.
+    async fn prepared(&self, connect: &Connect) -> Result<(Wire, Vec<Plan>), TargetError> {
+        let node = self
+            .nodes
+            .get(self.host_of(connect.number, connect.attempt));
+        let node = node.ok_or_else(hosts::none_given)?;
+        let mut wire = connect::open(node, &connect.timeline).await?;
+        connect::check_format(node, self.mode)?;
+        let tables = Tables {
+            own: self.is_cluster().then(|| node.own_database()),
+            mode: self.mode,
+        };
+        let limit = time_limit::of_response(node.connect_timeout);
+        let planning = plan::plans(&mut wire, &connect.workload, &tables);
+        let plans = time_limit::within(&connect.timeline, limit, &node.shown, planning).await?;
+        Ok((wire, plans))
+    }
 }
 
 impl Target for ClickHouseTarget {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             audit_ns_per_row: AUDIT_NS_PER_ROW,
-            insert_modes: &[NATIVE],
+            insert_modes: mode_names(self.is_cluster()),
             unique_keys: false,
             ..Capabilities::SERVER
         }
@@ -110,39 +164,36 @@ impl Target for ClickHouseTarget {
     }
 
     fn urls(&self) -> Vec<String> {
-        vec![self.node.shown.clone()]
+        self.nodes.iter().map(|node| node.shown.clone()).collect()
     }
 
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
         Box::pin(async move {
-            let node = &self.node;
-            let mut wire = connect::open(node, &connect.timeline).await?;
-            let preparing = async {
-                let plans = plan::plans(&mut wire, &connect.workload).await?;
-                Ok(Box::new(HttpSession::new(wire, plans)) as Box<dyn Session>)
-            };
-            let limit = time_limit::of_response(node.connect_timeout);
-            time_limit::within(&connect.timeline, limit, &node.shown, preparing).await
+            let (wire, plans) = self.prepared(&connect).await?;
+            Ok(Box::new(HttpSession::new(wire, plans)) as Box<dyn Session>)
         })
     }
 
     fn check_statements(&self, connect: Connect) -> Response<'_, ()> {
         Box::pin(async move {
-            let node = &self.node;
-            let mut wire = connect::open(node, &connect.timeline).await?;
-            let checking = async {
-                plan::plans(&mut wire, &connect.workload).await?;
-                preparing::check(&mut wire, &connect.workload).await
-            };
-            let limit = time_limit::of_response(node.connect_timeout);
-            time_limit::within(&connect.timeline, limit, &node.shown, checking).await
+            let (mut wire, _) = self.prepared(&connect).await?;
+            let (place, bound) = (wire.node().shown.clone(), wire.node().connect_timeout);
+            let checking = preparing::check(&mut wire, &connect.workload);
+            let limit = time_limit::of_response(bound);
+            time_limit::within(&connect.timeline, limit, &place, checking).await
         })
     }
 
     fn administer(&self, timeline: Rc<dyn Timeline>) -> Response<'_, Box<dyn Admin>> {
         Box::pin(async move {
-            let wire = connect::open(&self.node, &timeline).await?;
-            let admin = admin::admin(wire, &self.node, timeline);
+            if self.is_cluster() {
+                let cluster = Cluster::open(&self.nodes, self.mode, timeline).await?;
+                return Ok(Box::new(cluster) as Box<dyn Admin>);
+            }
+            let node = self.nodes.first().ok_or_else(hosts::none_given)?;
+            let wire = connect::open(node, &timeline).await?;
+            connect::check_format(node, self.mode)?;
+            let admin = admin::admin(wire, node, self.mode, timeline);
             Ok(Box::new(admin) as Box<dyn Admin>)
         })
     }
@@ -152,13 +203,39 @@ impl Target for ClickHouseTarget {
         timeline: Rc<dyn Timeline>,
     ) -> Response<'_, Option<Box<dyn TelemetryReader>>> {
         Box::pin(async move {
-            let wire = connect::open(&self.node, &timeline).await?;
-            let reader = HttpReader::new(wire);
+            if self.is_cluster() {
+                return Ok(Some(cluster_reader(&self.nodes, &timeline).await?));
+            }
+            let node = self.nodes.first().ok_or_else(hosts::none_given)?;
+            let wire = connect::open(node, &timeline).await?;
+            let reader = HttpReader::of_server(wire);
             Ok(Some(Box::new(reader) as Box<dyn TelemetryReader>))
         })
     }
 
     fn is_local(&self) -> bool {
-        is_loopback(&self.node.host)
+        self.nodes.iter().all(|node| is_loopback(&node.host))
     }
+}
+
+/// Polls the servers that answer. One that is away is polled again when it is back and the reader is made
+/// anew.
+async fn cluster_reader(
+    nodes: &[Node],
+    timeline: &Rc<dyn Timeline>,
+) -> Result<Box<dyn TelemetryReader>, TargetError> {
+    let mut wires = Vec::with_capacity(nodes.len());
+    let mut failed = hosts::none_given();
+    for node in nodes {
+        let node = node.with_own_tables();
+        let opening = connect::open(&node, timeline);
+        match time_limit::within(timeline, POLLED_WITHIN, &node.shown, opening).await {
+            Ok(wire) => wires.push(wire),
+            Err(error) => failed = error,
+        }
+    }
+    if wires.is_empty() {
+        return Err(failed);
+    }
+    Ok(Box::new(HttpReader::of_cluster(wires)))
 }

@@ -39,6 +39,8 @@ pub(super) struct Node {
     pub(super) port: u16,
     /// The URL for display and records.
     pub(super) shown: String,
+    /// The database of the URL.
+    pub(super) database: String,
     /// The name of this program's connections, as the server lists it.
     pub(super) application_name: String,
     /// The path of each request, up to its settings.
@@ -51,6 +53,37 @@ pub(super) struct Node {
     pub(super) known: Arc<OnceLock<Vec<String>>>,
     /// Connections that we left and whose requests may still work.
     pub(super) lingering: Arc<LingeringBackends>,
+}
+
+impl Node {
+    /// The same server as its cluster lists it.
+    pub(super) fn address(&self) -> String {
+        Host {
+            name: self.host.clone(),
+            port: Some(self.port),
+        }
+        .to_string()
+    }
+
+    /// Where a server of a cluster has tables of its own: the tables of [`Self::database`] are above those
+    /// of all servers.
+    pub(super) fn own_database(&self) -> String {
+        format!("{}_local", self.database)
+    }
+
+    /// The same server, with statements about its own tables.
+    pub(super) fn with_own_tables(&self) -> Self {
+        Self {
+            path: path(&self.own_database()),
+            ..self.clone()
+        }
+    }
+}
+
+/// The path of each request, up to its settings.
+fn path(database: &str) -> String {
+    let encoded = utf8_percent_encode(database, NON_ALPHANUMERIC);
+    format!("/?database={encoded}")
 }
 
 /// A constant part of all requests. Holds the password, so it is not shown.
@@ -90,7 +123,6 @@ pub(super) fn nodes(
         "" => DEFAULT,
         named => named,
     };
-    let encoded = utf8_percent_encode(database, NON_ALPHANUMERIC).to_string();
     let application_name = header_text(&options.application_name);
     let parameters = url.parameters_but(&["user"], '?');
     let mut nodes = Vec::new();
@@ -101,8 +133,9 @@ pub(super) fn nodes(
             shown: format!("{}://{user}@{host}/{database}{parameters}", url.scheme),
             port: host.port.unwrap_or(DEFAULT_PORT),
             headers: Arc::new(headers(&host, &user, password.as_ref(), &application_name)),
+            database: database.to_owned(),
             application_name: application_name.clone(),
-            path: format!("/?database={encoded}"),
+            path: path(database),
             host: host.name,
             tls: Arc::new(tls),
             connect_timeout,
@@ -215,6 +248,8 @@ mod tests {
             let nodes = read(text, &[]).unwrap();
             let found = (nodes[0].shown.as_str(), nodes[0].path.as_str());
             assert_eq!(found, (shown, path));
+            let own = nodes[0].with_own_tables();
+            assert_eq!(own.path, format!("{path}%5Flocal"));
         }
     }
 

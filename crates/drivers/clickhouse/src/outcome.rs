@@ -31,7 +31,12 @@ pub(super) fn unfit(op: &Op) -> Outcome {
 }
 
 /// There is no whole answer.
-pub(super) fn lost(op: &Op, answer: Answer, lost: Lost) -> Outcome {
+pub(super) fn lost(op: &Op, plan: Option<&Plan>, answer: Answer, lost: Lost) -> Outcome {
+    let adds_nothing = match plan {
+        Some(Plan::Insert(plan)) => plan.refuses_cuts(),
+        // Nothing else is sent in more than one piece.
+        _ => true,
+    };
     let not_applied = |error| {
         let mut outcome = Outcome::refused(op.rows(), error);
         outcome.session_usable = false;
@@ -39,11 +44,10 @@ pub(super) fn lost(op: &Op, answer: Answer, lost: Lost) -> Outcome {
     };
     match lost {
         Lost::NotConnected(error) => not_applied(gone(&error.message)),
-        // A block that was cut is refused, and nothing else is sent in more than one piece.
         Lost::Io {
             error,
             is_sent_whole: false,
-        } => not_applied(cause(answer, &error)),
+        } if adds_nothing => not_applied(cause(answer, &error)),
         Lost::Io { error, .. } => Outcome::unknown(cause(answer, &error)),
     }
 }
@@ -64,8 +68,8 @@ fn cause(answer: Answer, error: &io::Error) -> OpError {
     }
 }
 
-/// A whole answer came.
-pub(super) fn judge(op: &Op, plan: Option<&Plan>, answer: Answer) -> Outcome {
+/// A whole answer came, to a request of so many bytes.
+pub(super) fn judge(op: &Op, plan: Option<&Plan>, sent: usize, answer: Answer) -> Outcome {
     let (bytes, rows) = (answer.bytes, answer.rows);
     let is_insert = matches!(op.body, OpBody::Insert(_));
     let Some(error) = answer.into_error() else {
@@ -84,8 +88,12 @@ pub(super) fn judge(op: &Op, plan: Option<&Plan>, answer: Answer) -> Outcome {
     let certainty = match plan {
         // Whatever became of a question, it changed nothing.
         Some(Plan::Query { reads: true, .. }) => Certainty::NotApplied,
+        // Whatever one server says, others may have their rows.
+        Some(Plan::Insert(plan)) if plan.is_distributed => Certainty::Unknown,
         // Several parts, or none: one may be there.
-        Some(Plan::Insert(plan)) if !plan.is_atomic && !judgment.early => Certainty::Unknown,
+        Some(Plan::Insert(plan)) if !plan.is_whole(op.rows(), sent) && !judgment.early => {
+            Certainty::Unknown
+        }
         _ => judgment.certainty,
     };
     let error = error.into_op_error(judgment.class);
@@ -108,6 +116,7 @@ mod tests {
 
     use super::*;
     use crate::encode::InsertPlan;
+    use crate::insert_mode::Format;
 
     fn op(rows: Option<usize>) -> Op {
         let batch = |rows| RowBatch {
@@ -131,12 +140,18 @@ mod tests {
         answer
     }
 
-    fn insert(is_atomic: bool) -> Plan {
+    fn insert_as(format: Format, is_atomic: bool, is_distributed: bool) -> Plan {
         Plan::Insert(InsertPlan {
             head: Vec::new(),
             columns: Vec::new(),
+            format,
             is_atomic,
+            is_distributed,
         })
+    }
+
+    fn insert(is_atomic: bool) -> Plan {
+        insert_as(Format::Native, is_atomic, false)
     }
 
     fn query(reads: bool) -> Plan {
@@ -150,7 +165,12 @@ mod tests {
     fn an_insert_is_applied_as_a_whole_or_not_at_all_unless_its_table_has_several_parts() {
         let judged = |is_atomic, text: &str| {
             let status = if text.is_empty() { 200 } else { 500 };
-            judge(&op(Some(3)), Some(&insert(is_atomic)), answer(status, text))
+            judge(
+                &op(Some(3)),
+                Some(&insert(is_atomic)),
+                9,
+                answer(status, text),
+            )
         };
         let whole = judged(true, "");
         assert_eq!(
@@ -175,18 +195,18 @@ mod tests {
             };
             assert_eq!(outcome.rows_refused, refused, "{code}");
         }
-        let odd = judge(&op(Some(3)), Some(&insert(true)), answer(200, "hello\n"));
+        let odd = judge(&op(Some(3)), Some(&insert(true)), 9, answer(200, "hello\n"));
         assert_eq!(odd.certainty, Certainty::Unknown);
     }
 
     #[test]
     fn an_error_behind_rows_is_one_and_a_question_changes_nothing() {
-        let rows = judge(&op(None), Some(&query(true)), answer(200, "1\n2\n"));
+        let rows = judge(&op(None), Some(&query(true)), 9, answer(200, "1\n2\n"));
         assert_eq!((rows.response_rows, rows.response_bytes), (2, 4));
         let text =
             "1\nCode: 159, e.displayText() = DB::Exception: Timeout, e.what() = DB::Exception\n";
         for (reads, certainty) in [(true, Certainty::NotApplied), (false, Certainty::Unknown)] {
-            let outcome = judge(&op(None), Some(&query(reads)), answer(200, text));
+            let outcome = judge(&op(None), Some(&query(reads)), 9, answer(200, text));
             let error = outcome.error.unwrap();
             assert_eq!(
                 (error.class, outcome.certainty),
@@ -196,25 +216,59 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_connection_is_unknown_unless_the_request_did_not_leave_as_a_whole() {
-        for (is_sent_whole, certainty) in
-            [(true, Certainty::Unknown), (false, Certainty::NotApplied)]
-        {
-            let error = io::Error::from(io::ErrorKind::UnexpectedEof);
-            let outcome = lost(
-                &op(Some(3)),
-                Answer::default(),
-                Lost::Io {
-                    error,
-                    is_sent_whole,
-                },
-            );
-            assert_eq!(outcome.certainty, certainty);
+    fn rows_that_come_one_by_one_are_a_whole_up_to_the_size_of_a_block() {
+        let error = "Code: 27, e.displayText() = DB::Exception: x\n";
+        for (format, rows, sent, certainty) in [
+            (Format::Native, 5_000_000, 1 << 30, Certainty::NotApplied),
+            (Format::RowBinary, 1_000_000, 1 << 20, Certainty::NotApplied),
+            (Format::RowBinary, 1_000_001, 1 << 20, Certainty::Unknown),
+            (Format::JsonEachRow, 1_000, 1 << 27, Certainty::Unknown),
+        ] {
+            let plan = insert_as(format, true, false);
+            let outcome = judge(&op(Some(rows)), Some(&plan), sent, answer(500, error));
+            assert_eq!(outcome.certainty, certainty, "{format:?} {rows} {sent}");
+        }
+    }
+
+    #[test]
+    fn of_a_batch_for_several_servers_no_error_is_certain() {
+        let plan = insert_as(Format::Native, true, true);
+        for (code, class) in [
+            (60, ErrorClass::Statement),
+            (252, ErrorClass::Rejected),
+            (279, ErrorClass::Unavailable),
+        ] {
+            let text = format!("Code: {code}, e.displayText() = DB::Exception: x\n");
+            let outcome = judge(&op(Some(3)), Some(&plan), 9, answer(500, &text));
+            assert_eq!(outcome.certainty, Certainty::Unknown, "{code}");
+            assert_eq!(outcome.error.unwrap().class, class, "{code}");
+        }
+        let whole = judge(&op(Some(3)), Some(&plan), 9, answer(200, ""));
+        assert_eq!(whole.rows_applied, 3);
+    }
+
+    #[test]
+    fn a_lost_connection_is_unknown_unless_half_a_request_left_and_is_none() {
+        for (format, is_sent_whole, certainty) in [
+            (Format::Native, true, Certainty::Unknown),
+            (Format::Native, false, Certainty::NotApplied),
+            // The first rows may be taken for a request of their own.
+            (Format::RowBinary, false, Certainty::Unknown),
+            (Format::JsonEachRow, false, Certainty::Unknown),
+        ] {
+            let cut = Lost::Io {
+                error: io::Error::from(io::ErrorKind::UnexpectedEof),
+                is_sent_whole,
+            };
+            let plan = insert_as(format, true, false);
+            let outcome = lost(&op(Some(3)), Some(&plan), Answer::default(), cut);
+            assert_eq!(outcome.certainty, certainty, "{format:?}");
             assert!(!outcome.session_usable);
             assert_eq!(outcome.error.unwrap().class, ErrorClass::Connection);
         }
         let refused = Lost::NotConnected(TargetError::unreachable("refused"));
-        let outcome = lost(&op(Some(3)), Answer::default(), refused);
+        let plan = insert_as(Format::RowBinary, true, false);
+        let outcome = lost(&op(Some(3)), Some(&plan), Answer::default(), refused);
         assert_eq!(
             (outcome.certainty, outcome.rows_refused),
             (Certainty::NotApplied, 3)

@@ -8,15 +8,26 @@ use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql::preparing::Place;
 use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload, ColumnType};
 
+use super::cluster::ABOVE;
 use super::encode::{InsertPlan, NativeColumn, NativeType, Plan, Source};
 use super::errors::ServerError;
+use super::insert_mode::Mode;
 use super::placeholders;
 use super::wire::Wire;
+
+/// Where the tables are that batches are inserted into, and how.
+pub(super) struct Tables {
+    /// The database of the tables of a cluster's server itself: those of the URL's database are above those
+    /// of all servers. None on one server.
+    pub(super) own: Option<String>,
+    pub(super) mode: Mode,
+}
 
 /// The plans of every op, in the workload's order.
 pub(super) async fn plans(
     wire: &mut Wire,
     workload: &BoundWorkload,
+    tables: &Tables,
 ) -> Result<Vec<Plan>, TargetError> {
     let shown = wire.node().shown.clone();
     let mut plans = Vec::with_capacity(workload.ops.len());
@@ -40,7 +51,7 @@ pub(super) async fn plans(
             BoundOpKind::Transaction(_) => return Err(TargetError::no_transactions(&op.name)),
             BoundOpKind::Insert { table, .. } => {
                 let table = place.table(workload, *table)?;
-                Plan::Insert(insert_plan(wire, table, &place).await?)
+                Plan::Insert(insert_plan(wire, table, tables, &place).await?)
             }
         });
     }
@@ -69,28 +80,17 @@ async fn rows(wire: &mut Wire, sql: &str, place: &Place) -> Result<Vec<Row>, Tar
 async fn insert_plan(
     wire: &mut Wire,
     table: &BoundTable,
+    tables: &Tables,
     place: &Place,
 ) -> Result<InsertPlan, TargetError> {
     let name = Dialect::ClickHouse.literal(&table.name);
-    let engine = format!(
-        "SELECT engine, partition_key FROM system.tables \
-         WHERE database = currentDatabase() AND name = {name}"
-    );
-    let found = rows(wire, &engine, place).await?;
-    let mut found = found.into_iter().flatten();
-    let (Some(engine), partition) = (found.next(), found.next().flatten()) else {
-        let missing = ServerError {
-            status: 404,
-            code: 60,
-            message: format!("table `{}` does not exist", table.name),
-        };
-        return Err(place.failed(Failure::Server(missing)));
-    };
+    let found = found(wire, table, tables, place).await?;
+    let is_distributed = tables.mode.is_distributed && found.engine == ABOVE;
     let is_atomic =
-        atomicity(&engine.unwrap_or_default(), table)? && partition.unwrap_or_default().is_empty();
+        !is_distributed && atomicity(&found.engine, table)? && found.partition.is_empty();
     let columns = format!(
-        "SELECT name, type FROM system.columns \
-         WHERE database = currentDatabase() AND table = {name}"
+        "SELECT name, type FROM system.columns WHERE database = {} AND table = {name}",
+        Dialect::ClickHouse.literal(&found.database)
     );
     let declared = rows(wire, &columns, place).await?;
     let declared: Vec<(String, String)> = declared
@@ -106,14 +106,66 @@ async fn insert_plan(
         .map(|column| Dialect::ClickHouse.identifier(&column.name))
         .collect();
     let head = format!(
-        "INSERT INTO {} ({}) FORMAT Native\n",
+        "INSERT INTO {}.{} ({}) FORMAT {}\n",
+        Dialect::ClickHouse.identifier(&found.database),
         Dialect::ClickHouse.identifier(&table.name),
-        names.join(", ")
+        names.join(", "),
+        tables.mode.format.name()
     );
     Ok(InsertPlan {
         head: head.into_bytes(),
         columns,
+        format: tables.mode.format,
         is_atomic,
+        is_distributed,
+    })
+}
+
+/// A table as the server lists it.
+struct Found {
+    database: String,
+    engine: String,
+    partition: String,
+}
+
+/// The table of that name that a batch goes into: the server's own where it has one, unless batches go
+/// through the one above those of all servers.
+async fn found(
+    wire: &mut Wire,
+    table: &BoundTable,
+    tables: &Tables,
+    place: &Place,
+) -> Result<Found, TargetError> {
+    let literal = |text: &str| Dialect::ClickHouse.literal(text);
+    let own = tables
+        .own
+        .as_deref()
+        .filter(|_| !tables.mode.is_distributed);
+    let own_too = own.map_or(String::new(), |own| format!(", {}", literal(own)));
+    let sql = format!(
+        "SELECT database, engine, partition_key FROM system.tables \
+         WHERE database IN ({}{own_too}) AND name = {}",
+        literal(&wire.node().database),
+        literal(&table.name)
+    );
+    let found = rows(wire, &sql, place).await?.into_iter().map(|row| {
+        let mut texts = row.into_iter().map(Option::unwrap_or_default);
+        let mut next = || texts.next().unwrap_or_default();
+        Found {
+            database: next(),
+            engine: next(),
+            partition: next(),
+        }
+    });
+    // The server's own first.
+    let first = found.min_by_key(|found| own != Some(found.database.as_str()));
+    first.ok_or_else(|| {
+        let missing = ServerError {
+            status: 404,
+            code: 60,
+            message: format!("table `{}` does not exist", table.name),
+        };
+        place.failed(Failure::Server(missing))
     })
 }
 
@@ -130,7 +182,10 @@ fn atomicity(engine: &str, table: &BoundTable) -> Result<bool, TargetError> {
         "table `{}` has the engine {engine}, which acknowledges rows that it does not hold itself",
         table.name
     ))
-    .with_hint("such rows cannot be audited: insert into the table below it, such as a MergeTree"))
+    .with_hint(
+        "such rows cannot be audited: insert into the table below it, such as a MergeTree; a table of a \
+         cluster needs a URL with all its servers, or --drop",
+    ))
 }
 
 /// The columns of a block. An object whose name no column has is stored as a column for each of its

@@ -35,9 +35,10 @@ impl HttpSession {
             OpBody::Query(_) => Kind::Statement,
         };
         let (answer, lost) = counted(&mut self.wire, kind, &request.bytes).await;
+        let plan = self.plans.get(usize::from(op.id.0));
         match lost {
-            Some(lost) => outcome::lost(op, answer, lost),
-            None => outcome::judge(op, self.plans.get(usize::from(op.id.0)), answer),
+            Some(lost) => outcome::lost(op, plan, answer, lost),
+            None => outcome::judge(op, plan, request.bytes.len(), answer),
         }
     }
 }

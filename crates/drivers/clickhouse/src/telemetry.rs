@@ -1,9 +1,10 @@
-//! Polls the server's telemetry in one statement: counters and levels of `system.events` and
+//! Polls the telemetry of each server in one statement: counters and levels of `system.events` and
 //! `system.metrics`, parts and merges. What a version does not have is absent. Must not compute rates.
 
 use std::collections::BTreeMap;
 
-use highwater_driver::contract::Response;
+use futures_util::future::join_all;
+use highwater_driver::contract::{Response, TargetError};
 use highwater_driver::sql::connection::rows_of;
 use highwater_driver::telemetry::{Measure, MetricSample, TelemetryReader, names};
 
@@ -60,14 +61,26 @@ const PARTS: &str = "SELECT 'parts', toInt64(sum(n)) FROM \
     (SELECT count() AS n FROM system.parts WHERE active AND database = currentDatabase() \
      GROUP BY table, partition)";
 
-/// Polls one server.
+/// Polls one server, or those of a cluster. An error of one ends the reader: the next one finds out who is
+/// there.
 pub(super) struct HttpReader {
-    wire: Wire,
+    wires: Vec<Wire>,
+    is_cluster: bool,
     sql: String,
 }
 
 impl HttpReader {
-    pub(super) fn new(wire: Wire) -> Self {
+    /// Of a server.
+    pub(super) fn of_server(wire: Wire) -> Self {
+        Self::new(vec![wire], false)
+    }
+
+    /// Of several servers, each of which is named.
+    pub(super) fn of_cluster(wires: Vec<Wire>) -> Self {
+        Self::new(wires, true)
+    }
+
+    fn new(wires: Vec<Wire>, is_cluster: bool) -> Self {
         // Some names are those of an event and of a metric.
         let sql = format!(
             "SELECT event AS name, toInt64(value) FROM system.events WHERE event IN ({}) \
@@ -76,7 +89,11 @@ impl HttpReader {
             names_of(Measure::Count),
             names_of(Measure::Level)
         );
-        Self { wire, sql }
+        Self {
+            wires,
+            is_cluster,
+            sql,
+        }
     }
 }
 
@@ -90,18 +107,33 @@ fn names_of(measure: Measure) -> String {
 impl TelemetryReader for HttpReader {
     fn read(&mut self) -> Response<'_, Vec<MetricSample>> {
         Box::pin(async move {
-            let place = self.wire.node().shown.clone();
-            let rows = rows_of(&mut self.wire, &place, &self.sql).await?;
-            let mut values = BTreeMap::new();
-            for row in rows {
-                let mut texts = row.into_iter().flatten();
-                let name = texts.next().unwrap_or_default();
-                let value = texts.next().and_then(|text| text.parse().ok());
-                values.extend(value.map(|value: f64| (name, value)));
+            let reading = self.wires.iter_mut();
+            let reading = reading.map(|wire| read(wire, &self.sql));
+            let mut found = Vec::new();
+            for (read, place) in join_all(reading).await.into_iter().zip(0..) {
+                let samples = read?;
+                let node = self.wires.get(place).filter(|_| self.is_cluster);
+                let node = node.map(|wire| wire.node().address());
+                found.extend(samples.into_iter().map(|sample| match &node {
+                    Some(node) => sample.of(node.clone()),
+                    None => sample,
+                }));
             }
-            Ok(samples(&values))
+            Ok(found)
         })
     }
+}
+
+async fn read(wire: &mut Wire, sql: &str) -> Result<Vec<MetricSample>, TargetError> {
+    let place = wire.node().shown.clone();
+    let mut values = BTreeMap::new();
+    for row in rows_of(wire, &place, sql).await? {
+        let mut texts = row.into_iter().flatten();
+        let name = texts.next().unwrap_or_default();
+        let value = texts.next().and_then(|text| text.parse().ok());
+        values.extend(value.map(|value: f64| (name, value)));
+    }
+    Ok(samples(&values))
 }
 
 /// The samples, by the server's names.

@@ -24,14 +24,23 @@ use super::options::Node;
 use super::rows::RowReader;
 
 /// Settings of each request, as far as the server knows them. An insert is answered when its rows are
-/// there, and is not taken for an earlier one; the status of an answer is that of the whole.
-pub(super) const SETTINGS: [(&str, &str); 5] = [
+/// there, on other servers too, and is not taken for an earlier one; the status of an answer is that of the
+/// whole, and no server is left out of it.
+pub(super) const SETTINGS: [(&str, &str); 9] = [
     ("async_insert", "0"),
     ("insert_deduplicate", "0"),
+    // The old name of the next one, and the only one of 18.16.
+    ("insert_distributed_sync", "1"),
+    ("distributed_foreground_insert", "1"),
+    ("skip_unavailable_shards", "0"),
+    (EXACT_FRACTIONS, "1"),
     ("send_progress_in_http_headers", "0"),
     ("http_write_exception_in_output_format", "0"),
     ("max_query_size", "16777216"),
 ];
+/// The setting with which a fraction in text becomes the number that is nearest to it. A server without it
+/// may make another one of it.
+pub(super) const EXACT_FRACTIONS: &str = "precise_float_parsing";
 /// For how long an idle connection is kept where the server does not say it: as in 18.16.
 const KEPT_FOR: u64 = 3;
 

@@ -2,23 +2,15 @@
 
 #[path = "../../../driver/tests/support/mod.rs"]
 mod support;
+mod words;
 
-use highwater_driver::conformance::{SqlWords, Subject, broken_rules};
+use highwater_driver::conformance::{Subject, broken_rules};
 use highwater_driver_clickhouse::ClickHouseDriver;
 use highwater_model::op::ColumnType;
 use highwater_testing::clickhouse::{ClickHouse, SUPERUSER, skipped};
+use words::{type_name, words};
 
-fn type_name(kind: ColumnType) -> &'static str {
-    match kind {
-        ColumnType::Integer => "Int32",
-        ColumnType::Bigint | ColumnType::Timestamp => "Int64",
-        ColumnType::Float => "Float64",
-        ColumnType::Boolean => "UInt8",
-        ColumnType::Text | ColumnType::Object => "String",
-    }
-}
-
-/// The same, with types of other widths, and columns that can be null.
+/// Types of other widths, and columns that can be null.
 fn other_type_name(kind: ColumnType) -> &'static str {
     match kind {
         ColumnType::Integer | ColumnType::Timestamp => "Nullable(Int64)",
@@ -30,18 +22,6 @@ fn other_type_name(kind: ColumnType) -> &'static str {
     }
 }
 
-fn equals(_: ColumnType, column: &str, parameter: &str) -> String {
-    format!("{column} = {parameter}")
-}
-
-/// 18.16 joins two tables in one query, and no more.
-fn from_thrice(table: &str) -> String {
-    format!(
-        "FROM (SELECT 1 AS a FROM {table} CROSS JOIN (SELECT 1 AS b FROM {table})) \
-         CROSS JOIN (SELECT 1 AS c FROM {table})"
-    )
-}
-
 #[expect(clippy::expect_used, reason = "a test that cannot start has failed")]
 fn broken(server: &ClickHouse, type_name: fn(ColumnType) -> &'static str) -> Vec<String> {
     let subject = Subject {
@@ -49,12 +29,7 @@ fn broken(server: &ClickHouse, type_name: fn(ColumnType) -> &'static str) -> Vec
         urls: vec![server.url(SUPERUSER)],
         options: support::options(),
         timeline: support::WallTimeline::start(),
-        sql: SqlWords {
-            key: "",
-            options: " ENGINE = MergeTree ORDER BY k",
-            from_thrice,
-            ..SqlWords::new(type_name, equals)
-        },
+        sql: words(type_name),
         cut: None,
     };
     let broken = support::block_on(broken_rules(&subject)).expect("a target");

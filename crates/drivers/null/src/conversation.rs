@@ -35,15 +35,42 @@ impl WorkloadTables {
     }
 }
 
-/// Names and column types of a workload's tables, as a server has them.
-pub(super) type Tables = Vec<(String, Vec<ColumnType>)>;
+/// The tables of a workload, as a server has them.
+pub(super) type Tables = Vec<Table>;
+
+/// A table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Table {
+    /// Its name, unquoted.
+    pub(super) name: String,
+    /// In their order.
+    pub(super) columns: Vec<Column>,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Column {
+    /// Its name, unquoted.
+    pub(super) name: String,
+    /// The type of its values.
+    pub(super) kind: ColumnType,
+    /// Those of its objects.
+    pub(super) attributes: Vec<String>,
+}
 
 fn tables_of(workload: &BoundWorkload) -> Tables {
     let tables = workload.tables.iter();
     tables
         .map(|table| {
-            let kinds = table.columns.iter().map(|column| column.kind);
-            (table.name.clone(), kinds.collect())
+            let columns = table.columns.iter().map(|column| Column {
+                name: column.name.clone(),
+                kind: column.kind,
+                attributes: column.attributes.clone(),
+            });
+            Table {
+                name: table.name.clone(),
+                columns: columns.collect(),
+            }
         })
         .collect()
 }

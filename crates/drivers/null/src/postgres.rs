@@ -238,10 +238,9 @@ impl Server {
         let tables = self.tables.get();
         let into = sql.split_once(" (").map_or(sql, |(into, _)| into);
         let named = |name: &str| into.ends_with(&format!(" \"{}\"", name.replace('"', "\"\"")));
-        let found = tables.iter().find(|(name, _)| named(name));
-        found.map_or(Vec::new(), |(_, kinds)| {
-            kinds.iter().map(|kind| type_of(*kind)).collect()
-        })
+        let found = tables.iter().find(|table| named(&table.name));
+        let columns = found.map_or(&[][..], |table| &table.columns);
+        columns.iter().map(|column| type_of(column.kind)).collect()
     }
 
     fn bind(&self, body: &[u8]) -> Effect {

@@ -4,6 +4,7 @@
 
 use highwater_driver::contract::{Driver, TableFeatures, TargetError};
 use highwater_driver::target_url::{Host, TargetUrl};
+use highwater_driver_clickhouse::ClickHouseDriver;
 use highwater_driver_cratedb::CrateDbDriver;
 use highwater_driver_postgres::PostgresDriver;
 
@@ -14,10 +15,12 @@ pub(super) enum Protocol {
     Postgres,
     /// CrateDB's HTTP endpoint.
     Crate,
+    /// ClickHouse's HTTP interface.
+    ClickHouse,
 }
 
 impl Protocol {
-    const ALL: [Self; 2] = [Self::Postgres, Self::Crate];
+    const ALL: [Self; 3] = [Self::Postgres, Self::Crate, Self::ClickHouse];
 
     /// The protocol that a URL names.
     pub(super) fn of(url: &TargetUrl) -> Result<Self, TargetError> {
@@ -40,6 +43,7 @@ impl Protocol {
         match self {
             Self::Postgres => "postgres",
             Self::Crate => "crate",
+            Self::ClickHouse => "clickhouse",
         }
     }
 
@@ -48,6 +52,7 @@ impl Protocol {
         match self {
             Self::Postgres => &PostgresDriver,
             Self::Crate => &CrateDbDriver,
+            Self::ClickHouse => &ClickHouseDriver,
         }
     }
 
@@ -56,6 +61,7 @@ impl Protocol {
         match self {
             Self::Postgres => &["postgresql"],
             Self::Crate => &["cratedb", "postgresql"],
+            Self::ClickHouse => &["clickhouse"],
         }
     }
 

@@ -17,8 +17,9 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use super::conversation::{Conversation, WorkloadTables};
+use super::http_server::HttpServer;
 use super::protocol::Protocol;
-use super::{cratedb, postgres};
+use super::{clickhouse, cratedb, postgres};
 
 /// Bytes of one read.
 const READ_BYTES: usize = 256 * 1024;
@@ -111,7 +112,10 @@ fn serve(
 fn begin(protocol: Protocol, tables: &Arc<WorkloadTables>) -> Box<dyn Conversation + Send> {
     match protocol {
         Protocol::Postgres => Box::new(postgres::Server::new(Arc::clone(tables))),
-        Protocol::Crate => Box::new(cratedb::Server::default()),
+        Protocol::Crate => Box::new(HttpServer::new(cratedb::Endpoint::default())),
+        Protocol::ClickHouse => Box::new(HttpServer::new(clickhouse::Interface::new(Arc::clone(
+            tables,
+        )))),
     }
 }
 

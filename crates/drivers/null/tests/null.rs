@@ -19,7 +19,7 @@ use highwater_model::units::{Nanos, Seed};
 use highwater_workload::{OpContext, Workload, WorkloadSpec, builtin};
 use support::{WallTimeline, block_on};
 
-const SINKS: [&str; 2] = ["null:postgres", "null:crate"];
+const SINKS: [&str; 3] = ["null:postgres", "null:crate", "null:clickhouse"];
 
 fn options(insert: Option<&str>) -> TargetOptions {
     TargetOptions {
@@ -157,9 +157,11 @@ fn transfer(target: &dyn Target) -> Result<Outcome, TargetError> {
 fn a_target_without_transactions_refuses_them_before_any_op() {
     let outcome = transfer(open("null:postgres", None).as_ref()).unwrap();
     assert!(outcome.is_success(), "{outcome:?}");
-    let error = transfer(open("null:crate", None).as_ref()).unwrap_err();
-    assert_eq!(error.kind, TargetErrorKind::Usage, "{error}");
-    assert!(error.message.contains("op `transfer`"), "{error}");
+    for url in ["null:crate", "null:clickhouse"] {
+        let error = transfer(open(url, None).as_ref()).unwrap_err();
+        assert_eq!(error.kind, TargetErrorKind::Usage, "{error}");
+        assert!(error.message.contains("op `transfer`"), "{error}");
+    }
 }
 
 #[test]

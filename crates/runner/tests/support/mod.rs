@@ -18,11 +18,11 @@ use highwater_analysis as analysis;
 use highwater_driver::{Target, TargetOptions};
 use highwater_model::control::{Command, Refusal};
 use highwater_model::event::{Event, Part};
-use highwater_model::judgment::ReasonCode;
+use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::plan::{
     Arrivals, AuditLevel, AuditPlan, Objective, Plan, RetryPlan, Share, SteadinessRule, StopRule,
 };
-use highwater_model::record::{InterventionRecord, ResultRecord, RunRecord};
+use highwater_model::record::{AuditStatus, InterventionRecord, ResultRecord, RunRecord};
 use highwater_model::units::{Nanos, Rate, Seed};
 use highwater_runner::control::{self, Controller, Controls, Reply};
 use highwater_runner::interrupts::{self, Interrupter};
@@ -387,4 +387,37 @@ pub(crate) fn measured<'a>(record: &'a RunRecord, op: &str) -> &'a ResultRecord 
     let result = found.next().unwrap();
     assert!(found.next().is_none());
     result
+}
+
+/// Every row of batches of so many is in one count, and the audit went by these counts.
+pub(crate) fn expect_every_row_accounted_for(record: &RunRecord, batch: u64) {
+    let text = highwater_report::text(record);
+    let insert = measured(record, "insert");
+    let rows = insert.rows;
+    let counted = rows.acknowledged + rows.refused + rows.unknown;
+    assert_eq!(rows.sent, counted, "{text}");
+    assert_eq!(insert.sent * batch, rows.sent, "{text}");
+    let audit = &record.audit;
+    assert_eq!(audit.status, AuditStatus::Done, "{:?}\n{text}", audit.error);
+    let judged = (audit.acknowledged, audit.unknown);
+    assert_eq!(judged, (rows.acknowledged, rows.unknown), "{text}");
+}
+
+/// Nothing is missing, doubled or too much; of unknown batches each is there as a whole or not at all.
+pub(crate) fn expect_clean(record: &RunRecord, batch: u64) {
+    expect_every_row_accounted_for(record, batch);
+    let text = highwater_report::text(record);
+    let audit = &record.audit;
+    assert_eq!(record.judgments.data.value, Data::Clean, "{text}");
+    let wrong = (
+        audit.missing,
+        audit.surplus,
+        audit.duplicated,
+        audit.altered,
+    );
+    assert_eq!(wrong, (0, 0, 0, 0), "{text}");
+    let of_unknown = audit.found - audit.acknowledged;
+    assert!(of_unknown <= audit.unknown, "{text}");
+    assert_eq!(of_unknown % batch, 0, "{text}");
+    assert!(audit.copies_differ.is_empty(), "{:?}", audit.copies_differ);
 }

@@ -1,5 +1,5 @@
-//! From an op to its request bytes: a statement with its values in it, or an insert with one block in the
-//! format Native behind it, column by column.
+//! From an op to its request bytes: a statement with its values in it, or an insert with its rows behind it:
+//! one block in the format Native, column by column, or rows one after the other.
 //!
 //! An encoder cannot fail. A batch with a value that its column's type cannot hold has no bytes: the server
 //! would store another value, and say nothing.
@@ -10,13 +10,22 @@ use highwater_driver::contract::{Encoder, Request};
 use highwater_model::literal::{LiteralSql, LiteralStyle};
 use highwater_model::op::{Op, OpBody, RowBatch};
 
+use super::insert_mode::Format;
+
 mod native;
 mod native_type;
+mod rows;
+mod words;
 
 pub(super) use native_type::{NativeColumn, NativeType, Source};
+use words::Words;
 
-/// The name of `--insert`.
-pub(super) const NATIVE: &str = "native";
+/// Rows of a batch that the server takes as one block, at most, where it makes blocks of rows as they come:
+/// less than the least of its defaults (`min_insert_block_size_rows`).
+const BLOCK_ROWS_MAX: u64 = 1_000_000;
+/// Bytes of such a batch, at most: a quarter of the least of its defaults (`min_insert_block_size_bytes`),
+/// as rows in memory may be larger.
+const BLOCK_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// How a session sends one op of the workload.
 #[derive(Debug)]
@@ -39,21 +48,48 @@ pub(super) struct InsertPlan {
     pub(super) head: Vec<u8>,
     /// In the order of the head.
     pub(super) columns: Vec<NativeColumn>,
+    /// How rows are written.
+    pub(super) format: Format,
     /// A block is stored as a whole or not at all.
     pub(super) is_atomic: bool,
+    /// Rows go to other servers, some of which may have theirs when one fails.
+    pub(super) is_distributed: bool,
+}
+
+impl InsertPlan {
+    /// Whether a batch of so many rows is stored as a whole or not at all, once its request of so many bytes
+    /// came as a whole.
+    pub(super) fn is_whole(&self, rows: u64, bytes: usize) -> bool {
+        let is_block =
+            self.format == Format::Native || (rows <= BLOCK_ROWS_MAX && bytes <= BLOCK_BYTES_MAX);
+        self.is_atomic && is_block
+    }
+
+    /// Whether a request that was cut adds nothing: its first half is no request.
+    pub(super) fn refuses_cuts(&self) -> bool {
+        self.format == Format::Native
+    }
 }
 
 /// Encodes for one session.
 pub(super) struct BlockEncoder {
     plans: Rc<[Plan]>,
-    words: native::Words,
+    words: Words,
 }
 
 impl BlockEncoder {
     pub(super) fn new(plans: &Rc<[Plan]>) -> Self {
+        // All batches of a session have the same format.
+        let is_json =
+            |plan: &Plan| matches!(plan, Plan::Insert(plan) if plan.format == Format::JsonEachRow);
+        let put_text = if plans.iter().any(is_json) {
+            rows::put_json_text
+        } else {
+            native::put_text
+        };
         Self {
             plans: Rc::clone(plans),
-            words: native::Words::default(),
+            words: Words::new(put_text),
         }
     }
 
@@ -66,7 +102,8 @@ impl BlockEncoder {
             }
             (Some(Plan::Insert(plan)), OpBody::Insert(batch)) if batch.rows > 0 => {
                 out.extend_from_slice(&plan.head);
-                if put_block(out, plan, batch, &mut self.words).is_none() {
+                self.words.begin_batch();
+                if put_batch(out, plan, batch, &mut self.words).is_none() {
                     out.clear();
                 }
             }
@@ -82,13 +119,16 @@ impl Encoder for BlockEncoder {
     }
 }
 
-/// Writes one block; none if a value does not fit.
-fn put_block(
+/// Writes the rows of a batch; none if a value does not fit.
+fn put_batch(
     out: &mut Vec<u8>,
     plan: &InsertPlan,
     batch: &RowBatch,
-    words: &mut native::Words,
+    words: &mut Words,
 ) -> Option<()> {
+    if plan.format != Format::Native {
+        return rows::put_rows(out, plan.format, &plan.columns, batch, words);
+    }
     native::put_length(out, plan.columns.len());
     native::put_length(out, batch.rows);
     for column in &plan.columns {

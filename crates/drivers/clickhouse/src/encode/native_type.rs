@@ -26,6 +26,19 @@ pub(crate) enum Source {
     Attribute(usize, String),
 }
 
+impl Source {
+    /// The column of the batch, and the attribute of its objects, if it is one.
+    pub(crate) fn place(&self) -> (usize, Option<&str>) {
+        match self {
+            Self::Column(position) => (*position, None),
+            Self::Attribute(position, name) => (*position, Some(name)),
+        }
+    }
+}
+
+/// Whole numbers up to this one have a double of their own.
+const EXACT_MAX: i64 = 1 << 53;
+
 /// A type in which values are sent. What is not among them would be rounded, cut or hashed otherwise than
 /// the audit expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +69,18 @@ impl NativeType {
             "String" => Self::Text,
             _ => return None,
         })
+    }
+
+    /// Whether it has a whole number as it is.
+    pub(crate) fn holds(self, value: i64) -> bool {
+        match self {
+            Self::Signed(bytes @ ..8) => value >> (u32::from(bytes) * 8 - 1) == value >> 63,
+            Self::Signed(_) => true,
+            Self::Unsigned(bytes @ ..8) => value >> (u32::from(bytes) * 8) == 0,
+            Self::Unsigned(_) => value >= 0,
+            Self::Float64 => (-EXACT_MAX..=EXACT_MAX).contains(&value),
+            Self::Text => false,
+        }
     }
 
     /// Whether values of the workload's type are sent in it.

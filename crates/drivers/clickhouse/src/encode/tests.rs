@@ -50,10 +50,21 @@ fn column(name: &str, declared: &str, source: Source) -> NativeColumn {
 }
 
 fn encoded(columns: Vec<NativeColumn>, data: Vec<ColumnData>, rows: usize) -> Vec<u8> {
+    encoded_as(Format::Native, columns, data, rows)
+}
+
+fn encoded_as(
+    format: Format,
+    columns: Vec<NativeColumn>,
+    data: Vec<ColumnData>,
+    rows: usize,
+) -> Vec<u8> {
     let plan = Plan::Insert(InsertPlan {
         head: b"INSERT\n".to_vec(),
         columns,
+        format,
         is_atomic: true,
+        is_distributed: false,
     });
     let mut encoder = BlockEncoder::new(&Rc::from([plan]));
     let mut request = Request::empty();
@@ -75,10 +86,10 @@ fn dictionary(values: &[&str], codes: &[u32]) -> Dictionary {
     }
 }
 
-#[test]
-fn a_block_has_its_columns_one_after_the_other() {
-    let tags = [r#"{"host":"h0","n":7}"#, r#"{"host":"it's \"one\""}"#];
-    let long = "x".repeat(300);
+const TAGS: [&str; 2] = [r#"{"host":"h0","n":7}"#, r#"{"host":"it's \"one\""}"#];
+
+/// Columns of every kind, and two rows of them, one of which has this text.
+fn sample(long: &str) -> (Vec<NativeColumn>, Vec<ColumnData>) {
     let columns = vec![
         column("k", "Int64", Source::Column(0)),
         column("n", "Nullable(Int16)", Source::Column(0)),
@@ -91,10 +102,17 @@ fn a_block_has_its_columns_one_after_the_other() {
     ];
     let data = vec![
         ColumnData::Integer(vec![5, -6]),
-        ColumnData::ObjectDictionary(dictionary(&tags, &[1, 0])),
-        ColumnData::Text(vec!["".into(), long.as_str().into()]),
+        ColumnData::ObjectDictionary(dictionary(&TAGS, &[1, 0])),
+        ColumnData::Text(vec!["".into(), long.into()]),
         ColumnData::Boolean(vec![true, false]),
     ];
+    (columns, data)
+}
+
+#[test]
+fn a_block_has_its_columns_one_after_the_other() {
+    let (tags, long) = (TAGS, "x".repeat(300));
+    let (columns, data) = sample(&long);
     let bytes = encoded(columns, data, 2);
     let mut reader = Reader(bytes.strip_prefix(b"INSERT\n").unwrap());
     assert_eq!((reader.length(), reader.length()), (8, 2));
@@ -123,20 +141,83 @@ fn a_block_has_its_columns_one_after_the_other() {
 }
 
 #[test]
+fn rows_in_binary_have_nothing_between_them() {
+    let long = "x".repeat(300);
+    let (columns, data) = sample(&long);
+    let bytes = encoded_as(Format::RowBinary, columns, data, 2);
+    let mut reader = Reader(bytes.strip_prefix(b"INSERT\n").unwrap());
+    for (number, host, n, tags, text, boolean) in [
+        (5_i16, "it's \"one\"", "", TAGS[1], "", 1),
+        (-6, "h0", "7", TAGS[0], long.as_str(), 0),
+    ] {
+        assert_eq!(reader.bytes(8), i64::from(number).to_le_bytes());
+        assert_eq!(reader.bytes(1), [0], "it is not null");
+        assert_eq!(reader.bytes(2), number.to_le_bytes());
+        assert_eq!(reader.bytes(8), f64::from(number).to_le_bytes());
+        let texts = [(); 4].map(|()| reader.text());
+        assert_eq!(texts, [host, n, tags, text]);
+        assert_eq!(reader.bytes(1), [boolean]);
+    }
+    assert!(reader.0.is_empty(), "{:?}", reader.0);
+}
+
+#[test]
+fn rows_in_json_are_an_object_a_line() {
+    let (mut columns, mut data) = sample("a\nb");
+    columns.push(column("g", "Float64", Source::Column(4)));
+    data.push(ColumnData::Float(vec![0.1, 1.5e10]));
+    let bytes = encoded_as(Format::JsonEachRow, columns, data, 2);
+    let text = String::from_utf8(bytes).unwrap();
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("INSERT"));
+    let read = |line: &str| -> serde_json::Value { serde_json::from_str(line).unwrap() };
+    for (number, host, n, tags, text, boolean, float) in [
+        (5, "it's \"one\"", "", TAGS[1], "", 1, 0.1),
+        (-6, "h0", "7", TAGS[0], "a\nb", 0, 1.5e10),
+    ] {
+        let expected = serde_json::json!({
+            "k": number, "n": number, "f": number, "host": host, "n7": n, "tags": tags, "t": text,
+            "b": boolean, "g": float,
+        });
+        assert_eq!(read(lines.next().unwrap()), expected);
+    }
+    assert_eq!(lines.next(), None);
+    let of = |value: f64| {
+        let columns = vec![column("g", "Float64", Source::Column(0))];
+        let data = vec![ColumnData::Float(vec![value])];
+        encoded_as(Format::JsonEachRow, columns, data, 1)
+    };
+    assert_eq!(of(f64::MAX), b"INSERT\n{\"g\":1.7976931348623157e308}\n");
+    for value in [f64::NAN, f64::INFINITY] {
+        assert!(of(value).is_empty(), "{value} has no form in JSON");
+    }
+}
+
+#[test]
 fn a_value_that_does_not_fit_leaves_no_request() {
     for (declared, fits, too_great) in [
         ("Int8", 127, 128),
+        ("Int16", -32_768, -32_769),
+        ("UInt16", 65_535, 65_536),
+        ("UInt32", 1 << 31, 1 << 32),
         ("Int32", -2_147_483_648, -2_147_483_649),
         ("UInt8", 255, -1),
         ("UInt64", i64::MAX, -1),
         ("Float64", 1 << 53, (1 << 53) + 1),
     ] {
-        let of = |value| {
-            let columns = vec![column("n", declared, Source::Column(0))];
-            encoded(columns, vec![ColumnData::Integer(vec![1, value])], 2)
-        };
-        assert!(!of(fits).is_empty(), "{declared}");
-        assert!(of(too_great).is_empty(), "{declared}");
+        for format in [Format::Native, Format::RowBinary, Format::JsonEachRow] {
+            let of = |value| {
+                let columns = vec![column("n", declared, Source::Column(0))];
+                encoded_as(
+                    format,
+                    columns,
+                    vec![ColumnData::Integer(vec![1, value])],
+                    2,
+                )
+            };
+            assert!(!of(fits).is_empty(), "{declared} {format:?}");
+            assert!(of(too_great).is_empty(), "{declared} {format:?}");
+        }
     }
     let columns = vec![column("n", "Int64", Source::Column(1))];
     let missing = encoded(columns, vec![ColumnData::Integer(vec![1])], 1);
@@ -145,7 +226,7 @@ fn a_value_that_does_not_fit_leaves_no_request() {
 
 #[test]
 fn another_dictionary_is_not_taken_for_the_one_before() {
-    let mut words = native::Words::default();
+    let mut words = Words::new(native::put_text);
     let text = column("t", "String", Source::Column(0));
     let mut put = |coded: Dictionary| {
         let batch = RowBatch {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use highwater_driver::{Driver, TablePolicy, Target, TargetError, TargetUrl};
+use highwater_driver::{Driver, TablePolicy, Target, TargetError, TargetOptions, TargetUrl};
 use highwater_driver_clickhouse::ClickHouseDriver;
 use highwater_model::op::{BoundWorkload, ColumnData, OpBody};
 use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
@@ -15,6 +15,16 @@ use crate::support;
 /// Opens a target.
 pub(crate) fn open(url: &str) -> Result<Arc<dyn Target>, TargetError> {
     ClickHouseDriver.open(&[TargetUrl::parse(url)?], &support::options())
+}
+
+/// A target on a server, with this way to insert.
+pub(crate) fn open_as(server: &ClickHouse, insert: &str) -> Arc<dyn Target> {
+    let options = TargetOptions {
+        insert: Some(insert.to_owned()),
+        ..support::options()
+    };
+    let url = TargetUrl::parse(&server.url(SUPERUSER)).expect("a URL");
+    ClickHouseDriver.open(&[url], &options).expect("a target")
 }
 
 /// A target on a server.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use highwater_driver::{Driver, RefusedStatement, TargetErrorKind, TargetUrl};
+use highwater_driver::{Driver, RefusedStatement, TargetErrorKind, TargetOptions, TargetUrl};
 use highwater_driver_clickhouse::ClickHouseDriver;
 use highwater_model::op::ColumnType;
 use highwater_model::outcome::Certainty;
@@ -11,6 +11,7 @@ use highwater_model::units::Nanos;
 use crate::client::{
     Client, Stage, count, key, nothing, points, queries, started, started_with, target,
 };
+use crate::killing::until_killed;
 use crate::support::{self, block_on};
 
 /// Rows of one batch of a load.
@@ -25,23 +26,7 @@ fn rows_after_a_server_that_was_killed_in_mid_load_are_those_that_were_acknowled
         let target = target(&server);
         let (acknowledged, unknown) = block_on(async {
             let mut stage = Stage::set(target.as_ref(), points()).await;
-            let mut acknowledged = 0;
-            for number in 0..i64::MAX {
-                // Between two ops, and with one under way.
-                let mut op = Box::pin(stage.client.insert(number * ROWS, ROWS));
-                if number == 20 {
-                    let started = polled_once(&mut op).await;
-                    assert!(started.is_none(), "{started:?}");
-                    server.kill();
-                }
-                let outcome = op.await;
-                match outcome.certainty {
-                    Certainty::Applied => acknowledged += outcome.rows_applied,
-                    Certainty::NotApplied => return (acknowledged, 0),
-                    Certainty::Unknown => return (acknowledged, ROWS.unsigned_abs()),
-                }
-            }
-            unreachable!("the server was killed")
+            until_killed(&mut stage.client, ROWS, 21, || server.kill()).await
         });
         server.restart();
         let found = count(&server);
@@ -52,17 +37,6 @@ fn rows_after_a_server_that_was_killed_in_mid_load_are_those_that_were_acknowled
         // The one under way may have been answered before the end.
         assert!(acknowledged >= 20 * ROWS.unsigned_abs(), "{round}");
     }
-}
-
-/// Polls a future once.
-async fn polled_once<T>(future: &mut std::pin::Pin<Box<impl Future<Output = T>>>) -> Option<T> {
-    std::future::poll_fn(|context| {
-        std::task::Poll::Ready(match future.as_mut().poll(context) {
-            std::task::Poll::Ready(value) => Some(value),
-            std::task::Poll::Pending => None,
-        })
-    })
-    .await
 }
 
 #[test]
@@ -181,17 +155,40 @@ fn questions_that_cannot_be_read_are_named_before_the_load() {
 }
 
 #[test]
-fn several_hosts_are_refused_because_each_has_tables_of_its_own() {
-    let urls =
-        ["clickhouse://h1,h2/b", "clickhouse://h1/b"].map(|url| TargetUrl::parse(url).unwrap());
-    for urls in [&urls[..1], &[urls[1].clone(), urls[1].clone()]] {
-        let error = ClickHouseDriver
-            .open(urls, &support::options())
-            .err()
-            .unwrap();
+fn servers_of_a_cluster_have_one_database_and_one_server_passes_nothing_on() {
+    let open = |urls: &[&str], insert: Option<&str>| {
+        let urls: Vec<TargetUrl> = urls
+            .iter()
+            .map(|url| TargetUrl::parse(url).unwrap())
+            .collect();
+        let options = TargetOptions {
+            insert: insert.map(str::to_owned),
+            ..support::options()
+        };
+        ClickHouseDriver.open(&urls, &options)
+    };
+    let cluster = open(
+        &["clickhouse://h1,h2/b", "clickhouse://h3/b"],
+        Some("distributed"),
+    );
+    assert_eq!(cluster.unwrap().urls().len(), 3);
+    for (urls, insert, says) in [
+        (
+            &["clickhouse://h1/b", "clickhouse://h2/c"][..],
+            None,
+            "several databases",
+        ),
+        (
+            &["clickhouse://h1/b"],
+            Some("distributed"),
+            "--insert distributed",
+        ),
+        (&["clickhouse://h1,h2/b"], Some("values"), "--insert values"),
+    ] {
+        let error = open(urls, insert).err().unwrap();
         assert_eq!(error.kind, TargetErrorKind::Usage);
         assert!(
-            error.message.contains("one host") && error.hint.is_some(),
+            error.message.contains(says) && error.hint.is_some(),
             "{error}"
         );
     }

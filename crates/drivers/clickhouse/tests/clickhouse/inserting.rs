@@ -7,7 +7,7 @@ use highwater_model::op::{
     Dictionary, OpBody, RowBatch,
 };
 
-use crate::client::{Client, Stage, admin, points, queries, stage_with, started, target};
+use crate::client::{Client, Stage, admin, open_as, points, queries, stage_with, started, target};
 use crate::support::block_on;
 
 #[test]
@@ -200,5 +200,54 @@ fn what_the_server_does_is_told_while_it_does_it() {
         assert!(value("memory_of_server").is_some(), "{samples:?}");
         let ops = queries(&[("SELECT 1", &[])]);
         assert!(Client::connect(target.as_ref(), &ops).await.is_ok());
+    });
+}
+
+#[test]
+fn a_server_that_reads_fractions_inexactly_is_sent_none_as_text() {
+    let Some(server) = started() else {
+        return;
+    };
+    let fractions = [
+        -1.0 / 3.0,
+        123_456_789.123_456_79,
+        f64::MIN_POSITIVE,
+        f64::MAX,
+        0.1,
+    ];
+    server.sql("CREATE TABLE fractions (x Float64) ENGINE = MergeTree ORDER BY tuple()");
+    let rows = fractions.map(|x| format!("{{\"x\":{x:?}}}\n")).concat();
+    server.sql(&format!("INSERT INTO fractions FORMAT JSONEachRow\n{rows}"));
+    let found = server.sql("SELECT x FROM fractions");
+    let found: Vec<f64> = found.lines().map(|x| x.parse().unwrap()).collect();
+    let is_exact = found == fractions;
+    let setting = "SELECT count() FROM system.settings WHERE name = 'precise_float_parsing'";
+    // Whoever has the setting may be inexact without it.
+    assert!(!is_exact || server.sql(setting) == "1", "{found:?}");
+    let refused = block_on(admin(open_as(&server, "jsoneachrow").as_ref())).err();
+    assert_eq!(refused.is_some(), server.sql(setting) == "0", "{refused:?}");
+    if let Some(error) = refused {
+        assert!(error.message.contains("precise_float_parsing"), "{error}");
+        assert!(error.hint.is_some());
+    }
+}
+
+#[test]
+fn a_batch_in_rows_is_stored_as_it_was_sent_and_none_of_it_where_a_value_does_not_fit() {
+    let Some(server) = started() else {
+        return;
+    };
+    let target = open_as(&server, "rowbinary");
+    block_on(async {
+        let mut stage = Stage::set(target.as_ref(), points()).await;
+        for (first, rows) in [(0, 1), (1, 2_000), (2_001, 0)] {
+            let outcome = stage.client.insert(first, rows).await;
+            assert!(outcome.is_success(), "{outcome:?}");
+        }
+        let stored = server
+            .sql("SELECT count(), sum(k), countIf(word = concat('w', toString(k))) FROM points");
+        assert_eq!(stored, format!("2001\t{}\t2001", 2_000 * 2_001 / 2));
+        let facts = stage.admin.facts().await.unwrap();
+        assert!(!facts.atomic_batches && facts.settings["insert"] == "rowbinary");
     });
 }

@@ -6,6 +6,8 @@
     reason = "a test that cannot go on has failed"
 )]
 
+#[path = "../../../../driver/tests/support/killing.rs"]
+mod killing;
 #[path = "../../../../driver/tests/support/points.rs"]
 mod points;
 #[path = "../../../../driver/tests/support/mod.rs"]

@@ -11,6 +11,7 @@ use highwater_model::outcome::{Certainty, ErrorClass};
 use highwater_model::units::Nanos;
 
 use crate::client::{Client, MODES, Stage, admin, nothing, points, queries, started, target};
+use crate::killing::until_killed;
 use crate::support::block_on;
 
 /// Rows of one batch of a load.
@@ -25,23 +26,7 @@ fn rows_after_a_server_that_was_killed_in_mid_load_are_those_that_were_acknowled
         let target = target(&server, Some(mode));
         let (acknowledged, unknown) = block_on(async {
             let mut stage = Stage::set(target.as_ref(), points()).await;
-            let mut acknowledged = 0;
-            for number in 0..i64::MAX {
-                // Between two ops, and with one under way.
-                let mut op = Box::pin(stage.client.insert(number * ROWS, ROWS));
-                if number == 40 {
-                    let started = futures_util_poll(&mut op).await;
-                    assert!(started.is_none(), "{started:?}");
-                    server.kill();
-                }
-                let outcome = op.await;
-                match outcome.certainty {
-                    Certainty::Applied => acknowledged += outcome.rows_applied,
-                    Certainty::NotApplied => return (acknowledged, 0),
-                    Certainty::Unknown => return (acknowledged, ROWS.unsigned_abs()),
-                }
-            }
-            unreachable!("the server was killed")
+            until_killed(&mut stage.client, ROWS, 41, || server.kill()).await
         });
         server.restart();
         let found: u64 = server.sql("SELECT count(*) FROM points").parse().unwrap();
@@ -51,19 +36,6 @@ fn rows_after_a_server_that_was_killed_in_mid_load_are_those_that_were_acknowled
         );
         assert_eq!(acknowledged, 40 * ROWS.unsigned_abs(), "{mode}");
     }
-}
-
-/// Polls a future once.
-async fn futures_util_poll<T>(
-    future: &mut std::pin::Pin<Box<impl Future<Output = T>>>,
-) -> Option<T> {
-    std::future::poll_fn(|context| {
-        std::task::Poll::Ready(match future.as_mut().poll(context) {
-            std::task::Poll::Ready(value) => Some(value),
-            std::task::Poll::Pending => None,
-        })
-    })
-    .await
 }
 
 #[test]

@@ -55,24 +55,29 @@ async fn fill(url: &str, workload: &Workload, rows: u64) -> Words {
         )
         .await
         .unwrap();
-    let connect = Connect {
-        workload: Arc::clone(&bound),
-        number: 0,
-        attempt: 0,
-        timeline: timeline.clone(),
-    };
-    let mut session = target.connect(connect).await.unwrap();
-    let mut encoder = session.encoder();
+    // On each host, in turn.
+    let mut sessions = Vec::new();
+    for number in (0..).take(target.urls().len()) {
+        let connect = Connect {
+            workload: Arc::clone(&bound),
+            number,
+            attempt: 0,
+            timeline: timeline.clone(),
+        };
+        sessions.push(target.connect(connect).await.unwrap());
+    }
     let insert = workload
         .stream("insert")
         .or_else(|| workload.stream("load"));
     let stream = insert.unwrap();
     let batch = workload.rows_per_op(stream.ops[0].0);
+    let hosts = sessions.len();
     for index in 0..rows / batch {
         let op = workload.op(&stream, index, &OpContext { first_row: 0 });
         let bytes = Vec::new();
         let mut request = Request { op, bytes };
-        encoder.encode(&mut request);
+        let session = &mut sessions[usize::try_from(index).unwrap() % hosts];
+        session.encoder().encode(&mut request);
         let outcome = session.execute(&mut request).await;
         assert_eq!(outcome.rows_applied, batch, "{outcome:?}");
     }

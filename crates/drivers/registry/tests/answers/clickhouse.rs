@@ -1,8 +1,9 @@
-//! ClickHouse, queried without its driver.
+//! ClickHouse, one server or three shards, queried without its driver.
 
 use highwater_model::literal::{LiteralSql, LiteralStyle};
 use highwater_model::op::Value;
 use highwater_testing::clickhouse::{ClickHouse, SUPERUSER};
+use highwater_testing::clickhouse_shards::Shards;
 
 use crate::case::{Answer, Database};
 
@@ -15,19 +16,38 @@ impl Database for ClickHouse {
         LiteralStyle::Numbers
     }
 
-    /// With each value in place of its placeholder.
     fn run(&self, sql: &str, parameters: &[Value]) -> Answer {
-        let mut text = sql.to_owned();
-        // From the last one on: `$1` begins `$10`.
-        for position in (0..parameters.len()).rev() {
-            let mut literal = LiteralSql::default();
-            literal.push_value(position);
-            let mut written = String::new();
-            literal.write(parameters, self.style(), &mut written);
-            text = text.replace(&format!("${}", position + 1), &written);
-        }
-        let answer = self.sql(&text);
-        let cells = |line: &str| line.split('\t').map(str::to_owned).collect();
-        answer.lines().map(cells).collect()
+        answer(self, sql, parameters)
     }
+}
+
+impl Database for Shards {
+    fn url(&self) -> String {
+        Self::url(self)
+    }
+
+    fn style(&self) -> LiteralStyle {
+        LiteralStyle::Numbers
+    }
+
+    /// By the last server, of all.
+    fn run(&self, sql: &str, parameters: &[Value]) -> Answer {
+        answer(self.server(2), sql, parameters)
+    }
+}
+
+/// What a server answers, with each value in place of its placeholder.
+fn answer(server: &ClickHouse, sql: &str, parameters: &[Value]) -> Answer {
+    let mut text = sql.to_owned();
+    // From the last one on: `$1` begins `$10`.
+    for position in (0..parameters.len()).rev() {
+        let mut literal = LiteralSql::default();
+        literal.push_value(position);
+        let mut written = String::new();
+        literal.write(parameters, LiteralStyle::Numbers, &mut written);
+        text = text.replace(&format!("${}", position + 1), &written);
+    }
+    let answer = server.sql(&text);
+    let cells = |line: &str| line.split('\t').map(str::to_owned).collect();
+    answer.lines().map(cells).collect()
 }

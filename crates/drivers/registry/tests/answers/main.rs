@@ -1,6 +1,6 @@
 //! Every query of every workload answers on other databases what it answers on SQLite, with the same
 //! seed and size, both filled through their drivers; and with as many rows as the workload's file
-//! promises. On PostgreSQL, MariaDB and ClickHouse, and on the CrateDBs among the URLs in
+//! promises. On PostgreSQL, MariaDB and ClickHouse (one server, and three shards), and on the CrateDBs among the URLs in
 //! `HIGHWATER_TEST_URLS`; on ClickHouse not those of kv, which has no SQL for it.
 //!
 //! Rows are compared in order where the query orders them, as a set where it does not. Where a query
@@ -25,6 +25,7 @@ use case::{Case, Database};
 use cratedb::CrateDb;
 use highwater_model::op::{ColumnData, RowBatch, Value};
 use highwater_testing::clickhouse::{self as clickhouse_server, ClickHouse};
+use highwater_testing::clickhouse_shards::Shards;
 use highwater_testing::mariadb::{self as mariadb_server, MariaDb};
 use highwater_testing::postgres::{Postgres, skipped};
 
@@ -36,6 +37,8 @@ fn on_each(schema: &str, check: impl Fn(&dyn Fn() -> Box<dyn Database>, &Path)) 
     if !clickhouse_server::skipped() {
         let directory = tempfile::tempdir().unwrap();
         check(&|| Box::new(ClickHouse::start()), directory.path());
+        let directory = tempfile::tempdir().unwrap();
+        check(&|| Box::new(Shards::start()), directory.path());
     }
 }
 

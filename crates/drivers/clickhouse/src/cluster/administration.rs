@@ -1,0 +1,116 @@
+//! What a run learns of the servers as a whole, and who keeps its tables. Must not read a table.
+
+use std::collections::BTreeSet;
+
+use futures_util::future::join_all;
+use highwater_driver::Right;
+use highwater_driver::contract::{Response, ServerAdmin, TableAdmin, TargetError, TargetFacts};
+use highwater_driver::disk::DiskSpace;
+use highwater_driver::lease::{Lease, LeaseAction};
+use highwater_driver::network::one_line;
+use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
+use highwater_model::op::BoundWorkload;
+use highwater_model::units::Nanos;
+
+use super::{Cluster, each, first_text, tables};
+
+impl ServerAdmin for Cluster {
+    fn facts(&mut self) -> Response<'_, TargetFacts> {
+        Box::pin(async move {
+            let mut opened = self.all().await?;
+            let versions = each(&mut opened, |server| {
+                Box::pin(server.own.connection().rows("SELECT version()"))
+            });
+            let versions = versions.await?.into_iter().map(first_text);
+            let versions: Vec<String> = versions.map(Option::unwrap_or_default).collect();
+            let nodes = opened.iter().zip(&versions);
+            let nodes = nodes.map(|(server, version)| {
+                format!("{} {}", server.node.address(), one_line(version))
+            });
+            let nodes: Vec<String> = nodes.collect();
+            let mut facts = self.first().await?.above.facts().await?;
+            let settings = &mut facts.settings;
+            settings.insert("clusters".to_owned(), one_line(&self.clusters.join(", ")));
+            settings.insert("nodes".to_owned(), nodes.join(", "));
+            facts.traits.push(format!("{} shards", nodes.len()));
+            let versions: BTreeSet<String> = versions.into_iter().collect();
+            if versions.len() > 1 {
+                facts.traits.push("shards of several versions".to_owned());
+            }
+            Ok(facts)
+        })
+    }
+
+    fn quiesce(&mut self, deadline: Nanos) -> Response<'_, bool> {
+        Box::pin(async move {
+            let mut opened = self.all().await?;
+            let idle = each(&mut opened, |server| server.own.quiesce(deadline));
+            Ok(idle.await?.into_iter().all(|idle| idle))
+        })
+    }
+
+    /// Of the servers that are connected: one that is away must not end the run.
+    fn disk(&mut self) -> Response<'_, Option<DiskSpace>> {
+        Box::pin(async move {
+            let opened = self.members.iter_mut();
+            let opened = opened.filter_map(|member| member.opened.as_mut());
+            let disks = opened.map(|server| server.own.disk());
+            let mut least: Option<DiskSpace> = None;
+            for disk in join_all(disks).await {
+                let Ok(Some(disk)) = disk else {
+                    continue;
+                };
+                if least
+                    .as_ref()
+                    .is_none_or(|least| disk.free_bytes < least.free_bytes)
+                {
+                    least = Some(disk);
+                }
+            }
+            Ok(least)
+        })
+    }
+
+    /// What one server refuses is refused.
+    fn try_rights<'a>(&'a mut self, table: &'a str) -> Response<'a, Option<Vec<Right>>> {
+        Box::pin(async move {
+            let mut opened = self.all().await?;
+            let tried = each(&mut opened, |server| server.own.try_rights(table));
+            let mut worst: Option<Vec<Right>> = None;
+            for rights in tried.await?.into_iter().flatten() {
+                let is_refused = rights.iter().any(|right| right.refusal.is_some());
+                if is_refused || worst.is_none() {
+                    worst = Some(rights);
+                }
+            }
+            Ok(worst)
+        })
+    }
+}
+
+impl TableAdmin for Cluster {
+    fn create_tables<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+        policy: &'a TablePolicy<'a>,
+    ) -> Response<'a, Vec<RegistryEntry>> {
+        Box::pin(tables::create(self, workload, policy))
+    }
+
+    fn update_registry<'a>(&'a mut self, entries: &'a [RegistryEntry]) -> Response<'a, ()> {
+        Box::pin(async move { tables::update(&mut self.all().await?, entries).await })
+    }
+
+    fn leases<'a>(&'a mut self, action: LeaseAction<'a>) -> Response<'a, Vec<Lease>> {
+        Box::pin(async move { self.first().await?.above.leases(action).await })
+    }
+
+    fn storage_bytes<'a>(&'a mut self, workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
+        Box::pin(async move {
+            let mut opened = self.all().await?;
+            let bytes = each(&mut opened, |server| server.own.storage_bytes(workload));
+            let bytes: Result<Vec<Option<u64>>, TargetError> = bytes.await;
+            Ok(bytes?.into_iter().sum())
+        })
+    }
+}

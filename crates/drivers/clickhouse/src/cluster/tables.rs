@@ -1,0 +1,178 @@
+//! Makes the tables of a workload on every server, with one above those of all. Must not read rows.
+
+use highwater_driver::contract::{TableAdmin, TargetError, TargetErrorKind};
+use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
+use highwater_model::op::{BoundTable, BoundWorkload};
+
+use super::membership::{self, CLUSTER};
+use super::{ABOVE, Cluster, DIALECT, Opened, each};
+
+/// See [`TableAdmin::create_tables`]. Each server registers its own tables and those above, so that a run
+/// against one server alone knows whose they are.
+pub(super) async fn create(
+    cluster: &mut Cluster,
+    workload: &BoundWorkload,
+    policy: &TablePolicy<'_>,
+) -> Result<Vec<RegistryEntry>, TargetError> {
+    // Finds the clusters that the servers are.
+    drop(cluster.all().await?);
+    let is_name = |setting: &&(String, String)| setting.0.eq_ignore_ascii_case(CLUSTER);
+    let named = policy.settings.iter().find(is_name);
+    let name = membership::choose(&cluster.clusters, named.map(|(_, value)| value.as_str()))?;
+    let settings = policy.settings.iter().filter(|setting| !is_name(setting));
+    let settings: Vec<(String, String)> = settings.cloned().collect();
+    let own = TablePolicy {
+        settings: &settings,
+        ..*policy
+    };
+    let above = TablePolicy {
+        settings: &[],
+        ..*policy
+    };
+    // The same on all servers.
+    let database = cluster
+        .members
+        .first()
+        .map(|member| member.node.own_database());
+    let tables = tables_above(&database.unwrap_or_default(), workload, &name);
+    let mut opened = cluster.all().await?;
+    let (own, above, tables, name) = (&own, &above, &tables, name.as_str());
+    let checked = each(&mut opened, |server| {
+        Box::pin(async move {
+            server.own.check_tables(workload, own).await?;
+            server.above.check_tables(tables, above).await?;
+            server.check_engines(workload, name, policy).await
+        })
+    });
+    checked.await?;
+    let registered = each(&mut opened, |server| {
+        Box::pin(async move {
+            let entries = server.own.create_tables(workload, own).await?;
+            server.above.create_tables(tables, above).await?;
+            Ok(entries)
+        })
+    });
+    let entries = agreed(&registered.await?, policy);
+    update(&mut opened, &entries).await?;
+    Ok(entries)
+}
+
+/// See [`TableAdmin::update_registry`]: first where it is read first.
+pub(super) async fn update(
+    opened: &mut [&mut Opened],
+    entries: &[RegistryEntry],
+) -> Result<(), TargetError> {
+    for server in opened {
+        server.own.update_registry(entries).await?;
+        server.above.update_registry(entries).await?;
+    }
+    Ok(())
+}
+
+impl Opened {
+    /// Fails with a table that would be kept, although it is not above those of this cluster.
+    async fn check_engines(
+        &mut self,
+        workload: &BoundWorkload,
+        cluster: &str,
+        policy: &TablePolicy<'_>,
+    ) -> Result<(), TargetError> {
+        for table in &workload.tables {
+            if policy.drop || policy.drop_foreign.contains(&table.name) {
+                continue;
+            }
+            let sql = format!(
+                "SELECT engine, engine_full FROM system.tables \
+                 WHERE database = currentDatabase() AND name = {}",
+                DIALECT.literal(&table.name)
+            );
+            let rows = self.above.connection().rows(&sql).await?;
+            let mut texts = rows.into_iter().flatten().flatten();
+            let (Some(engine), full) = (texts.next(), texts.next().unwrap_or_default()) else {
+                continue;
+            };
+            let own = self.node.own_database();
+            if engine == ABOVE && full.contains(cluster) && full.contains(&own) {
+                continue;
+            }
+            return Err(TargetError {
+                kind: TargetErrorKind::ForeignTable,
+                message: format!(
+                    "{}: table `{}` is not above tables of the cluster {cluster}: its engine is {engine}",
+                    self.node.shown, table.name
+                ),
+                hint: Some("give --drop to make it anew, or another database".to_owned()),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The tables above those of a workload: a row that is inserted there goes to any of the servers.
+fn tables_above(database: &str, workload: &BoundWorkload, cluster: &str) -> BoundWorkload {
+    let (identifier, literal) = (DIALECT.identifier(database), DIALECT.literal(database));
+    let tables = workload.tables.iter().map(|table| {
+        let name = DIALECT.identifier(&table.name);
+        let create = format!(
+            "CREATE TABLE {name} AS {identifier}.{name} \
+             ENGINE = {ABOVE}({}, {literal}, {}, rand())",
+            DIALECT.literal(cluster),
+            DIALECT.literal(&table.name)
+        );
+        BoundTable {
+            create: vec![create],
+            ..table.clone()
+        }
+    });
+    BoundWorkload {
+        tables: tables.collect(),
+        ops: Vec::new(),
+        rows: None,
+    }
+}
+
+/// The entries of tables that servers have for themselves: a server that was added has made its own just
+/// now, so that its entry is that of a new table. The first of the others counts.
+fn agreed(registered: &[Vec<RegistryEntry>], policy: &TablePolicy<'_>) -> Vec<RegistryEntry> {
+    let Some(first) = registered.first() else {
+        return Vec::new();
+    };
+    let agreed = first.iter().enumerate().map(|(at, entry)| {
+        let of_servers = registered.iter().filter_map(|entries| entries.get(at));
+        let mut kept = of_servers.filter(|entry| **entry != policy.new_entry(&entry.name));
+        kept.next().unwrap_or(entry).clone()
+    });
+    agreed.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use highwater_model::units::Seed;
+
+    use super::*;
+
+    #[test]
+    fn a_server_that_was_added_goes_on_where_the_others_are() {
+        let policy = TablePolicy::new("f", Seed(1));
+        let new = |name: &str| policy.new_entry(name);
+        let kept = RegistryEntry {
+            next_index: 70,
+            ..new("u")
+        };
+        let older = RegistryEntry {
+            next_index: 60,
+            ..new("u")
+        };
+        let added = vec![new("t"), new("u")];
+        let found = agreed(
+            &[
+                added.clone(),
+                vec![new("t"), kept.clone()],
+                vec![new("t"), older],
+            ],
+            &policy,
+        );
+        assert_eq!(found, [new("t"), kept]);
+        assert_eq!(agreed(&[added.clone(), added.clone()], &policy), added);
+    }
+}

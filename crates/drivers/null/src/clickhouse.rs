@@ -1,0 +1,98 @@
+//! The server's side of ClickHouse's HTTP interface: every statement succeeds.
+//!
+//! What a driver queries before it inserts is answered as a server would that has the workload's tables, each
+//! a MergeTree with a column for each of the workload's. Source of the words: `docs/reference/clickhouse.md`
+//! and what a real server answered. Must not read the rows of an insert.
+
+use std::sync::Arc;
+
+use highwater_model::op::ColumnType;
+
+use super::conversation::{Table, WorkloadTables};
+use super::http_server::{Responder, put};
+
+/// The type of every answer.
+const TEXT: &str = "text/plain; charset=UTF-8";
+/// Bytes at the beginning of a body that are read: a query about a table is shorter.
+const STATEMENT_BYTES: usize = 4 * 1024;
+/// One row for every query.
+const ROW: &str = "1\t1\n";
+/// A table, whatever its name.
+const TABLE: &str = "sink\tMergeTree\t\n";
+
+/// The interface, on one connection.
+pub(super) struct Interface {
+    tables: Arc<WorkloadTables>,
+    /// The beginning of the current body.
+    statement: Vec<u8>,
+}
+
+impl Interface {
+    /// Of a server with these tables.
+    pub(super) fn new(tables: Arc<WorkloadTables>) -> Self {
+        Self {
+            tables,
+            statement: Vec::new(),
+        }
+    }
+
+    fn rows(&self, statement: &str) -> String {
+        let reads = |table: &str| statement.contains(table);
+        if statement.starts_with("INSERT INTO ") {
+            return String::new();
+        }
+        if reads("FROM system.settings") {
+            // It knows all that are named.
+            let names = statement.split('\'').skip(1).step_by(2);
+            return names.map(|name| format!("{name}\n")).collect();
+        }
+        if reads("FROM system.tables") {
+            return TABLE.to_owned();
+        }
+        if reads("FROM system.columns") {
+            let name = statement.rsplit('\'').nth(1).unwrap_or_default();
+            let tables = self.tables.get();
+            let table = tables.iter().find(|table| table.name == name);
+            return table.map(columns).unwrap_or_default();
+        }
+        ROW.to_owned()
+    }
+}
+
+impl Responder for Interface {
+    fn take(&mut self, body: &[u8]) {
+        let room = STATEMENT_BYTES.saturating_sub(self.statement.len());
+        let beginning = body.get(..room).unwrap_or(body);
+        self.statement.extend_from_slice(beginning);
+    }
+
+    fn answer(&mut self, out: &mut Vec<u8>) {
+        let rows = self.rows(&String::from_utf8_lossy(&self.statement));
+        self.statement.clear();
+        put(out, "200 OK", TEXT, &[rows.as_bytes()]);
+    }
+}
+
+/// Names and types of a table's columns: an object is a column for each of its attributes.
+fn columns(table: &Table) -> String {
+    let mut rows = String::new();
+    for column in &table.columns {
+        let declared = match column.kind {
+            ColumnType::Integer => "Int32",
+            ColumnType::Bigint | ColumnType::Timestamp => "Int64",
+            ColumnType::Float => "Float64",
+            ColumnType::Boolean => "UInt8",
+            ColumnType::Text | ColumnType::Object => "String",
+        };
+        let whole = std::slice::from_ref(&column.name);
+        let names = if column.attributes.is_empty() {
+            whole
+        } else {
+            &column.attributes
+        };
+        for name in names {
+            rows.push_str(&format!("{name}\t{declared}\n"));
+        }
+    }
+    rows
+}

@@ -1,0 +1,107 @@
+//! A private cluster of ClickHouse: three shards on 127.0.0.1, each a server in a directory and on ports of
+//! its own, which know each other by `remote_servers`. Ended when dropped. Must not know what is tested.
+
+use std::io;
+use std::thread;
+
+use crate::clickhouse::{ClickHouse, DATABASE, SUPERUSER};
+use crate::server::free_ports;
+
+/// Servers of a cluster, each of them one shard.
+pub const SHARDS: usize = 3;
+/// The cluster that all servers are shards of.
+pub const CLUSTER: &str = "three";
+/// A cluster of the first two servers only.
+pub const SMALLER_CLUSTER: &str = "two";
+
+/// How often it is tried to start one.
+const START_ATTEMPTS: u32 = 3;
+
+/// A running cluster.
+pub struct Shards {
+    servers: Vec<ClickHouse>,
+}
+
+impl Shards {
+    /// Starts the servers, which know [`CLUSTER`] and [`SMALLER_CLUSTER`].
+    ///
+    /// # Panics
+    ///
+    /// If ClickHouse is not installed or does not start.
+    pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// The same, with further clusters of all servers, by these names.
+    ///
+    /// # Panics
+    ///
+    /// As [`Shards::start`].
+    pub fn start_with(names: &[&str]) -> Self {
+        let mut started = Self::try_start(names);
+        // Somebody else may have a port by now.
+        for _ in 1..START_ATTEMPTS {
+            started = started.or_else(|_| Self::try_start(names));
+        }
+        match started {
+            Ok(cluster) => cluster,
+            Err(error) => panic!("ClickHouse for this test: {error}"),
+        }
+    }
+
+    fn try_start(names: &[&str]) -> io::Result<Self> {
+        let all: [u16; 2 * SHARDS] = free_ports()?;
+        let (http, native) = all.split_at(SHARDS);
+        let mut clusters = cluster(SMALLER_CLUSTER, &native[..2]);
+        for name in [&[CLUSTER][..], names].concat() {
+            clusters.push_str(&cluster(name, native));
+        }
+        let started: Vec<io::Result<ClickHouse>> = thread::scope(|scope| {
+            let starting = http.iter().zip(native).map(|(http, native)| {
+                let configuration = format!(
+                    "<tcp_port>{native}</tcp_port><remote_servers>{clusters}</remote_servers>"
+                );
+                scope.spawn(move || ClickHouse::try_start(*http, &configuration, ""))
+            });
+            let starting: Vec<_> = starting.collect();
+            let ended = starting.into_iter().map(|starting| {
+                let started = starting.join();
+                started.unwrap_or_else(|_| Err(io::Error::other("starting it panicked")))
+            });
+            ended.collect()
+        });
+        let servers: io::Result<Vec<ClickHouse>> = started.into_iter().collect();
+        Ok(Self { servers: servers? })
+    }
+
+    /// A server, from 0 on; its shard has the next number.
+    pub fn server(&self, number: usize) -> &ClickHouse {
+        &self.servers[number]
+    }
+
+    /// The same, to be ended and started.
+    pub fn server_mut(&mut self, number: usize) -> &mut ClickHouse {
+        &mut self.servers[number]
+    }
+
+    /// URL of [`DATABASE`] on these servers, in this order, for the user without a password.
+    pub fn url_of(&self, numbers: &[usize]) -> String {
+        let hosts = numbers.iter().map(|number| self.servers[*number].port());
+        let hosts: Vec<String> = hosts.map(|port| format!("127.0.0.1:{port}")).collect();
+        format!("clickhouse://{SUPERUSER}@{}/{DATABASE}", hosts.join(","))
+    }
+
+    /// URL of [`DATABASE`] on all servers.
+    pub fn url(&self) -> String {
+        self.url_of(&[0, 1, 2])
+    }
+}
+
+/// A cluster in a configuration: a shard on each of these ports of the native protocol.
+fn cluster(name: &str, ports: &[u16]) -> String {
+    let shards = ports.iter().map(|port| {
+        format!("<shard><replica><host>127.0.0.1</host><port>{port}</port></replica></shard>")
+    });
+    let shards: String = shards.collect();
+    format!("<{name}>{shards}</{name}>")
+}
