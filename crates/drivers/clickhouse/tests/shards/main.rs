@@ -7,6 +7,7 @@
 )]
 
 #[path = "../../../../driver/tests/support/points.rs"]
+#[expect(dead_code, reason = "no query of these tests is without a key")]
 mod points;
 #[path = "../../../../driver/tests/support/mod.rs"]
 mod support;
