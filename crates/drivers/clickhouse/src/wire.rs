@@ -25,14 +25,16 @@ use super::rows::RowReader;
 
 /// Settings of each request, as far as the server knows them. An insert is answered when its rows are
 /// there, on other servers too, and is not taken for an earlier one; the status of an answer is that of the
-/// whole, and no server is left out of it.
-pub(super) const SETTINGS: [(&str, &str); 9] = [
+/// whole, and no server is left out of it. A subquery over distributed tables is answered once for all servers,
+/// where by default it is refused.
+pub(super) const SETTINGS: [(&str, &str); 10] = [
     ("async_insert", "0"),
     ("insert_deduplicate", "0"),
     // The old name of the next one, and the only one of 18.16.
     ("insert_distributed_sync", "1"),
     ("distributed_foreground_insert", "1"),
     ("skip_unavailable_shards", "0"),
+    ("distributed_product_mode", "global"),
     (EXACT_FRACTIONS, "1"),
     ("send_progress_in_http_headers", "0"),
     ("http_write_exception_in_output_format", "0"),
