@@ -18,6 +18,7 @@ pub mod findings;
 pub mod fixture;
 pub mod group;
 pub mod judge;
+pub mod limit;
 pub mod littles_law;
 mod long_run;
 pub mod periodicity;
@@ -34,3 +35,4 @@ pub mod tuning;
 mod whole;
 
 pub use judge::{Ended, exit_code, judge, judge_imported};
+pub use limit::limit;

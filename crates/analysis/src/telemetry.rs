@@ -2,7 +2,14 @@
 
 use highwater_model::plan::PhaseKind;
 use highwater_model::record::RunRecord;
-use highwater_model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySeries, names};
+use highwater_model::target_telemetry::{
+    SeriesKind, TargetTelemetry, TelemetrySeries, names, sources,
+};
+
+/// Bytes per second of networks: 1, 2.5, 10, 25 and 100 Gbit/s.
+const NETWORKS: [f64; 5] = [125e6, 312.5e6, 1.25e9, 3.125e9, 12.5e9];
+/// A network between these shares of its speed is full: headers take the rest.
+const NETWORK_FULL: (f64, f64) = (0.9, 1.0);
 
 /// A range of the run's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,6 +136,97 @@ pub fn disk_bytes_per_row(record: &RunRecord) -> Option<f64> {
     let results = record.results.iter().filter(|r| !is_load(&r.phase));
     let rows: u64 = results.map(|result| result.rows.acknowledged).sum();
     (grown > 0 && rows > 0).then(|| highwater_model::display::ratio(grown, rows))
+}
+
+/// Telemetry over a range of time.
+pub(crate) struct OverTime<'a> {
+    pub(crate) telemetry: &'a TargetTelemetry,
+    pub(crate) range: TimeRange,
+}
+
+impl<'a> OverTime<'a> {
+    /// Absent where the record has no telemetry.
+    pub(crate) fn of(record: &'a RunRecord, range: TimeRange) -> Option<Self> {
+        let telemetry = record.target_telemetry.as_ref()?;
+        Some(Self { telemetry, range })
+    }
+
+    /// Each series of that name from the first source that reports it; from all endpoints, where that is
+    /// one of them.
+    pub(crate) fn series(
+        &self,
+        name: &'static str,
+    ) -> impl Iterator<Item = &'a TelemetrySeries> + use<'a> {
+        let telemetry = self.telemetry;
+        let first = named(telemetry, name).next();
+        let source = first.map_or("", |series| series.source.as_str());
+        let is_endpoint = |source: &str| ![sources::TARGET, sources::HOST].contains(&source);
+        named(telemetry, name).filter(move |series| {
+            series.source == source || is_endpoint(source) && is_endpoint(&series.source)
+        })
+    }
+
+    /// The same with its mean.
+    pub(crate) fn means(&self, name: &'static str) -> Vec<(&'a TelemetrySeries, f64)> {
+        self.series(name)
+            .filter_map(|series| Some((series, mean(self.telemetry, series, self.range)?)))
+            .collect()
+    }
+
+    /// The greatest of these means.
+    pub(crate) fn greatest(&self, name: &'static str) -> Option<(&'a TelemetrySeries, f64)> {
+        let means = self.means(name).into_iter();
+        means.max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// The highest value of all series of that name.
+    pub(crate) fn highest(&self, name: &'static str) -> Option<f64> {
+        let series = named(self.telemetry, name);
+        let highest = series.filter_map(|series| highest(self.telemetry, series, self.range));
+        highest.reduce(f64::max)
+    }
+
+    /// The sum of the means.
+    pub(crate) fn sum(&self, name: &'static str) -> f64 {
+        self.means(name).iter().map(|(_, mean)| mean).sum()
+    }
+
+    /// A network that transfers about all that one of its speed can: its series, and bytes per second of both.
+    pub(crate) fn full_network(&self) -> Option<(&'a TelemetrySeries, f64, f64)> {
+        let directions = [names::NET_RECEIVED, names::NET_SENT];
+        let all = directions.into_iter().flat_map(|name| self.means(name));
+        // What a machine says to itself passes no wire.
+        let mut wires = all.filter(|(series, _)| series.node.as_deref() != Some("lo"));
+        wires.find_map(|(series, carried)| {
+            let (least, most) = NETWORK_FULL;
+            let mut speeds = NETWORKS.into_iter();
+            let speed = speeds.find(|speed| least * speed <= carried && carried <= most * speed)?;
+            Some((series, carried, speed))
+        })
+    }
+
+    /// Busy share of the CPU, mean over all nodes.
+    pub(crate) fn cpu(&self) -> Option<f64> {
+        let nodes = self.means(names::CPU_BUSY);
+        let number = f64::from(u32::try_from(nodes.len()).ok()?);
+        (!nodes.is_empty()).then(|| nodes.iter().map(|(_, mean)| mean).sum::<f64>() / number)
+    }
+}
+
+/// The part of the samples that began in the range in which the value was at least so high; absent without
+/// any sample.
+pub(crate) fn part_at_least(
+    telemetry: &TargetTelemetry,
+    series: &TelemetrySeries,
+    range: TimeRange,
+    least: f64,
+) -> Option<f64> {
+    let (mut all, mut high) = (0_u64, 0_u64);
+    for point in points(telemetry, series).filter(|point| point.is_in(range)) {
+        all += 1;
+        high += u64::from(point.value >= least);
+    }
+    (all > 0).then(|| highwater_model::display::ratio(high, all))
 }
 
 /// A value, and the time that it stands for.

@@ -5,6 +5,7 @@
 //! `cargo xtask docs`. Nothing here is part of the product.
 
 pub mod accuracy;
+pub mod limits;
 mod pages;
 
 pub use pages::{Mode, run};

@@ -18,7 +18,7 @@ use xtask::tidy::Tree;
 use xtask::tidy::markdown::title_and_summary;
 use xtask::{bench, blocks, first_run, process};
 
-use crate::accuracy;
+use crate::{accuracy, limits};
 
 /// Where the text of a page comes from.
 enum Source {
@@ -135,6 +135,7 @@ const PAGES: &[Page] = &[
     files("docs/concepts/accuracy.md", "comparisons", |_| {
         accuracy::comparisons()
     }),
+    files("docs/concepts/limit.md", "limits", |_| limits::matrix()),
     files("docs/guide/size.md", "clusters", |_| accuracy::clusters()),
     help("highwater workloads", &["workloads", "--help"]),
     Page {

@@ -90,6 +90,7 @@ impl Experiment for SearchRecord {
             p99_ns: seen.p99_ns,
             mean_ns: seen.mean_ns,
             failed_ops: seen.failed_ops,
+            limit: made.record.and_then(|record| record.limit.clone()),
             rows_before: seen.rows_before,
             bytes_before: made.record.and_then(|record| record.target.bytes_before),
             started_at: made.started_at,

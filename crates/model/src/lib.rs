@@ -16,6 +16,7 @@ pub mod import_record;
 pub mod incident;
 pub mod input_error;
 pub mod judgment;
+pub mod limit;
 pub mod literal;
 pub mod numbers;
 pub mod op;

@@ -13,6 +13,7 @@ use super::control::InterventionRecord;
 use super::header::Header;
 use super::incident::Incident;
 use super::judgment::Judgments;
+use super::limit::Limit;
 use super::plan::{PhaseKind, Plan};
 use super::result_record::{ResultRecord, StreamRecord};
 use super::target_telemetry::TargetTelemetry;
@@ -32,6 +33,9 @@ pub struct RunRecord {
     pub target: TargetRecord,
     /// What to make of it.
     pub judgments: Judgments,
+    /// What kept it from being faster; absent for a run below saturation, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
     /// What the run was expected to take, before it did.
     pub estimate: Option<EstimateRecord>,
     /// What happened when.

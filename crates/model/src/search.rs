@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::numbers::{ceil_to_u64, round_to_u64, to_f64};
 
 use super::judgment::ReasonCode;
+use super::limit::Limit;
 use super::plan::{Objective, Unit, hex};
 
 /// A search and what came of it; part of a record.
@@ -223,6 +224,11 @@ impl ProbePurpose {
             Self::Soak => "soak",
         }
     }
+
+    /// Whether such a probe shows if its value meets the objective.
+    pub const fn judges(self) -> bool {
+        !matches!(self, Self::Estimate)
+    }
 }
 
 /// What a probe showed.
@@ -276,6 +282,9 @@ pub struct ProbeRecord {
     pub mean_ns: Option<u64>,
     /// Ops of all streams that failed.
     pub failed_ops: u64,
+    /// What kept it from being faster; absent below saturation, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
     /// Rows of the tables before the measured phase.
     pub rows_before: u64,
     /// Bytes of the tables before the measured phase; absent where the target does not report.

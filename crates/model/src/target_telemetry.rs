@@ -39,6 +39,18 @@ pub mod names {
     pub const PARTS_OF_PARTITION: &str = "parts_of_fullest_partition";
     /// Inserts that the target holds up, because merging cannot keep up with them.
     pub const DELAYED_INSERTS: &str = "inserts_delayed";
+    /// Part of the time in which nodes did not replicate, because one of them had to catch up.
+    pub const REPLICATION_PAUSED: &str = "flow_control_paused";
+    /// How overloaded the compaction of a store is; 1 is what the target considers an overload.
+    pub const COMPACTION_OVERLOAD: &str = "compaction_overload";
+    /// Times that a store stopped writes to catch up.
+    pub const WRITE_STALLS: &str = "write_stalls";
+    /// Pieces of work that the target's admission control holds back, for lack of CPU.
+    pub const ADMISSION_WAITS: &str = "admission_waits";
+    /// The same for lack of a store's throughput.
+    pub const ADMISSION_STORE_WAITS: &str = "admission_store_waits";
+    /// Share of a disk's credit that is left, 0 to 1.
+    pub const DISK_CREDIT: &str = "disk_credit";
     /// Checkpoints that began or were completed.
     pub const CHECKPOINTS: &str = "checkpoints";
     /// Bytes of the log that makes commits durable.

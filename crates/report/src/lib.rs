@@ -15,6 +15,7 @@ mod html;
 pub mod import;
 mod json;
 mod layout;
+mod limit;
 mod live;
 mod markdown;
 mod markdown_words;

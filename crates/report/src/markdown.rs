@@ -10,6 +10,7 @@ use highwater_model::judgment::Reason;
 use highwater_model::record::{ExperimentRecord, RecordRef};
 
 use super::layout::Row;
+use super::limit;
 use super::markdown_words::{plain, table};
 use super::text::judged::{self, Tone};
 use super::text::{counts, group, head, next_command, ops, search, tail};
@@ -25,6 +26,7 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
     let (title, traits) = first.split_once("   ").unwrap_or((first, ""));
     let mut blocks = vec![format!("## {}", plain(title)), plain(traits)];
     blocks.extend(lines.iter().skip(1).map(|line| plain(line)));
+    blocks.extend(limited(record));
     blocks.push(judgments(record));
     if let Some(of_search) = record.experiment().and_then(ExperimentRecord::search) {
         let lines = search::outcome(of_search);
@@ -65,6 +67,14 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
     blocks.push(format!("```sh\n{}\n```", next.replace('`', "")));
     blocks.retain(|block| !block.is_empty());
     blocks.join("\n\n") + "\n"
+}
+
+/// What kept it from being faster; a search says so beside its mark.
+fn limited(record: RecordRef<'_>) -> Option<String> {
+    let run = record.measured_run();
+    let (label, sentence) = limit::line(run.limit.as_ref()?);
+    let is_run = record.experiment().is_none();
+    is_run.then(|| plain(&format!("{label}: {sentence}")))
 }
 
 fn judgments(record: RecordRef<'_>) -> String {

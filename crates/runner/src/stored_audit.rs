@@ -259,6 +259,7 @@ impl StoredAudit {
             ),
         });
         record.judgments = analysis::judge(&record);
+        record.limit = analysis::limit(&record);
         if is_done {
             self.directory.write_record(&record)?;
         }

@@ -36,7 +36,10 @@ const DIRECTION: [(&str, &[&str]); 20] = [
     (MYSQL, &[MODEL, WORKLOAD, DRIVER]),
     (POSTGRES, &[MODEL, WORKLOAD, DRIVER]),
     (SQLITE, &[MODEL, WORKLOAD, DRIVER]),
-    (NULL, &[MODEL, WORKLOAD, DRIVER, CLICKHOUSE, CRATEDB, POSTGRES]),
+    (
+        NULL,
+        &[MODEL, WORKLOAD, DRIVER, CLICKHOUSE, CRATEDB, POSTGRES],
+    ),
     (
         DRIVERS,
         &[
@@ -62,7 +65,9 @@ const DIRECTION: [(&str, &[&str]); 20] = [
     (XTASK, &[TESTING]),
     (
         DOCUMENTS,
-        &[MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT, XTASK],
+        &[
+            MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT, DRIVER, RUNNER, XTASK,
+        ],
     ),
 ];
 

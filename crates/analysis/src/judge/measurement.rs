@@ -238,18 +238,7 @@ fn sessions_missing(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Opti
 fn rate_not_offered(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let mut places = Vec::new();
     for stream in measured {
-        let Some(planned) = stream.units_planned() else {
-            continue;
-        };
-        let per_op = to_f64(stream.units_per_op());
-        let poisson = stream.plan.is_some_and(|p| p.arrivals == Arrivals::Poisson);
-        let spread = if poisson {
-            POISSON_DEVIATIONS * (planned / per_op).sqrt() * per_op
-        } else {
-            per_op
-        };
-        let allowed = (planned * OFFERED_SHORTFALL).max(spread);
-        if stream.units_offered() < planned - allowed {
+        if let Some(planned) = planned_and_not_offered(stream) {
             places.push(format!(
                 "{}: the load generator offered {} of {} planned {}",
                 stream.place(),
@@ -262,6 +251,20 @@ fn rate_not_offered(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let message = "the load generator offered less than planned";
     let hint = "lower --rate, or split the load with --share";
     reason(ReasonCode::RateNotOffered, message, &places, hint)
+}
+
+/// Units that were planned, where clearly less was offered; open load only.
+pub(crate) fn planned_and_not_offered(stream: &MeasuredStream<'_>) -> Option<f64> {
+    let planned = stream.units_planned()?;
+    let per_op = to_f64(stream.units_per_op());
+    let poisson = stream.plan.is_some_and(|p| p.arrivals == Arrivals::Poisson);
+    let spread = if poisson {
+        POISSON_DEVIATIONS * (planned / per_op).sqrt() * per_op
+    } else {
+        per_op
+    };
+    let allowed = (planned * OFFERED_SHORTFALL).max(spread);
+    (stream.units_offered() < planned - allowed).then_some(planned)
 }
 
 /// Sessions of the stream in the measured phase before; 0 if there is none.

@@ -153,29 +153,31 @@ fn throughput(measured: &[MeasuredStream<'_>], min: Rate) -> Option<Reason> {
 /// Checked in open load whatever the objectives are: a rate that is not kept up is not met.
 fn rate_not_sustained(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let mut places = Vec::new();
-    for stream in measured.iter().filter(|stream| stream.is_open()) {
-        let seconds = stream.seconds();
-        if seconds <= 0.0 {
-            continue;
-        }
-        // What was not offered is our fault, and another rule's.
-        let planned = stream.stream.planned_rate.unwrap_or(0.0);
-        let offered = (stream.units_offered() / seconds).min(planned);
-        let one_op = to_f64(stream.units_per_op()) / seconds;
-        let least = (offered * SUSTAINED_SHARE).min(offered - one_op) - at_work(stream, offered);
-        if stream.units_per_s() < least {
-            places.push(format!(
-                "{}: {} {unit}/s acknowledged of {} {unit}/s planned",
-                stream.place(),
-                rate(stream.units_per_s()),
-                rate(planned),
-                unit = stream.stream.unit.name()
-            ));
-        }
+    for stream in measured.iter().filter(|stream| !is_sustained(stream)) {
+        places.push(format!(
+            "{}: {} {unit}/s acknowledged of {} {unit}/s planned",
+            stream.place(),
+            rate(stream.units_per_s()),
+            rate(stream.stream.planned_rate.unwrap_or(0.0)),
+            unit = stream.stream.unit.name()
+        ));
     }
     let message = "less was acknowledged than planned";
     let hint = "lower --rate or add sessions (-c)";
     reason(ReasonCode::RateNotSustained, message, &places, hint)
+}
+
+/// Whether as much was acknowledged as offered; closed load offers no more than that.
+pub(crate) fn is_sustained(stream: &MeasuredStream<'_>) -> bool {
+    let seconds = stream.seconds();
+    let Some(planned) = stream.stream.planned_rate.filter(|_| seconds > 0.0) else {
+        return true;
+    };
+    // What was not offered is our fault, and another rule's.
+    let offered = (stream.units_offered() / seconds).min(planned);
+    let one_op = to_f64(stream.units_per_op()) / seconds;
+    let least = (offered * SUSTAINED_SHARE).min(offered - one_op) - at_work(stream, offered);
+    stream.units_per_s() >= least
 }
 
 /// Units per second that the ops at work at the end of a phase are worth, where no phase before

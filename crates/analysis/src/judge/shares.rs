@@ -215,13 +215,13 @@ pub(super) fn failed_ops(result: &ResultRecord) -> u64 {
 }
 
 /// Ops that were rejected for lack of capacity.
-pub(super) fn rejected_ops(result: &ResultRecord) -> u64 {
+pub(crate) fn rejected_ops(result: &ResultRecord) -> u64 {
     let class = ErrorClass::Rejected.name();
     result.errors.get(class).copied().unwrap_or(0)
 }
 
 /// All ops of which a share may fail.
-pub(super) fn offered(result: &ResultRecord) -> u64 {
+pub(crate) fn offered(result: &ResultRecord) -> u64 {
     result.offered.max(result.sent)
 }
 

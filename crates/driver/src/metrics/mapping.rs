@@ -143,7 +143,7 @@ pub(super) fn metric_samples(mappings: &[Mapping], lines: &[Sample<'_>]) -> Vec<
 /// how it is read, and its unit. Sources: the Prometheus client libraries' `process_` metrics,
 /// node_exporter, and the list of metrics in that database's documentation (self-hosted, "essential
 /// metrics").
-const STANDARD_MAPPINGS: [&str; 17] = [
+const STANDARD_MAPPINGS: [&str; 20] = [
     "process_cpu=process_cpu_seconds_total seconds cores",
     "process_memory=process_resident_memory_bytes level bytes",
     "load=node_load1 level 1",
@@ -160,7 +160,10 @@ const STANDARD_MAPPINGS: [&str; 17] = [
     "net_sent[node_id]=sys_host_net_send_bytes count bytes",
     "disk_free[store]=capacity_available level bytes",
     "connections[node_id]=sql_conns level 1",
-    "queue[store]=admission_wait_queue_length_kv level 1",
+    "admission_waits[node_id]=admission_wait_queue_length_kv level 1",
+    "admission_store_waits[store]=admission_wait_queue_length_kv_stores level 1",
+    "compaction_overload[store]=admission_io_overload level 1",
+    "write_stalls[store]=storage_write_stalls count 1",
 ];
 
 /// The mappings that apply without `--metric`.

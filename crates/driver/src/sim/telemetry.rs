@@ -52,15 +52,15 @@ impl SimReader {
                 "1",
                 len_to_f64(snapshot.waiting),
             )));
+            // Without a bound it never holds back anything.
+            let held = node.disk().is_some_and(|disk| disk.holds_back(now));
+            let held = f64::from(u8::from(held));
+            let busy = MetricSample::level(names::DISK_BUSY, units::SHARE, held);
+            samples.push(of(busy));
             if let Some(disk) = node.disk() {
-                let held = f64::from(u8::from(disk.holds_back(now)));
-                samples.push(of(MetricSample::level(
-                    names::DISK_BUSY,
-                    units::SHARE,
-                    held,
-                )));
                 let left = disk.credit_left(now);
-                samples.push(of(MetricSample::level("disk_credit", units::SHARE, left)));
+                let left = MetricSample::level(names::DISK_CREDIT, units::SHARE, left);
+                samples.push(of(left));
                 let rows = to_f64(disk.rows());
                 samples.push(of(MetricSample::count("disk_rows", "rows", rows)));
             }

@@ -171,6 +171,7 @@ pub fn record(run: &ImportedRun, plan: Plan, stamp: &Stamp) -> ImportedRecord {
         },
         clients: Vec::new(),
         telemetry: Vec::new(),
+        limit: None,
         target_telemetry: None,
         incidents: Vec::new(),
         interventions: Vec::new(),

@@ -15,8 +15,8 @@ mod timeline;
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
-use highwater_analysis::judge;
 use highwater_analysis::telemetry::disk_bytes_per_row;
+use highwater_analysis::{judge, limit};
 use highwater_model::plan::Share;
 use highwater_model::record::{Change, RunRecord};
 
@@ -60,6 +60,7 @@ pub fn merge<R: Borrow<RunRecord>>(records: &[R]) -> Result<RunRecord, MergeErro
     figures::draw(&mut merged);
     merged.target.disk_bytes_per_row = disk_bytes_per_row(&merged);
     merged.judgments = judge(&merged);
+    merged.limit = limit(&merged);
     Ok(merged)
 }
 

@@ -3,6 +3,7 @@
 //! It only shows what the record says.
 
 use highwater_analysis::judge::MeasuredStream;
+use highwater_analysis::limit::of_search;
 use highwater_analysis::search::of_axis;
 use highwater_model::display::{count, duration, flag_span, rate};
 use highwater_model::judgment::ReasonCode;
@@ -14,7 +15,7 @@ use highwater_model::search::{
 };
 
 use super::next::{self, Repeated};
-use super::{head, judged};
+use super::{head, judged, tail};
 use crate::layout::{Row, aligned, labeled};
 
 /// Characters of the objective's hash that tell objectives apart for a reader.
@@ -83,13 +84,16 @@ fn found(search: &SearchRecord, mark: &Mark) -> Vec<String> {
         ),
     ];
     lines.extend(mark.estimate.map(|found| estimated(search, found)));
-    lines.push(match mark.failed {
-        Some(failed) => labeled("failed", &of_axis(search, failed)),
-        None => labeled("failed", "nothing was shown to fail above it"),
-    });
-    if !mark.limited_by.is_empty() {
-        lines.push(labeled("limited by", &codes(&mark.limited_by)));
-    }
+    let failed = match mark.failed {
+        Some(failed) => of_axis(search, failed),
+        None => "nothing was shown to fail above it".to_owned(),
+    };
+    let why = match mark.limited_by.as_slice() {
+        [] => String::new(),
+        reasons => format!(": {}", codes(reasons)),
+    };
+    lines.push(labeled("failed", &format!("{failed}{why}")));
+    lines.extend(of_search(search).map(tail::limited));
     if mark.wider {
         let why = "wider than requested: the search ran out of probes or time";
         lines.push(labeled("", why));
@@ -165,6 +169,7 @@ fn not_found(search: &SearchRecord, no_mark: &NoMark) -> Vec<String> {
             &format!("{}: {why}", of_axis(search, failed)),
         ));
     }
+    lines.extend(of_search(search).map(tail::limited));
     lines
 }
 

@@ -9,6 +9,7 @@ use highwater_analysis::judge::client_lag::overstated_by;
 use highwater_analysis::judge::measurement::{ceiling, greatest};
 use highwater_model::display::{count, duration, foreign, rate, significant};
 use highwater_model::import_record::MissingField;
+use highwater_model::limit::Limit;
 use highwater_model::record::{
     AvailabilityRecord, MeasuredRun, RecordRef, RunRecord, SchedulingClass,
 };
@@ -16,6 +17,7 @@ use highwater_model::record::{
 use super::target;
 use crate::events::intervention;
 use crate::layout::labeled;
+use crate::limit;
 
 /// Findings that are printed; the record has them all.
 const FINDINGS_SHOWN: usize = 5;
@@ -24,6 +26,7 @@ const WORDS: usize = 200;
 
 pub(super) fn lines(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<String> {
     let mut lines = Vec::new();
+    lines.extend(record.limit.as_ref().map(limited));
     if !measured.is_empty() {
         lines.push(labeled("availability", &availability(record)));
     }
@@ -35,6 +38,12 @@ pub(super) fn lines(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -
     lines.extend(changes(record).iter().map(|line| labeled("changed", line)));
     lines.extend(notes(record));
     lines
+}
+
+/// What kept it from being faster.
+pub(super) fn limited(of: &Limit) -> String {
+    let (label, sentence) = limit::line(of);
+    labeled(label, &sentence)
 }
 
 /// The findings of all rules, each with a hint.

@@ -294,6 +294,19 @@ fn searched(outcome: SearchOutcome, probes: &[ProbeRecord]) -> ExperimentRecord 
 }
 
 #[test]
+fn a_saturated_run_names_its_limit_in_one_line_above_its_availability() {
+    let mut record = fixture::closed();
+    assert!(!text(&record).contains("\nlimit"));
+    record.limit = Some(fixture::cpu_limit());
+    let limited = "limited by     CPU of node 2, 97 % (next: disk of node 1, 71 %)\navailability ";
+    let shown = text(&record);
+    assert!(shown.contains(limited), "{shown}");
+    let line = "\n\nlimited by: CPU of node 2, 97 % (next: disk of node 1, 71 %)\n\n";
+    let shown = crate::markdown(&record, "a");
+    assert!(shown.contains(line), "{shown}");
+}
+
+#[test]
 fn a_mark_is_an_interval_with_its_hold_its_data_and_its_limit() {
     let mark = Mark {
         bytes: Some(52_428_800),
@@ -301,13 +314,17 @@ fn a_mark_is_an_interval_with_its_hold_its_data_and_its_limit() {
         ..fixture::mark(1_000.0, 1_019.0)
     };
     let confirm = probe(ProbePurpose::Confirm, 1_000.0, ProbeVerdict::Passed);
+    let failed = ProbeRecord {
+        limit: Some(fixture::cpu_limit()),
+        ..probe(ProbePurpose::Search, 1_019.0, ProbeVerdict::Failed)
+    };
     let record = searched(
         SearchOutcome::Mark(mark),
         &[
             probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated),
             probe(ProbePurpose::Search, 1_500.0, ProbeVerdict::Passed),
             probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Passed),
-            probe(ProbePurpose::Search, 1_019.0, ProbeVerdict::Failed),
+            failed,
             confirm.clone(),
             confirm.clone(),
             confirm,

@@ -391,6 +391,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
             disk_bytes_per_row: None,
         },
         judgments: Judgments::unjudged(),
+        limit: None,
         estimate: None,
         phases: Vec::new(),
         results: Vec::new(),

@@ -27,6 +27,7 @@ const UNCLASSIFIED: &str = "unclassified";
 pub(super) fn recovered(mut draft: RunRecord, lines: Vec<JournalLine>) -> RunRecord {
     fill(&mut draft, lines.into_iter());
     draft.judgments = analysis::judge(&draft);
+    draft.limit = analysis::limit(&draft);
     draft
 }
 

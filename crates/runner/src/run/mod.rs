@@ -287,6 +287,7 @@ impl Run {
         let empty = empty_responses::notes(&record, &self.request.workload);
         record.notes.extend(empty);
         record.judgments = analysis::judge(&record);
+        record.limit = analysis::limit(&record);
         self.keep(&mut record);
         self.observer.event(&Event::Ended {
             directory: self.request.directory.path().display().to_string(),

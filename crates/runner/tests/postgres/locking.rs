@@ -4,13 +4,14 @@ use highwater_model::record::AuditStatus;
 use std::thread;
 
 use highwater_model::judgment::{Data, ReasonCode};
+use highwater_model::limit::Resource;
 use highwater_model::units::Nanos;
 use highwater_report as report;
 use highwater_runner::run::RunEnd;
 use highwater_testing::postgres::skipped;
 
 use crate::server::Database;
-use crate::support::{Job, data_reasons, measured, open};
+use crate::support::{Job, closed, data_reasons, measured, open};
 
 /// Runs for three seconds; once rows are there, the table is locked for so many seconds.
 fn run_with_lock(database: &Database, seconds: u32) -> RunEnd {
@@ -64,4 +65,39 @@ fn the_audit_waits_for_what_was_given_up_and_is_exact() {
     assert_eq!(data_reasons(record), [ReasonCode::ResentUnknown], "{text}");
     assert_eq!(audit.server_counter, Some(audit.found), "{text}");
     assert_eq!(database.number("SELECT count(*) FROM cpu"), audit.found);
+}
+
+/// Another session locks the table for nine tenths of the time.
+#[test]
+fn a_load_that_waits_for_a_lock_is_limited_by_locks() {
+    if skipped() {
+        return;
+    }
+    let database = Database::new("limited_by_locks");
+    let mut job = Job::new(&database.url(), &[("insert", closed(8))]);
+    job.settings = vec![("batch", "100".to_owned())];
+    job.step = Nanos::from_secs(5);
+    let end = thread::scope(|scope| {
+        let enemy = scope.spawn(|| {
+            database.wait_for_rows(100);
+            for _ in 0..5 {
+                database.sql(
+                    "BEGIN; LOCK TABLE cpu IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(0.9); COMMIT",
+                );
+            }
+        });
+        let end = database.run(&job);
+        enemy.join().unwrap();
+        end
+    });
+    let limit = end.record.limit.as_ref().unwrap();
+    // On a machine that other work keeps busy, its CPU is at its limit, too, and comes first.
+    let named = [&limit.by, &limit.next].map(|of| of.as_ref().map(|of| of.resource));
+    let is_named = match named {
+        [Some(Resource::Cpu), next] => next == Some(Resource::Locks),
+        [by, _] => by == Some(Resource::Locks),
+    };
+    assert!(is_named, "{limit:?}");
+    let text = report::text(&end.record);
+    assert!(text.contains("locks, for which "), "{text}");
 }

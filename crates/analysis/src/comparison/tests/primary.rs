@@ -17,12 +17,12 @@ fn primary_of(a: &[RunRecord], named: Option<&str>) -> Option<String> {
 
 #[test]
 fn the_kind_of_load_or_the_user_says_which_figure_is_tested_first() {
-    let closed = [run(1.0, 1.0)];
+    let closed = vec![run(1.0, 1.0)];
     let open = |objectives: Vec<Objective>| {
         let mut record = run(1.0, 1.0);
         record.streams[0].planned_rate = Some(1e5);
         record.plan.definition.objectives = objectives;
-        [record]
+        vec![record]
     };
     let latency = |quantile_ppm| Objective::Latency {
         quantile_ppm,

@@ -1,12 +1,12 @@
 //! Rules about what the target said of itself while it was measured.
 
-use crate::telemetry::{TimeRange, highest, mean, measured, named, rejected};
+use crate::telemetry::{OverTime, TimeRange, mean, measured, named, rejected};
 use highwater_model::display::{bytes, count, percent, plain};
 use highwater_model::numbers::round_to_u64;
 use highwater_model::outcome::ErrorClass;
 use highwater_model::plan::PhaseKind;
 use highwater_model::record::RunRecord;
-use highwater_model::target_telemetry::{TargetTelemetry, TelemetrySeries, names};
+use highwater_model::target_telemetry::{TelemetrySeries, names};
 
 use super::rule::{RuleFinding, RuleInput};
 
@@ -24,10 +24,6 @@ const PARTS_LIMIT: &str = "parts_to_delay_insert";
 /// there are at least so many.
 const CHECKPOINT_COST: f64 = 0.2;
 const CHECKPOINT_SAMPLES: usize = 5;
-/// Bytes per second of networks: 1, 2.5, 10, 25 and 100 Gbit/s.
-const NETWORKS: [f64; 5] = [125e6, 312.5e6, 1.25e9, 3.125e9, 12.5e9];
-/// A network between these shares of its speed is full: headers take the rest.
-const NETWORK_FULL: (f64, f64) = (0.9, 1.0);
 /// The last third of the measured time has so many times the queue of the first, and at least so
 /// many pieces.
 const BACKLOG: f64 = 2.0;
@@ -38,53 +34,8 @@ const STOLEN: f64 = 0.05;
 const IDLE: f64 = 0.5;
 const IDLE_QUEUE: f64 = 0.1;
 
-/// Telemetry over the measured time.
-struct Inside<'a> {
-    telemetry: &'a TargetTelemetry,
-    range: TimeRange,
-}
-
-impl<'a> Inside<'a> {
-    fn of(record: &'a RunRecord) -> Option<Self> {
-        Some(Self {
-            telemetry: record.target_telemetry.as_ref()?,
-            range: measured(record)?,
-        })
-    }
-
-    /// Each series of that name from the first source that tells it, with its mean.
-    fn means(&self, name: &'static str) -> Vec<(&'a TelemetrySeries, f64)> {
-        let first = named(self.telemetry, name).next();
-        let source = first.map_or("", |series| series.source.as_str());
-        named(self.telemetry, name)
-            .filter(|series| series.source == source)
-            .filter_map(|series| Some((series, mean(self.telemetry, series, self.range)?)))
-            .collect()
-    }
-
-    fn greatest(&self, name: &'static str) -> Option<(&'a TelemetrySeries, f64)> {
-        self.means(name)
-            .into_iter()
-            .max_by(|a, b| a.1.total_cmp(&b.1))
-    }
-
-    /// Of all series of that name.
-    fn highest(&self, name: &'static str) -> Option<f64> {
-        let series = named(self.telemetry, name);
-        let highest = series.filter_map(|series| highest(self.telemetry, series, self.range));
-        highest.reduce(f64::max)
-    }
-
-    fn sum(&self, name: &'static str) -> f64 {
-        self.means(name).iter().map(|(_, mean)| mean).sum()
-    }
-
-    /// Mean over all nodes.
-    fn cpu(&self) -> Option<f64> {
-        let nodes = self.means(names::CPU_BUSY);
-        let number = f64::from(u32::try_from(nodes.len()).ok()?);
-        (!nodes.is_empty()).then(|| nodes.iter().map(|(_, mean)| mean).sum::<f64>() / number)
-    }
+fn inside<'a>(read: &RuleInput<'a>) -> Option<OverTime<'a>> {
+    OverTime::of(read.record, measured(read.record)?)
 }
 
 fn of_node(series: &TelemetrySeries) -> String {
@@ -93,7 +44,7 @@ fn of_node(series: &TelemetrySeries) -> String {
 
 /// A disk is at work all the time while CPU is left.
 pub(super) fn disk_limits(read: &RuleInput<'_>) -> Option<RuleFinding> {
-    let inside = Inside::of(read.record)?;
+    let inside = inside(read)?;
     let (series, busy) = inside.greatest(names::DISK_BUSY)?;
     let cpu = inside.cpu()?;
     (busy >= DISK_BUSY && cpu <= CPU_FREE).then(|| RuleFinding {
@@ -107,7 +58,7 @@ pub(super) fn disk_limits(read: &RuleInput<'_>) -> Option<RuleFinding> {
 
 /// One node works much more than the others.
 pub(super) fn unequal_nodes(read: &RuleInput<'_>) -> Option<RuleFinding> {
-    let inside = Inside::of(read.record)?;
+    let inside = inside(read)?;
     let (series, busiest) = inside.greatest(names::CPU_BUSY)?;
     let (mean, nodes) = (inside.cpu()?, inside.means(names::CPU_BUSY).len());
     (nodes > 1 && busiest >= NODE_BUSY && busiest > UNEQUAL * mean).then(|| RuleFinding {
@@ -125,7 +76,7 @@ pub(super) fn unequal_nodes(read: &RuleInput<'_>) -> Option<RuleFinding> {
 
 /// Sessions wait for locks.
 pub(super) fn locks(read: &RuleInput<'_>) -> Option<RuleFinding> {
-    let waiting = Inside::of(read.record)?.sum(names::LOCK_WAITS);
+    let waiting = inside(read)?.sum(names::LOCK_WAITS);
     let sessions: u32 = read.measured.iter().map(|m| m.stream.sessions).max()?;
     (waiting >= 1.0 && waiting >= LOCKED * f64::from(sessions)).then(|| RuleFinding {
         code: "locks",
@@ -138,7 +89,7 @@ pub(super) fn locks(read: &RuleInput<'_>) -> Option<RuleFinding> {
 
 /// Each insert is a part of its own until it is merged, and merging does not keep up.
 pub(super) fn too_many_parts(read: &RuleInput<'_>) -> Option<RuleFinding> {
-    let inside = Inside::of(read.record)?;
+    let inside = inside(read)?;
     let most = inside.highest(names::PARTS_OF_PARTITION)?;
     let delayed = inside.highest(names::DELAYED_INSERTS).unwrap_or(0.0);
     let setting = |name| read.record.target.settings.get(name)?.parse::<f64>().ok();
@@ -162,7 +113,7 @@ pub(super) fn too_many_parts(read: &RuleInput<'_>) -> Option<RuleFinding> {
 
 /// Less was acknowledged while there were checkpoints.
 pub(super) fn checkpoints(read: &RuleInput<'_>) -> Option<RuleFinding> {
-    let inside = Inside::of(read.record)?;
+    let inside = inside(read)?;
     let telemetry = inside.telemetry;
     let written = named(telemetry, "checkpoint_blocks").next();
     let series = written.or_else(|| named(telemetry, names::CHECKPOINTS).next())?;
@@ -225,17 +176,8 @@ fn rate_between(record: &RunRecord, from: u64, to: u64) -> Option<f64> {
 
 /// A network carries what its speed allows.
 pub(super) fn network_limits(read: &RuleInput<'_>) -> Option<RuleFinding> {
-    let inside = Inside::of(read.record)?;
-    let directions = [names::NET_RECEIVED, names::NET_SENT];
-    let all = directions.into_iter().flat_map(|name| inside.means(name));
-    // What a machine says to itself passes no wire.
-    let mut wires = all.filter(|(series, _)| series.node.as_deref() != Some("lo"));
-    let (series, carried, speed) = wires.find_map(|(series, carried)| {
-        let (least, most) = NETWORK_FULL;
-        let mut speeds = NETWORKS.into_iter();
-        let speed = speeds.find(|speed| least * speed <= carried && carried <= most * speed)?;
-        Some((series, carried, speed))
-    })?;
+    let inside = inside(read)?;
+    let (series, carried, speed) = inside.full_network()?;
     Some(RuleFinding {
         code: "network_limits",
         sentence: "a network carried about all that one of its speed can".to_owned(),
@@ -252,7 +194,7 @@ pub(super) fn network_limits(read: &RuleInput<'_>) -> Option<RuleFinding> {
 
 /// Ever more work waits inside the target.
 pub(super) fn growing_queue(read: &RuleInput<'_>) -> Option<RuleFinding> {
-    let inside = Inside::of(read.record)?;
+    let inside = inside(read)?;
     let TimeRange {
         from_ns: from,
         to_ns: to,
@@ -261,7 +203,12 @@ pub(super) fn growing_queue(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let over = |from_ns, to_ns| -> f64 {
         let range = TimeRange { from_ns, to_ns };
         let queues = named(inside.telemetry, names::QUEUE);
+        let held_back = [names::ADMISSION_WAITS, names::ADMISSION_STORE_WAITS];
+        let held_back = held_back
+            .into_iter()
+            .flat_map(|name| named(inside.telemetry, name));
         queues
+            .chain(held_back)
             .filter_map(|series| mean(inside.telemetry, series, range))
             .sum()
     };
@@ -297,7 +244,7 @@ pub(super) fn rejected_inside(read: &RuleInput<'_>) -> Option<RuleFinding> {
 
 /// Another machine got the CPU.
 pub(super) fn cpu_stolen(read: &RuleInput<'_>) -> Option<RuleFinding> {
-    let (_, stolen) = Inside::of(read.record)?.greatest(names::CPU_STEAL)?;
+    let (_, stolen) = inside(read)?.greatest(names::CPU_STEAL)?;
     (stolen >= STOLEN).then(|| RuleFinding {
         code: "cpu_stolen",
         sentence: "the hypervisor gave CPU of the target's machine to others".to_owned(),
@@ -308,7 +255,7 @@ pub(super) fn cpu_stolen(read: &RuleInput<'_>) -> Option<RuleFinding> {
 
 /// A closed load that leaves everything idle.
 pub(super) fn few_sessions(read: &RuleInput<'_>) -> Option<RuleFinding> {
-    let inside = Inside::of(read.record)?;
+    let inside = inside(read)?;
     let closed = read.measured.iter().all(|stream| !stream.is_open());
     let sessions: u32 = read.measured.iter().map(|m| m.stream.sessions).max()?;
     let cpu = inside.greatest(names::CPU_BUSY)?.1;

@@ -3,41 +3,16 @@
 use super::super::findings;
 use super::*;
 use crate::fixture;
-use highwater_model::target_telemetry::{SeriesKind, TelemetrySource};
+use highwater_model::target_telemetry::SeriesKind;
 
-const S: u64 = 1_000_000_000;
 const NONE: [&str; 0] = [];
 
-/// A series over the fixture's run: two seconds of warm-up, ten measured.
 fn add_levels(record: &mut RunRecord, name: &str, node: &str, value: impl Fn(u32) -> f64) {
-    add(record, (name, node, SeriesKind::Level), value);
+    fixture::add_series(record, (name, Some(node), SeriesKind::Level), value);
 }
 
 fn add_counts(record: &mut RunRecord, name: &str, node: &str, value: impl Fn(u32) -> f64) {
-    add(record, (name, node, SeriesKind::Count), value);
-}
-
-fn add(
-    record: &mut RunRecord,
-    (name, node, kind): (&str, &str, SeriesKind),
-    value: impl Fn(u32) -> f64,
-) {
-    let telemetry = record
-        .target_telemetry
-        .get_or_insert_with(|| TargetTelemetry {
-            interval_ns: S,
-            times_ns: (0..=12).map(|second| second * S).collect(),
-            sources: vec![TelemetrySource::default()],
-            ..TargetTelemetry::default()
-        });
-    telemetry.series.push(TelemetrySeries {
-        source: "target".to_owned(),
-        name: name.to_owned(),
-        unit: "1".to_owned(),
-        node: Some(node.to_owned()),
-        kind,
-        values: (0..=12).map(|second| Some(value(second))).collect(),
-    });
+    fixture::add_series(record, (name, Some(node), SeriesKind::Count), value);
 }
 
 fn reported_of(mut record: RunRecord, change: impl FnOnce(&mut RunRecord)) -> Vec<&'static str> {

@@ -209,10 +209,16 @@ fn a_server_that_reads_fractions_inexactly_is_sent_none_as_text() {
         return;
     };
     // 18.16 reads most numbers exactly; these two it does not.
-    let fractions = [-1.0 / 3.0, 1.071_566_039_146_582_6e-75, -8.750_186_241_947_517e123];
+    let fractions = [
+        -1.0 / 3.0,
+        1.071_566_039_146_582_6e-75,
+        -8.750_186_241_947_517e123,
+    ];
     server.sql("CREATE TABLE fractions (n UInt8, x Float64) ENGINE = MergeTree ORDER BY n");
     let rows = fractions.iter().zip(0..);
-    let rows: String = rows.map(|(x, n)| format!("{{\"n\":{n},\"x\":{x:?}}}\n")).collect();
+    let rows: String = rows
+        .map(|(x, n)| format!("{{\"n\":{n},\"x\":{x:?}}}\n"))
+        .collect();
     server.sql(&format!("INSERT INTO fractions FORMAT JSONEachRow\n{rows}"));
     let found = server.sql("SELECT x FROM fractions ORDER BY n");
     let found: Vec<f64> = found.lines().map(|x| x.parse().unwrap()).collect();

@@ -2,8 +2,10 @@
 
 use maud::{Markup, html};
 
+use crate::limit;
 use crate::text::{counts as counted, group, head as head_text, tail, tune};
 use highwater_analysis::judge::MeasuredStream;
+use highwater_analysis::limit::of_search;
 use highwater_model::display::foreign;
 use highwater_model::record::{MeasuredRun, Question, RecordRef};
 
@@ -49,6 +51,9 @@ pub(in crate::html) fn head(record: RecordRef<'_>, measured: &[MeasuredStream<'_
                 " · " (foreign(name, WORDS)) "=" (foreign(value, WORDS))
             }
         }
+        @if let Some((label, sentence)) = limited(record) {
+            p class="limit" { b { (label) } " " (sentence) }
+        }
         @for change in tail::changes(run) {
             p class="plan" { "Changed " (change) }
         }
@@ -67,6 +72,17 @@ pub(in crate::html) fn head(record: RecordRef<'_>, measured: &[MeasuredStream<'_
             }
         }
     }
+}
+
+/// What kept a run, or the mark of a search, from being higher.
+fn limited(record: RecordRef<'_>) -> Option<(&'static str, String)> {
+    let run = record.measured_run();
+    let limit = match record.experiment().map(|of| &of.question) {
+        None => run.limit.as_ref(),
+        Some(Question::Search(search)) => of_search(search),
+        Some(Question::Tune(_) | Question::Group(_)) => None,
+    };
+    limit.map(limit::line)
 }
 
 /// The audit knows the rows of all phases together, the pace those of measured ones.

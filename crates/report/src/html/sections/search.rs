@@ -59,7 +59,7 @@ fn found(search: &SearchRecord, mark: &Mark, unit: &str) -> Markup {
                 " The lowest value that was shown to fail: " (rate(failed)) " " (unit) "."
             }
             @if !mark.limited_by.is_empty() {
-                " What limited it: " (search_text::codes(&mark.limited_by)) "."
+                " It failed because of: " (search_text::codes(&mark.limited_by)) "."
             }
             @if mark.wider { " The interval is wider than requested: the search ran out of probes or time." }
         }

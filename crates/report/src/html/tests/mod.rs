@@ -108,6 +108,18 @@ fn what_a_server_says_is_text_wherever_it_stands() {
     assert_eq!(ends(&plain), plain.matches("class=\"data\"").count() + 1);
 }
 
+#[test]
+fn the_limit_stands_at_the_top_of_the_page() {
+    let mut record = fixture::closed();
+    assert!(!html(&record).contains("class=\"limit\""));
+    record.limit = Some(fixture::cpu_limit());
+    let said =
+        "<p class=\"limit\"><b>limited by</b> CPU of node 2, 97 % (next: disk of node 1, 71 %)</p>";
+    let page = html(&record);
+    let (head, _) = page.split_once("</header>").unwrap();
+    assert!(head.contains(said), "{head}");
+}
+
 /// The verdict of the confirming round in words, a chart and a table for each axis, every configuration.
 #[test]
 fn the_page_of_a_tuning_says_which_configuration_is_best_and_shows_every_axis() {

@@ -1,0 +1,156 @@
+//! What the rules of the limit read: one phase of a record, and its telemetry.
+//!
+//! Must not hold a rule.
+
+use highwater_model::limit::{Evidence, LimitFigure, LimitingResource, Resource};
+use highwater_model::record::{PhaseRecord, ResultRecord, RunRecord};
+use highwater_model::target_telemetry::{TelemetrySeries, names, sources};
+
+use crate::judge::{MeasuredStream, measured_streams};
+use crate::telemetry::{OverTime, TimeRange};
+
+/// Below the bound from which on a resource is named.
+const UNSURE: f64 = 0.99;
+
+/// A resource, and how near it was to the bound from which on it is named; at 1 it is named.
+pub(super) struct Candidate {
+    pub(super) resource: LimitingResource,
+    pub(super) nearness: f64,
+}
+
+impl Candidate {
+    /// Of the load, or of the target as a whole.
+    pub(super) fn new(
+        resource: Resource,
+        nearness: f64,
+        evidence: impl IntoIterator<Item = (LimitFigure, f64)>,
+    ) -> Self {
+        let evidence = evidence.into_iter();
+        let evidence = evidence.map(|(figure, value)| Evidence { figure, value });
+        Self {
+            resource: LimitingResource {
+                resource,
+                source: None,
+                node: None,
+                evidence: evidence.collect(),
+            },
+            nearness,
+        }
+    }
+
+    /// Of what this series is of.
+    pub(super) fn at(mut self, series: &TelemetrySeries) -> Self {
+        self.resource.source = Some(series.source.clone());
+        self.resource.node.clone_from(&series.node);
+        self
+    }
+
+    pub(super) fn is_at_limit(&self) -> bool {
+        self.nearness >= 1.0
+    }
+
+    /// Whether it is of a load that is too small for its target.
+    pub(super) fn is_of_small_load(&self) -> bool {
+        matches!(self.resource.resource, Resource::Sessions | Resource::Batch)
+    }
+}
+
+/// One saturated phase.
+pub(super) struct Input<'a> {
+    pub(super) record: &'a RunRecord,
+    pub(super) streams: Vec<MeasuredStream<'a>>,
+    /// Absent without telemetry.
+    pub(super) over: Option<OverTime<'a>>,
+}
+
+impl<'a> Input<'a> {
+    pub(super) fn of(record: &'a RunRecord, phase: &PhaseRecord) -> Self {
+        let mut streams = measured_streams(record);
+        streams.retain(|stream| stream.phase.name == phase.name);
+        let range = TimeRange {
+            from_ns: phase.start_ns,
+            to_ns: phase.start_ns.saturating_add(phase.duration_ns),
+        };
+        Self {
+            record,
+            streams,
+            over: OverTime::of(record, range),
+        }
+    }
+
+    /// Sessions of all streams; at least 1.
+    pub(super) fn sessions(&self) -> f64 {
+        let sessions = self.streams.iter().map(|of| of.stream.sessions);
+        f64::from(sessions.fold(0, u32::saturating_add).max(1))
+    }
+
+    pub(super) fn results(&self) -> impl Iterator<Item = &'a ResultRecord> + '_ {
+        self.streams
+            .iter()
+            .flat_map(|stream| &stream.results)
+            .copied()
+    }
+
+    /// A number that the target states of itself.
+    pub(super) fn setting(&self, name: &str) -> Option<f64> {
+        self.record.target.settings.get(name)?.parse().ok()
+    }
+
+    /// Sum of the means of all series of that name; absent where none is known.
+    pub(super) fn sum(&self, name: &'static str) -> Option<f64> {
+        let means = self.over.as_ref()?.means(name);
+        (!means.is_empty()).then(|| means.iter().map(|(_, mean)| mean).sum())
+    }
+
+    /// The series of that name with the greatest mean.
+    pub(super) fn greatest(&self, name: &'static str) -> Option<(&'a TelemetrySeries, f64)> {
+        self.over.as_ref()?.greatest(name)
+    }
+
+    /// Busy share of the busiest CPU; absent where not all nodes report it.
+    pub(super) fn cpu(&self) -> Option<f64> {
+        let nodes = self.over.as_ref()?.means(names::CPU_BUSY);
+        let number = |of: usize| u32::try_from(of).ok().map(f64::from);
+        let hosts = number(self.record.target.hosts.len())?;
+        let all = self.setting("nodes").unwrap_or(hosts);
+        let is_host = |(series, _): &(&TelemetrySeries, f64)| series.source == sources::HOST;
+        let is_all = nodes.iter().any(is_host) || number(nodes.len())? >= all;
+        let busiest = nodes.iter().map(|(_, mean)| *mean).reduce(f64::max)?;
+        is_all.then_some(busiest)
+    }
+
+    /// What a saturated CPU may explain as well is named only where all CPUs are known.
+    pub(super) fn if_cpu_is_known(&self, nearness: f64) -> f64 {
+        match self.cpu() {
+            Some(_) => nearness,
+            None => nearness.min(UNSURE),
+        }
+    }
+
+    /// Resources of the target that no telemetry shows.
+    pub(super) fn unseen(&self) -> Vec<Resource> {
+        let is_known = |name| self.sum(name).is_some();
+        let known = [
+            (Resource::Cpu, self.cpu().is_some()),
+            (
+                Resource::Disk,
+                is_known(names::DISK_BUSY) || is_known(names::DISK_WAITS),
+            ),
+            (
+                Resource::WritePool,
+                is_known(names::QUEUE) || is_known(names::LOCK_WAITS),
+            ),
+        ];
+        let unseen = known.into_iter().filter(|(_, is_known)| !is_known);
+        unseen.map(|(resource, _)| resource).collect()
+    }
+
+    /// Busy share of the busiest CPU, where all resources of the target are shown. What is not shown may keep a
+    /// target waiting while everything else idles.
+    pub(super) fn cpu_if_all_is_shown(&self) -> Option<f64> {
+        // An embedded database may have one writer, however many sessions there are.
+        let in_process = self.record.target.embedded && !self.record.target.simulated;
+        self.cpu()
+            .filter(|_| !in_process && self.unseen().is_empty())
+    }
+}

@@ -1,0 +1,106 @@
+//! Resources that can be busy: CPUs, disks, networks.
+
+use highwater_model::limit::LimitFigure::{
+    Busy, BytesPerS, CreditLeft, OthersBusy, SpeedBytesPerS, Waiting,
+};
+use highwater_model::limit::{LimitFigure, Resource};
+use highwater_model::target_telemetry::{TelemetrySeries, names};
+
+use super::input::{Candidate, Input};
+use crate::telemetry::{TimeRange, mean};
+
+/// A CPU or disk this busy is at its limit.
+pub(super) const FULL: f64 = 0.9;
+/// A node so many times as busy as the others is a hot one.
+const HOT: f64 = 1.5;
+/// A disk for which this part of the sessions waits is at its limit, however busy it says it is.
+const WAIT_FOR_DISK: f64 = 0.5;
+/// A credit of which less is left has been used up.
+const SPENT: f64 = 0.05;
+/// A network is looked at only where the CPU has this much room: its speed is a guess.
+const NETWORK_CPU: f64 = 0.7;
+
+/// The busiest CPU; of a hot node where the others have room.
+pub(super) fn cpu(input: &Input<'_>) -> Option<Candidate> {
+    let (series, busy) = input.greatest(names::CPU_BUSY)?;
+    let nodes = input.over.as_ref()?.means(names::CPU_BUSY);
+    let others = nodes
+        .iter()
+        .filter(|(other, _)| !std::ptr::eq(*other, series));
+    let others: Vec<f64> = others.map(|(_, mean)| *mean).collect();
+    let number = f64::from(u32::try_from(others.len()).ok()?);
+    let mean_of_others = (number > 0.0).then(|| others.iter().sum::<f64>() / number);
+    let hot = mean_of_others.filter(|others| busy > HOT * others);
+    let resource = if hot.is_some() {
+        Resource::HotNode
+    } else {
+        Resource::Cpu
+    };
+    let waiting = waiting_at(input, series);
+    let evidence = [
+        Some((Busy, busy)),
+        hot.map(|others| (OthersBusy, others)),
+        waiting,
+    ];
+    let evidence = evidence.into_iter().flatten();
+    Some(Candidate::new(resource, busy / FULL, evidence).at(series))
+}
+
+/// What waits at the node of this series.
+fn waiting_at(input: &Input<'_>, series: &TelemetrySeries) -> Option<(LimitFigure, f64)> {
+    let queues = input.over.as_ref()?.means(names::QUEUE);
+    let mut here = queues.iter().filter(|(queue, _)| queue.node == series.node);
+    here.next().map(|(_, waiting)| (Waiting, *waiting))
+}
+
+/// The busiest disk. One whose credit ended holds work back from then on, so the last third counts too.
+pub(super) fn disk(input: &Input<'_>) -> Option<Candidate> {
+    let over = input.over.as_ref()?;
+    let TimeRange { from_ns, to_ns } = over.range;
+    let last_third = TimeRange {
+        from_ns: to_ns - to_ns.saturating_sub(from_ns) / 3,
+        to_ns,
+    };
+    let in_the_end = |series| mean(over.telemetry, series, last_third).unwrap_or(0.0);
+    let disks = over.means(names::DISK_BUSY).into_iter();
+    let busiest = disks
+        .map(|(series, mean)| (series, mean.max(in_the_end(series))))
+        .max_by(|a, b| a.1.total_cmp(&b.1));
+    let waiting = input.sum(names::DISK_WAITS);
+    let waited = waiting.map_or(0.0, |waiting| waiting / (WAIT_FOR_DISK * input.sessions()));
+    let Some((series, busy)) = busiest else {
+        let nearness = input.if_cpu_is_known(waited);
+        return Some(Candidate::new(
+            Resource::Disk,
+            nearness,
+            [(Waiting, waiting?)],
+        ));
+    };
+    let mut credits = over.series(names::DISK_CREDIT);
+    let credit = credits.find(|credit| credit.node == series.node);
+    let credit = credit.map(in_the_end).filter(|left| *left <= SPENT);
+    let evidence = [
+        Some((Busy, busy)),
+        credit
+            .filter(|_| busy >= FULL)
+            .map(|left| (CreditLeft, left)),
+        waiting
+            .filter(|_| waited >= 1.0)
+            .map(|waiting| (Waiting, waiting)),
+    ];
+    let nearness = input.if_cpu_is_known((busy / FULL).max(waited));
+    let evidence = evidence.into_iter().flatten();
+    Some(Candidate::new(Resource::Disk, nearness, evidence).at(series))
+}
+
+/// A network that transfers what its speed allows.
+pub(super) fn network(input: &Input<'_>) -> Option<Candidate> {
+    input.cpu().filter(|busy| *busy < NETWORK_CPU)?;
+    let (series, carried, speed) = input.over.as_ref()?.full_network()?;
+    let evidence = [
+        (Busy, carried / speed),
+        (BytesPerS, carried),
+        (SpeedBytesPerS, speed),
+    ];
+    Some(Candidate::new(Resource::Network, 1.0, evidence).at(series))
+}

@@ -1,0 +1,272 @@
+//! Clusters and loads of which exactly one resource is limited, drawn by a seed.
+//!
+//! What is limited follows from the parameters alone: `sim:` says which rate its CPUs and disks can do, and the
+//! round trip and the number of sessions say which rate the load asks for. All others have at least half of
+//! their capacity left.
+#![expect(clippy::expect_used, reason = "a case that cannot be set up must fail")]
+
+use std::fmt::Write as _;
+
+use highwater_analysis::synthetic::Noise;
+use highwater_driver::TargetUrl;
+use highwater_driver::sim::{SimParameters, capacity};
+use highwater_model::limit::Resource;
+use highwater_model::numbers::{ceil_to_u64, round_to_u32, round_to_u64, to_f64};
+
+/// What is limited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Limited {
+    /// Cores, with more than enough sessions.
+    Cpu,
+    /// Cores, by a rate above what they can do.
+    CpuAtARate,
+    /// The speed of one node.
+    SlowNode,
+    /// All shards on few of the nodes.
+    FewShards,
+    /// The throughput of the disks.
+    Disk,
+    /// The credit of the disks, which ends while it is measured.
+    DiskCredit,
+    /// Places in the queue, at a rate that the cores can do.
+    Pool,
+    /// Sessions.
+    Sessions,
+    /// Sessions, by a rate that they cannot send.
+    SessionsAtARate,
+    /// Rows of a batch, with many sessions.
+    Batch,
+    /// Nothing: a rate below saturation.
+    Nothing,
+}
+
+impl Limited {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::Cpu,
+        Self::CpuAtARate,
+        Self::SlowNode,
+        Self::FewShards,
+        Self::Disk,
+        Self::DiskCredit,
+        Self::Pool,
+        Self::Sessions,
+        Self::SessionsAtARate,
+        Self::Batch,
+        Self::Nothing,
+    ];
+
+    /// Whether this is its name.
+    pub fn is(self, named: Option<Resource>) -> bool {
+        match self {
+            Self::Cpu | Self::CpuAtARate => named == Some(Resource::Cpu),
+            Self::SlowNode | Self::FewShards => named == Some(Resource::HotNode),
+            Self::Disk | Self::DiskCredit => named == Some(Resource::Disk),
+            Self::Pool => named == Some(Resource::WritePool),
+            Self::Sessions | Self::SessionsAtARate => named == Some(Resource::Sessions),
+            Self::Batch => named == Some(Resource::Batch),
+            Self::Nothing => named.is_none(),
+        }
+    }
+
+    /// In the documents.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Cpu => "CPU quota, closed load",
+            Self::CpuAtARate => "CPU quota, a rate above it",
+            Self::SlowNode => "one slow node",
+            Self::FewShards => "shards on some of the nodes only",
+            Self::Disk => "disk throughput",
+            Self::DiskCredit => "disk credit that ends",
+            Self::Pool => "places in the queue",
+            Self::Sessions => "sessions, closed load",
+            Self::SessionsAtARate => "sessions, a rate above them",
+            Self::Batch => "rows of a batch",
+            Self::Nothing => "nothing: a rate below saturation",
+        }
+    }
+}
+
+/// How ops come.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Load {
+    /// As fast as the sessions go.
+    Closed,
+    /// At random, at a rate.
+    Open { rows_per_s: u64 },
+}
+
+/// A run to be.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// The cluster.
+    pub target: String,
+    pub(super) batch: u64,
+    pub(super) sessions: u32,
+    pub(super) load: Load,
+    pub(super) seed: u64,
+}
+
+/// A cluster without its limit.
+struct Cluster {
+    words: String,
+    nodes: u32,
+    cores: u32,
+    /// Of each shard.
+    copies: u32,
+    /// Pieces of work of a large batch, on each node.
+    pieces_of_node: f64,
+    batch: u64,
+}
+
+/// Core time of a piece of work, whatever its rows: the default of `sim:`.
+const REQUEST_S: f64 = 0.0005;
+
+impl Cluster {
+    /// One that does 100 to 300 ops per second, in large batches, with all of its nodes.
+    fn drawn(noise: &mut Noise, limited: Limited) -> Self {
+        let is_uneven = matches!(limited, Limited::SlowNode | Limited::FewShards);
+        let nodes = if is_uneven {
+            of(noise, &[3, 4, 6])
+        } else {
+            of(noise, &[1, 2, 3, 5])
+        };
+        let (shards, copies) = if limited == Limited::FewShards {
+            (1, 1)
+        } else {
+            (nodes * of(noise, &[1, 2]), of(noise, &[1, 2]).min(nodes))
+        };
+        let cores = of(noise, &[2, 4, 8]);
+        let batch = of(noise, &[300, 500, 1_000]);
+        let service = of(noise, &["exp", "constant", "lognormal:0.7"]);
+        let pieces = f64::from(shards * copies);
+        let of_op_s = f64::from(nodes * cores) / between(noise, 100.0, 300.0);
+        let row_s = (of_op_s - pieces * REQUEST_S) / f64::from(batch * copies);
+        let (replicas, row_ns) = (copies - 1, round_to_u64(row_s * 1e9));
+        let small = u64::from(of(noise, &[1_u32, 5, 20]));
+        Self {
+            words: format!(
+                "sim:?nodes={nodes}&cores={cores}&shards={shards}&replicas={replicas}&row={row_ns}ns\
+                 &service={service}"
+            ),
+            nodes,
+            cores,
+            copies,
+            pieces_of_node: pieces / f64::from(nodes),
+            batch: if limited == Limited::Batch {
+                small
+            } else {
+                u64::from(batch)
+            },
+        }
+    }
+
+    /// Ops per second of the cluster with these words besides.
+    fn capacity(&self) -> f64 {
+        let url = TargetUrl::parse(&self.words).expect("the URL of a cluster");
+        let parameters = SimParameters::parse(&url.parameters).expect("its parameters");
+        capacity(&parameters, self.batch, true)
+    }
+
+    /// Sessions that keep all cores busy, with work that waits for each of them.
+    fn many_sessions(&self, noise: &mut Noise) -> u32 {
+        let least = 6.0 * f64::from(self.cores) / self.pieces_of_node;
+        round_to_u32(least.max(16.0) * between(noise, 1.0, 3.0))
+    }
+}
+
+impl Case {
+    /// The case of a seed.
+    pub fn of(limited: Limited, seed: u64) -> Self {
+        let mut noise = Noise::new(seed ^ ((limited as u64) << 56));
+        let mut cluster = Cluster::drawn(&mut noise, limited);
+        let mut sessions = cluster.many_sessions(&mut noise);
+        let ops_per_s = cluster.capacity();
+        let mut load = Load::Closed;
+        let rows = to_f64(cluster.batch);
+        let at = |part: f64| Load::Open {
+            rows_per_s: ceil_to_u64(part * ops_per_s * rows),
+        };
+        let more = match limited {
+            Limited::Cpu | Limited::FewShards => "&queue=inf".to_owned(),
+            Limited::CpuAtARate => {
+                load = at(between(&mut noise, 1.2, 1.6));
+                sessions *= 4;
+                String::new()
+            }
+            Limited::SlowNode => {
+                let node = u64::from(cluster.nodes - 1);
+                format!(
+                    "&queue=inf&slow_node={node}:{:.2}",
+                    between(&mut noise, 0.25, 0.5)
+                )
+            }
+            Limited::Disk | Limited::DiskCredit => cluster.disk(&mut noise, limited),
+            Limited::Pool => {
+                load = at(between(&mut noise, 0.6, 0.8));
+                sessions *= 8;
+                // What one op needs on idle cores, and less than another one.
+                let pieces = cluster.pieces_of_node;
+                let one = (pieces - f64::from(cluster.cores)).max(0.0);
+                let places = one + noise.uniform() * pieces;
+                format!("&queue={}", round_to_u64(places.floor()))
+            }
+            Limited::Sessions | Limited::SessionsAtARate | Limited::Batch => {
+                sessions = if limited == Limited::Batch {
+                    let cores = f64::from(cluster.nodes * cluster.cores);
+                    round_to_u32(cores * between(&mut noise, 1.0, 2.0))
+                } else {
+                    of(&mut noise, &[1, 2, 4, 8])
+                };
+                if limited == Limited::SessionsAtARate {
+                    load = at(between(&mut noise, 0.6, 0.9));
+                }
+                // Each session sends an op per round trip; together they take this part of the capacity.
+                let part = between(&mut noise, 0.1, 0.4);
+                let round_trip_us = f64::from(sessions) / (part * ops_per_s) * 1e6;
+                format!("&queue=inf&rtt={}us", round_to_u64(round_trip_us))
+            }
+            Limited::Nothing => {
+                load = at(between(&mut noise, 0.3, 0.6));
+                sessions *= 4;
+                "&queue=inf".to_owned()
+            }
+        };
+        cluster.words += &more;
+        Self {
+            target: cluster.words,
+            batch: cluster.batch,
+            sessions,
+            load,
+            seed,
+        }
+    }
+}
+
+impl Cluster {
+    /// Disks that take a part of what the cores can do, at once or once their credit has ended.
+    fn disk(&self, noise: &mut Noise, limited: Limited) -> String {
+        let rows_per_s = self.capacity() * to_f64(self.batch);
+        // Shards and their copies are spread evenly.
+        let of_node = rows_per_s * f64::from(self.copies) / f64::from(self.nodes);
+        let disk = of_node * between(noise, 0.2, 0.6);
+        let mut words = format!("&queue=inf&disk={}", round_to_u64(disk));
+        if limited == Limited::DiskCredit {
+            // Two seconds of warm-up, and a part of ten that are measured.
+            let seconds = 2.0 + between(noise, 0.5, 3.0);
+            let burst = (of_node - disk) * seconds;
+            write!(words, "&burst={}", round_to_u64(burst))
+                .expect("writing to a string cannot fail");
+        }
+        words
+    }
+}
+
+fn between(noise: &mut Noise, low: f64, high: f64) -> f64 {
+    low * (high / low).powf(noise.uniform())
+}
+
+fn of<T: Copy>(noise: &mut Noise, choices: &[T]) -> T {
+    let position = noise.bits() % u64::try_from(choices.len()).unwrap_or(1);
+    choices[usize::try_from(position).unwrap_or(0)]
+}

@@ -1,0 +1,169 @@
+//! Which resource is named where exactly one is limited: the confusion matrix of `docs/concepts/limit.md`,
+//! from whole runs on simulated clusters that a seed draws.
+//!
+//! Must not know how a limit is found.
+
+mod case;
+mod run;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use highwater_model::limit::Resource;
+use highwater_model::record::RunRecord;
+
+pub use case::{Case, Limited};
+
+/// Runs of each kind in the documents.
+const RUNS: u64 = 10;
+
+/// The table of the documents.
+pub fn matrix() -> String {
+    table(&Matrix::of(RUNS))
+}
+
+/// How often which resource was named, by what was limited.
+#[derive(Debug, Default)]
+pub struct Matrix {
+    named: BTreeMap<(Limited, Option<Resource>), u64>,
+    /// Runs of each kind.
+    runs: u64,
+    /// Each run in which another resource was named, or none.
+    pub wrong: Vec<String>,
+    /// Wrong names among records with parts of their telemetry withheld, and how many such records there were.
+    pub withheld: (u64, u64),
+}
+
+impl Matrix {
+    /// Of so many runs of each kind.
+    pub fn of(runs: u64) -> Self {
+        let mut matrix = Self {
+            runs,
+            ..Self::default()
+        };
+        for limited in Limited::ALL {
+            for seed in highwater_analysis::synthetic::seeds_of_version(runs) {
+                let case = Case::of(limited, seed);
+                let record = run::record(&case);
+                let named = named(&record);
+                if !limited.is(named) {
+                    let limit = &record.limit;
+                    matrix
+                        .wrong
+                        .push(format!("{limited:?}: {case:?}: {limit:?}"));
+                }
+                *matrix.named.entry((limited, named)).or_default() += 1;
+                for less in withheld(&record) {
+                    matrix.withheld.1 += 1;
+                    let is_wrong = name_of(&less).is_some_and(|name| !limited.is(Some(name)));
+                    matrix.withheld.0 += u64::from(is_wrong);
+                }
+            }
+        }
+        matrix
+    }
+
+    /// Part of the runs in which what was limited was named.
+    pub fn right(&self, limited: Limited) -> f64 {
+        let right = self
+            .named
+            .iter()
+            .filter(|((of, named), _)| *of == limited && limited.is(*named));
+        let right: u64 = right.map(|(_, runs)| runs).sum();
+        highwater_model::display::ratio(right, self.runs.max(1))
+    }
+}
+
+/// What the record of a run names.
+fn named(record: &RunRecord) -> Option<Resource> {
+    record
+        .limit
+        .as_ref()
+        .and_then(|limit| limit.by.as_ref())
+        .map(|by| by.resource)
+}
+
+/// What is named when it is looked for anew.
+fn name_of(record: &RunRecord) -> Option<Resource> {
+    highwater_analysis::limit(record)
+        .and_then(|limit| limit.by)
+        .map(|by| by.resource)
+}
+
+/// The record without any telemetry, without each of its series' names, and without each of its nodes.
+fn withheld(record: &RunRecord) -> Vec<RunRecord> {
+    let mut records = vec![RunRecord {
+        target_telemetry: None,
+        ..record.clone()
+    }];
+    let Some(telemetry) = &record.target_telemetry else {
+        return records;
+    };
+    let mut keys: Vec<(Option<&str>, Option<&str>)> = Vec::new();
+    for series in &telemetry.series {
+        keys.push((Some(&series.name), None));
+        keys.extend(series.node.as_deref().map(|node| (None, Some(node))));
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    for (name, node) in keys {
+        let mut less = record.clone();
+        if let Some(telemetry) = &mut less.target_telemetry {
+            telemetry.series.retain(|series| {
+                name.is_none_or(|name| series.name != name)
+                    && node.is_none_or(|node| series.node.as_deref() != Some(node))
+            });
+        }
+        records.push(less);
+    }
+    records
+}
+
+fn table(matrix: &Matrix) -> String {
+    let mut columns: Vec<Option<Resource>> = Vec::new();
+    for (_, named) in matrix.named.keys() {
+        if !columns.contains(named) {
+            columns.push(*named);
+        }
+    }
+    columns.sort_unstable_by_key(|named| (named.is_none(), *named));
+    let heads: Vec<&str> = columns.iter().map(|named| head(*named)).collect();
+    let mut text = format!(
+        "| limited | {} |\n|---|{}\n",
+        heads.join(" | "),
+        "---|".repeat(columns.len())
+    );
+    for limited in Limited::ALL {
+        let cells: Vec<String> = columns
+            .iter()
+            .map(|named| match matrix.named.get(&(limited, *named)) {
+                Some(runs) if limited.is(*named) => format!("**{runs}**"),
+                Some(runs) => runs.to_string(),
+                None => String::new(),
+            })
+            .collect();
+        text += &format!("| {} | {} |\n", limited.words(), cells.join(" | "));
+    }
+    let (wrong, records) = matrix.withheld;
+    text += &format!(
+        "\nWith parts of the telemetry withheld: {wrong} wrong names in {} records.\n",
+        highwater_model::display::count(records)
+    );
+    text
+}
+
+/// The head of a column.
+const fn head(named: Option<Resource>) -> &'static str {
+    match named {
+        None => "not identified",
+        Some(Resource::Cpu) => "CPU",
+        Some(Resource::HotNode) => "hot node",
+        Some(Resource::Disk) => "disk",
+        Some(Resource::WritePool) => "write pool",
+        Some(Resource::Sessions) => "sessions",
+        Some(Resource::Batch) => "batch",
+        Some(Resource::LoadGenerator) => "load generator",
+        Some(_) => "another",
+    }
+}

@@ -1,0 +1,30 @@
+//! What the matrix promises, of a few runs of each kind every day, and of many with the long tests.
+
+use super::*;
+
+/// At least so many of ten are named rightly, of each kind.
+const RIGHT: f64 = 0.9;
+
+fn check(runs: u64) {
+    let matrix = Matrix::of(runs);
+    println!("{}", table(&matrix));
+    for limited in Limited::ALL {
+        let right = matrix.right(limited);
+        assert!(right >= RIGHT, "{limited:?}: {right}: {:#?}", matrix.wrong);
+    }
+    assert_eq!(
+        matrix.withheld.0, 0,
+        "wrong names where telemetry is withheld"
+    );
+}
+
+#[test]
+fn the_one_resource_that_is_limited_is_named() {
+    check(2);
+}
+
+#[test]
+#[ignore = "hundreds of runs"]
+fn long_nine_of_ten_limits_are_named_and_no_wrong_one_without_telemetry() {
+    check(60);
+}

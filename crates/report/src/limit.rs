@@ -1,0 +1,410 @@
+//! The limit in words: one line for text, page, and Markdown.
+//!
+//! It must not decide what limited a run.
+
+use highwater_model::display::{bytes, count, foreign, percent, percent_whole, plain};
+use highwater_model::limit::LimitFigure::{
+    Busy, BytesPerS, CreditLeft, DelayedInserts, OfCeiling, Offered, OthersBusy, Overload, Parts,
+    Paused, RejectedOps, RejectedPerS, RowsPerOp, Sessions, SpeedBytesPerS, StallsPerS, Waiting,
+};
+use highwater_model::limit::{Evidence, Limit, LimitFigure, LimitingResource, Resource};
+use highwater_model::numbers::round_to_u64;
+use highwater_model::target_telemetry::sources;
+
+/// Characters of the name of a node.
+const WORDS: usize = 60;
+
+/// `limited by`, and the resource with the runner-up; or `limit`, and why it was not identified.
+pub(crate) fn line(limit: &Limit) -> (&'static str, String) {
+    match &limit.by {
+        Some(by) => {
+            let next = limit.next.as_ref();
+            let next = next.map_or_else(String::new, |next| format!(" (next: {})", resource(next)));
+            ("limited by", format!("{}{next}", resource(by)))
+        }
+        None => ("limit", format!("not identified: {}", why_not(limit))),
+    }
+}
+
+fn why_not(limit: &Limit) -> String {
+    let unseen: Vec<&str> = limit.unseen.iter().map(|of| unseen(*of)).collect();
+    let why = match unseen.as_slice() {
+        [] => "no resource near its limit".to_owned(),
+        [one] => format!("no telemetry of {one}"),
+        [first @ .., last] => format!("no telemetry of {} or {last}", first.join(", ")),
+    };
+    match &limit.next {
+        Some(nearest) => format!("{why} (nearest: {})", resource(nearest)),
+        None => why,
+    }
+}
+
+const fn unseen(resource: Resource) -> &'static str {
+    match resource {
+        Resource::Cpu => "all CPUs",
+        Resource::Disk => "disks",
+        _ => "queues and locks",
+    }
+}
+
+/// `CPU of node 2, 97 %`.
+fn resource(of: &LimitingResource) -> String {
+    let figure = |figure| of.value(figure);
+    match of.resource {
+        Resource::Cpu => format!("CPU {}{}", place(of, "node"), busy(of)),
+        Resource::HotNode => {
+            let others = figure(OthersBusy).map_or_else(String::new, |others| {
+                format!(", {} on the others", percent_whole(others))
+            });
+            format!(
+                "one hot node: CPU {}{}{others}",
+                place(of, "node"),
+                busy(of)
+            )
+        }
+        Resource::Disk => disk(of),
+        Resource::Network => format!(
+            "network {}, {}/s of {}/s",
+            node(of),
+            figure_bytes(of, BytesPerS),
+            figure_bytes(of, SpeedBytesPerS)
+        ),
+        Resource::Locks => format!(
+            "locks, for which {} of {} sessions wait",
+            shown(of, Waiting),
+            shown(of, Sessions)
+        ),
+        Resource::WritePool => pool(of),
+        Resource::LoadGenerator => format!("the load generator, {}", load_generator(of)),
+        Resource::Sessions => load(of, "too few sessions", Sessions, ""),
+        Resource::Batch => load(of, "small batches", RowsPerOp, " rows"),
+        Resource::Parts
+        | Resource::Replication
+        | Resource::Compaction
+        | Resource::WriteStalls
+        | Resource::AdmissionControl => throttle(of),
+    }
+}
+
+/// What the target holds back itself.
+fn throttle(of: &LimitingResource) -> String {
+    match of.resource {
+        Resource::Parts => {
+            let parts = of
+                .value(Parts)
+                .map(|parts| format!("{} in the fullest partition", plain(parts)));
+            let delayed = of.value(DelayedInserts).filter(|delayed| *delayed > 0.0);
+            let delayed = delayed.map(|delayed| format!("{} inserts held up", plain(delayed)));
+            let figures: Vec<String> = parts.into_iter().chain(delayed).collect();
+            format!("too many parts: {}", figures.join(", "))
+        }
+        Resource::Replication => format!(
+            "replication, paused for {} of the time",
+            of.value(Paused).map_or_else(String::new, percent_whole)
+        ),
+        Resource::Compaction => format!(
+            "compaction {}, at {} times its overload threshold",
+            place(of, "store"),
+            shown(of, Overload)
+        ),
+        Resource::WriteStalls => format!(
+            "write stalls {}, {} per second",
+            place(of, "store"),
+            shown(of, StallsPerS)
+        ),
+        _ => format!(
+            "admission control, which holds back {} pieces of work",
+            shown(of, Waiting)
+        ),
+    }
+}
+
+fn disk(of: &LimitingResource) -> String {
+    // A host's disks have names of their own.
+    let place = match (of.source.as_deref(), &of.node) {
+        (Some(sources::HOST), Some(_)) => node(of),
+        _ => place(of, "node"),
+    };
+    let waiting = of.value(Waiting);
+    let waiting = waiting.map(|waiting| format!(", {} sessions wait for it", plain(waiting)));
+    let spent = of
+        .value(CreditLeft)
+        .map(|_| ", its credit used up".to_owned());
+    let more: String = spent.into_iter().chain(waiting).collect();
+    format!("disk {place}{}{more}", busy(of))
+}
+
+fn pool(of: &LimitingResource) -> String {
+    let rejected = of.value(RejectedOps).filter(|part| *part > 0.0);
+    let inside = of.value(RejectedPerS).filter(|per_s| *per_s > 0.0);
+    match (rejected, inside) {
+        (Some(part), _) => format!(
+            "the write pool, which rejected {} of the ops",
+            percent(part)
+        ),
+        (None, Some(per_s)) => format!(
+            "the write pool, which rejected {} pieces of work per second",
+            plain(per_s)
+        ),
+        (None, None) => format!(
+            "the write pool, in which {} pieces of work wait while CPU is left",
+            shown(of, Waiting)
+        ),
+    }
+}
+
+fn load_generator(of: &LimitingResource) -> String {
+    match of.evidence.first() {
+        Some(Evidence {
+            figure: OfCeiling,
+            value,
+        }) => {
+            format!("at {} of its ceiling", percent_whole(*value))
+        }
+        Some(Evidence {
+            figure: Offered,
+            value,
+        }) => {
+            format!("which offered {} of the planned load", percent(*value))
+        }
+        Some(Evidence { value, .. }) => format!("CPU {}", percent_whole(*value)),
+        None => String::new(),
+    }
+}
+
+/// `too few sessions: 4, while the target's busiest CPU is at 31 %`.
+fn load(of: &LimitingResource, what: &str, figure: LimitFigure, unit: &str) -> String {
+    format!(
+        "{what}: {}{unit}, while the target's busiest CPU is at {}",
+        shown(of, figure),
+        of.value(Busy).map_or_else(String::new, percent_whole)
+    )
+}
+
+fn busy(of: &LimitingResource) -> String {
+    of.value(Busy)
+        .map_or_else(String::new, |busy| format!(", {}", percent_whole(busy)))
+}
+
+/// `of node 2`, `of the host`, `of the target`.
+fn place(of: &LimitingResource, kind: &str) -> String {
+    match (of.source.as_deref(), &of.node) {
+        (_, Some(_)) => format!("of {kind} {}", node(of)),
+        (Some(sources::HOST), None) => "of the host".to_owned(),
+        (Some(sources::TARGET) | None, None) => "of the target".to_owned(),
+        (Some(endpoint), None) => format!("of {}", foreign(endpoint, WORDS)),
+    }
+}
+
+fn node(of: &LimitingResource) -> String {
+    foreign(of.node.as_deref().unwrap_or("of the target"), WORDS)
+}
+
+fn shown(of: &LimitingResource, figure: LimitFigure) -> String {
+    match of.value(figure) {
+        Some(value) if value >= 1_000.0 => count(round_to_u64(value)),
+        Some(value) => plain(value),
+        None => String::new(),
+    }
+}
+
+fn figure_bytes(of: &LimitingResource, figure: LimitFigure) -> String {
+    bytes(round_to_u64(of.value(figure).unwrap_or(0.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use highwater_model::limit::SaturationSign;
+
+    fn of(
+        resource: Resource,
+        place: (&str, &str),
+        figures: &[(LimitFigure, f64)],
+    ) -> LimitingResource {
+        let word = |word: &str| (!word.is_empty()).then(|| word.to_owned());
+        let evidence = figures.iter().copied();
+        let evidence = evidence.map(|(figure, value)| Evidence { figure, value });
+        LimitingResource {
+            resource,
+            source: word(place.0),
+            node: word(place.1),
+            evidence: evidence.collect(),
+        }
+    }
+
+    fn limit(by: Option<LimitingResource>, next: Option<LimitingResource>) -> Limit {
+        Limit {
+            phase: "measure".to_owned(),
+            saturation: SaturationSign::ClosedLoad,
+            by,
+            next,
+            unseen: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_limit_and_the_runner_up_are_one_line() {
+        let cpu = of(
+            Resource::Cpu,
+            ("target", "2"),
+            &[(Busy, 0.97), (Waiting, 8.0)],
+        );
+        let disk = of(Resource::Disk, ("target", "1"), &[(Busy, 0.71)]);
+        let both = limit(Some(cpu.clone()), Some(disk));
+        let said = "CPU of node 2, 97 % (next: disk of node 1, 71 %)";
+        assert_eq!(line(&both), ("limited by", said.to_owned()));
+        let alone = limit(Some(cpu.clone()), None);
+        assert_eq!(line(&alone).1, "CPU of node 2, 97 %");
+        let nearest = limit(None, Some(cpu));
+        let said = "not identified: no resource near its limit (nearest: CPU of node 2, 97 %)";
+        assert_eq!(line(&nearest), ("limit", said.to_owned()));
+    }
+
+    #[test]
+    fn what_no_telemetry_shows_is_said() {
+        let unseen = |unseen: &[Resource]| {
+            let mut limit = limit(None, None);
+            limit.unseen = unseen.to_vec();
+            line(&limit).1
+        };
+        let all = [Resource::Cpu, Resource::Disk, Resource::WritePool];
+        assert_eq!(
+            unseen(&all),
+            "not identified: no telemetry of all CPUs, disks or queues and locks"
+        );
+        assert_eq!(unseen(&all[1..2]), "not identified: no telemetry of disks");
+    }
+
+    #[test]
+    #[expect(clippy::too_many_lines, reason = "a table of all resources")]
+    fn each_resource_has_its_words() {
+        let host = |node| ("host", node);
+        let target = |node| ("target", node);
+        for (resource, place, figures, said) in [
+            (
+                Resource::Cpu,
+                host(""),
+                vec![(Busy, 0.991)],
+                "CPU of the host, 99 %",
+            ),
+            (
+                Resource::HotNode,
+                target("n3"),
+                vec![(Busy, 0.97), (OthersBusy, 0.41)],
+                "one hot node: CPU of node n3, 97 %, 41 % on the others",
+            ),
+            (
+                Resource::Disk,
+                host("nvme0n1"),
+                vec![(Busy, 0.93)],
+                "disk nvme0n1, 93 %",
+            ),
+            (
+                Resource::Disk,
+                target("1"),
+                vec![(Busy, 1.0), (CreditLeft, 0.0)],
+                "disk of node 1, 100 %, its credit used up",
+            ),
+            (
+                Resource::Disk,
+                ("", ""),
+                vec![(Waiting, 12.0)],
+                "disk of the target, 12 sessions wait for it",
+            ),
+            (
+                Resource::Network,
+                host("eth0"),
+                vec![(Busy, 0.94), (BytesPerS, 118e6), (SpeedBytesPerS, 125e6)],
+                "network eth0, 118 MB/s of 125 MB/s",
+            ),
+            (
+                Resource::Locks,
+                target(""),
+                vec![(Waiting, 14.2), (Sessions, 16.0)],
+                "locks, for which 14.2 of 16 sessions wait",
+            ),
+            (
+                Resource::WritePool,
+                target("1"),
+                vec![(RejectedOps, 0.042), (RejectedPerS, 9.0)],
+                "the write pool, which rejected 4.20 % of the ops",
+            ),
+            (
+                Resource::WritePool,
+                target("1"),
+                vec![(RejectedOps, 0.0), (RejectedPerS, 9.0)],
+                "the write pool, which rejected 9 pieces of work per second",
+            ),
+            (
+                Resource::WritePool,
+                target(""),
+                vec![(Waiting, 3.2)],
+                "the write pool, in which 3.2 pieces of work wait while CPU is left",
+            ),
+            (
+                Resource::LoadGenerator,
+                ("", ""),
+                vec![(Busy, 0.93)],
+                "the load generator, CPU 93 %",
+            ),
+            (
+                Resource::LoadGenerator,
+                ("", ""),
+                vec![(OfCeiling, 0.95), (Busy, 0.5)],
+                "the load generator, at 95 % of its ceiling",
+            ),
+            (
+                Resource::Sessions,
+                ("", ""),
+                vec![(Sessions, 4.0), (Busy, 0.31)],
+                "too few sessions: 4, while the target's busiest CPU is at 31 %",
+            ),
+            (
+                Resource::Batch,
+                ("", ""),
+                vec![(RowsPerOp, 10.0), (Busy, 0.12)],
+                "small batches: 10 rows, while the target's busiest CPU is at 12 %",
+            ),
+            (
+                Resource::Parts,
+                ("", ""),
+                vec![(Parts, 310.0), (DelayedInserts, 4.2)],
+                "too many parts: 310 in the fullest partition, 4.2 inserts held up",
+            ),
+            (
+                Resource::Replication,
+                target("n2"),
+                vec![(Paused, 0.31)],
+                "replication, paused for 31 % of the time",
+            ),
+            (
+                Resource::Compaction,
+                ("http://a:8080/_status/vars", "1"),
+                vec![(Overload, 1.4)],
+                "compaction of store 1, at 1.4 times its overload threshold",
+            ),
+            (
+                Resource::WriteStalls,
+                ("http://a:8080/_status/vars", "1"),
+                vec![(StallsPerS, 2.1)],
+                "write stalls of store 1, 2.1 per second",
+            ),
+            (
+                Resource::AdmissionControl,
+                ("", ""),
+                vec![(Waiting, 12.4)],
+                "admission control, which holds back 12.4 pieces of work",
+            ),
+        ] {
+            let limit = limit(Some(of(resource, place, &figures)), None);
+            assert_eq!(line(&limit).1, said);
+        }
+    }
+
+    #[test]
+    fn a_nodes_name_brings_no_escape_codes() {
+        let of = of(Resource::Cpu, ("target", "\u{1b}[31mn"), &[(Busy, 0.97)]);
+        assert!(!line(&limit(Some(of), None)).1.contains('\u{1b}'));
+    }
+}
