@@ -13,6 +13,8 @@ pub const USAGE: u8 = 2;
 pub const NOT_VALID: u8 = 3;
 /// The target was unreachable or rejected the connection or a statement.
 pub const TARGET: u8 = 5;
+/// The user stopped it.
+pub const INTERRUPTED: u8 = 130;
 
 /// Every code and its meaning, as help and reference show them.
 pub const ALL: [(u8, &str); 7] = [
@@ -28,11 +30,11 @@ pub const ALL: [(u8, &str); 7] = [
         TARGET,
         "target unreachable or rejected the connection or a statement",
     ),
-    (130, "interrupted"),
+    (INTERRUPTED, "interrupted"),
 ];
 
 /// Where several apply, the first of these: see `docs/reference/exit-codes.md`.
-const FIRST: [u8; 7] = [4, TARGET, 130, USAGE, NOT_VALID, MISSED, SUCCESS];
+const FIRST: [u8; 7] = [4, TARGET, INTERRUPTED, USAGE, NOT_VALID, MISSED, SUCCESS];
 
 /// The code of two runs together.
 pub fn of_both(one: u8, other: u8) -> u8 {

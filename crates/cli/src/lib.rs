@@ -4,6 +4,7 @@
 //! architecture; everything it calls is here, so that tests can call it too.
 
 pub mod ceiling;
+pub mod cluster_file;
 pub mod commands;
 pub mod control;
 pub mod event_log;
@@ -19,6 +20,7 @@ pub mod process_title;
 pub mod progress;
 pub mod prompt;
 pub mod screen;
+pub mod secret_variables;
 pub mod sources;
 pub mod terminal;
 pub mod tuned;

@@ -79,7 +79,8 @@ fn scripts(
     })
 }
 
-fn text_of(path: &Path) -> Result<String, Failure> {
+/// The text of a file, as far as one may be long.
+pub fn text_of(path: &Path) -> Result<String, Failure> {
     let mut text = String::new();
     fs::File::open(path)
         .and_then(|file| file.take(LARGEST).read_to_string(&mut text))

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 
+use highwater_model::cluster;
 use highwater_model::judgment::ReasonCode;
 use highwater_report as report;
 use highwater_sizing::plausibility::Rule;
@@ -96,6 +97,7 @@ const PAGES: &[Page] = &[
     help("highwater size", &["size", "--help"]),
     help("highwater check", &["check", "--help"]),
     help("highwater table", &["table", "--help"]),
+    help("highwater cluster", &["cluster", "--help"]),
     printed(
         "guide-tables",
         &["table", "examples/published/benchmarking-guide.csv"],
@@ -142,6 +144,11 @@ const PAGES: &[Page] = &[
         path: "docs/reference/workload.schema.json",
         block: None,
         source: Source::Files(workload_schema),
+    },
+    Page {
+        path: "docs/reference/cluster.schema.json",
+        block: None,
+        source: Source::Files(|_| cluster::schema()),
     },
     // After the other pages, because it lists them.
     files("docs/README.md", "pages", index),

@@ -4,8 +4,9 @@
 //! One loop runs them all: a policy says what is tried next, the loop runs it as a run like any other, with
 //! its own record in a directory below that of the whole, and writes the record of the whole anew after each.
 //! What is tried next, and what a trial shows, is decided in `highwater-analysis`. Must not measure, and must
-//! not decide.
+//! not decide. The clusters that may be started and resized for it are in `cluster`.
 
+pub mod cluster;
 mod group;
 mod progress;
 mod search;

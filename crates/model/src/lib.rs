@@ -5,6 +5,7 @@
 
 pub mod audit_record;
 pub mod checksum;
+pub mod cluster;
 pub mod control;
 pub mod display;
 pub mod event;

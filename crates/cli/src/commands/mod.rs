@@ -2,6 +2,7 @@
 
 mod audit;
 pub(crate) mod check;
+mod cluster;
 pub(crate) mod compare;
 mod demo;
 pub(crate) mod find;
@@ -18,7 +19,7 @@ mod workloads;
 use crate::grammar::CommandSpec;
 
 /// All of them, in the order of the help.
-pub static ALL: [&CommandSpec; 13] = [
+pub static ALL: [&CommandSpec; 14] = [
     &demo::COMMAND,
     &run::COMMAND,
     &load::COMMAND,
@@ -31,5 +32,6 @@ pub static ALL: [&CommandSpec; 13] = [
     &size::COMMAND,
     &table::COMMAND,
     &check::COMMAND,
+    &cluster::COMMAND,
     &workloads::COMMAND,
 ];

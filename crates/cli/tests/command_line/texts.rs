@@ -21,7 +21,8 @@ fn help_of_the_program() {
       import     Import another tool's output as a record, to show or compare it
       size       Estimate the cluster that a rate needs, from measured or published figures
       table      Tabulate throughput over one setting, from a file or from runs
-      check      Check that a target is usable, a workload file is valid, or figures are plausible
+      check      Check that a target is usable, a workload or cluster file valid, or figures plausible
+      cluster    Start, resize, and end the cluster that a cluster file describes
       workloads  List workloads, show the file of one, or start your own file
 
     Options:
@@ -106,13 +107,14 @@ fn help_of_show() {
 #[test]
 fn help_of_check() {
     assert_snapshot!(help(&["check", "-h"]), @"
-    Check that a target is usable, a workload file is valid, or figures are plausible
+    Check that a target is usable, a workload or cluster file valid, or figures plausible
 
     Usage: highwater check [OPTIONS] [TARGET... | FILE.toml | FILE.csv | RUN]...
 
     Arguments:
-      [TARGET|FILE]...  Database URLs, one workload file, or figures: CSV files, record.json files, and
-                        directories of runs [default: $HIGHWATER_TARGET, else a new embedded database]
+      [TARGET|FILE]...  Database URLs, one workload or cluster file, or figures: CSV files, record.json
+                        files, and directories of runs [default: $HIGHWATER_TARGET, else a new embedded
+                        database]
 
     Options:
       -h, --help  Print help (see more with '--help')

@@ -6,6 +6,7 @@ mod availability;
 mod called;
 mod checking;
 mod clickhouse;
+mod clusters;
 mod comparing;
 mod continuing;
 mod control;

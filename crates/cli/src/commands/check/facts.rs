@@ -1,14 +1,14 @@
 //! The results of `highwater check` as lines of two columns. Must not find them.
 
 /// A name and its text.
-pub(super) type Fact = (String, String);
+pub(crate) type Fact = (String, String);
 
-pub(super) fn fact(name: &str, value: impl Into<String>) -> Fact {
+pub(crate) fn fact(name: &str, value: impl Into<String>) -> Fact {
     (name.to_owned(), value.into())
 }
 
 /// Facts in two columns, one a line.
-pub(super) fn table(facts: &[Fact]) -> String {
+pub(crate) fn table(facts: &[Fact]) -> String {
     let width = facts
         .iter()
         .map(|(name, _)| name.chars().count())

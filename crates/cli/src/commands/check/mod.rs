@@ -1,14 +1,16 @@
-//! `highwater check`: checks that a target is usable, a workload file valid, or figures plausible.
+//! `highwater check`: checks that a target is usable, a workload or cluster file valid, or figures plausible.
 //! Must not load a target.
 
 mod ceiling;
-mod facts;
+mod cluster;
+pub(crate) mod facts;
 mod figures;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use highwater_driver::{DiskSpace, Right, Target, TargetOptions, TargetUrl};
+use highwater_model::cluster::is_cluster_file;
 use highwater_model::display::{bytes, duration, rate};
 use highwater_model::numbers::round_to_u64;
 use highwater_model::units::Seed;
@@ -22,12 +24,12 @@ use crate::intent::parsers;
 use crate::intent::resolve::{as_targets, targets};
 use crate::layers::{Layers, has_scheme};
 use crate::prepare::target::{self, TargetInspection, inspect};
-use crate::{exit, terminal, workload_file};
+use crate::{cluster_file, exit, terminal, workload_file};
 
 /// `highwater check`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
     name: "check",
-    summary: "Check that a target is usable, a workload file is valid, or figures are plausible",
+    summary: "Check that a target is usable, a workload or cluster file valid, or figures plausible",
     usage: "[TARGET... | FILE.toml | FILE.csv | RUN]...",
     positionals: POSITIONALS,
     flags: &[
@@ -40,6 +42,8 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       generator's ceiling
   highwater check my-workload.toml
       read a workload file and describe it
+  highwater check my-cluster.toml
+      read a cluster file and describe it
   highwater check sweep.csv
       read figures, and report any that are implausible",
     run: |layers| check(&CheckIntent::resolve(layers)?),
@@ -47,7 +51,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
 
 const POSITIONALS: &[Positional] = &[Positional {
     name: "TARGET|FILE",
-    help: "Database URLs, one workload file, or figures: CSV files, record.json files, and \
+    help: "Database URLs, one workload or cluster file, or figures: CSV files, record.json files, and \
            directories of runs [default: $HIGHWATER_TARGET, else a new embedded database]",
     setting: Some("target"),
     repeats: true,
@@ -70,7 +74,7 @@ pub(crate) enum CheckSubject {
         /// `--insert`.
         insert: Option<String>,
     },
-    /// A workload file, or figures: CSV files, records, directories of runs. Never empty.
+    /// A workload or cluster file, or figures: CSV files, records, directories of runs. Never empty.
     Files {
         /// Their names.
         names: Vec<String>,
@@ -110,7 +114,7 @@ const SEED: Seed = Seed(42);
 fn check(settings: &CheckIntent) -> Result<u8, Failure> {
     let text = match &settings.subject {
         CheckSubject::Files { names, model } => match &names[..] {
-            [name] if !figures::is_figures(name) => describe_workload(Path::new(name))?,
+            [name] if !figures::is_figures(name) => describe_file(Path::new(name))?,
             names => return figures::check(names, *model, &settings.out),
         },
         CheckSubject::Target { urls, insert } => {
@@ -121,6 +125,13 @@ fn check(settings: &CheckIntent) -> Result<u8, Failure> {
     };
     terminal::data(&text)?;
     Ok(exit::SUCCESS)
+}
+
+fn describe_file(path: &Path) -> Result<String, Failure> {
+    if is_cluster_file(&workload_file::text_of(path)?) {
+        return Ok(cluster::described(&cluster_file::read(path)?));
+    }
+    describe_workload(path)
 }
 
 fn describe_workload(path: &Path) -> Result<String, Failure> {

@@ -27,7 +27,7 @@ use crate::failure::Failure;
 use crate::intent::RunIntent;
 use crate::prepare::trials::{self, Around, ProbeFailure, Resuming};
 use crate::prepare::{self, StoredPlan, signals, target};
-use crate::{ceiling, event_log, terminal};
+use crate::{ceiling, event_log, secret_variables, terminal};
 
 /// Runs that a preview lists.
 const LISTED_MAX: usize = 40;
@@ -238,7 +238,7 @@ fn configure(variant: &Variant) -> Result<(), Failure> {
     let place = format!("--variant {}", variant.name);
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command);
-    for name in secrets::variables() {
+    for name in secret_variables::all() {
         shell.env_remove(name);
     }
     let status = shell.status();

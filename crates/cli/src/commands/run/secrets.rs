@@ -1,12 +1,6 @@
-//! What must not leave this process by way of a variant's command: passwords in its words, and
-//! those of the environment. Must not run a command.
-
-use std::ffi::OsString;
+//! Passwords in the words of a variant's command, which records must not show. Must not run a command.
 
 use highwater_driver::redaction::{is_secret, redacted};
-use highwater_drivers::drivers;
-
-use crate::invocation::PREFIX;
 
 /// Stands in place of what is hidden; a command that holds it cannot be run.
 pub(super) const HIDDEN: &str = "***";
@@ -79,21 +73,6 @@ fn words(command: &str) -> Vec<&str> {
     }
     words.push(&command[start..]);
     words
-}
-
-/// The variables of this process that a driver takes a password from, and those of ours that hold
-/// the password of a URL.
-pub(super) fn variables() -> Vec<OsString> {
-    let of_drivers = drivers()
-        .iter()
-        .flat_map(|driver| driver.secret_variables());
-    let ours = std::env::vars_os().filter(|(name, value)| {
-        name.to_string_lossy().starts_with(PREFIX) && redacted(&value.to_string_lossy()).is_some()
-    });
-    of_drivers
-        .map(OsString::from)
-        .chain(ours.map(|(name, _)| name))
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,0 +1,110 @@
+//! Reads cluster files, and makes the clusters that they describe. Must not start or end any.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use highwater_experiment::cluster::{Cluster, ClusterError, ClusterErrorKind, Options};
+use highwater_model::cluster::{ClusterSpec, parse};
+use highwater_model::units::{Nanos, Seed};
+use highwater_runner::interrupts::Interrupts;
+
+use crate::failure::Failure;
+use crate::prepare::target;
+use crate::workload_file::{report_errors, text_of};
+use crate::{ceiling, exit, secret_variables, terminal};
+
+/// Bound of one attempt to connect to a node that starts.
+const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(2);
+
+/// What the user wants besides the file.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ClusterFlags {
+    /// `--no-quota`.
+    pub no_quota: bool,
+    /// `--remove-data`.
+    pub remove_data: bool,
+    /// Take over nodes that were left running on purpose.
+    pub takes_over: bool,
+}
+
+/// Reads a cluster file.
+pub fn read(path: &Path) -> Result<ClusterSpec, Failure> {
+    let text = text_of(path)?;
+    parse(&text).map_err(|errors| report_errors(&errors, &path.display().to_string(), &text))
+}
+
+/// The cluster of a file, with its state among the user's.
+pub fn open(
+    path: &Path,
+    spec: ClusterSpec,
+    flags: ClusterFlags,
+    interrupts: Interrupts,
+) -> Result<Cluster, Failure> {
+    let disk = |error| Failure::usage(format!("cannot find {}: {error}", path.display()));
+    let path = path.canonicalize().map_err(disk)?;
+    let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
+    let options = Options {
+        directory,
+        no_quota: flags.no_quota,
+        remove_data: flags.remove_data,
+        takes_over: flags.takes_over,
+        hidden: secret_variables::all(),
+        open: Rc::new(|url: &str| {
+            let options = highwater_driver::TargetOptions {
+                connect_timeout: CONNECT_TIMEOUT,
+                ..target::options("highwater cluster", None, Seed(0))
+            };
+            highwater_drivers::open(&[url.to_owned()], &options)
+        }),
+        report: Rc::new(|line: &str| terminal::note(&format!("{line}\n"))),
+    };
+    Ok(Cluster::new(spec, &state_of(&path)?, options, interrupts)?)
+}
+
+/// The directory of a cluster's state: one for each file, by its path.
+fn state_of(path: &Path) -> Result<PathBuf, Failure> {
+    let states = ceiling::directory().ok_or_else(|| {
+        Failure::usage("there is no directory for the state of a cluster")
+            .with_hint("set HOME or XDG_STATE_HOME")
+    })?;
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let allowed = |c: &char| c.is_ascii_alphanumeric() || "-_".contains(*c);
+    let name: String = stem.chars().filter(allowed).take(40).collect();
+    let hash = hash(path.as_os_str().as_encoded_bytes());
+    Ok(states.join("clusters").join(format!("{name}-{hash:016x}")))
+}
+
+/// FNV-1a, which stays the same from version to version.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+impl From<ClusterError> for Failure {
+    fn from(error: ClusterError) -> Self {
+        Self {
+            exit: match error.kind {
+                ClusterErrorKind::Usage => exit::USAGE,
+                ClusterErrorKind::Failed => exit::TARGET,
+                ClusterErrorKind::Interrupted => exit::INTERRUPTED,
+            },
+            message: error.message,
+            place: None,
+            hint: error.hint,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_that_of_its_definition() {
+        // Test vectors of draft-eastlake-fnv.
+        assert_eq!(hash(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(hash(b"a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(hash(b"foobar"), 0x8594_4171_f739_67e8);
+    }
+}

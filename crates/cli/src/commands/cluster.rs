@@ -1,0 +1,217 @@
+//! `highwater cluster`: starts, resizes and ends the cluster of a cluster file, for trying the file alone. Must not
+//! load it.
+
+use std::path::PathBuf;
+
+use highwater_experiment::cluster::{Cluster, Node};
+use highwater_model::cluster::schema;
+
+use super::check::facts::{Fact, fact, table};
+use crate::cluster_file::{self, ClusterFlags};
+use crate::failure::{Failure, did_you_mean};
+use crate::grammar::flags::{NO_COLOR, OUTPUT};
+use crate::grammar::{CommandSpec, Flag, Positional, flag, words};
+use crate::intent::parsers;
+use crate::layers::Layers;
+use crate::{exit, prepare, terminal};
+
+/// `highwater cluster`.
+pub(crate) static COMMAND: CommandSpec = CommandSpec {
+    name: "cluster",
+    summary: "Start, resize, and end the cluster that a cluster file describes",
+    usage: "up|status|resize|restore|down FILE | schema",
+    positionals: POSITIONALS,
+    flags: &[("Cluster", FLAGS), (OUTPUT, &[NO_COLOR])],
+    examples: "  highwater cluster up lab.toml --nodes 3
+      start three nodes, wait until they are ready, print their URLs, and leave them running
+  highwater cluster resize lab.toml --nodes 5
+      start two more
+  highwater cluster down lab.toml
+      end all of them; whatever a killed Highwater left is ended by any of these commands",
+    run: |layers| cluster(&ClusterIntent::resolve(layers)?),
+};
+
+const POSITIONALS: &[Positional] = &[words(
+    "ACTION",
+    "`up FILE` starts the cluster and leaves it running; `status FILE` shows it; `resize FILE` \
+     changes its number of nodes; `restore FILE` runs the file's command that brings data back; \
+     `down FILE` ends it; `schema` prints the JSON Schema of cluster files for editors",
+)];
+
+const FLAGS: &[Flag] = &[
+    flag(
+        "--nodes <N>",
+        "Run N nodes (with `up` and `resize`) [default: `nodes` of the file]",
+    ),
+    flag(
+        "--fresh",
+        "End the cluster and remove its data before starting it (with `up`)",
+    ),
+    flag(
+        "--remove-data",
+        "Remove the data of the nodes that Highwater started (with `down`)",
+    ),
+    flag(
+        "--no-quota",
+        "Start nodes without the file's quotas of CPU and memory, which need control groups and \
+         usually root",
+    ),
+];
+
+/// Lines of the history that `status` shows.
+const HISTORY_SHOWN: usize = 5;
+
+/// What `highwater cluster` does.
+#[derive(Debug, PartialEq)]
+enum Action {
+    /// Starts nodes, and leaves them running.
+    Up { fresh: bool },
+    /// Shows the nodes.
+    Status,
+    /// Starts or ends nodes.
+    Resize,
+    /// Brings data back.
+    Restore,
+    /// Ends all nodes.
+    Down,
+}
+
+/// What is done with which cluster; nothing where only the schema is.
+struct ClusterIntent(Option<(Action, PathBuf, Option<u32>, ClusterFlags)>);
+
+impl ClusterIntent {
+    fn resolve(layers: &Layers) -> Result<Self, Failure> {
+        let given: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
+        let fresh = layers.switch("fresh")?;
+        let (action, file) = match given[..] {
+            ["schema"] => return Ok(Self(None)),
+            ["up", file] => (Action::Up { fresh }, file),
+            ["status", file] => (Action::Status, file),
+            ["resize", file] => (Action::Resize, file),
+            ["restore", file] => (Action::Restore, file),
+            ["down", file] => (Action::Down, file),
+            [] => return Err(Failure::usage("there is nothing to do").with_hint(hint(""))),
+            [first, ..] => {
+                return Err(Failure::usage(format!("cannot do `{}`", given.join(" ")))
+                    .with_hint(hint(first)));
+            }
+        };
+        let flags = ClusterFlags {
+            no_quota: layers.switch("no-quota")?,
+            remove_data: action == Action::Down && layers.switch("remove-data")?,
+            takes_over: true,
+        };
+        let nodes = layers.parse("nodes", parsers::positive)?;
+        if action == Action::Resize && nodes.is_none() {
+            return Err(Failure::usage("--nodes is missing").with_hint("add --nodes N"));
+        }
+        Ok(Self(Some((action, file.into(), nodes, flags))))
+    }
+}
+
+fn hint(first: &str) -> String {
+    match did_you_mean(
+        first,
+        ["up", "status", "resize", "restore", "down", "schema"],
+    ) {
+        Some("schema") => "write `highwater cluster schema`".to_owned(),
+        Some(near) => format!("write `highwater cluster {near} FILE`"),
+        None => "there are `up FILE`, `status FILE`, `resize FILE --nodes N`, `restore FILE`, \
+                 `down FILE` and `schema`"
+            .to_owned(),
+    }
+}
+
+/// Does what the words ask for.
+fn cluster(intent: &ClusterIntent) -> Result<u8, Failure> {
+    let Some((action, path, nodes, flags)) = &intent.0 else {
+        terminal::data(&schema())?;
+        return Ok(exit::SUCCESS);
+    };
+    let spec = cluster_file::read(path)?;
+    let nodes = nodes.unwrap_or(spec.nodes);
+    let mut cluster = cluster_file::open(path, spec, *flags, prepare::signals()?)?;
+    match action {
+        Action::Up { fresh: true } => {
+            cluster.fresh(nodes)?;
+            left_running(&mut cluster)
+        }
+        Action::Up { fresh: false } | Action::Resize => {
+            cluster.resize(nodes)?;
+            left_running(&mut cluster)
+        }
+        Action::Status => status(&mut cluster),
+        Action::Restore => restored(&mut cluster),
+        Action::Down => {
+            cluster.down()?;
+            terminal::data("nothing of the cluster runs any more\n")?;
+            Ok(exit::SUCCESS)
+        }
+    }
+}
+
+/// Leaves the nodes running, with their quotas, and prints where they are.
+fn left_running(cluster: &mut Cluster) -> Result<u8, Failure> {
+    cluster.begin_quota()?;
+    cluster.keep()?;
+    let mut lines = Vec::new();
+    for url in cluster.urls()? {
+        lines.push(format!("{url}\n"));
+    }
+    terminal::data(&lines.concat())?;
+    Ok(exit::SUCCESS)
+}
+
+fn restored(cluster: &mut Cluster) -> Result<u8, Failure> {
+    if cluster.size() == 0 {
+        return Err(Failure::usage("the cluster is not up")
+            .with_hint("start it with `highwater cluster up FILE`"));
+    }
+    if !cluster.restore()? {
+        return Err(Failure::usage("the file has no `restore`")
+            .with_hint("add restore = 'COMMAND' to the cluster file"));
+    }
+    terminal::data("the data were brought back\n")?;
+    Ok(exit::SUCCESS)
+}
+
+/// Prints the nodes and what happened last. If one that runs is not ready, the exit code is that of a target that
+/// is not there.
+fn status(cluster: &mut Cluster) -> Result<u8, Failure> {
+    let mut facts = Vec::new();
+    let mut code = exit::SUCCESS;
+    for node in cluster.nodes()? {
+        let ready = cluster.is_ready(node.number)?;
+        if node.pid.is_some() && ready == Some(false) {
+            code = exit::TARGET;
+        }
+        facts.extend(of_node(&node, ready));
+    }
+    if cluster.size() == 0 {
+        facts.push(fact("nodes", "none runs"));
+    }
+    let history = cluster.history();
+    let shown = history.len().saturating_sub(HISTORY_SHOWN);
+    let last = history.iter().skip(shown);
+    facts.extend(last.map(|happened| fact(&happened.at, &happened.what)));
+    terminal::data(&table(&facts))?;
+    Ok(code)
+}
+
+fn of_node(node: &Node, ready: Option<bool>) -> Vec<Fact> {
+    let state = match (node.pid, ready) {
+        (None, None) => String::new(),
+        (None, _) => "ended · ".to_owned(),
+        (Some(pid), Some(true)) => format!("ready · process {pid} · "),
+        (Some(pid), _) => format!("NOT READY · process {pid} · "),
+    };
+    let mut facts = vec![fact(
+        &format!("node {}", node.number),
+        format!("{state}{}", node.url),
+    )];
+    let place = |name: &str, path: &PathBuf| fact(name, path.display().to_string());
+    facts.extend(node.metrics.iter().map(|url| fact("  metrics", url)));
+    facts.extend(node.data.iter().map(|path| place("  data", path)));
+    facts.extend(node.log.iter().map(|path| place("  log", path)));
+    facts
+}

@@ -1,0 +1,24 @@
+//! Variables of the environment that hold secrets, and that commands started for the user do not get. Must not
+//! start one.
+
+use std::ffi::OsString;
+
+use highwater_driver::redaction::redacted;
+use highwater_drivers::drivers;
+
+use crate::invocation::PREFIX;
+
+/// The variables of this process that a driver takes a password from, and those of ours that hold
+/// the password of a URL.
+pub fn all() -> Vec<OsString> {
+    let of_drivers = drivers()
+        .iter()
+        .flat_map(|driver| driver.secret_variables());
+    let ours = std::env::vars_os().filter(|(name, value)| {
+        name.to_string_lossy().starts_with(PREFIX) && redacted(&value.to_string_lossy()).is_some()
+    });
+    of_drivers
+        .map(OsString::from)
+        .chain(ours.map(|(name, _)| name))
+        .collect()
+}

@@ -1,0 +1,218 @@
+//! A cluster that the user's own commands start, resize and end. Must not know what they do.
+
+use std::collections::BTreeMap;
+
+use highwater_model::cluster::{CommandsSpec, expand};
+use highwater_model::display::span;
+use highwater_model::units::Nanos;
+use highwater_runner::clock::RealClock;
+
+use super::error::ClusterError;
+use super::node::Node;
+use super::site::{Shell, Site};
+use super::state::UpState;
+use super::values::variables;
+
+/// Pause between two tries of `ready`.
+const TRY_EVERY: Nanos = Nanos::SECOND;
+
+/// The commands, and what they printed last.
+pub(super) struct Commands {
+    spec: CommandsSpec,
+    urls: Vec<String>,
+    metrics: Vec<String>,
+}
+
+impl Commands {
+    pub(super) fn new(spec: CommandsSpec) -> Self {
+        Self {
+            spec,
+            urls: Vec::new(),
+            metrics: Vec::new(),
+        }
+    }
+
+    /// Ends what an earlier Highwater left when it was killed.
+    pub(super) fn sweep(&mut self, site: &mut Site) -> Result<(), ClusterError> {
+        if site.file.state.up.as_ref().is_some_and(|up| !up.kept) {
+            site.note("the cluster was left by a Highwater that was killed; ending it");
+            return self.down(site);
+        }
+        Ok(())
+    }
+
+    /// How many nodes were requested last, if the cluster is up.
+    pub(super) fn nodes(site: &Site) -> Option<u32> {
+        site.file.state.up.as_ref().map(|up| up.nodes)
+    }
+
+    /// Starts the cluster, or changes its size, and waits until it is ready. A cluster that cannot be started is
+    /// ended; one that was up before and cannot be changed stays as it is.
+    pub(super) fn resize(&mut self, site: &mut Site, nodes: u32) -> Result<(), ClusterError> {
+        let before = site.file.state.up.clone();
+        let was_kept = before.as_ref().is_some_and(|up| up.kept);
+        site.file.state.up = Some(UpState {
+            nodes,
+            kept: was_kept,
+        });
+        site.file.write()?;
+        let Err(error) = self.change(site, nodes, before.is_some()) else {
+            return Ok(());
+        };
+        site.keep(&error);
+        if was_kept {
+            site.note("the cluster was up before and is not ended; see its status");
+        } else if let Err(error) = self.down(site) {
+            site.note(format!("the cluster may still be up: {error}"));
+        }
+        site.file.write()?;
+        Err(error)
+    }
+
+    fn change(&mut self, site: &mut Site, nodes: u32, is_up: bool) -> Result<(), ClusterError> {
+        let (name, text) = match &self.spec.resize {
+            Some(resize) if is_up => ("`resize`", resize.clone()),
+            _ => ("`up`", self.spec.up.clone()),
+        };
+        site.note(format!("running {name} for {nodes} nodes"));
+        self.run(site, name, &text, true)?;
+        self.wait(site, nodes)?;
+        self.read(site)?;
+        let found = self.urls.len();
+        site.note(format!("the cluster is ready: {found} URLs"));
+        Ok(())
+    }
+
+    /// Waits until `ready` ends well.
+    fn wait(&self, site: &mut Site, nodes: u32) -> Result<(), ClusterError> {
+        let Some(ready) = self.spec.ready.clone() else {
+            return Ok(());
+        };
+        let clock = RealClock::start();
+        loop {
+            let text = filled(site, &ready, nodes)?;
+            let shell = self.shell(site, "`ready`", &text);
+            if site.run(&shell, true)?.code == Some(0) {
+                return Ok(());
+            }
+            if clock.now() > self.spec.within {
+                let limit = span(self.spec.within.0);
+                let message = format!("`ready` did not end well within {limit} for {nodes} nodes");
+                return Err(ClusterError::failed(message)
+                    .with_hint("run it by hand to see why, or raise `within` of [commands]"));
+            }
+            let pause = RealClock::start();
+            while pause.now() < TRY_EVERY {
+                site.check("the cluster was starting")?;
+                site.pause();
+            }
+        }
+    }
+
+    /// Reads the URLs of a cluster that is up.
+    pub(super) fn read(&mut self, site: &mut Site) -> Result<(), ClusterError> {
+        let urls = self.spec.urls.clone();
+        self.urls = lines(&self.run(site, "`urls`", &urls, true)?);
+        if self.urls.is_empty() {
+            return Err(ClusterError::failed("`urls` printed no URL")
+                .with_hint("print the URLs of the nodes, one per line"));
+        }
+        if let Some(metrics) = self.spec.metrics.clone() {
+            self.metrics = lines(&self.run(site, "`metrics`", &metrics, true)?);
+        }
+        Ok(())
+    }
+
+    /// Ends the cluster, if it may be up.
+    pub(super) fn down(&mut self, site: &mut Site) -> Result<(), ClusterError> {
+        if site.file.state.up.is_none() {
+            return Ok(());
+        }
+        let down = self.spec.down.clone();
+        site.note("running `down`");
+        // What cannot be ended now is ended by the next start.
+        if let Some(up) = &mut site.file.state.up {
+            up.kept = false;
+        }
+        site.file.write()?;
+        self.run(site, "`down`", &down, false)?;
+        site.file.state.up = None;
+        self.urls.clear();
+        self.metrics.clear();
+        site.note("the cluster was ended");
+        site.file.write()
+    }
+
+    /// Lets the cluster go on when Highwater ends.
+    pub(super) fn keep(site: &mut Site) -> Result<(), ClusterError> {
+        if let Some(up) = &mut site.file.state.up {
+            up.kept = true;
+        }
+        site.file.write()
+    }
+
+    /// The nodes by what `urls` and `metrics` printed.
+    pub(super) fn list(&self) -> Vec<Node> {
+        let numbered = (1..).zip(&self.urls);
+        numbered
+            .map(|(number, url): (u32, &String)| {
+                let at = usize::try_from(number - 1).unwrap_or(usize::MAX);
+                Node {
+                    number,
+                    host: String::new(),
+                    url: url.clone(),
+                    is_target: true,
+                    metrics: self.metrics.get(at).cloned().into_iter().collect(),
+                    pid: None,
+                    data: None,
+                    log: None,
+                }
+            })
+            .collect()
+    }
+
+    fn run(
+        &self,
+        site: &mut Site,
+        name: &str,
+        text: &str,
+        heeds_stop: bool,
+    ) -> Result<String, ClusterError> {
+        let text = filled(site, text, Self::nodes(site).unwrap_or(0))?;
+        let shell = self.shell(site, name, &text);
+        site.run_well(&shell, heeds_stop)
+    }
+
+    fn shell<'a>(&self, site: &Site, name: &'a str, text: &'a str) -> Shell<'a> {
+        Shell {
+            name,
+            text,
+            environment: environment(site),
+            directory: site.options.directory.clone(),
+            user: None,
+            within: self.spec.within,
+        }
+    }
+}
+
+fn environment(site: &Site) -> BTreeMap<String, String> {
+    variables(Commands::nodes(site).unwrap_or(0))
+}
+
+/// A command with its placeholders filled.
+pub(super) fn filled(site: &Site, text: &str, nodes: u32) -> Result<String, ClusterError> {
+    let value = |name: &str| match name {
+        "nodes" => Some(nodes.to_string()),
+        "dir" => Some(site.options.directory.display().to_string()),
+        _ => None,
+    };
+    expand(text, value).map_err(|error| ClusterError::usage(error.to_string()))
+}
+
+fn lines(printed: &str) -> Vec<String> {
+    let words = printed.split([' ', '\t', '\n', '\r', ',']);
+    words
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
+}

@@ -1,0 +1,172 @@
+//! Data directories of nodes: made, given to their user, removed. Only what bears the mark of its cluster is
+//! ever removed.
+//!
+//! Must not know what is in them.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::chown;
+use std::path::{Path, PathBuf};
+
+use super::error::ClusterError;
+use super::launch::User;
+
+/// The file that says whose the data directories beside it are.
+const MARK: &str = ".highwater-cluster";
+/// Where data directories are made for nodes of other users, who cannot enter this one's own directories.
+const FOR_OTHERS: &str = "/var/tmp";
+
+/// The data directories of one cluster.
+#[derive(Debug, Clone)]
+pub(super) struct DataDirectories {
+    root: PathBuf,
+    /// The cluster's state, by which the directories are its own.
+    owner: String,
+    user: Option<User>,
+}
+
+impl DataDirectories {
+    /// Of a cluster with this directory of its state, below `given`, or where its nodes can work.
+    pub(super) fn new(state: &Path, given: Option<PathBuf>, user: Option<User>) -> Self {
+        let name = state.file_name().unwrap_or_default().to_string_lossy();
+        let root = match (given, user) {
+            (Some(given), _) => given.join(format!("highwater-{name}")),
+            (None, Some(_)) => Path::new(FOR_OTHERS).join(format!("highwater-{name}")),
+            (None, None) => state.join("data"),
+        };
+        Self {
+            root,
+            owner: state.display().to_string(),
+            user,
+        }
+    }
+
+    /// The directory of a node, whether it is there or not.
+    pub(super) fn of_node(&self, number: u32) -> PathBuf {
+        self.root.join(format!("node{number}"))
+    }
+
+    /// Makes the directory of a node anew.
+    pub(super) fn make(&self, number: u32) -> Result<(), ClusterError> {
+        self.claim()?;
+        let path = self.of_node(number);
+        let made = removed(&path)
+            .and_then(|()| fs::create_dir(&path))
+            .and_then(|()| self.give(&path));
+        made.map_err(|error| Self::failed(&path, &error))
+    }
+
+    /// Writes a file of a node, by its path in the node's directory.
+    pub(super) fn write(&self, number: u32, name: &str, text: &str) -> Result<(), ClusterError> {
+        let directory = self.of_node(number);
+        let path = directory.join(name);
+        let written = || {
+            let mut made = PathBuf::new();
+            for part in Path::new(name)
+                .parent()
+                .into_iter()
+                .flat_map(Path::components)
+            {
+                made.push(part);
+                let folder = directory.join(&made);
+                if !folder.is_dir() {
+                    fs::create_dir(&folder)?;
+                    self.give(&folder)?;
+                }
+            }
+            // A server that reads the file meanwhile sees the old one or the new one.
+            let new = path.with_extension("highwater-new");
+            fs::write(&new, text)?;
+            self.give(&new)?;
+            fs::rename(&new, &path)
+        };
+        written().map_err(|error| ClusterError::disk(format!("write {}", path.display()), &error))
+    }
+
+    /// Removes all directories of the cluster's nodes, if there are any.
+    pub(super) fn remove(&self) -> Result<(), ClusterError> {
+        if !self.is_ours() {
+            return Ok(());
+        }
+        let done = removed(&self.root);
+        done.map_err(|error| ClusterError::disk(format!("remove {}", self.root.display()), &error))
+    }
+
+    /// Makes the root, or finds that it is this cluster's.
+    fn claim(&self) -> Result<(), ClusterError> {
+        if self.is_ours() {
+            return Ok(());
+        }
+        let place = self.root.display();
+        let parents = self.root.parent().map_or(Ok(()), fs::create_dir_all);
+        match parents.and_then(|()| fs::create_dir(&self.root)) {
+            Ok(()) => fs::write(self.root.join(MARK), &self.owner)
+                .map_err(|error| Self::failed(&self.root, &error)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let message = format!("the directory {place} is there, and not this cluster's");
+                Err(ClusterError::usage(message)
+                    .with_hint("remove it, or set another `data` or `name` in the cluster file"))
+            }
+            Err(error) => Err(Self::failed(&self.root, &error)),
+        }
+    }
+
+    /// Whether the root is a directory that this cluster made.
+    fn is_ours(&self) -> bool {
+        let is_directory = fs::symlink_metadata(&self.root).is_ok_and(|found| found.is_dir());
+        let mark = fs::read_to_string(self.root.join(MARK));
+        is_directory && mark.is_ok_and(|owner| owner == self.owner)
+    }
+
+    fn give(&self, path: &Path) -> io::Result<()> {
+        match self.user {
+            Some(user) => chown(path, Some(user.uid), Some(user.gid)),
+            None => Ok(()),
+        }
+    }
+
+    fn failed(path: &Path, error: &io::Error) -> ClusterError {
+        ClusterError::disk(format!("make the data directory {}", path.display()), error)
+            .with_hint("set `data` of [node] to a directory on a disk with room")
+    }
+}
+
+/// Removes a directory, if it is there.
+fn removed(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directories(place: &Path, state: &str) -> DataDirectories {
+        let given = Some(place.join("disk"));
+        DataDirectories::new(&place.join(state).join("lab"), given, None)
+    }
+
+    #[test]
+    fn only_what_this_cluster_made_is_used_or_removed() {
+        let place = tempfile::tempdir().unwrap();
+        let (one, other) = (
+            directories(place.path(), "a"),
+            directories(place.path(), "b"),
+        );
+        one.make(1).unwrap();
+        one.write(1, "etc/users/all.xml", "<x/>").unwrap();
+        let file = one.of_node(1).join("etc/users/all.xml");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "<x/>");
+        let error = other.make(1).unwrap_err();
+        assert!(error.message.ends_with("not this cluster's"), "{error}");
+        other.remove().unwrap();
+        assert!(file.exists());
+        one.make(1).unwrap();
+        assert!(!file.exists(), "made anew");
+        one.remove().unwrap();
+        assert!(!one.of_node(1).exists() && place.path().join("disk").exists());
+        one.remove().unwrap();
+    }
+}

@@ -1,0 +1,201 @@
+//! Starts a process so that it cannot run before it is known: a shell waits for a line, and gives its place to
+//! the program then. If Highwater is killed before that, the shell ends.
+//!
+//! Must not know why a process is started, and never waits for its end.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use super::error::ClusterError;
+use super::processes::{MARK, ProcessId};
+
+/// Waits for a line, closes the pipe that it came by, and becomes the program.
+const GATE: &str = "read -r go || exit 125; exec 0</dev/null; exec \"$@\"";
+
+/// A process that is to be started.
+pub(super) struct Launch<'a> {
+    /// Program and arguments.
+    pub(super) words: &'a [String],
+    /// Variables besides those of this process.
+    pub(super) environment: &'a BTreeMap<String, String>,
+    /// Variables of this process that it does not get.
+    pub(super) hidden: &'a [OsString],
+    /// Where it works.
+    pub(super) directory: &'a Path,
+    /// What it prints is appended to this file.
+    pub(super) log: &'a Path,
+    /// What it prints on standard output replaces this file, where there is one, and is not in the log.
+    pub(super) output: Option<&'a Path>,
+    /// Whose it is.
+    pub(super) user: Option<User>,
+    /// The mark of all that belongs to it.
+    pub(super) mark: &'a str,
+}
+
+/// A user and his group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct User {
+    pub(super) uid: u32,
+    pub(super) gid: u32,
+}
+
+/// A process that waits at the gate.
+pub(super) struct Gated {
+    child: Child,
+    pub(super) id: ProcessId,
+}
+
+impl Launch<'_> {
+    /// Starts the process, in a process group of its own, as far as the gate.
+    pub(super) fn start(&self) -> Result<Gated, ClusterError> {
+        let name = self.words.first().map_or("", String::as_str);
+        let failed = |error: io::Error| {
+            ClusterError::failed(format!("cannot start `{name}`: {error}"))
+                .with_hint("correct `command` or `user` in the cluster file")
+        };
+        let open = |options: &mut OpenOptions, path: &Path| {
+            let opened = options.create(true).open(path);
+            let what = format!("open {}", path.display());
+            opened.map_err(|error| ClusterError::disk(what, &error))
+        };
+        let log = open(File::options().append(true), self.log)?;
+        let output = match self.output {
+            Some(path) => open(File::options().write(true).truncate(true), path)?,
+            None => log.try_clone().map_err(failed)?,
+        };
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", GATE, "sh"]).args(self.words);
+        for name in self.hidden {
+            command.env_remove(name);
+        }
+        command
+            .envs(self.environment)
+            .env(MARK, self.mark)
+            .current_dir(self.directory)
+            .stdin(Stdio::piped())
+            .stdout(output)
+            .stderr(log)
+            .process_group(0);
+        if let Some(user) = self.user {
+            command.uid(user.uid).gid(user.gid);
+        }
+        let mut child = command.spawn().map_err(failed)?;
+        if let Some(id) = ProcessId::of(child.id()) {
+            return Ok(Gated { child, id });
+        }
+        let ended = child.wait().map_err(failed)?;
+        Err(failed(io::Error::other(ended.to_string())))
+    }
+}
+
+impl Gated {
+    /// Lets the process go on.
+    pub(super) fn release(mut self) -> Result<Child, ClusterError> {
+        if let Some(mut gate) = self.child.stdin.take() {
+            gate.write_all(b"go\n").map_err(|error| {
+                ClusterError::failed(format!("cannot start process {}: {error}", self.id.pid))
+            })?;
+        }
+        Ok(self.child)
+    }
+
+    /// Number of the process.
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+/// The user of that name, or of `UID:GID`; none where this process is not root's, which cannot change it.
+pub(super) fn user(given: Option<&str>) -> Result<Option<User>, ClusterError> {
+    let Some(name) = given.filter(|_| rustix::process::geteuid().is_root()) else {
+        return Ok(None);
+    };
+    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    numbers(name).or_else(|| listed(&users, name)).map_or_else(
+        || {
+            let message = format!("`user` of [node] is `{name}`, which this machine does not have");
+            Err(ClusterError::usage(message)
+                .with_hint("install the server, or write its user's numbers as \"UID:GID\""))
+        },
+        |user| Ok(Some(user)),
+    )
+}
+
+/// `UID:GID`.
+fn numbers(text: &str) -> Option<User> {
+    let (uid, gid) = text.split_once(':')?;
+    Some(User {
+        uid: uid.parse().ok()?,
+        gid: gid.parse().ok()?,
+    })
+}
+
+/// A user of the list of users: see passwd(5).
+fn listed(users: &str, name: &str) -> Option<User> {
+    users.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        if fields.first() != Some(&name) {
+            return None;
+        }
+        numbers(&format!("{}:{}", fields.get(2)?, fields.get(3)?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launch(place: &Path, script: &str) -> Gated {
+        let words = ["sh", "-c", script].map(str::to_owned);
+        let launch = Launch {
+            words: &words,
+            environment: &BTreeMap::from([("NODE".to_owned(), "7".to_owned())]),
+            hidden: &["HOME".into()],
+            directory: place,
+            log: &place.join("log"),
+            output: None,
+            user: None,
+            mark: "m",
+        };
+        launch.start().unwrap()
+    }
+
+    #[test]
+    fn a_process_runs_only_when_it_is_let_go() {
+        let place = tempfile::tempdir().unwrap();
+        let gated = launch(place.path(), "echo $NODE ${HOME-none}; pwd; echo x >&2");
+        assert_eq!(fs::read_to_string(place.path().join("log")).unwrap(), "");
+        let id = gated.id;
+        let mut child = gated.release().unwrap();
+        assert!(child.wait().unwrap().success());
+        assert!(!id.is_alive());
+        let log = fs::read_to_string(place.path().join("log")).unwrap();
+        let here = place.path().canonicalize().unwrap();
+        assert_eq!(log, format!("7 none\n{}\nx\n", here.display()));
+    }
+
+    #[test]
+    fn a_process_whose_gate_is_never_opened_ends_and_did_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let mut gated = launch(place.path(), "echo done > file");
+        // As the kernel does when this process is killed.
+        drop(gated.child.stdin.take());
+        assert_eq!(gated.child.wait().unwrap().code(), Some(125));
+        assert!(!place.path().join("file").exists());
+    }
+
+    #[test]
+    fn users_are_names_or_numbers() {
+        let users = "root:x:0:0:root:/:/bin/sh\ndb:x:105:110::/:/bin/false\n";
+        let user = |uid, gid| Some(User { uid, gid });
+        assert_eq!(listed(users, "db"), user(105, 110));
+        assert_eq!(listed(users, "d"), None);
+        assert_eq!(numbers("5:6"), user(5, 6));
+        assert_eq!(numbers("db:x"), None);
+    }
+}

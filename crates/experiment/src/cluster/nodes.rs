@@ -1,0 +1,321 @@
+//! Nodes that are processes of this machine: listed, limited, and ended one by one.
+//!
+//! Must not know what a node does, or touch a process that this cluster did not start.
+
+use std::path::PathBuf;
+
+use highwater_model::cluster::{Condition, NodeSpec, QuotaStart, StopSignal, Targets, expand};
+use highwater_model::display::span;
+use highwater_model::units::Nanos;
+use rustix::process::Signal;
+
+use super::control_group::{Hierarchies, free_cpu, limit_cpu};
+use super::data::DataDirectories;
+use super::error::ClusterError;
+use super::launch::{User, user};
+use super::node::Node;
+use super::processes::{Ended, ProcessId};
+use super::ready::{Waiting, is_ready};
+use super::site::{Shell, Site};
+use super::state::NodeState;
+use super::values::Values;
+
+/// The nodes of a cluster.
+pub(super) struct Processes {
+    pub(super) spec: NodeSpec,
+    pub(super) name: String,
+    pub(super) user: Option<User>,
+    pub(super) data: DataDirectories,
+    /// Where control groups are made; found with the first node that needs one.
+    pub(super) hierarchies: Option<Hierarchies>,
+}
+
+impl Processes {
+    /// The nodes of this machine as the file describes them.
+    pub(super) fn new(spec: NodeSpec, name: &str, site: &Site) -> Result<Self, ClusterError> {
+        let user = user(spec.user.as_deref())?;
+        let directory = &site.options.directory;
+        let here = directory.display().to_string();
+        let given = spec
+            .data
+            .as_deref()
+            .map(|given| expand(given, |_| Some(here.clone())));
+        let given = given
+            .transpose()
+            .map_err(|error| ClusterError::usage(error.to_string()))?
+            .map(|given| directory.join(given));
+        Ok(Self {
+            data: DataDirectories::new(site.file.directory(), given, user),
+            spec,
+            name: name.to_owned(),
+            user,
+            hierarchies: None,
+        })
+    }
+
+    /// Ends what an earlier Highwater left when it was killed, and cleans up after nodes that ended by
+    /// themselves.
+    pub(super) fn sweep(&self, site: &mut Site) -> Result<(), ClusterError> {
+        let nodes = site.file.state.nodes.clone();
+        for (number, node) in nodes.iter().rev() {
+            let Some(started) = &node.process else {
+                continue;
+            };
+            let is_alive = started.id.is_some_and(ProcessId::is_alive);
+            if is_alive && node.kept {
+                continue;
+            }
+            if let Some(id) = started.id {
+                let why = match (node.kept, is_alive) {
+                    (true, _) => "had ended by itself",
+                    (false, true) => "was left by a Highwater that was killed; ending it",
+                    (false, false) => "was started by a Highwater that was killed, and has ended",
+                };
+                site.note(format!("node {number} (process {}) {why}", id.pid));
+            }
+            self.end(site, *number)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the nodes that may not go on when Highwater ends.
+    pub(super) fn end_unkept(&self, site: &mut Site) -> Result<(), ClusterError> {
+        let nodes = site.file.state.nodes.iter();
+        let unkept = nodes
+            .filter(|(_, node)| !node.kept)
+            .map(|(number, _)| *number);
+        let unkept: Vec<u32> = unkept.collect();
+        self.end_all(site, &unkept)
+    }
+
+    /// The numbers of the nodes that run.
+    pub(super) fn running(site: &Site) -> Vec<u32> {
+        let nodes = site.file.state.nodes.iter();
+        let runs = |node: &NodeState| {
+            let started = node.process.as_ref();
+            started
+                .and_then(|started| started.id)
+                .is_some_and(ProcessId::is_alive)
+        };
+        nodes
+            .filter(|(_, node)| runs(node))
+            .map(|(number, _)| *number)
+            .collect()
+    }
+
+    /// Ends all nodes; the last error, if there is one, when all were tried.
+    pub(super) fn down(&self, site: &mut Site) -> Result<(), ClusterError> {
+        let numbers: Vec<u32> = site.file.state.nodes.keys().copied().collect();
+        self.end_all(site, &numbers)
+    }
+
+    fn end_all(&self, site: &mut Site, numbers: &[u32]) -> Result<(), ClusterError> {
+        let ends = numbers.iter().rev().map(|number| self.end(site, *number));
+        let failed: Vec<ClusterError> = ends.filter_map(Result::err).collect();
+        failed.into_iter().next_back().map_or(Ok(()), Err)
+    }
+
+    /// Removes the data of nodes that were ended.
+    pub(super) fn remove_data(&self, site: &mut Site) -> Result<(), ClusterError> {
+        self.data.remove()?;
+        site.file.state.nodes.clear();
+        site.file.write()
+    }
+
+    /// Lets all nodes go on when Highwater ends.
+    pub(super) fn keep(site: &mut Site) -> Result<(), ClusterError> {
+        let nodes = site.file.state.nodes.values_mut();
+        nodes.for_each(|node| node.kept = node.process.is_some());
+        site.file.write()
+    }
+
+    /// Begins the quota of CPU that the file has after the warm-up, or ends any.
+    pub(super) fn limit(&self, site: &mut Site, limited: bool) -> Result<(), ClusterError> {
+        let quota = self.spec.quota.filter(|_| !site.options.no_quota);
+        let Some((cores, begins)) = quota.and_then(|quota| Some((quota.cpu?, quota.begins))) else {
+            return Ok(());
+        };
+        for node in site.file.state.nodes.values() {
+            let groups = node.process.as_ref().map(|process| &process.groups);
+            match groups.filter(|groups| !groups.is_empty()) {
+                Some(groups) if limited => limit_cpu(groups, cores)?,
+                Some(groups) => free_cpu(groups)?,
+                None => {}
+            }
+        }
+        if begins == QuotaStart::WarmUp && limited {
+            site.note(format!("each node has {cores} cores from now on"));
+        }
+        Ok(())
+    }
+
+    /// The nodes, as others see them; one that does not run is left out where the file has changed so much that
+    /// nothing can be said of it.
+    pub(super) fn list(&self, site: &Site) -> Result<Vec<Node>, ClusterError> {
+        let running = Self::running(site);
+        let numbers = site.file.state.nodes.keys().copied();
+        let listed = numbers.map(|number| (number, self.listed(site, number, &running)));
+        listed
+            .filter(|(number, node)| node.is_ok() || running.contains(number))
+            .map(|(_, node)| node)
+            .collect()
+    }
+
+    fn listed(&self, site: &Site, number: u32, running: &[u32]) -> Result<Node, ClusterError> {
+        let values = self.values(site, count_of(running));
+        let state = site.file.state.nodes.get(&number);
+        let process = state.and_then(|state| state.process.as_ref());
+        let id = process.and_then(|process| process.id);
+        Ok(Node {
+            number,
+            host: values.host(number),
+            url: values.fill(number, &self.spec.url)?,
+            is_target: number == 1 || self.spec.targets == Targets::All,
+            metrics: values.fill_all(number, &self.spec.metrics)?,
+            pid: id.filter(|id| id.is_alive()).map(|id| id.pid),
+            data: state.map(|state| state.data.clone()),
+            log: Some(log_of(site, number)),
+        })
+    }
+
+    /// Whether a node that runs responds as one that is ready.
+    pub(super) fn is_ready(&self, site: &Site, number: u32) -> Result<bool, ClusterError> {
+        let count = count_of(&Self::running(site));
+        // Its log is of this start, or of one before.
+        let waiting = self.waiting(site, number, count, 0)?;
+        Ok(waiting.is_some_and(|waiting| is_ready(&waiting, &*site.options.open)))
+    }
+
+    pub(super) fn values<'a>(&'a self, site: &'a Site, count: u32) -> Values<'a> {
+        Values {
+            spec: &self.spec,
+            directory: &site.options.directory,
+            nodes: &site.file.state.nodes,
+            count,
+        }
+    }
+
+    /// Runs a shell command of a node, as its user in its data directory.
+    pub(super) fn shell(
+        &self,
+        site: &mut Site,
+        number: u32,
+        count: u32,
+        command: Command<'_>,
+        heeds_stop: bool,
+    ) -> Result<(), ClusterError> {
+        let values = self.values(site, count);
+        let text = values.fill(number, command.text)?;
+        let shell = Shell {
+            name: command.name,
+            text: &text,
+            environment: values.environment(number)?,
+            directory: self.data.of_node(number),
+            user: self.user,
+            within: command.within,
+        };
+        site.run_well(&shell, heeds_stop).map(drop)
+    }
+
+    /// What shows that a node is ready; none if it was not started.
+    pub(super) fn waiting(
+        &self,
+        site: &Site,
+        number: u32,
+        count: u32,
+        log_begin: u64,
+    ) -> Result<Option<Waiting>, ClusterError> {
+        let node = site.file.state.nodes.get(&number);
+        let process = node.and_then(|node| node.process.as_ref());
+        let Some(id) = process.and_then(|process| process.id) else {
+            return Ok(None);
+        };
+        let values = self.values(site, count);
+        let fill = |text: &str| values.fill(number, text);
+        let condition = match &self.spec.ready.condition {
+            Condition::Http(address) => Condition::Http(fill(address)?),
+            Condition::Log(text) => Condition::Log(fill(text)?),
+            Condition::Sql { sql, answer } => Condition::Sql {
+                sql: fill(sql)?,
+                answer: answer.as_deref().map(fill).transpose()?,
+            },
+        };
+        Ok(Some(Waiting {
+            number,
+            id,
+            condition,
+            url: fill(&self.spec.url)?,
+            log: log_of(site, number),
+            log_begin,
+        }))
+    }
+
+    /// Ends a node with all that belongs to it, if it was started.
+    pub(super) fn end(&self, site: &mut Site, number: u32) -> Result<(), ClusterError> {
+        let node = site.file.state.nodes.get(&number);
+        let Some(started) = node.and_then(|node| node.process.clone()) else {
+            return Ok(());
+        };
+        let stop = &self.spec.stop;
+        let is_alive = started.id.is_some_and(ProcessId::is_alive);
+        if let Some(text) = stop
+            .command
+            .as_deref()
+            .filter(|_| is_alive && !site.is_in_a_hurry())
+        {
+            let count = count_of(&Self::running(site));
+            let command = Command {
+                name: &format!("`stop` of node {number}"),
+                text,
+                within: stop.within,
+            };
+            if let Err(error) = self.shell(site, number, count, command, false) {
+                site.note(error.message);
+            }
+        }
+        let by_signal = stop.command.is_none() || !is_alive;
+        let ended = site.end(&started, stop.within, |family| {
+            if by_signal {
+                family.signal(signal(stop.signal));
+            }
+        })?;
+        if let Some(node) = site.file.state.nodes.get_mut(&number) {
+            (node.process, node.kept) = (None, false);
+        }
+        match ended {
+            Ended::Killed if site.is_in_a_hurry() => site.note(format!("node {number} was killed")),
+            Ended::Killed => {
+                let limit = span(stop.within.0);
+                let why = format!("it did not end within {limit}");
+                site.note(format!("node {number} was killed: {why}"));
+            }
+            Ended::InOrder => site.note(format!("node {number} ended")),
+            Ended::Before | Ended::Not(_) => {}
+        }
+        site.file.write()
+    }
+}
+
+/// A shell command of a node.
+#[derive(Clone, Copy)]
+pub(super) struct Command<'a> {
+    pub(super) name: &'a str,
+    pub(super) text: &'a str,
+    pub(super) within: Nanos,
+}
+
+fn signal(signal: StopSignal) -> Signal {
+    match signal {
+        StopSignal::Term => Signal::TERM,
+        StopSignal::Int => Signal::INT,
+        StopSignal::Quit => Signal::QUIT,
+    }
+}
+
+pub(super) fn log_of(site: &Site, number: u32) -> PathBuf {
+    site.file.directory().join(format!("node{number}.log"))
+}
+
+fn count_of(running: &[u32]) -> u32 {
+    running.last().copied().unwrap_or(0)
+}

@@ -1,0 +1,314 @@
+//! Processes as the kernel lists them, and how those that Highwater started are ended: never one whose number
+//! was given to another process meanwhile.
+//!
+//! Linux: it reads `/proc`. Must not know what a process is for.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use highwater_model::units::Nanos;
+use highwater_runner::clock::RealClock;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
+use serde::{Deserialize, Serialize};
+
+/// The variable by which a process shows of which node it is a part. It is no setting, which would begin with
+/// `HIGHWATER_`.
+pub(super) const MARK: &str = "_HIGHWATER_CLUSTER";
+/// Pause between two looks at processes that are to end.
+const PAUSE: Duration = Duration::from_millis(20);
+/// How long processes may take to end after SIGKILL: one in the kernel's hands ends when its disk responds.
+const KILL_WITHIN: Nanos = Nanos::from_secs(10);
+
+/// A process that cannot be taken for another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct ProcessId {
+    /// Its number, which another one gets when it has ended.
+    pub(super) pid: i32,
+    /// When it was started, in the kernel's ticks after its own start.
+    pub(super) started: u64,
+}
+
+/// What the kernel lists of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stat {
+    id: ProcessId,
+    /// It has ended; only its parent has not taken notice.
+    is_zombie: bool,
+    parent: i32,
+    group: i32,
+    session: i32,
+    /// CPU time, ticks.
+    cpu: u64,
+}
+
+/// Everything that belongs to one node or command.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Family<'a> {
+    /// The process that was started.
+    pub(super) leader: ProcessId,
+    /// The value of [`MARK`] in its environment.
+    pub(super) mark: &'a str,
+    /// Its control groups.
+    pub(super) groups: &'a [PathBuf],
+}
+
+/// How a family ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// It was over already.
+    Before,
+    /// In order.
+    InOrder,
+    /// By SIGKILL, because it took too long.
+    Killed,
+    /// Not at all: so many processes are left.
+    Not(usize),
+}
+
+impl ProcessId {
+    /// The process that has this number now.
+    pub(super) fn of(pid: u32) -> Option<Self> {
+        stat(i32::try_from(pid).ok()?).map(|stat| stat.id)
+    }
+
+    /// Whether it still runs.
+    pub(super) fn is_alive(self) -> bool {
+        stat(self.pid).is_some_and(|stat| stat.id == self && !stat.is_zombie)
+    }
+
+    /// CPU time of the process so far, ticks of which a second has a hundred.
+    pub(super) fn cpu_ticks(self) -> Option<u64> {
+        stat(self.pid)
+            .filter(|stat| stat.id == self)
+            .map(|stat| stat.cpu)
+    }
+
+    /// Sends a signal, unless the process has ended.
+    pub(super) fn signal(self, signal: Signal) {
+        let Some(pid) = Pid::from_raw(self.pid) else {
+            return;
+        };
+        // What holds the process by a descriptor cannot hit another one that got its number since.
+        let held = pidfd_open(pid, PidfdFlags::empty());
+        if !self.is_alive() {
+            return;
+        }
+        // An error means that it has ended.
+        let _sent = match held {
+            Ok(held) => pidfd_send_signal(held, signal),
+            Err(_) => kill_process(pid, signal),
+        };
+    }
+}
+
+impl Family<'_> {
+    /// Its processes that still run: the first one, its descendants, those of its process group, session and
+    /// control groups, and those that have its mark, wherever they went.
+    pub(super) fn members(&self) -> BTreeSet<ProcessId> {
+        let all = all();
+        let leader = self.leader;
+        // A number that is another process's is no group's any more: the kernel keeps numbers of groups.
+        let mut ids = all.iter().map(|stat| stat.id);
+        let reused = ids.any(|id| id.pid == leader.pid && id != leader);
+        let grouped: BTreeSet<i32> = self
+            .groups
+            .iter()
+            .flat_map(|group| pids_of(group))
+            .collect();
+        let mut found: BTreeSet<ProcessId> = all
+            .iter()
+            .filter(|stat| {
+                let pid = leader.pid;
+                let in_group = !reused && (stat.group == pid || stat.session == pid);
+                stat.id == leader
+                    || grouped.contains(&stat.id.pid)
+                    || stat.id.started >= leader.started
+                        && (in_group || has_mark(stat.id.pid, self.mark))
+            })
+            .map(|stat| stat.id)
+            .collect();
+        loop {
+            let parents: BTreeSet<i32> = found.iter().map(|id| id.pid).collect();
+            let before = found.len();
+            let children = all.iter().filter(|stat| parents.contains(&stat.parent));
+            found.extend(children.map(|stat| stat.id));
+            if found.len() == before {
+                break;
+            }
+        }
+        for ended in all.iter().filter(|stat| stat.is_zombie) {
+            found.remove(&ended.id);
+        }
+        found.retain(|id| id.pid != i32::try_from(std::process::id()).unwrap_or(0));
+        found
+    }
+
+    /// Ends it: in order by what `gently` does, and by SIGKILL when that took longer than `within`, or when
+    /// there is a `hurry`.
+    pub(super) fn end(
+        &self,
+        gently: impl FnOnce(),
+        within: Nanos,
+        hurry: impl Fn() -> bool,
+    ) -> Ended {
+        if self.members().is_empty() {
+            return Ended::Before;
+        }
+        if !hurry() {
+            gently();
+            let clock = RealClock::start();
+            while clock.now() < within && !hurry() {
+                if self.members().is_empty() {
+                    return Ended::InOrder;
+                }
+                thread::sleep(PAUSE);
+            }
+        }
+        let clock = RealClock::start();
+        loop {
+            let members = self.members();
+            match members.len() {
+                0 => return Ended::Killed,
+                left if clock.now() > KILL_WITHIN => return Ended::Not(left),
+                _ => members.iter().for_each(|id| id.signal(Signal::KILL)),
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+
+    /// Sends a signal to the first process; to all that are left where it has ended.
+    pub(super) fn signal(&self, signal: Signal) {
+        if self.leader.is_alive() {
+            self.leader.signal(signal);
+        } else {
+            self.members().iter().for_each(|id| id.signal(signal));
+        }
+    }
+}
+
+/// The numbers of a control group's processes.
+fn pids_of(group: &Path) -> Vec<i32> {
+    let listed = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+    listed
+        .lines()
+        .filter_map(|line| line.parse().ok())
+        .collect()
+}
+
+/// Whether the environment that a process was started with has the mark; that of another user's process
+/// cannot be read.
+fn has_mark(pid: i32, mark: &str) -> bool {
+    let expected = format!("{MARK}={mark}");
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let mut variables = environment.split(|byte| *byte == 0);
+    variables.any(|variable| variable == expected.as_bytes())
+}
+
+fn all() -> Vec<Stat> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter_map(stat).collect()
+}
+
+fn stat(pid: i32) -> Option<Stat> {
+    parsed(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Reads a line of `/proc/PID/stat`: see proc_pid_stat(5). The name in parentheses may hold any character.
+fn parsed(line: &str) -> Option<Stat> {
+    let pid = line.split(' ').next()?.parse().ok()?;
+    let (_, rest) = line.rsplit_once(") ")?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    // Field 3 of the manual, the state, is the first here.
+    let number = |field: usize| fields.get(field - 3)?.parse::<i64>().ok();
+    let natural = |field: usize| number(field).map(i64::unsigned_abs);
+    let small = |field: usize| i32::try_from(number(field)?).ok();
+    Some(Stat {
+        id: ProcessId {
+            pid,
+            started: natural(22)?,
+        },
+        is_zombie: matches!(*fields.first()?, "Z" | "X"),
+        parent: small(4)?,
+        group: small(5)?,
+        session: small(6)?,
+        cpu: natural(14)? + natural(15)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_kernel_is_read_whatever_the_name_is() {
+        let line = "42 (a) b (c)) S 7 40 39 0 -1 4194304 1 2 3 4 15 6 0 0 20 0 1 0 987 1 2\n";
+        let stat = parsed(line).unwrap();
+        let id = ProcessId {
+            pid: 42,
+            started: 987,
+        };
+        assert_eq!((stat.id, stat.is_zombie, stat.cpu), (id, false, 21));
+        assert_eq!((stat.parent, stat.group, stat.session), (7, 40, 39));
+        assert_eq!(parsed("42 (x"), None);
+    }
+
+    /// A shell whose child left its process group and its parent, which has the mark still.
+    fn family(mark: &str) -> (std::process::Child, ProcessId) {
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' TERM; setsid sleep 300 & sleep 300; true"]);
+        let command = command.env(MARK, mark).stdin(Stdio::null());
+        let child = command.stdout(Stdio::null()).spawn().unwrap();
+        let id = ProcessId::of(child.id()).unwrap();
+        (child, id)
+    }
+
+    #[test]
+    fn all_of_a_family_ends_even_what_does_not_obey_and_what_left_its_parent() {
+        let mark = format!("test-{}", std::process::id());
+        let (mut child, leader) = family(&mark);
+        let family = Family {
+            leader,
+            mark: &mark,
+            groups: &[],
+        };
+        while family.members().len() < 3 {
+            thread::yield_now();
+        }
+        // The leader is gone: what is left is found all the same.
+        leader.signal(Signal::KILL);
+        child.wait().unwrap();
+        assert_eq!(family.members().len(), 2);
+        let ended = family.end(|| {}, Nanos::from_millis(1), || false);
+        assert_eq!(ended, Ended::Killed);
+        assert_eq!(family.members(), BTreeSet::new());
+        assert_eq!(family.end(|| {}, Nanos::ZERO, || false), Ended::Before);
+    }
+
+    #[test]
+    fn a_number_that_another_process_has_now_is_not_touched() {
+        let mut child = Command::new("sleep").arg("300").spawn().unwrap();
+        let now = ProcessId::of(child.id()).unwrap();
+        let earlier = ProcessId {
+            started: now.started - 1,
+            ..now
+        };
+        assert!(now.is_alive() && !earlier.is_alive());
+        let family = Family {
+            leader: earlier,
+            mark: "of another one",
+            groups: &[],
+        };
+        earlier.signal(Signal::KILL);
+        let ended = family.end(|| {}, Nanos::ZERO, || false);
+        assert_eq!((ended, now.is_alive()), (Ended::Before, true));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!now.is_alive());
+    }
+}

@@ -1,0 +1,126 @@
+//! The quotas of nodes: the control group that a node starts in, and whether the kernel keeps a process to a
+//! quota at all. Must not know how groups are written.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use highwater_model::cluster::{Quota, QuotaStart};
+use highwater_model::numbers::to_f64;
+use highwater_model::units::Nanos;
+use highwater_runner::clock::RealClock;
+
+use super::control_group::{Hierarchies, add, create, limit_cpu, limit_memory};
+use super::error::ClusterError;
+use super::launch::Launch;
+use super::site::Site;
+use super::state::Started;
+
+/// Uses a core for some tenths of a second, or some seconds with a quota.
+const BUSY: &str = "i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done";
+/// The quota that it gets, cores.
+const TRIED_CORES: f64 = 0.2;
+/// Cores from which on the quota was ignored: three times as many, since ticks are coarse.
+const IGNORED_CORES: f64 = 0.6;
+/// How long it is watched.
+const WATCHED: Nanos = Nanos::from_millis(400);
+/// Ticks of a CPU second: see proc_pid_stat(5).
+const TICKS_PER_S: f64 = 100.0;
+
+/// The hierarchies that a quota needs.
+pub(super) fn hierarchies(quota: &Quota) -> Result<Hierarchies, ClusterError> {
+    let cpu = quota.cpu.map(|_| "cpu");
+    let memory = quota.memory.map(|_| "memory");
+    let controllers: Vec<&str> = cpu.into_iter().chain(memory).collect();
+    Hierarchies::find(&controllers)
+}
+
+/// Makes the control group of a node that is to start.
+pub(super) fn make(group: &[PathBuf], quota: &Quota) -> Result<(), ClusterError> {
+    create(group)?;
+    if let Some(bytes) = quota.memory {
+        limit_memory(group, bytes)?;
+    }
+    match quota.cpu {
+        Some(cores) if quota.begins == QuotaStart::Start => limit_cpu(group, cores),
+        _ => Ok(()),
+    }
+}
+
+/// Lets a process use more than its quota, and looks whether it can.
+pub(super) fn try_kernel(
+    site: &mut Site,
+    hierarchies: &Hierarchies,
+    name: &str,
+) -> Result<(), ClusterError> {
+    let mark = site.mark();
+    let groups = hierarchies.group(&format!("highwater-{name}-trial-{mark}"));
+    site.file.state.command = Some(Started {
+        id: None,
+        mark: mark.clone(),
+        groups: groups.clone(),
+    });
+    site.file.write()?;
+    let used = busy(site, &groups, &mark);
+    site.end_command()?;
+    used.and_then(kept_to)
+}
+
+/// Whether a process that used so many cores was kept to its quota.
+fn kept_to(cores: f64) -> Result<(), ClusterError> {
+    if cores < IGNORED_CORES {
+        return Ok(());
+    }
+    let message = format!(
+        "the kernel ignores quotas: a process with {TRIED_CORES} cores used {cores:.2} of them"
+    );
+    Err(ClusterError::usage(message).with_hint("add --no-quota to start the nodes without quotas"))
+}
+
+/// The cores that a busy process uses of its quota.
+fn busy(site: &mut Site, groups: &[PathBuf], mark: &str) -> Result<f64, ClusterError> {
+    create(groups)?;
+    limit_cpu(groups, TRIED_CORES)?;
+    let launch = Launch {
+        words: &["/bin/sh", "-c", BUSY].map(str::to_owned),
+        environment: &BTreeMap::new(),
+        hidden: &site.options.hidden,
+        directory: site.file.directory(),
+        log: &site.file.directory().join("commands.log"),
+        output: None,
+        user: None,
+        mark,
+    };
+    let gated = launch.start()?;
+    let id = gated.id;
+    add(groups, gated.pid())?;
+    if let Some(command) = &mut site.file.state.command {
+        command.id = Some(id);
+    }
+    site.file.write()?;
+    let before = id.cpu_ticks().unwrap_or(0);
+    let clock = RealClock::start();
+    let child = gated.release()?;
+    while clock.now() < WATCHED {
+        site.pause();
+    }
+    // Its end is not taken notice of before, so that its time can be read.
+    let ticks = id.cpu_ticks().unwrap_or(0).saturating_sub(before);
+    let elapsed = clock.now().as_secs_f64();
+    site.adopt(child);
+    Ok(to_f64(ticks) / TICKS_PER_S / elapsed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_beyond_its_quota_shows_that_the_kernel_ignores_it() {
+        // Two ticks more than the quota are the clock's, and a period's quota may be used early.
+        assert_eq!(kept_to(0.26), Ok(()));
+        let error = kept_to(0.98).unwrap_err();
+        let message = "the kernel ignores quotas: a process with 0.2 cores used 0.98 of them";
+        assert_eq!(error.message, message);
+        assert!(error.hint.unwrap().contains("--no-quota"));
+    }
+}

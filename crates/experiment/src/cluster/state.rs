@@ -1,0 +1,242 @@
+//! What of a cluster is started, as a file: so that whatever becomes of this process, the next one finds it.
+//!
+//! It is written before anything is started and after it is ended. Must not start or end anything.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, TryLockError};
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use highwater_model::quantity::print_instant;
+use highwater_model::units::Nanos;
+use highwater_runner::clock::wall_clock;
+use serde::{Deserialize, Serialize};
+
+use super::error::ClusterError;
+use super::processes::ProcessId;
+
+/// Version of the file's shape.
+const VERSION: u32 = 1;
+/// Sentences of the history that are kept.
+const HISTORY_MAX: usize = 100;
+
+/// The file.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct State {
+    version: u32,
+    /// The start of the machine: processes and groups of an earlier one are gone.
+    boot: String,
+    /// By number.
+    pub(super) nodes: BTreeMap<u32, NodeState>,
+    /// A command that runs, or ran when Highwater ended.
+    pub(super) command: Option<Started>,
+    /// The cluster of the user's own commands, if it may be up.
+    pub(super) up: Option<UpState>,
+    /// What happened, the newest last.
+    pub(super) history: Vec<Happened>,
+}
+
+/// A node of this machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct NodeState {
+    /// Its process, if it was started and not ended.
+    pub(super) process: Option<Started>,
+    /// It may go on when Highwater ends.
+    pub(super) kept: bool,
+    /// By name.
+    pub(super) ports: BTreeMap<String, u16>,
+    /// Its data directory, which Highwater made.
+    pub(super) data: PathBuf,
+    /// Whether the data directory was made ready.
+    pub(super) prepared: bool,
+}
+
+/// A process that Highwater started.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Started {
+    /// Absent until it is known, when only mark and groups lead to it.
+    pub(super) id: Option<ProcessId>,
+    /// The mark in the environment of everything that belongs to it.
+    pub(super) mark: String,
+    /// Its control groups.
+    pub(super) groups: Vec<PathBuf>,
+}
+
+/// A cluster of the user's own commands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct UpState {
+    /// As many as were requested last.
+    pub(super) nodes: u32,
+    /// It may go on when Highwater ends.
+    pub(super) kept: bool,
+}
+
+/// A sentence of the history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Happened {
+    /// RFC 3339, UTC.
+    pub at: String,
+    /// What happened.
+    pub what: String,
+}
+
+/// The file, held by this process alone.
+pub(super) struct StateFile {
+    directory: PathBuf,
+    pub(super) state: State,
+    /// Held until it is dropped, also where this process is killed.
+    _lock: File,
+}
+
+impl StateFile {
+    /// Opens the state of a cluster in its directory, which is made.
+    pub(super) fn open(directory: &Path) -> Result<Self, ClusterError> {
+        let place = directory.display();
+        let disk = |what: &str, error| ClusterError::disk(format!("{what} {place}"), &error);
+        fs::create_dir_all(directory).map_err(|error| disk("make the directory", error))?;
+        let lock = locked(directory)?;
+        let path = directory.join("state.json");
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let boot = boot.trim().to_owned();
+        let mut state = match fs::read_to_string(&path) {
+            Ok(text) => read(&text, &path)?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => State::default(),
+            Err(error) => return Err(disk("read the state in", error)),
+        };
+        if state.boot != boot {
+            state
+                .nodes
+                .values_mut()
+                .for_each(|node| node.process = None);
+            state.command = None;
+        }
+        (state.version, state.boot) = (VERSION, boot);
+        Ok(Self {
+            directory: directory.to_owned(),
+            state,
+            _lock: lock,
+        })
+    }
+
+    /// Where it is; logs are there, too.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Writes it: whole, or not at all.
+    pub(super) fn write(&self) -> Result<(), ClusterError> {
+        let (path, new) = (
+            self.directory.join("state.json"),
+            self.directory.join("state.json.new"),
+        );
+        let written = serde_json::to_string_pretty(&self.state)
+            .map_err(std::io::Error::from)
+            .and_then(|text| File::create(&new)?.write_all(text.as_bytes()))
+            .and_then(|()| fs::rename(&new, &path));
+        let what = || format!("write {}", path.display());
+        written.map_err(|error| ClusterError::disk(what(), &error))
+    }
+
+    /// Adds a sentence to the history, which is written with the next change.
+    pub(super) fn note(&mut self, what: String) {
+        let now = wall_clock();
+        let history = &mut self.state.history;
+        history.push(Happened {
+            at: print_instant(Nanos(now.0 - now.0 % Nanos::SECOND.0)),
+            what,
+        });
+        let surplus = history.len().saturating_sub(HISTORY_MAX);
+        history.drain(..surplus);
+    }
+}
+
+fn read(text: &str, path: &Path) -> Result<State, ClusterError> {
+    let state: State = serde_json::from_str(text).map_err(|error| {
+        let place = path.display();
+        ClusterError::usage(format!("cannot read {place}: {error}"))
+            .with_hint("end what this cluster left by hand, and delete the file")
+    })?;
+    if state.version == VERSION {
+        return Ok(state);
+    }
+    let place = path.display();
+    let message = format!("{place} has version {}, not {VERSION}", state.version);
+    Err(ClusterError::usage(message)
+        .with_hint("end the cluster with the version of Highwater that started it"))
+}
+
+/// Takes the lock of a cluster; the file says who has it.
+fn locked(directory: &Path) -> Result<File, ClusterError> {
+    let path = directory.join("lock");
+    let disk = |error| ClusterError::disk(format!("open {}", path.display()), &error);
+    let mut options = File::options();
+    let options = options.read(true).write(true).create(true).truncate(false);
+    let mut file = options.open(&path).map_err(disk)?;
+    match file.try_lock() {
+        Ok(()) => {
+            file.set_len(0).map_err(disk)?;
+            write!(file, "{}", std::process::id()).map_err(disk)?;
+            Ok(file)
+        }
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            file.read_to_string(&mut holder).map_err(disk)?;
+            Err(ClusterError::usage(format!(
+                "the cluster is in use by another Highwater, process {holder}"
+            ))
+            .with_hint("wait until it has ended, or end it with Ctrl-C"))
+        }
+        Err(TryLockError::Error(error)) => Err(disk(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_one_reads_what_was_written_and_two_at_once_are_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let mut file = StateFile::open(place.path()).unwrap();
+        file.state.nodes.insert(2, NodeState::default());
+        file.note("node 2 was made".to_owned());
+        file.write().unwrap();
+        let error = StateFile::open(place.path()).err().unwrap();
+        let pid = std::process::id().to_string();
+        assert!(error.message.ends_with(&pid), "{error}");
+        drop(file);
+        let again = StateFile::open(place.path()).unwrap();
+        assert!(again.state.nodes.contains_key(&2));
+        assert_eq!(again.state.history[0].what, "node 2 was made");
+    }
+
+    #[test]
+    fn the_history_is_bounded() {
+        let place = tempfile::tempdir().unwrap();
+        let mut file = StateFile::open(place.path()).unwrap();
+        (0..HISTORY_MAX + 5).for_each(|number| file.note(number.to_string()));
+        assert_eq!(file.state.history.len(), HISTORY_MAX);
+        assert_eq!(file.state.history[0].what, "5");
+    }
+
+    #[test]
+    fn a_damaged_file_is_an_error_and_processes_of_an_earlier_boot_are_gone() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("state.json");
+        fs::write(&path, "{").unwrap();
+        assert!(StateFile::open(place.path()).is_err());
+        let node = NodeState {
+            process: Some(Started::default()),
+            ..NodeState::default()
+        };
+        let state = State {
+            version: VERSION,
+            boot: "an earlier one".to_owned(),
+            nodes: BTreeMap::from([(1, node)]),
+            ..State::default()
+        };
+        fs::write(&path, serde_json::to_string(&state).unwrap()).unwrap();
+        let file = StateFile::open(place.path()).unwrap();
+        assert_eq!(file.state.nodes[&1].process, None);
+    }
+}

@@ -1,0 +1,274 @@
+//! The shape of a cluster file, from which its JSON Schema is made. What must hold beyond the shape is checked
+//! where it is read.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::quantity::{parse_bytes, parse_duration};
+use crate::units::Nanos;
+
+/// How to start, reach, resize, and end a cluster of any size
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ClusterFile {
+    /// Version of this format: 1
+    pub(super) format: u32,
+    /// Names the cluster's directories and control groups: a letter, then letters, digits, `_` and `-`
+    pub(super) name: String,
+    /// One line
+    #[serde(default)]
+    pub(super) summary: String,
+    /// Nodes that `up` starts if no number is given, from 1 to 256
+    #[serde(default = "one")]
+    pub(super) nodes: u32,
+    /// Nodes that are processes of this machine
+    pub(super) node: Option<NodeFile>,
+    /// Your own commands in place of `[node]`
+    pub(super) commands: Option<CommandsFile>,
+    /// Shell command that brings data back into a new cluster
+    pub(super) restore: Option<String>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// A process per node, each in a data directory of its own
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NodeFile {
+    /// What is run in the data directory: a list of words, or one text for the shell
+    pub(super) command: CommandLine,
+    /// Shell command that makes a new data directory ready, before the first start
+    pub(super) prepare: Option<String>,
+    /// Files of the data directory: relative path = text
+    #[serde(default)]
+    pub(super) files: BTreeMap<String, String>,
+    /// Variables, besides those of Highwater's own environment
+    #[serde(default)]
+    pub(super) environment: BTreeMap<String, String>,
+    /// If Highwater runs as root, run the node as this user: a name, or `UID:GID`
+    pub(super) user: Option<String>,
+    /// Address of its ports, such as `127.0.0.{node}`
+    #[serde(default = "loopback")]
+    pub(super) host: String,
+    /// Make the data directories below this one
+    pub(super) data: Option<String>,
+    /// Port of node 1 by name, those of other nodes follow it; 0 picks a free one
+    #[serde(default)]
+    pub(super) ports: BTreeMap<String, u16>,
+    /// Texts that are made of all nodes, used as `{list.NAME}`
+    #[serde(default)]
+    pub(super) lists: BTreeMap<String, List>,
+    /// URL of a node, as a target
+    pub(super) url: String,
+    /// Which nodes are loaded
+    #[serde(default)]
+    pub(super) targets: Targets,
+    /// URLs of its metrics (Prometheus text)
+    #[serde(default)]
+    pub(super) metrics: Vec<String>,
+    /// Whether a node waits until the one before it is ready
+    #[serde(default)]
+    pub(super) start: StartOrder,
+    /// When it is ready: exactly one of `sql`, `http` and `log`
+    pub(super) ready: ReadyFile,
+    /// How it is stopped
+    #[serde(default)]
+    pub(super) stop: StopFile,
+    /// What it may use of the machine, by control group
+    pub(super) quota: Option<QuotaFile>,
+}
+
+fn loopback() -> String {
+    "127.0.0.1".to_owned()
+}
+
+/// Words of a command, or one text for the shell
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CommandLine {
+    /// A text for `sh -c`.
+    Shell(String),
+    /// A program and its arguments.
+    Words(Vec<String>),
+}
+
+/// A text made of all nodes
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct List {
+    /// Text of one node, with its placeholders
+    pub each: String,
+    /// What stands between two nodes
+    #[serde(default)]
+    pub join: String,
+}
+
+/// Whether a node waits for the one before it
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StartOrder {
+    /// All at once
+    #[default]
+    Together,
+    /// Each when the one before it is ready
+    OneByOne,
+}
+
+/// Which nodes are loaded
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Targets {
+    /// All of them
+    #[default]
+    All,
+    /// The first one alone, such as a primary
+    First,
+}
+
+/// When a node is ready
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReadyFile {
+    /// Query that the node's URL responds to
+    pub(super) sql: Option<String>,
+    /// First value of the response to `sql`
+    pub(super) answer: Option<String>,
+    /// URL that responds with a status from 200 to 299
+    pub(super) http: Option<String>,
+    /// Text in its log
+    pub(super) log: Option<String>,
+    /// How long it may take, such as "60s"
+    #[serde(default = "minute")]
+    pub(super) within: Span,
+}
+
+fn minute() -> Span {
+    Span(Nanos::from_secs(60))
+}
+
+/// How a node is stopped
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StopFile {
+    /// Signal to the node's first process
+    #[serde(default)]
+    pub(super) signal: StopSignal,
+    /// Shell command in place of a signal
+    pub(super) command: Option<String>,
+    /// How long it may take, until what is left of the node is killed
+    #[serde(default = "ten_seconds")]
+    pub(super) within: Span,
+}
+
+fn ten_seconds() -> Span {
+    Span(Nanos::from_secs(10))
+}
+
+impl Default for StopFile {
+    fn default() -> Self {
+        Self {
+            signal: StopSignal::default(),
+            command: None,
+            within: ten_seconds(),
+        }
+    }
+}
+
+/// A signal that ends a server in order
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum StopSignal {
+    /// SIGTERM
+    #[default]
+    Term,
+    /// SIGINT
+    Int,
+    /// SIGQUIT
+    Quit,
+}
+
+/// What a node may use of the machine
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct QuotaFile {
+    /// Cores, such as 0.5
+    pub(super) cpu: Option<f64>,
+    /// Memory, such as "1GiB"
+    pub(super) memory: Option<Size>,
+    /// From when on the quota of CPU holds
+    #[serde(default)]
+    pub(super) begins: QuotaStart,
+}
+
+/// From when on a quota of CPU holds
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum QuotaStart {
+    /// From the node's start
+    #[default]
+    Start,
+    /// After the warm-up, for servers that compile while they run
+    WarmUp,
+}
+
+/// Your own commands, each run by the shell in the directory of this file
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CommandsFile {
+    /// Starts a cluster of `{nodes}` nodes
+    pub(super) up: String,
+    /// Changes a cluster that is up to `{nodes}` nodes; without it, `up` is run again
+    pub(super) resize: Option<String>,
+    /// Ends with exit code 0 once all nodes are ready; run once per second until then
+    pub(super) ready: Option<String>,
+    /// Prints the URLs of the nodes, one per line
+    pub(super) urls: String,
+    /// Prints the URLs of the nodes' metrics, one per line
+    pub(super) metrics: Option<String>,
+    /// Ends the cluster
+    pub(super) down: String,
+    /// How long each may take, such as "30m"
+    #[serde(default = "half_an_hour")]
+    pub(super) within: Span,
+}
+
+fn half_an_hour() -> Span {
+    Span(Nanos::from_secs(1_800))
+}
+
+/// A duration as people write it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String")]
+pub(super) struct Span(pub(super) Nanos);
+
+impl TryFrom<String> for Span {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let parsed = parse_duration(&text).map_err(|error| format!("{error}; {}", error.hint))?;
+        if parsed == Nanos::ZERO {
+            return Err(format!("`{text}` is no time at all"));
+        }
+        Ok(Self(parsed))
+    }
+}
+
+/// A number of bytes as people write it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String")]
+pub(super) struct Size(pub(super) u64);
+
+impl TryFrom<String> for Size {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let parsed = parse_bytes(&text).map_err(|error| format!("{error}; {}", error.hint))?;
+        Ok(Self(parsed))
+    }
+}

@@ -1,0 +1,342 @@
+//! From the text of a cluster file to what it describes, or to everything that is wrong with it.
+//!
+//! Must not look at the machine: whether a program or a user is there shows when a node is started.
+
+use std::path::{Component, Path};
+
+use super::file::{ClusterFile, CommandLine, CommandsFile, NodeFile, QuotaFile, QuotaStart};
+use super::placeholders::expand;
+use super::{
+    ClusterSpec, CommandsSpec, Condition, NODES_MAX, NodeSpec, Provider, Quota, Ready, Stop,
+};
+use crate::input_error::{InputError, suggest};
+
+/// Version of the format.
+const FORMAT: u32 = 1;
+/// Characters of a cluster's name: it is a part of directories' names.
+const NAME_MAX: usize = 40;
+/// Placeholders of commands, and of texts that are not a node's.
+const OF_CLUSTER: [&str; 2] = ["nodes", "dir"];
+
+/// Whether a text is meant as a cluster file: one of its two sections is there, and none of a workload's.
+pub fn is_cluster_file(text: &str) -> bool {
+    toml::from_str::<toml::Table>(text).is_ok_and(|table| {
+        (table.contains_key("node") || table.contains_key("commands")) && !table.contains_key("ops")
+    })
+}
+
+/// The JSON Schema of cluster files, pretty, with a newline at the end.
+pub fn schema() -> String {
+    let schema = schemars::schema_for!(ClusterFile);
+    // A schema made of texts and lists can be written.
+    serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
+}
+
+/// Reads a cluster file.
+///
+/// # Errors
+/// Everything that is wrong with it; of its shape only the first.
+pub fn parse(text: &str) -> Result<ClusterSpec, Vec<InputError>> {
+    let file: ClusterFile = toml::from_str(text).map_err(|error| {
+        let span = error.span().unwrap_or(0..0);
+        vec![InputError::at(text, span, error.message())]
+    })?;
+    let mut checker = Checker {
+        text,
+        errors: Vec::new(),
+    };
+    let spec = checker.cluster(file);
+    match spec {
+        Some(spec) if checker.errors.is_empty() => Ok(spec),
+        _ => Err(checker.errors),
+    }
+}
+
+/// Collects what is wrong with a text of the right shape.
+struct Checker<'t> {
+    text: &'t str,
+    errors: Vec<InputError>,
+}
+
+impl Checker<'_> {
+    /// Notes an error at the place of a key, or of other words; once, however often they are in the file.
+    fn error(&mut self, words: &str, message: impl Into<String>, hint: Option<String>) {
+        let start = self.place(words);
+        let error = InputError::at(self.text, start..start + words.len(), message);
+        let error = error.with_hint(hint);
+        if !self.errors.contains(&error) {
+            self.errors.push(error);
+        }
+    }
+
+    /// Where a key is, or else the first place of these words outside of lines that are comments.
+    fn place(&self, words: &str) -> usize {
+        let mut first = None;
+        let mut start = 0;
+        for line in self.text.split_inclusive('\n') {
+            let indented = line.trim_start();
+            let behind = indented.strip_prefix(words).map(str::trim_start);
+            if behind.is_some_and(|behind| behind.starts_with('=')) {
+                return start + line.len() - indented.len();
+            }
+            if first.is_none() && !indented.starts_with('#') {
+                first = line.find(words).map(|at| start + at);
+            }
+            start += line.len();
+        }
+        first.unwrap_or(0)
+    }
+
+    fn check(&mut self, good: bool, words: &str, message: impl Into<String>, hint: &str) {
+        if !good {
+            self.error(words, message, Some(hint.to_owned()));
+        }
+    }
+
+    fn cluster(&mut self, file: ClusterFile) -> Option<ClusterSpec> {
+        self.check(
+            file.format == FORMAT,
+            "format",
+            format!("`format` is {}", file.format),
+            "this version of Highwater reads format = 1",
+        );
+        self.check(
+            is_word(&file.name, NAME_MAX),
+            "name",
+            format!("`{}` cannot name a cluster", file.name),
+            "a name is a letter, then letters, digits, _ and -, at most 40",
+        );
+        self.check(
+            (1..=NODES_MAX).contains(&file.nodes),
+            "nodes",
+            format!("`nodes` is {}", file.nodes),
+            "it must be from 1 to 256",
+        );
+        let restore = file.restore;
+        self.placeholders(restore.as_deref(), &names(&OF_CLUSTER));
+        let provider = match (file.node, file.commands) {
+            (Some(node), None) => Provider::Processes(Box::new(self.node(node)?)),
+            (None, Some(commands)) => Provider::Commands(self.commands(commands)),
+            (both, _) => {
+                let message = match both {
+                    Some(_) => "there are both [node] and [commands]",
+                    None => "there is neither [node] nor [commands]",
+                };
+                let hint = "describe a node as a process of this machine in [node], or give your \
+                            own commands in [commands]";
+                self.error("[commands]", message, Some(hint.to_owned()));
+                return None;
+            }
+        };
+        Some(ClusterSpec {
+            name: file.name,
+            summary: file.summary,
+            nodes: file.nodes,
+            provider,
+            restore,
+        })
+    }
+
+    fn node(&mut self, file: NodeFile) -> Option<NodeSpec> {
+        self.texts_of_node(&file);
+        let nothing = match &file.command {
+            CommandLine::Shell(text) => text.trim().is_empty(),
+            CommandLine::Words(words) => words.first().is_none_or(String::is_empty),
+        };
+        let hint = "name a program, such as [\"server\", \"--port\", \"{port.http}\"]";
+        self.check(!nothing, "command", "`command` is empty", hint);
+        self.check(
+            file.url.contains(':'),
+            "url",
+            format!("`url` is `{}`, which has no scheme", file.url),
+            "write the URL of a node as a target of `highwater run`",
+        );
+        for path in file.files.keys() {
+            self.check(
+                is_inside(path),
+                path,
+                format!("the file `{path}` is not inside of the data directory"),
+                "write a relative path without `..`",
+            );
+        }
+        for name in file.ports.keys().chain(file.lists.keys()) {
+            let good = is_word(name, NAME_MAX) && !name.contains(char::is_uppercase);
+            let hint = "a name is a lower-case letter, then such letters, digits, _ and -";
+            self.check(good, name, format!("`{name}` cannot be a name here"), hint);
+        }
+        let condition = self.condition(&file)?;
+        let quota = file.quota.map(|quota| self.quota(&quota));
+        Some(NodeSpec {
+            command: file.command,
+            prepare: file.prepare,
+            files: file.files,
+            environment: file.environment,
+            user: file.user,
+            host: file.host,
+            data: file.data,
+            ports: file.ports,
+            lists: file.lists,
+            url: file.url,
+            targets: file.targets,
+            metrics: file.metrics,
+            start: file.start,
+            ready: Ready {
+                condition,
+                within: file.ready.within.0,
+            },
+            stop: Stop {
+                signal: file.stop.signal,
+                command: file.stop.command,
+                within: file.stop.within.0,
+            },
+            quota,
+        })
+    }
+
+    /// Every text of a node, with the placeholders that it may have.
+    fn texts_of_node(&mut self, file: &NodeFile) {
+        let node: Vec<String> = names(&["node", "nodes", "data", "host", "dir"])
+            .into_iter()
+            .chain(file.ports.keys().map(|name| format!("port.{name}")))
+            .collect();
+        let of_others = file.ports.keys().map(|name| format!("peers.{name}"));
+        let lists = file.lists.keys().map(|name| format!("list.{name}"));
+        let all: Vec<String> = node.iter().cloned().chain(of_others).chain(lists).collect();
+        self.placeholders([&file.host], &names(&["node"]));
+        self.placeholders(file.data.as_ref(), &names(&["dir"]));
+        self.placeholders(file.lists.values().map(|list| &list.each), &node);
+        self.placeholders(file.lists.values().map(|list| &list.join), &[]);
+        self.placeholders(file.files.keys(), &[]);
+        match &file.command {
+            CommandLine::Shell(text) => self.placeholders([text], &all),
+            CommandLine::Words(words) => self.placeholders(words, &all),
+        }
+        let texts = file.prepare.iter().chain([&file.url]).chain(&file.metrics);
+        let texts = texts
+            .chain(file.files.values())
+            .chain(file.environment.values());
+        let ready = [&file.ready.sql, &file.ready.http, &file.ready.log];
+        let ready = ready
+            .into_iter()
+            .chain([&file.ready.answer, &file.stop.command]);
+        self.placeholders(texts.chain(ready.flatten()), &all);
+    }
+
+    fn placeholders(&mut self, texts: impl IntoIterator<Item = impl AsRef<str>>, known: &[String]) {
+        for text in texts {
+            let mut unknown = Vec::new();
+            let filled = expand(text.as_ref(), |name| {
+                if !known.iter().any(|known| known == name) {
+                    unknown.push(name.to_owned());
+                }
+                Some(String::new())
+            });
+            debug_assert!(filled.is_ok(), "every placeholder got a value");
+            for name in unknown {
+                let near = suggest(&name, known.iter().map(String::as_str));
+                let near = near.map_or(String::new(), |near| format!("{near}; "));
+                let hint = format!("{near}put a blank behind the brace if it is not one");
+                let place = format!("{{{name}}}");
+                let message = format!("unknown placeholder `{place}`");
+                self.error(&place, message, Some(hint));
+            }
+        }
+    }
+
+    fn condition(&mut self, file: &NodeFile) -> Option<Condition> {
+        let ready = &file.ready;
+        if let Some(http) = &ready.http {
+            let hint = "write an address that begins with http://";
+            let message = format!("`http` of [node.ready] is `{http}`");
+            self.check(http.starts_with("http://"), "http", message, hint);
+        }
+        let hint = "add sql = \"…\" beside it, or delete `answer`";
+        let good = ready.answer.is_none() || ready.sql.is_some();
+        self.check(
+            good,
+            "answer",
+            "`answer` of [node.ready] has no `sql`",
+            hint,
+        );
+        let log = ready.log.clone().map(Condition::Log);
+        let http = ready.http.clone().map(Condition::Http);
+        let sql = ready.sql.clone().map(|sql| Condition::Sql {
+            sql,
+            answer: ready.answer.clone(),
+        });
+        let mut given = [sql, http, log].into_iter().flatten();
+        match (given.next(), given.next()) {
+            (Some(condition), None) => Some(condition),
+            (first, _) => {
+                let message = match first {
+                    Some(_) => "[node.ready] has more than one of `sql`, `http` and `log`",
+                    None => "[node.ready] has none of `sql`, `http` and `log`",
+                };
+                let hint = "give exactly one, such as sql = \"SELECT 1\"".to_owned();
+                self.error("ready", message, Some(hint));
+                None
+            }
+        }
+    }
+
+    fn quota(&mut self, file: &QuotaFile) -> Quota {
+        let words = "quota";
+        let hint = "write cores, such as 0.5";
+        let good = file.cpu.is_none_or(|cpu| (0.01..=1024.0).contains(&cpu));
+        let message = "`cpu` of [node.quota] is not from 0.01 to 1024";
+        self.check(good, words, message, hint);
+        let good = file.cpu.is_some() || file.memory.is_some();
+        let hint = "add cpu = 0.5, or memory = \"1GiB\"";
+        let message = "[node.quota] has neither `cpu` nor `memory`";
+        self.check(good, words, message, hint);
+        let good = file.cpu.is_some() || file.begins == QuotaStart::Start;
+        let message = "`begins` of [node.quota] is about `cpu`, which is missing";
+        self.check(good, "begins", message, "add cpu = 0.5, or delete `begins`");
+        Quota {
+            cpu: file.cpu,
+            memory: file.memory.map(|size| size.0),
+            begins: file.begins,
+        }
+    }
+
+    fn commands(&mut self, file: CommandsFile) -> CommandsSpec {
+        let known = names(&OF_CLUSTER);
+        let always = [&file.up, &file.urls, &file.down];
+        let optional = [&file.resize, &file.ready, &file.metrics];
+        let texts = always.into_iter().chain(optional.into_iter().flatten());
+        self.placeholders(texts, &known);
+        for (name, text) in [("up", &file.up), ("urls", &file.urls), ("down", &file.down)] {
+            let good = !text.trim().is_empty();
+            self.check(
+                good,
+                name,
+                format!("`{name}` is empty"),
+                "write a shell command",
+            );
+        }
+        CommandsSpec {
+            up: file.up,
+            resize: file.resize,
+            ready: file.ready,
+            urls: file.urls,
+            metrics: file.metrics,
+            down: file.down,
+            within: file.within.0,
+        }
+    }
+}
+
+fn names(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+fn is_word(text: &str, longest: usize) -> bool {
+    let begins = text.starts_with(|c: char| c.is_ascii_alphabetic());
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    begins && text.len() <= longest && text.chars().all(allowed)
+}
+
+fn is_inside(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    !path.is_empty() && parts.all(|part| matches!(part, Component::Normal(_)))
+}
