@@ -1,7 +1,7 @@
 //! What a record means: statistics and judgments, as pure functions.
 //!
 //! Rates and their uncertainty, bounds on tails, availability, queueing theory, judgments, the
-//! policies of searches, tunings and groups of runs. Nothing here reads a clock, draws a random number or prints.
+//! policies of searches, tunings, growths and groups of runs. Nothing here reads a clock, draws a random number or prints.
 
 pub mod availability;
 pub mod buckets;
@@ -17,6 +17,7 @@ pub mod findings;
 )]
 pub mod fixture;
 pub mod group;
+pub mod growth;
 pub mod judge;
 pub mod limit;
 pub mod littles_law;

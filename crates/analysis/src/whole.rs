@@ -2,7 +2,9 @@
 //!
 //! What must not be here: what a question's outcome means.
 
-use highwater_model::judgment::{Judgment, Judgments, Measurement, Reason, ReasonCode};
+use highwater_model::judgment::{
+    Data, Judgment, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode,
+};
 use highwater_model::record::{
     ExperimentRecord, Header, Incident, IncidentKind, Question, RunRecord,
 };
@@ -63,5 +65,57 @@ pub(crate) fn unknown(
             hint: hint.map(str::to_owned),
             ..Reason::with_figures(code, message, figures)
         }],
+    }
+}
+
+/// Of each judgment the gravest of all trials, the first of those that are as grave; without any the last run's.
+pub(crate) fn gravest<'a>(
+    of_last: &Judgments,
+    trials: impl Iterator<Item = &'a Judgments> + Clone,
+) -> Judgments {
+    let mut gravest = trials.clone().next().unwrap_or(of_last).clone();
+    for judged in trials {
+        if by_measurement(judged) > by_measurement(&gravest) {
+            gravest.measurement = judged.measurement.clone();
+        }
+        if by_data(judged) > by_data(&gravest) {
+            gravest.data = judged.data.clone();
+        }
+        if by_objective(judged) > by_objective(&gravest) {
+            gravest.objective = judged.objective.clone();
+        }
+    }
+    gravest
+}
+
+const fn by_measurement(judged: &Judgments) -> u8 {
+    match judged.measurement.value {
+        Measurement::Valid => 0,
+        Measurement::Inconclusive => 1,
+        Measurement::Invalid => 2,
+    }
+}
+
+/// What the user gave is wrong outranks what could not be verified, as in exit codes.
+fn by_data(judged: &Judgments) -> u8 {
+    let mut reasons = judged.data.reasons.iter();
+    match judged.data.value {
+        Data::NotChecked => 0,
+        Data::Clean => 1,
+        Data::Unverified if reasons.any(|r| r.code == ReasonCode::AuditSqlWrong) => 3,
+        Data::Unverified => 2,
+        Data::Surplus => 4,
+        Data::Altered => 5,
+        Data::Duplicated => 6,
+        Data::Lost => 7,
+    }
+}
+
+const fn by_objective(judged: &Judgments) -> u8 {
+    match judged.objective.value {
+        ObjectiveValue::NoneSet => 0,
+        ObjectiveValue::Met => 1,
+        ObjectiveValue::NotDecided => 2,
+        ObjectiveValue::Missed => 3,
     }
 }

@@ -95,6 +95,10 @@ fn trials(event: &Event) {
         Event::Measured { trial, unit } => {
             terminal::note(&format!("  {}\n", report::trial_line(trial, unit.name())));
         }
+        Event::Sized { trial, unit } => {
+            let line = report::scale_trial_line(trial, unit.name());
+            terminal::note(&format!("  {line}\n"));
+        }
         _ => {}
     }
 }
@@ -121,7 +125,10 @@ fn draw(screen: &Screen, event: &Event) {
         Event::Second(line) => live.second(line),
         Event::Audit(progress) => live.audit(now, progress.clone()),
         Event::Part(_) => live.other_part(),
-        Event::Probed(_) | Event::Measured { .. } | Event::Repeated { .. } => live.probed(),
+        Event::Probed(_)
+        | Event::Measured { .. }
+        | Event::Repeated { .. }
+        | Event::Sized { .. } => live.probed(),
         _ => {}
     });
 }

@@ -92,6 +92,7 @@ const PAGES: &[Page] = &[
     help("highwater load", &["load", "--help"]),
     help("highwater find", &["find", "--help"]),
     help("highwater tune", &["tune", "--help"]),
+    help("highwater scale", &["scale", "--help"]),
     help("highwater show", &["show", "--help"]),
     help("highwater import", &["import", "--help"]),
     help("highwater size", &["size", "--help"]),

@@ -1,5 +1,5 @@
-//! Questions that take several runs: how much a target sustains, which configuration is best, and whether
-//! variants differ.
+//! Questions that take several runs: how much a target sustains, which configuration is best, whether variants
+//! differ, and how a cluster grows.
 //!
 //! One loop runs them all: a policy says what is tried next, the loop runs it as a run like any other, with
 //! its own record in a directory below that of the whole, and writes the record of the whole anew after each.
@@ -9,6 +9,7 @@
 pub mod cluster;
 mod group;
 mod progress;
+pub mod scale;
 mod search;
 mod trial_loop;
 pub mod trial_maker;
@@ -16,6 +17,7 @@ mod trials;
 mod tune;
 
 pub use group::GroupRun;
+pub use scale::SizedTrial;
 pub use search::Probe;
 pub use trial_loop::{Experiment, Made, Planned, Step, check, run};
 pub use tune::Configuration;

@@ -77,7 +77,8 @@ impl Experiment for SearchRecord {
         let seen = made
             .record
             .map_or_else(unreachable_target, |record| probed(self, purpose, record));
-        let sessions = sessions_of(&made.plan, &self.stream);
+        let sessions = made.plan.as_ref();
+        let sessions = sessions.map_or(0, |plan| sessions_of(plan, &self.stream));
         let probe = ProbeRecord {
             number: requested.number,
             purpose,

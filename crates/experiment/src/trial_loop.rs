@@ -6,8 +6,10 @@ use std::rc::Rc;
 
 use highwater_model::event::{Event, ExperimentProgress, Trial};
 use highwater_model::plan::Plan;
+use highwater_model::quantity::print_instant;
 use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::units::Nanos;
+use highwater_runner::clock::wall_clock;
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::observer::Observer;
 use highwater_runner::request::RunError;
@@ -18,8 +20,10 @@ use crate::trials::Trials;
 
 /// What comes next.
 pub enum Step<T> {
-    /// This trial.
+    /// This trial, a run.
     Trial(Planned<T>),
+    /// This trial, which is an experiment of its own.
+    Nested(Planned<T>),
     /// Nothing: the question has its outcome.
     End,
 }
@@ -40,16 +44,32 @@ pub struct Planned<T> {
 
 /// A trial that was run.
 pub struct Made<'a> {
-    /// Absent where the target could not be reached.
+    /// Of a nested experiment its last run; absent where the target could not be reached.
     pub record: Option<&'a RunRecord>,
-    /// What was run.
-    pub plan: Plan,
+    /// The nested experiment, if it is one that could be made.
+    pub nested: Option<&'a ExperimentRecord>,
+    /// What was run; absent of a nested experiment, which has several plans.
+    pub plan: Option<Plan>,
     /// Its directory, below that of the whole.
     pub run: String,
     /// Wall clock at its begin, RFC 3339, UTC.
     pub started_at: String,
     /// How long the target was left alone before it.
     pub settled: Nanos,
+}
+
+impl Made<'_> {
+    /// One whose target could not even be reached to plan it.
+    fn unreached(run: String) -> Self {
+        Self {
+            record: None,
+            nested: None,
+            plan: None,
+            run,
+            started_at: print_instant(wall_clock()),
+            settled: Nanos::ZERO,
+        }
+    }
 }
 
 /// A question with its trials, as the loop sees it: a policy, and what is kept.
@@ -122,7 +142,7 @@ fn first<E: Experiment>(experiment: &mut E) -> Result<Step<E::Trial>, RunError> 
         step = experiment.next();
     }
     match step {
-        Step::Trial(_) => Ok(step),
+        Step::Trial(_) | Step::Nested(_) => Ok(step),
         Step::End => Err(experiment.no_room()),
     }
 }
@@ -136,6 +156,7 @@ fn to_the_end<E: Experiment, M: TrialMaker<E::Trial>>(
     loop {
         let made = match step {
             Step::Trial(planned) => one(experiment, trials, maker, planned)?,
+            Step::Nested(planned) => nested(experiment, trials, maker, planned)?,
             Step::End => None,
         };
         let record = trials.write(|last, id| experiment.conclude(last, id))?;
@@ -158,26 +179,68 @@ fn one<E: Experiment, M: TrialMaker<E::Trial>>(
     planned: Planned<E::Trial>,
 ) -> Result<Option<Event>, M::Error> {
     let requested = trials.requested(planned.number, planned.trial);
-    let plan = experiment.cut(&requested.trial, maker.plan(&requested)?);
+    let Some(plan) = trials.reached(maker.plan(&requested))? else {
+        let begin = begin(planned.number, planned.about, planned.progress);
+        trials.observer.event(&begin);
+        let (_, run) = trials.nested_place(&planned.name);
+        return Ok(Some(experiment.keep(requested, Made::unreached(run))));
+    };
+    let plan = experiment.cut(&requested.trial, plan);
     let (directory, run) = trials.place(&planned.name, &plan)?;
     let request = maker
         .request(&requested, plan.clone(), directory.clone())
         .inspect_err(|_| directory.discard())?;
-    let begin = Event::Trial {
-        number: planned.number,
-        trial: planned.about,
-        progress: planned.progress,
-    };
+    let begin = begin(planned.number, planned.about, planned.progress);
     let Some(ran) = trials.run(request, &begin, experiment.holds_tables())? else {
         experiment.interrupt();
         return Ok(None);
     };
     let made = Made {
         record: trials.record_of(&ran),
-        plan,
+        nested: None,
+        plan: Some(plan),
         run,
         started_at: ran.started_at,
         settled: ran.settled,
     };
     Ok(Some(experiment.keep(requested, made)))
+}
+
+/// Runs a trial that is an experiment of its own; returns what is reported of it, or nothing where the user
+/// stopped before it.
+fn nested<E: Experiment, M: TrialMaker<E::Trial>>(
+    experiment: &mut E,
+    trials: &mut Trials<'_>,
+    maker: &M,
+    planned: Planned<E::Trial>,
+) -> Result<Option<Event>, M::Error> {
+    let requested = trials.requested(planned.number, planned.trial);
+    if trials.is_stopped() {
+        experiment.interrupt();
+        return Ok(None);
+    }
+    let begin = begin(planned.number, planned.about, planned.progress);
+    trials.observer.event(&begin);
+    let started_at = print_instant(wall_clock());
+    let (place, run) = trials.nested_place(&planned.name);
+    let record = trials.reached(maker.nested(&requested, place))?;
+    let made = Made {
+        record: record.as_ref().map(|record| &*record.last_run),
+        nested: record.as_ref(),
+        plan: None,
+        run,
+        started_at,
+        settled: Nanos::ZERO,
+    };
+    let event = experiment.keep(requested, made);
+    trials.keep_last(record);
+    Ok(Some(event))
+}
+
+fn begin(number: u32, trial: Trial, progress: ExperimentProgress) -> Event {
+    Event::Trial {
+        number,
+        trial,
+        progress,
+    }
 }

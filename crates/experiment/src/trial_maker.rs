@@ -1,6 +1,14 @@
-//! What an experiment needs of its caller: the run of a trial. Must not run it.
+//! What an experiment needs of its caller: the run of a trial, or the experiment that a trial is. Must not run a
+//! trial.
 
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use highwater_driver::{TargetError, TargetErrorKind};
 use highwater_model::plan::Plan;
+use highwater_model::record::ExperimentRecord;
+use highwater_runner::interrupts::Interrupts;
+use highwater_runner::observer::Observer;
 use highwater_runner::request::{RunError, RunRequest};
 use highwater_runner::store::{RunDirectory, StoreError};
 
@@ -17,10 +25,42 @@ pub struct Requested<T> {
     pub tables_kept: bool,
 }
 
+/// Where a trial that is an experiment of its own is made, who watches it, and what stops it.
+pub struct NestedPlace {
+    /// The directory in which that of the experiment is made.
+    pub root: PathBuf,
+    /// Name of its own directory.
+    pub name: String,
+    /// Who watches.
+    pub observer: Rc<dyn Observer>,
+    /// What stops it.
+    pub interrupts: Interrupts,
+}
+
+/// What can go wrong with a trial.
+pub trait TrialError: From<RunError> + From<StoreError> {
+    /// What the target answered, where it could not be reached: another trial may reach it.
+    fn unreachable(&self) -> Option<String>;
+}
+
+impl TrialError for RunError {
+    fn unreachable(&self) -> Option<String> {
+        match self {
+            Self::Target(error) if is_unreachable(error) => Some(error.to_string()),
+            _ => None,
+        }
+    }
+}
+
+/// Whether the target was away.
+fn is_unreachable(error: &TargetError) -> bool {
+    error.kind == TargetErrorKind::Unreachable
+}
+
 /// Makes the runs of trials `T`.
 pub trait TrialMaker<T> {
     /// What can go wrong with it.
-    type Error: From<RunError> + From<StoreError>;
+    type Error: TrialError;
     /// The plan of a trial. How long a probe measures is the search's business.
     fn plan(&self, requested: &Requested<T>) -> Result<Plan, Self::Error>;
     /// The run of a trial, kept in `directory`.
@@ -30,4 +70,9 @@ pub trait TrialMaker<T> {
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, Self::Error>;
+    /// Makes a trial that is an experiment of its own; needed where the experiment has such trials.
+    fn nested(&self, _: &Requested<T>, _: NestedPlace) -> Result<ExperimentRecord, Self::Error> {
+        let message = "a trial is no experiment of its own";
+        Err(RunError::System(std::io::Error::other(message)).into())
+    }
 }

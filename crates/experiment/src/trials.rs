@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use futures_util::future::select;
-use highwater_driver::{TargetErrorKind, Timeline};
+use highwater_driver::Timeline;
 use highwater_model::event::{Event, WarningKind};
 use highwater_model::plan::Plan;
 use highwater_model::record::{ExperimentRecord, Incident, IncidentKind, RunRecord, TableStart};
 use highwater_model::units::Nanos;
 
-use crate::trial_maker::Requested;
+use crate::trial_maker::{NestedPlace, Requested, TrialError};
 use highwater_runner::clock::{RealClock, RealTimeline};
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::leases::KeptLeases;
@@ -103,9 +103,8 @@ impl<'a> Trials<'a> {
         } else {
             self.pause()?
         };
-        if self.interrupts.requested().is_some() && !is_first {
+        if self.is_stopped() {
             request.directory.discard();
-            self.note_stop();
             return Ok(None);
         }
         self.observer.event(begin);
@@ -124,22 +123,69 @@ impl<'a> Trials<'a> {
                 self.last = Some(end.record);
                 true
             }
-            Err(RunError::Target(error))
-                if !is_first && error.kind == TargetErrorKind::Unreachable =>
-            {
-                self.observer.event(&Event::Warning {
-                    kind: WarningKind::TargetUnreachable,
-                    message: error.to_string(),
-                });
+            Err(error) => {
+                self.unreached(error)?;
                 false
             }
-            Err(error) => return Err(error),
         };
         Ok(Some(Ran {
             reached,
             started_at,
             settled,
         }))
+    }
+
+    /// Whether the user stopped before the next one, which is noted; the first one tells that itself.
+    pub(crate) fn is_stopped(&mut self) -> bool {
+        let stopped = self.interrupts.requested().is_some() && self.last.is_some();
+        if stopped {
+            self.note_stop();
+        }
+        stopped
+    }
+
+    /// Warns of a target that could not be reached.
+    ///
+    /// # Errors
+    /// Of the first one, and where it is something else.
+    fn unreached<E: TrialError>(&self, error: E) -> Result<(), E> {
+        match error.unreachable() {
+            Some(message) if self.last.is_some() => {
+                self.observer.event(&Event::Warning {
+                    kind: WarningKind::TargetUnreachable,
+                    message,
+                });
+                Ok(())
+            }
+            _ => Err(error),
+        }
+    }
+
+    /// Where the next one is made that is an experiment of its own, and its path below the directory of the
+    /// whole.
+    pub(crate) fn nested_place(&self, name: &str) -> (NestedPlace, String) {
+        let place = NestedPlace {
+            root: self.directory.path().join(PROBES),
+            name: name.to_owned(),
+            observer: Rc::clone(self.observer),
+            interrupts: self.interrupts.clone(),
+        };
+        (place, format!("{PROBES}/{name}"))
+    }
+
+    /// A plan or a nested experiment, or none where the target could not be reached.
+    pub(crate) fn reached<T, E: TrialError>(&self, made: Result<T, E>) -> Result<Option<T>, E> {
+        match made {
+            Ok(made) => Ok(Some(made)),
+            Err(error) => self.unreached(error).map(|()| None),
+        }
+    }
+
+    /// The last run of a nested experiment is the last one of the whole.
+    pub(crate) fn keep_last(&mut self, nested: Option<ExperimentRecord>) {
+        if let Some(record) = nested {
+            self.last = Some(*record.last_run);
+        }
     }
 
     /// The record of one that was run.

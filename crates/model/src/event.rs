@@ -11,6 +11,7 @@ use super::group::GroupTrial;
 use super::judgment::Judgments;
 use super::plan::{AuditLevel, Unit};
 use super::run_record::EstimateRecord;
+use super::scale::{PredictedRate, ScalePurpose, ScaleTrial};
 use super::search::{ProbePurpose, ProbeRecord, SearchAxis};
 use super::tune::{TrialPurpose, TrialRecord};
 use super::units::Nanos;
@@ -76,7 +77,7 @@ pub enum Event {
         /// What to make of it.
         judgments: Judgments,
     },
-    /// A trial of an experiment begins.
+    /// A trial of an experiment begins; one that is an experiment itself has trials of its own.
     Trial {
         /// From 1.
         number: u32,
@@ -98,6 +99,13 @@ pub enum Event {
     Repeated {
         /// What it showed.
         trial: GroupTrial,
+        /// What its throughput counts.
+        unit: Unit,
+    },
+    /// A size of a growth was measured.
+    Sized {
+        /// What it showed.
+        trial: ScaleTrial,
         /// What its throughput counts.
         unit: Unit,
     },
@@ -326,6 +334,17 @@ pub enum Trial {
         round: u32,
         /// Runs of each variant.
         times: u32,
+    },
+    /// A size of a growth.
+    Size {
+        /// Why.
+        purpose: ScalePurpose,
+        /// How many nodes.
+        nodes: u32,
+        /// What is predicted for it; absent where nothing is.
+        predicted: Option<PredictedRate>,
+        /// What the stream counts in.
+        unit: Unit,
     },
 }
 

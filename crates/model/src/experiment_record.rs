@@ -1,6 +1,6 @@
 //! The record of an experiment: its question with the trials and the outcome, and what to make of it.
 //!
-//! Each trial is a run with a record of its own, below the experiment's directory. What must not be here: a
+//! Each trial is a run or an experiment with a record of its own, below the experiment's directory. What must not be here: a
 //! figure of a run; the last one is kept whole, as the run that it is.
 
 use schemars::JsonSchema;
@@ -11,6 +11,7 @@ use super::header::Header;
 use super::incident::Incident;
 use super::judgment::Judgments;
 use super::run_record::RunRecord;
+use super::scale::ScaleRecord;
 use super::search::SearchRecord;
 use super::tune::TuneRecord;
 
@@ -40,6 +41,8 @@ pub enum Question {
     Tune(TuneRecord),
     /// Whether variants differ.
     Group(GroupRecord),
+    /// How a target grows with its nodes.
+    Scale(ScaleRecord),
 }
 
 impl ExperimentRecord {
@@ -47,7 +50,7 @@ impl ExperimentRecord {
     pub fn search(&self) -> Option<&SearchRecord> {
         match &self.question {
             Question::Search(search) => Some(search),
-            Question::Tune(_) | Question::Group(_) => None,
+            Question::Tune(_) | Question::Group(_) | Question::Scale(_) => None,
         }
     }
 
@@ -55,7 +58,7 @@ impl ExperimentRecord {
     pub fn tune(&self) -> Option<&TuneRecord> {
         match &self.question {
             Question::Tune(tune) => Some(tune),
-            Question::Search(_) | Question::Group(_) => None,
+            Question::Search(_) | Question::Group(_) | Question::Scale(_) => None,
         }
     }
 
@@ -63,7 +66,15 @@ impl ExperimentRecord {
     pub fn group(&self) -> Option<&GroupRecord> {
         match &self.question {
             Question::Group(group) => Some(group),
-            Question::Search(_) | Question::Tune(_) => None,
+            Question::Search(_) | Question::Tune(_) | Question::Scale(_) => None,
+        }
+    }
+
+    /// The growth; absent of another question.
+    pub fn scale(&self) -> Option<&ScaleRecord> {
+        match &self.question {
+            Question::Scale(scale) => Some(scale),
+            Question::Search(_) | Question::Tune(_) | Question::Group(_) => None,
         }
     }
 }

@@ -172,6 +172,7 @@ reason_codes! {
     OutcomeUnknown = "outcome_unknown", "measurement", "Of more than 5 % of the offered rows nobody can say whether they were stored.";
     Imported = "imported", "measurement", "Another tool measured, and does not report what a judgment needs.";
     WaitingNotCounted = "waiting_not_counted", "measurement", "Latency may not count from the intended start.";
+    MachineDrifted = "machine_drifted", "measurement", "The first size of a growth, measured again at its end, was not what it had been: growth and drift cannot be distinguished.";
     RecordIncomplete = "record_incomplete", "measurement", "Part of the record could not be written.";
     SharesDiffer = "shares_differ", "measurement", "Merged records do not belong to one plan, or shares are missing.";
     RowsLost = "rows_lost", "data", "Acknowledged rows were not found.";

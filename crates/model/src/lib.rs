@@ -28,6 +28,7 @@ pub mod record;
 pub mod result_record;
 pub mod run_record;
 pub mod sample;
+pub mod scale;
 pub mod search;
 pub mod stored;
 pub mod table_shape;

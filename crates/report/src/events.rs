@@ -1,10 +1,11 @@
 //! Events and answers to commands as words, one line each, and the schemas of events and commands.
 
 use highwater_model::control::{Change, Command, Refusal};
-use highwater_model::display::{bytes, count, duration, plain, span};
+use highwater_model::display::{about, bytes, count, duration, plain, span};
 use highwater_model::event::{AuditStage, Event, Part, TableStep, TimedEvent, Trial, WarningKind};
 use highwater_model::plan::{AuditLevel, Pace, Unit};
 use highwater_model::record::{EstimateRecord, InterventionRecord};
+use highwater_model::scale::{PredictedRate, ScalePurpose};
 use highwater_model::search::SearchAxis;
 use highwater_model::units::Nanos;
 
@@ -219,6 +220,25 @@ pub fn trial_begun(number: u32, trial: &Trial) -> String {
         Trial::Variant { name, round, times } => {
             format!("run {number}: {name}, {round} of {times}")
         }
+        Trial::Size {
+            purpose,
+            nodes,
+            predicted,
+            unit,
+        } => format!(
+            "size {number}: {nodes} node{}{}",
+            if *nodes == 1 { "" } else { "s" },
+            size_remark(*purpose, predicted.as_ref(), unit.name())
+        ),
+    }
+}
+
+/// That a size is measured again, or what is predicted for it.
+fn size_remark(purpose: ScalePurpose, predicted: Option<&PredictedRate>, unit: &str) -> String {
+    match (purpose, predicted) {
+        (ScalePurpose::Again, _) => ", again".to_owned(),
+        (_, Some(predicted)) => format!(", predicted {} {unit}/s", about(predicted.expected)),
+        (_, None) => String::new(),
     }
 }
 

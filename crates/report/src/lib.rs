@@ -43,4 +43,4 @@ pub use markdown::markdown;
 pub use merge::{MergeError, merge};
 pub use progress::{Filling, interval_header, interval_line};
 pub use size::{size_json, size_schema, size_text};
-pub use text::{group_trial_line, probe_line, quoted, text, text_at, trial_line};
+pub use text::{group_trial_line, probe_line, quoted, scale_trial_line, text, text_at, trial_line};

@@ -26,6 +26,11 @@ pub(crate) fn line(limit: &Limit) -> (&'static str, String) {
     }
 }
 
+/// The resource alone, for a row of a table; nothing where it was not identified.
+pub(crate) fn named(limit: &Limit) -> String {
+    limit.by.as_ref().map_or_else(String::new, resource)
+}
+
 fn why_not(limit: &Limit) -> String {
     let unseen: Vec<&str> = limit.unseen.iter().map(|of| unseen(*of)).collect();
     let why = match unseen.as_slice() {

@@ -8,12 +8,13 @@ use highwater_analysis::group::comparisons;
 use highwater_analysis::judge::measured_streams;
 use highwater_model::judgment::Reason;
 use highwater_model::record::{ExperimentRecord, RecordRef};
+use highwater_sizing::growth::report;
 
 use super::layout::Row;
 use super::limit;
 use super::markdown_words::{plain, table};
 use super::text::judged::{self, Tone};
-use super::text::{counts, group, head, next_command, ops, search, tail};
+use super::text::{counts, group, head, next_command, ops, scale, search, tail};
 
 /// The summary; `directory` is where the record is stored.
 pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String {
@@ -47,6 +48,13 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
         }
         blocks.push(table(&group::variants(of_group), 1));
         blocks.push(table(&group::table(of_group), 1));
+    } else if let Some(of_growth) = record.experiment().and_then(ExperimentRecord::scale) {
+        let grown = report(of_growth);
+        let answer = scale::answer_lines(of_growth, &grown);
+        let answer: Vec<String> = answer.iter().map(|line| plain(line)).collect();
+        blocks.push(answer.join("  \n"));
+        blocks.push(table(&scale::growth_table(of_growth, &grown), 0));
+        blocks.push(table(&scale::table(of_growth), 1));
     } else {
         let head = Row::new(["", "offered", "sent", "acknowledged", "found"]);
         let rows = counts::rows(run, &measured);

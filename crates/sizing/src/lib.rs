@@ -7,6 +7,7 @@ pub mod accuracy;
 pub mod axis_line;
 mod batch_finding;
 pub mod cluster;
+pub mod growth;
 mod guidance;
 pub mod plausibility;
 pub mod scaling;

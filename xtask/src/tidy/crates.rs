@@ -49,7 +49,7 @@ const DIRECTION: [(&str, &[&str]); 20] = [
     (RUNNER, &[MODEL, WORKLOAD, ANALYSIS, REPORT, DRIVER]),
     (
         EXPERIMENT,
-        &[MODEL, ANALYSIS, REPORT, DRIVER, RUNNER, WORKLOAD],
+        &[MODEL, ANALYSIS, SIZING, REPORT, DRIVER, RUNNER, WORKLOAD],
     ),
     (
         "highwater",

@@ -172,6 +172,7 @@ fn kind_of_load(record: RecordRef<'_>) -> String {
             Question::Search(_) => "search",
             Question::Tune(_) => "tuning",
             Question::Group(_) => "group of runs",
+            Question::Scale(_) => "growth",
         },
         RecordRef::Run(run) if run.plan.definition.is_closed() => "closed",
         RecordRef::Run(_) => "open",

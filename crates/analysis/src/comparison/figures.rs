@@ -1,5 +1,6 @@
 //! The figures of a run that can be compared, matched by name between two groups.
 
+use crate::growth;
 use crate::judge::{MeasuredStream, measured_streams};
 use crate::tuning::server_cpu_per_row;
 use highwater_model::import_record::{ImportedPace, MissingField};
@@ -7,6 +8,7 @@ use highwater_model::numbers::to_f64;
 use highwater_model::plan::{Objective, Unit};
 use highwater_model::record::{MeasuredRun, Question, RecordRef, ResultRecord};
 use highwater_model::sample::{Better, Figure, Sample, SampledFigure, Scale};
+use highwater_model::scale::ScaleRecord;
 use highwater_model::search::{SearchOutcome, SearchRecord};
 use highwater_model::target_telemetry::units;
 use highwater_model::tune::{TuneFigure, TuneOutcome, TuneRecord};
@@ -153,8 +155,19 @@ fn of_record(record: RecordRef<'_>) -> Vec<(Figure, Value)> {
         Some(Question::Tune(tune)) => best_configuration(tune).into_iter().collect(),
         // Its runs are compared one by one.
         Some(Question::Group(_)) => Vec::new(),
+        Some(Question::Scale(scale)) => marks_by_size(scale),
         None => of_run(&record.measured_run()),
     }
+}
+
+/// A figure for each size that counts.
+fn marks_by_size(scale: &ScaleRecord) -> Vec<(Figure, Value)> {
+    let sizes = growth::counted(scale).map(|trial| {
+        let place = format!("{} nodes {}", trial.size.nodes, scale.stream);
+        let figure = figure(place, "mark", per_s(scale.unit), Better::More);
+        (figure, Value::plain(trial.figures.per_s))
+    });
+    sizes.collect()
 }
 
 fn mark(search: &SearchRecord) -> Option<(Figure, Value)> {

@@ -54,6 +54,7 @@ use history::{ProbeHistory, Status, Value};
 pub use conclusion::{conclude, of_axis};
 pub use length::{OpsNeeded, ops_needed};
 pub use step::Step;
+pub(crate) use verdict::rows_before;
 pub use verdict::{Probed, probed};
 
 /// Probes of a whole search, confirmations included: so many in nine of ten, one in twenty takes fewer

@@ -93,7 +93,7 @@ fn failed(measured: &[MeasuredStream<'_>], of: impl Fn(&str) -> bool) -> u64 {
 }
 
 /// Rows of earlier runs, and of this run's own load.
-fn rows_before(record: &RunRecord) -> u64 {
+pub(crate) fn rows_before(record: &RunRecord) -> u64 {
     let tables = record.target.tables.iter();
     let earlier = tables.filter_map(|table| table.rows_before);
     let loads = |name: &str| {

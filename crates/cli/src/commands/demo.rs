@@ -72,7 +72,7 @@ fn search(store: &Path, nodes: u32, shown: bool, interrupts: &Interrupts) -> Res
     let mut words = vec!["find", "cpu", &url, "-o", &store, "-q"];
     words.extend(labels.into_iter().chain(SEARCH.split(' ')));
     let layers = layers_of(&find::COMMAND, &words)?;
-    let (record, directory) = find::record(&FindIntent::resolve(&layers)?, interrupts)?;
+    let (record, directory) = find::search(&FindIntent::resolve(&layers)?, interrupts)?;
     let text = report::text_at(&record, &directory);
     let code = exit::of(&record);
     if shown || code != exit::SUCCESS {

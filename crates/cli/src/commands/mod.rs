@@ -10,6 +10,7 @@ mod import;
 mod load;
 pub mod manual;
 pub(crate) mod run;
+pub(crate) mod scale;
 pub(crate) mod show;
 mod size;
 mod table;
@@ -19,12 +20,13 @@ mod workloads;
 use crate::grammar::CommandSpec;
 
 /// All of them, in the order of the help.
-pub static ALL: [&CommandSpec; 14] = [
+pub static ALL: [&CommandSpec; 15] = [
     &demo::COMMAND,
     &run::COMMAND,
     &load::COMMAND,
     &find::COMMAND,
     &tune::COMMAND,
+    &scale::COMMAND,
     &show::COMMAND,
     &audit::COMMAND,
     &compare::COMMAND,

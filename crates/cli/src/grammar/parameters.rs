@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn every_command_that_runs_a_workload_takes_its_parameters_as_flags() {
-        for command in ["run", "load", "find", "tune"] {
+        for command in ["run", "load", "find", "tune", "scale"] {
             let plain = settings(&[command, "kv", "--read-percent", "0"]);
             let words = ["highwater", command, "kv", "--set", "read_percent=0"];
             assert_eq!(plain.unwrap(), words, "{command}");

@@ -55,6 +55,34 @@ impl Layers {
         });
     }
 
+    /// The same layers without these settings.
+    pub(crate) fn without(&self, names: &[&str]) -> Self {
+        let mut layers = self.clone();
+        for layer in layers.by_strength.values_mut() {
+            layer.retain(|name, _| !names.contains(name));
+        }
+        layers
+    }
+
+    /// The same layers with other texts.
+    ///
+    /// # Errors
+    /// The first that `text` makes none of.
+    pub(crate) fn with_texts(
+        &self,
+        text: impl Fn(&SettingValue) -> Result<String, Failure>,
+    ) -> Result<Self, Failure> {
+        let mut layers = self.clone();
+        let values = layers
+            .by_strength
+            .values_mut()
+            .flat_map(BTreeMap::values_mut);
+        for value in values.flatten() {
+            value.text = text(value)?;
+        }
+        Ok(layers)
+    }
+
     /// The strongest layer that has this setting.
     pub fn strength(&self, name: &str) -> Option<Strength> {
         let mut strongest_first = self.by_strength.iter().rev();

@@ -4,8 +4,9 @@
 use std::path::Path;
 use std::rc::Rc;
 
+use highwater_experiment::trial_maker::TrialError;
 use highwater_model::numbers::{round_to_u64, to_f64};
-use highwater_model::plan::{AuditLevel, Plan};
+use highwater_model::plan::{AuditLevel, PhaseKind, Plan};
 use highwater_model::record::Question;
 use highwater_model::units::Nanos;
 use highwater_runner::observer::Observer;
@@ -19,8 +20,8 @@ use crate::failure::Failure;
 use crate::intent::{RunIntent, RunOutput, WorkloadChoice};
 use crate::prepare::target;
 use crate::progress::Progress;
-use crate::terminal;
 use crate::workload_file;
+use crate::{exit, terminal};
 
 /// Connecting, new tables, and drain.
 const CONNECTING: Nanos = Nanos::from_secs(2);
@@ -61,6 +62,14 @@ impl Around {
         })
     }
 
+    /// What a run of this plan takes.
+    pub fn of_run(self, plan: &Plan) -> Nanos {
+        let measured = plan.phases.iter();
+        let measured = measured.filter(|phase| phase.kind == PhaseKind::Measure);
+        let measured = measured.map(|phase| phase.duration.0);
+        self.with(Nanos(measured.fold(0, u64::saturating_add)))
+    }
+
     /// What a trial takes that measures so long.
     pub fn with(self, measured: Nanos) -> Nanos {
         self.fixed + measured + Nanos(round_to_u64(to_f64(measured.0) * self.audit_fraction))
@@ -90,6 +99,16 @@ impl ProbeFailure {
         match self {
             Self::Run(error) => workload_file::located(error, choice, workload),
             Self::Other(failure) => failure,
+        }
+    }
+}
+
+impl TrialError for ProbeFailure {
+    fn unreachable(&self) -> Option<String> {
+        match self {
+            Self::Run(error) => error.unreachable(),
+            // A target that is inspected before the first run of a nested experiment.
+            Self::Other(failure) => (failure.exit == exit::TARGET).then(|| failure.message.clone()),
         }
     }
 }
@@ -126,6 +145,8 @@ pub struct Resuming<'a> {
     pub definition: &'static str,
     /// The flags that may change.
     pub free: &'static str,
+    /// The experiment's directory, as seen from that of the new one; beside it when absent.
+    pub from: Option<&'a str>,
 }
 
 impl Resuming<'_> {
@@ -156,8 +177,10 @@ impl Resuming<'_> {
             trials.pop();
         }
         for run in trials.iter_mut().map(run) {
-            if !run.starts_with("..") {
-                *run = format!("../{id}/{run}");
+            match self.from {
+                Some(from) => *run = format!("{from}/{run}"),
+                None if run.starts_with("..") => {}
+                None => *run = format!("../{id}/{run}"),
             }
         }
         Ok(trials)

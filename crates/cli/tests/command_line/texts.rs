@@ -15,6 +15,7 @@ fn help_of_the_program() {
       load       Fill a workload's tables to a size for later runs, and verify what they hold
       find       Find the highest rate that a target sustains under an objective
       tune       Find the best batch size, sessions, shards, or other settings with few trials
+      scale      Measure how a target grows with its nodes, and predict the next size
       show       Show a finished run, or merge the shares of one run
       audit      Compare what a finished or killed run had acknowledged with its database
       compare    Compare groups of runs: better, worse, equal, or inconclusive

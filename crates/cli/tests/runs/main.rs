@@ -28,6 +28,7 @@ mod own_sql;
 mod proxy;
 mod pseudo;
 mod repeating;
+mod scaling;
 mod secrets;
 mod shares;
 mod sketching;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use highwater_experiment::trial_maker::{Requested, TrialMaker};
+use highwater_experiment::trial_maker::{NestedPlace, Requested, TrialMaker};
 use highwater_experiment::{Probe, run};
 use highwater_model::plan::{Objective, Plan, Unit};
 use highwater_model::record::ExperimentRecord;
@@ -145,6 +145,22 @@ impl Hunt {
         observer: &Rc<dyn Observer>,
         interrupts: &interrupts::Interrupts,
     ) -> Result<ExperimentRecord, RunError> {
+        self.find_named(root, "search", observer, interrupts)
+    }
+
+    /// As a trial of another experiment.
+    pub(crate) fn nested(&self, place: &NestedPlace) -> Result<ExperimentRecord, RunError> {
+        let (observer, interrupts) = (&place.observer, &place.interrupts);
+        self.find_named(&place.root, &place.name, observer, interrupts)
+    }
+
+    fn find_named(
+        &self,
+        root: &Path,
+        name: &str,
+        observer: &Rc<dyn Observer>,
+        interrupts: &interrupts::Interrupts,
+    ) -> Result<ExperimentRecord, RunError> {
         let maker = Maker {
             hunt: self,
             root: root.to_owned(),
@@ -158,7 +174,7 @@ impl Hunt {
             is_first: true,
             tables_kept: false,
         })?;
-        let directory = RunDirectory::create(root, "search", &first).unwrap();
+        let directory = RunDirectory::create(root, name, &first).unwrap();
         run(
             self.search(),
             directory,

@@ -1,4 +1,4 @@
-//! What searches, tunings and groups of runs promise, proved by whole ones against a simulated cluster whose behavior is
+//! What searches, tunings, growths and groups of runs promise, proved by whole ones against a simulated cluster whose behavior is
 //! known in closed form. One program, so that it is linked once.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
@@ -8,6 +8,7 @@ mod independent;
 mod support;
 
 mod groups;
+mod growths;
 mod hunting;
 mod marks;
 mod searches;

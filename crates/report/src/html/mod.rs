@@ -35,6 +35,7 @@ pub fn html<'a>(record: impl Into<RecordRef<'a>>) -> String {
         Question::Search(search) => sections::search(&of.last_run, search),
         Question::Tune(tune) => sections::tune(tune),
         Question::Group(group) => sections::group(group),
+        Question::Scale(scale) => sections::scale(scale),
     }));
     parts.extend(over_time(run));
     parts.extend(sections::latency(
@@ -48,7 +49,7 @@ pub fn html<'a>(record: impl Into<RecordRef<'a>>) -> String {
     parts.extend(sections::answers(&measured));
     parts.extend([sections::settings(run), sections::repeat(record, &measured)]);
     page(&Page {
-        title: sections::title(run),
+        title: sections::title(record),
         head: sections::head(record, &measured),
         parts,
     })

@@ -215,7 +215,7 @@ fn growth(need: &NeedPlan) -> Vec<String> {
     if need.models.is_empty() {
         lines.extend(wrapped(&assumed_growth(need), "", ""));
     } else {
-        lines.extend(aligned(&models(need), 1));
+        lines.extend(aligned(&models(&need.models), 1));
     }
     if let Some(identifiability) = &need.identifiability {
         for sentence in &identifiability.sentences {
@@ -234,10 +234,10 @@ pub(super) fn assumed_growth(need: &NeedPlan) -> String {
 }
 
 /// The head and a row for each model; the first column holds words.
-pub(super) fn models(need: &NeedPlan) -> Vec<Row> {
+pub(super) fn models(models: &[ModelPlan]) -> Vec<Row> {
     let header = ["model", "weight", "left out", "prediction", "90 %"];
     let mut rows = vec![Row::new(header)];
-    rows.extend(need.models.iter().map(model));
+    rows.extend(models.iter().map(model));
     rows
 }
 

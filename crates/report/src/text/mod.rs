@@ -11,6 +11,7 @@ mod next;
 pub(super) mod ops;
 mod repeat;
 mod same_run;
+pub(super) mod scale;
 pub(super) mod search;
 pub(super) mod tail;
 pub(super) mod target;
@@ -21,6 +22,7 @@ pub(super) mod tune;
 pub use group::group_trial_line;
 pub use next::quoted;
 pub(super) use repeat::repeat;
+pub use scale::scale_trial_line;
 pub use search::probe_line;
 pub use tune::trial_line;
 
@@ -44,6 +46,7 @@ pub fn text_at<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String 
                 Question::Tune(tune) => tune::blocks(run, tune),
                 Question::Search(search) => search::blocks(run, search),
                 Question::Group(group) => group::blocks(run, group),
+                Question::Scale(scale) => scale::blocks(run, scale),
             };
             [of_question, vec![tail::findings(record)]].concat()
         }
@@ -72,6 +75,7 @@ pub(super) fn next_command(
                 search::command(experiment.into(), search, measured, directory)
             }
             Question::Group(group) => group::command(experiment, group, directory),
+            Question::Scale(scale) => scale::command(experiment, scale, directory),
         },
         RecordRef::Run(run) => next::command(run, measured, directory),
         RecordRef::Imported(_) => next::show(directory, " --open"),

@@ -2,7 +2,7 @@
 
 use highwater_model::record::{Question, RecordRef};
 
-use super::{group, same_run, search, tune};
+use super::{group, same_run, scale, search, tune};
 
 /// The command; passwords are in no record and so not in it.
 pub(crate) fn repeat(record: RecordRef<'_>) -> String {
@@ -11,6 +11,7 @@ pub(crate) fn repeat(record: RecordRef<'_>) -> String {
             Question::Tune(tune) => tune::again(experiment.into(), tune),
             Question::Search(search) => search::again(experiment.into(), search, 1),
             Question::Group(group) => group::again(experiment, group),
+            Question::Scale(scale) => scale::again(experiment, scale),
         },
         RecordRef::Run(_) | RecordRef::Imported(_) => same_run::command(&record.measured_run()),
     }

@@ -29,5 +29,6 @@ pub use plan::{
     Alternative, Headroom, ModelPlan, NeedPlan, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint,
 };
 pub use planning::size;
+pub(crate) use planning::{curve, models};
 pub use request::{Need, Request};
 pub use traced::{Input, Origin, Traced};

@@ -1,13 +1,13 @@
 //! Makes a plan: puts together what the neighboring modules compute. It formats no report.
 
-use super::basis::{Basis, measured_sizes};
+use super::basis::measured_sizes;
 use super::nodes::Unreached;
 use super::plan::{
     Alternative, Headroom, ModelPlan, NeedPlan, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint,
 };
 use super::request::{Need, Request};
 use super::{inputs, prose};
-use crate::scaling::{Average, Fit, Prediction, Weighting, fit};
+use crate::scaling::{Average, Fit, Growth, Point, Prediction, Sweep, Weighting, fit};
 
 /// Hours of a month, for prices.
 const HOURS_PER_MONTH: f64 = 730.0;
@@ -135,8 +135,13 @@ fn need_plan(request: &Request, need: &Need, working: u32, nodes: u32) -> NeedPl
         origin: basis.origin.clone(),
         growth: basis.growth_origin.clone(),
         error: basis.growth.error(),
-        curve: curve(basis, f64::from(working)),
-        models: models(basis, f64::from(working), request.squares),
+        curve: curve(&basis.sweep, &basis.growth, f64::from(working)),
+        models: models(
+            &basis.sweep,
+            &basis.growth,
+            f64::from(working),
+            request.squares,
+        ),
         identifiability: basis.growth.average().and_then(Average::identifiability),
     }
 }
@@ -144,13 +149,13 @@ fn need_plan(request: &Request, need: &Need, working: u32, nodes: u32) -> NeedPl
 /// Steps of the curve, so that a plot of it is smooth.
 const STEPS: u32 = 60;
 
-/// The measured sizes, the planned nodes, and steps between the smallest and the largest of both.
-fn curve(basis: &Basis, working: f64) -> Vec<SizePlanPoint> {
-    let measured = basis.sweep.sizes();
-    let (from, to) = (basis.sweep.smallest(), basis.sweep.largest().max(working));
+/// The measured sizes, a larger one, and steps between the smallest and the largest of both.
+pub(crate) fn curve(sweep: &Sweep, growth: &Growth, larger: f64) -> Vec<SizePlanPoint> {
+    let measured = sweep.sizes();
+    let (from, to) = (sweep.smallest(), sweep.largest().max(larger));
     let step = |step: u32| from + (to - from) * f64::from(step) / f64::from(STEPS);
     let mut nodes: Vec<f64> = (0..=STEPS).map(step).collect();
-    nodes.push(working);
+    nodes.push(larger);
     nodes.extend(measured.iter().map(|size| size.size));
     nodes.sort_by(f64::total_cmp);
     nodes.dedup();
@@ -160,30 +165,34 @@ fn curve(basis: &Basis, working: f64) -> Vec<SizePlanPoint> {
             .iter()
             .find(|size| size.size.total_cmp(&nodes).is_eq())
             .map(|size| size.per_s),
-        predicted: basis.growth.forecast(nodes).prediction(),
-        beyond: nodes > basis.growth.largest(),
+        predicted: growth.forecast(nodes).prediction(),
+        beyond: nodes > growth.largest(),
     };
     nodes.into_iter().map(point).collect()
 }
 
-fn models(basis: &Basis, working: f64, squares: Weighting) -> Vec<ModelPlan> {
-    let points: Vec<crate::scaling::Point> = basis
-        .sweep
-        .sizes()
-        .iter()
-        .map(|size| crate::scaling::Point {
+/// The models, and what each predicts by itself for a size; none where growth is assumed.
+pub(crate) fn models(
+    sweep: &Sweep,
+    growth: &Growth,
+    nodes: f64,
+    squares: Weighting,
+) -> Vec<ModelPlan> {
+    let sizes = sweep.sizes().iter();
+    let points: Vec<Point> = sizes
+        .map(|size| Point {
             size: size.size,
             per_s: size.per_s,
         })
         .collect();
-    let Some(average) = basis.growth.average() else {
+    let Some(average) = growth.average() else {
         return Vec::new();
     };
     let members = average.members().iter();
     members
         .map(|member| {
             let fit = fit(member.model(), &points, squares);
-            let alone = average.forecast_by(member.model(), working);
+            let alone = average.forecast_by(member.model(), nodes);
             ModelPlan {
                 model: member.model(),
                 meaning: member.model().meaning().to_owned(),

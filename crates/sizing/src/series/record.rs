@@ -12,11 +12,58 @@ use highwater_analysis::judge::{MeasuredStream, measured_streams};
 use highwater_analysis::telemetry::disk_bytes_per_row;
 use highwater_model::numbers::to_f64;
 use highwater_model::record::{Question, RecordRef, RunRecord};
+use highwater_model::scale::{ScaleEach, ScaleRecord};
 use highwater_model::units::Nanos;
 
 /// The points of a set of records, in their order.
 pub fn of_records<'a>(records: impl IntoIterator<Item = RecordRef<'a>>) -> Vec<Point> {
     records.into_iter().flat_map(of_record).collect()
+}
+
+/// The sizes of a growth that count, with what its last run says of the workload and the target.
+fn grown(scale: &ScaleRecord, record: RecordRef<'_>) -> Vec<Point> {
+    let (id, last) = (&record.header().id, record.measured_run().run);
+    let measured = measured_streams(last);
+    let of_stream = measured
+        .iter()
+        .find(|one| one.stream.stream == scale.stream);
+    let Some(of_stream) = of_stream else {
+        return Vec::new();
+    };
+    let counting = scale
+        .trials
+        .iter()
+        .filter(|trial| trial.figures.verdict.counts());
+    let points = counting.map(|trial| {
+        let figures = &trial.figures;
+        let mut point = point(last, id, of_stream, false);
+        point.origin = Origin::Run(format!("{id}/{}", trial.run));
+        point.throughput = figures.per_s;
+        // That of a search is the interval of its estimate, not of its confirmed mark.
+        point.interval = figures.interval.filter(|_| scale.each == ScaleEach::Run);
+        point
+            .figures
+            .retain(|name, _| name == names::STORED_BYTES_PER_ROW);
+        let nodes = f64::from(trial.size.nodes);
+        point
+            .settings
+            .insert(names::NODES.to_owned(), Setting::Number(nodes));
+        if !of_stream.is_open() {
+            let sessions = f64::from(figures.sessions);
+            point
+                .settings
+                .insert(names::SESSIONS.to_owned(), Setting::Number(sessions));
+        }
+        if let Some(p99) = figures.p99_ns {
+            let seconds = Nanos(p99).as_secs_f64();
+            point.figures.insert(names::P99_LATENCY.to_owned(), seconds);
+        }
+        for (name, value) in &trial.size.settings {
+            insert(&mut point.settings, super::setting_of(name), value);
+        }
+        point
+    });
+    points.collect()
 }
 
 /// The points of one record; a stream that acknowledged nothing in a phase has none, and neither
@@ -26,6 +73,7 @@ pub fn of_record<'a>(record: impl Into<RecordRef<'a>>) -> Vec<Point> {
     match record.experiment().map(|experiment| &experiment.question) {
         Some(Question::Tune(tune)) => return super::tuned::tuned_points(tune, |_| true),
         Some(Question::Search(search)) if !search.has_mark() => return Vec::new(),
+        Some(Question::Scale(scale)) => return grown(scale, record),
         // Of its last run alone: who has the directory reads the others, too.
         Some(Question::Search(_) | Question::Group(_)) | None => {}
     }

@@ -59,6 +59,10 @@ pub(crate) struct FindIntent {
     pub(crate) floor: Option<Rate>,
     /// `--errors` is absent, so no op may fail.
     pub(crate) no_errors: bool,
+    /// Added to a simulated target's seed: searches within another experiment have chances of their own.
+    pub(crate) target_seed: u64,
+    /// The directory of the search to resume as seen from that of this one, if it is not beside it.
+    pub(crate) resumed_from: Option<String>,
     /// The search to resume.
     pub(crate) resume: Option<String>,
     /// Only print the preview.
@@ -93,6 +97,8 @@ impl FindIntent {
             soak: layers.parse("then", parsers::soak)?,
             floor,
             no_errors,
+            target_seed: 0,
+            resumed_from: None,
             resume: layers.parse("resume", parsers::word)?,
             dry_run: layers.switch("dry-run")?,
         };

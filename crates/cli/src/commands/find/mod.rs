@@ -3,18 +3,20 @@
 mod intent;
 mod preview;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use highwater_driver::TargetUrl;
-use highwater_experiment::trial_maker::{Requested, TrialMaker};
+use highwater_experiment::trial_maker::{NestedPlace, Requested, TrialMaker};
 use highwater_experiment::{self as experiment, Probe};
 use highwater_model::numbers::{round_to_u32, round_to_u64};
 use highwater_model::plan::Plan;
-use highwater_model::record::{ExperimentRecord, Question};
+use highwater_model::record::{ExperimentRecord, Question, RecordRef};
 use highwater_model::search::{ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchRecord};
-use highwater_model::units::Rate;
+use highwater_model::units::{Nanos, Rate};
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::planner::PaceInput;
+use highwater_runner::record;
 use highwater_runner::run::RunRequest;
 use highwater_runner::store::RunDirectory;
 use highwater_workload::Workload;
@@ -140,14 +142,56 @@ fn find(settings: &FindIntent) -> Result<u8, Failure> {
         let preview = prepared(settings)?.preview;
         return terminal::data(&preview.text(settings)).map(|()| exit::SUCCESS);
     }
-    let (record, directory) = record(settings, &signals()?)?;
+    let (record, directory) = search(settings, &signals()?)?;
     event_log::record(&settings.run.output, (&record).into(), &directory)
 }
 
 /// Prepares the search.
 fn prepared(settings: &FindIntent) -> Result<Prepared<'_>, Failure> {
+    prepared_on(settings, target::with_password(&settings.run)?)
+}
+
+/// A search as it is intended, the plan of its first probe, and what it takes as a rule; connects nothing.
+pub(super) fn intended(settings: &FindIntent) -> Result<(SearchRecord, Plan, Nanos), Failure> {
+    let Prepared { preview, first, .. } = prepared_on(settings, settings.run.targets.clone())?;
+    let usual = preview.usual();
+    Ok((preview.search, first, usual))
+}
+
+/// Whether the search that is stored there has the same definition, so that it can be resumed.
+pub(super) fn is_same(settings: &FindIntent, directory: &Path) -> Result<bool, Failure> {
+    let (search, _, _) = intended(settings)?;
+    let Ok(stored) = record::read(directory) else {
+        return Ok(false);
+    };
+    let stored = RecordRef::from(&stored).experiment();
+    let stored = stored.and_then(ExperimentRecord::search);
+    Ok(stored.is_some_and(|stored| stored.definition_hash == search.definition_hash))
+}
+
+/// A search in a directory of its own below that of another experiment.
+pub(super) fn nested(
+    settings: &FindIntent,
+    place: NestedPlace,
+) -> Result<ExperimentRecord, ProbeFailure> {
+    let Prepared {
+        mut runs,
+        preview,
+        first,
+    } = prepared(settings)?;
+    let directory = RunDirectory::create(&place.root, &place.name, &first)?;
+    runs.directory = Some(directory.clone());
+    let NestedPlace {
+        observer,
+        interrupts,
+        ..
+    } = place;
+    let (search, settle) = (preview.search, settings.settle);
+    experiment::run(search, directory, settle, &runs, &observer, &interrupts)
+}
+
+fn prepared_on(settings: &FindIntent, urls: Vec<TargetUrl>) -> Result<Prepared<'_>, Failure> {
     let workload = prepare::workload(&settings.run)?;
-    let urls = target::with_password(&settings.run)?;
     let mut runs = ProbeRuns {
         settings,
         workload,
@@ -181,7 +225,7 @@ fn prepared(settings: &FindIntent) -> Result<Prepared<'_>, Failure> {
 }
 
 /// Searches, and returns the record and its directory.
-pub(super) fn record(
+pub(super) fn search(
     settings: &FindIntent,
     interrupts: &Interrupts,
 ) -> Result<(ExperimentRecord, String), Failure> {
@@ -211,10 +255,11 @@ fn resume(settings: &FindIntent, name: &str, search: &mut SearchRecord) -> Resul
         command: "find` run",
         definition: "its target, workload, objective, lengths, or seed",
         free: "--budget and --then",
+        from: settings.resumed_from.as_deref(),
     };
     let of = |question| match question {
         Question::Search(search) => Some((search.definition_hash, search.probes)),
-        Question::Tune(_) | Question::Group(_) => None,
+        Question::Tune(_) | Question::Group(_) | Question::Scale(_) => None,
     };
     let ended_early = |probe: &ProbeRecord| {
         matches!(
@@ -312,6 +357,8 @@ impl TrialMaker<Probe> for ProbeRuns<'_> {
         }
         run.drop = self.makes_tables(request, &plan);
         // A simulated target gets another seed; rows and ops stay the same.
+        let chances = self.settings.target_seed;
+        run.seed.0 = run.seed.0.wrapping_add(chances);
         run.seed.0 = run.seed.0.wrapping_add(request.number.into());
         let stored = StoredPlan {
             plan,

@@ -154,23 +154,33 @@ impl Preview {
         policy.units_needed / Nanos(policy.longest_ns).as_secs_f64()
     }
 
+    /// What nine of ten searches take at most, tables that are filled not counted.
+    pub(super) fn usual(&self) -> Nanos {
+        let policy = &self.search.policy;
+        let time = self.time(*PROBES_OF_NINE_IN_TEN.end());
+        Nanos(policy.budget_ns.map_or(time, |budget| time.min(budget)))
+    }
+
+    /// What so many probes take, confirmations included.
+    fn time(&self, probes: u32) -> u64 {
+        let policy = &self.search.policy;
+        let searching = u64::from(probes.saturating_sub(CONFIRMATIONS))
+            .saturating_mul(policy.probe_takes_ns(policy.probe_ns));
+        let confirming = policy.probe_takes_ns(policy.confirmation_ns);
+        searching.saturating_add(u64::from(CONFIRMATIONS).saturating_mul(confirming))
+    }
+
     /// The planned probes and their duration, without the time to fill the tables, which is unknown
     /// before the first probe.
     pub(super) fn text(&self, settings: &FindIntent) -> String {
         let search = &self.search;
         let policy = &search.policy;
-        let time = |probes: u32| {
-            let searching = u64::from(probes.saturating_sub(CONFIRMATIONS))
-                .saturating_mul(policy.probe_takes_ns(policy.probe_ns));
-            let confirming = policy.probe_takes_ns(policy.confirmation_ns);
-            searching.saturating_add(u64::from(CONFIRMATIONS).saturating_mul(confirming))
-        };
         let varied = match search.axis {
             SearchAxis::Rate => format!("rate of {}, in {}/s", search.stream, search.unit.name()),
             SearchAxis::Sessions => format!("number of sessions of {}", search.stream),
         };
         let budget = settings.budget.0;
-        let most = match time(PROBES_MAX) {
+        let most = match self.time(PROBES_MAX) {
             most if most > budget => format!("{}, the budget", duration(budget)),
             most => duration(most),
         };
@@ -190,8 +200,8 @@ impl Preview {
             duration(policy.probe_ns),
             duration(policy.confirmation_ns),
             self.lengthened(),
-            duration(time(*fewest)),
-            duration(time(*most_usual)),
+            duration(self.time(*fewest)),
+            duration(self.time(*most_usual)),
             policy.soak_ns.map_or_else(String::new, |soak| format!(
                 "then a soak of {} at the mark, outside the budget\n",
                 duration(soak)

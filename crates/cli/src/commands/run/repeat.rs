@@ -13,9 +13,8 @@ use highwater_experiment::{self as experiment, GroupRun};
 use highwater_model::display::duration;
 use highwater_model::group::{GroupRecord, GroupTrial, REPEAT_LABEL, VARIANT_LABEL, VariantRecord};
 use highwater_model::incident::Ended;
-use highwater_model::plan::{PhaseKind, Plan};
+use highwater_model::plan::Plan;
 use highwater_model::record::Question;
-use highwater_model::units::Nanos;
 use highwater_runner::run::RunRequest;
 use highwater_runner::store::RunDirectory;
 use highwater_workload::Workload;
@@ -76,10 +75,6 @@ fn group(
         urls: variant.targets.iter().map(ToString::to_string).collect(),
         command: variant.command.as_deref().map(secrets::shown),
     });
-    let measured = first.phases.iter();
-    let measured = measured.filter(|phase| phase.kind == PhaseKind::Measure);
-    let measured = measured.map(|phase| phase.duration.0);
-    let measured = Nanos(measured.fold(0, u64::saturating_add));
     let mut run = settings.run.clone();
     run.targets.clone_from(&settings.variants[0].targets);
     let around = Around::new(&run, settings.settle, workload, first)?;
@@ -91,7 +86,7 @@ fn group(
         unit: stream.unit,
         settle_ns: settings.settle.0,
         budget_ns: settings.budget.map(|budget| budget.0),
-        trial_cost_ns: around.with(measured).0,
+        trial_cost_ns: around.of_run(first).0,
         definition_hash: String::new(),
         trials: Vec::new(),
         outcome: None,
@@ -109,10 +104,11 @@ fn resume(settings: &RepeatIntent, name: &str, group: &mut GroupRecord) -> Resul
         command: "run --repeat`",
         definition: "its targets, commands, workload, lengths, or seed",
         free: "--repeat, --settle and --budget",
+        from: None,
     };
     let of = |question| match question {
         Question::Group(group) => Some((group.definition_hash, group.trials)),
-        Question::Search(_) | Question::Tune(_) => None,
+        Question::Search(_) | Question::Tune(_) | Question::Scale(_) => None,
     };
     let ended_early = |trial: &GroupTrial| trial.ended != Ended::Complete;
     let hash = &group.definition_hash;

@@ -40,6 +40,8 @@ pub(crate) struct TuneIntent {
     pub(crate) settle: Nanos,
     /// Time for the whole tuning.
     pub(crate) budget: Nanos,
+    /// Added to a simulated target's seed: tunings within another experiment have trials of their own.
+    pub(crate) target_seed: u64,
     /// The tuning to resume.
     pub(crate) resume: Option<String>,
     /// Only print the preview.
@@ -55,6 +57,7 @@ impl TuneIntent {
             by: layers.require("by", figure)?,
             settle: probes::settle(layers)?,
             budget: layers.require("budget", parse_duration)?,
+            target_seed: 0,
             resume: layers.parse("resume", parsers::word)?,
             dry_run: layers.switch("dry-run")?,
             layers: layers.clone(),

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use highwater_analysis::tuning::{is_small, probes_most};
 use highwater_driver::TargetUrl;
-use highwater_experiment::trial_maker::{Requested, TrialMaker};
+use highwater_experiment::trial_maker::{NestedPlace, Requested, TrialMaker};
 use highwater_experiment::{self as experiment, Configuration};
 use highwater_model::display::{duration, plain, ratio};
 use highwater_model::plan::Plan;
-use highwater_model::record::Question;
+use highwater_model::record::{ExperimentRecord, Question};
 use highwater_model::tune::{TrialRecord, TrialVerdict, TuneAxis, TunePolicy, TuneRecord};
+use highwater_model::units::Nanos;
 use highwater_runner::run::RunRequest;
 use highwater_runner::store::RunDirectory;
 use highwater_workload::Workload;
@@ -137,9 +138,55 @@ fn tune(settings: &TuneIntent) -> Result<u8, Failure> {
 /// Prepares the tuning. Every value of every axis is tried on the workload, so that a wrong one is
 /// reported before anything is measured.
 fn prepared(settings: &TuneIntent) -> Result<Prepared<'_>, Failure> {
+    prepared_on(settings, target::with_password(&settings.run)?)
+}
+
+/// A tuning as it is intended, the plan of its first trial, and what it takes at most; connects nothing.
+pub(super) fn intended(settings: &TuneIntent) -> Result<(TuneRecord, Plan, Nanos), Failure> {
+    let Prepared { tune, first, .. } = prepared_on(settings, settings.run.targets.clone())?;
+    let most = Nanos(most_ns(&tune));
+    Ok((tune, first, most))
+}
+
+/// A tuning in a directory of its own below that of another experiment.
+pub(super) fn nested(
+    settings: &TuneIntent,
+    place: NestedPlace,
+) -> Result<ExperimentRecord, ProbeFailure> {
+    let Prepared {
+        mut runs,
+        tune,
+        first,
+    } = prepared(settings)?;
+    experiment::check(&tune)?;
+    let directory = RunDirectory::create(&place.root, &place.name, &first)?;
+    runs.directory = Some(directory.clone());
+    let NestedPlace {
+        observer,
+        interrupts,
+        ..
+    } = place;
+    experiment::run(
+        tune,
+        directory,
+        settings.settle,
+        &runs,
+        &observer,
+        &interrupts,
+    )
+}
+
+/// What all trials take, or the budget if that is less.
+fn most_ns(tune: &TuneRecord) -> u64 {
+    let policy = &tune.policy;
+    let most = u64::from(policy.probes_max).saturating_mul(policy.trial_cost_ns);
+    most.min(policy.budget_ns)
+}
+
+fn prepared_on(settings: &TuneIntent, urls: Vec<TargetUrl>) -> Result<Prepared<'_>, Failure> {
     let runs = TrialRuns {
         settings,
-        urls: target::with_password(&settings.run)?,
+        urls,
         directory: None,
     };
     let mut first = None;
@@ -188,10 +235,11 @@ fn resume(settings: &TuneIntent, name: &str, tune: &mut TuneRecord) -> Result<()
         command: "tune` run",
         definition: "its axes, workload, lengths, or seed",
         free: "--budget",
+        from: None,
     };
     let of = |question| match question {
         Question::Tune(tune) => Some((tune.definition_hash, tune.trials)),
-        Question::Search(_) | Question::Group(_) => None,
+        Question::Search(_) | Question::Group(_) | Question::Scale(_) => None,
     };
     let ended_early = |trial: &TrialRecord| {
         matches!(
@@ -315,6 +363,7 @@ impl TrialMaker<Configuration> for TrialRuns<'_> {
             run.drop || !request.tables_kept
         };
         // A simulated target gets another seed; rows and ops stay the same.
+        run.seed.0 = run.seed.0.wrapping_add(self.settings.target_seed);
         run.seed.0 = run.seed.0.wrapping_add(request.number.into());
         let stored = StoredPlan {
             plan,

@@ -3,11 +3,11 @@
 use maud::{Markup, html};
 
 use crate::limit;
-use crate::text::{counts as counted, group, head as head_text, tail, tune};
+use crate::text::{counts as counted, group, head as head_text, scale, tail, tune};
 use highwater_analysis::judge::MeasuredStream;
 use highwater_analysis::limit::of_search;
 use highwater_model::display::foreign;
-use highwater_model::record::{MeasuredRun, Question, RecordRef};
+use highwater_model::record::{ExperimentRecord, Question, RecordRef};
 
 use super::super::page::Part;
 
@@ -22,8 +22,12 @@ const COUNTS: [(&str, &str); 4] = [
     ("found", "What the audit found in the target afterwards."),
 ];
 
-pub(in crate::html) fn title(record: &MeasuredRun<'_>) -> String {
-    head_text::title(record, &record.target.urls)
+/// What was asked of whom: of a growth of all its sizes, whichever was the last.
+pub(in crate::html) fn title(record: RecordRef<'_>) -> String {
+    let run = &record.measured_run();
+    let of_growth = record.experiment().and_then(ExperimentRecord::scale);
+    let urls = of_growth.map_or(&run.target.urls, |scale| &scale.targets);
+    head_text::title(run, urls)
 }
 
 pub(in crate::html) fn head(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> Markup {
@@ -32,6 +36,7 @@ pub(in crate::html) fn head(record: RecordRef<'_>, measured: &[MeasuredStream<'_
     let question = record.experiment().and_then(|of| match &of.question {
         Question::Tune(of_tuning) => Some(tune::question(run, of_tuning)),
         Question::Group(of_group) => Some(group::question(run, of_group)),
+        Question::Scale(of_growth) => Some(scale::question(run, of_growth)),
         Question::Search(_) => None,
     });
     let (target, plan) = (lines.first(), question.as_ref().or(lines.get(1)));
@@ -41,7 +46,7 @@ pub(in crate::html) fn head(record: RecordRef<'_>, measured: &[MeasuredStream<'_
         .map(|(_, traits)| traits);
     html! {
         p class="brand" { "Highwater" }
-        h1 { (title(run)) }
+        h1 { (title(record)) }
         @if let Some(traits) = traits { p class="traits" { (traits) } }
         @if let Some(plan) = plan { p class="plan" { (plan) } }
         p class="plan" {
@@ -80,7 +85,7 @@ fn limited(record: RecordRef<'_>) -> Option<(&'static str, String)> {
     let limit = match record.experiment().map(|of| &of.question) {
         None => run.limit.as_ref(),
         Some(Question::Search(search)) => of_search(search),
-        Some(Question::Tune(_) | Question::Group(_)) => None,
+        Some(Question::Tune(_) | Question::Group(_) | Question::Scale(_)) => None,
     };
     limit.map(limit::line)
 }

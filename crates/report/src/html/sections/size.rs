@@ -60,7 +60,7 @@ pub(in crate::html) fn size(plan: &SizePlan, charts: &[Chart]) -> Vec<Part> {
                 @if need.models.is_empty() {
                     p { (size_text::assumed_growth(need)) }
                 } @else {
-                    (table("Scaling models", &size_text::models(need), 1))
+                    (table("Scaling models", &size_text::models(&need.models), 1))
                 }
                 @if let Some(identifiability) = &need.identifiability {
                     @for sentence in &identifiability.sentences { p { (sentence) } }

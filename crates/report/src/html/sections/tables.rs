@@ -2,7 +2,13 @@
 
 use maud::{Markup, html};
 
+use highwater_model::display::foreign;
+
+use crate::figures::Remark;
 use crate::layout::Row;
+
+/// Characters of a sentence.
+const WORDS: usize = 200;
 
 /// A table whose first row is its head, in a box of its own that scrolls on narrow screens.
 pub(crate) fn table(label: &str, rows: &[Row], words: usize) -> Markup {
@@ -57,6 +63,20 @@ pub(super) fn pairs<'a>(pairs: impl Iterator<Item = (&'a str, String)>) -> Marku
         dl class="pairs" {
             @for (name, value) in pairs {
                 div { dt { (name) } dd { (value) } }
+            }
+        }
+    }
+}
+
+/// Labels with their sentences; a sentence without a label continues the one before.
+pub(super) fn remarks(remarks: &[Remark]) -> Markup {
+    html! {
+        dl class="remarks" {
+            @for block in remarks.chunk_by(|_, next| next.label.is_empty()) {
+                div {
+                    dt { (block.first().map_or("", |remark| remark.label)) }
+                    @for remark in block { dd { (foreign(&remark.sentence, WORDS)) } }
+                }
             }
         }
     }

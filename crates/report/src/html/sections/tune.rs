@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::figures::{self as articles, Remark};
+use crate::figures as articles;
 use crate::layout::Row;
 use crate::text::tune as tune_text;
 use highwater_model::display::{ABSENT, count, duration, foreign};
@@ -14,7 +14,7 @@ use super::super::chart::{Chart, figure};
 use super::super::page::Part;
 use super::super::plots;
 use super::settings::folded;
-use super::tables::table;
+use super::tables::{remarks, table};
 
 /// Characters of a value, and of a fault.
 const WORDS: usize = 200;
@@ -71,20 +71,6 @@ fn along(tune: &TuneRecord, base: &[usize], axis: usize, charts: &[(usize, Chart
             h4 { (foreign(&title.join(" · "), WORDS)) }
             (table(&format!("Throughput over {name}"), &rows, words))
             (remarks(&articles::remarks(&found)))
-        }
-    }
-}
-
-/// Labels with their sentences; a sentence without a label continues the one before.
-fn remarks(remarks: &[Remark]) -> Markup {
-    html! {
-        dl class="remarks" {
-            @for block in remarks.chunk_by(|_, next| next.label.is_empty()) {
-                div {
-                    dt { (block.first().map_or("", |remark| remark.label)) }
-                    @for remark in block { dd { (foreign(&remark.sentence, WORDS)) } }
-                }
-            }
         }
     }
 }

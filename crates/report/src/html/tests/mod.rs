@@ -5,6 +5,7 @@ mod plotted;
 
 use super::*;
 use crate::text::group::tests::grouped;
+use crate::text::scale::tests::grown;
 use highwater_analysis::fixture;
 use highwater_model::judgment::ReasonCode;
 use highwater_sizing::cluster::{Traced, fixture as sizing, size};
@@ -26,7 +27,12 @@ fn a_page_opens_offline_and_equal_records_give_equal_bytes() {
         fixture::open_steps(),
         fixture::open_gate(),
     ];
-    let experiments = [made::searched(), made::of_tuning(made::tuned()), grouped()];
+    let experiments = [
+        made::searched(),
+        made::of_tuning(made::tuned()),
+        grouped(),
+        grown(),
+    ];
     let mut pages: Vec<String> = Vec::new();
     let records = runs.iter().map(RecordRef::from);
     for record in records.chain(experiments.iter().map(Into::into)) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{made, size_plan};
+use super::{grown, html, made, size_plan};
 use crate::html::chart::{Chart, Point, Series, Shape, SpanKind};
 use crate::html::plots;
 use highwater_analysis::fixture;
@@ -421,5 +421,35 @@ fn every_percentile_of_the_curve_is_that_of_the_record() {
                 "{tail}: {drawn} {expected}"
             );
         }
+    }
+}
+
+#[test]
+fn a_growth_is_plotted_with_what_was_predicted_before_and_every_size_is_one_click_away() {
+    let record = grown();
+    let scale = record.scale().unwrap();
+    let of_growth = highwater_sizing::growth::report(scale);
+    let [total, per_node] = &plots::scale(scale, &of_growth)[..] else {
+        panic!("two charts");
+    };
+    let points = |chart: &Chart, name: &str| -> String {
+        let series = chart.series.iter().find(|series| series.name == name);
+        let points = series.expect(name).points.iter();
+        let points = points.map(|point| format!("{}:{:.0}", point.x, point.y.unwrap()));
+        points.collect::<Vec<_>>().join(" ")
+    };
+    let measured = "1:293147 2:493723 3:676781 4:856460";
+    assert_eq!(points(total, "measured"), measured);
+    // Nothing predicts the first size.
+    let predicted = points(total, "predicted before");
+    assert_eq!(predicted, "2:510399 3:648166 4:834854");
+    assert_eq!(points(total, "measured again"), "1:290100");
+    assert_eq!(points(total, "linear"), "1:293147 4:1172588");
+    assert_eq!(format!("{:.0}", total.levels[0].y), "800000");
+    let each = points(per_node, "measured");
+    assert_eq!(each, "1:293147 2:246862 3:225594 4:214115");
+    let page = html(&record);
+    for trial in &scale.trials {
+        assert!(page.contains(&format!("href=\"{}/report.html\"", trial.run)));
     }
 }

@@ -1,0 +1,143 @@
+//! The record of a growth: the gravest of what is judged of its sizes, whether the machine drifted, whether the rate
+//! that was requested was reached, and the last run.
+//!
+//! Must not predict.
+
+use highwater_model::display::{percent, percent_signed, rate};
+use highwater_model::judgment::{
+    Judgment, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode,
+};
+use highwater_model::record::{ExperimentRecord, IncidentKind, Question, RunRecord};
+use highwater_model::scale::{ScaleOutcome, ScaleRecord};
+
+use super::{Drift, counted, drift, reached};
+use crate::whole::{Whole, gravest, unknown};
+
+/// The record of a growth so far; `last` is that of its last run.
+pub fn conclude(last: RunRecord, scale: ScaleRecord, id: String) -> ExperimentRecord {
+    let mut whole = Whole::of(&last);
+    let sizes = scale.trials.iter().map(|trial| &trial.figures);
+    whole.judgments = gravest(
+        &whole.judgments,
+        sizes.filter_map(|figures| figures.judgments.as_ref()),
+    );
+    match scale.outcome {
+        Some(ScaleOutcome::Interrupted) => {
+            whole.ended(IncidentKind::Interrupted, "the growth was stopped");
+        }
+        Some(ScaleOutcome::TargetLost) => {
+            whole.ended(IncidentKind::TargetLost, "a size lost its target");
+        }
+        _ => {}
+    }
+    judge_rate(&mut whole.judgments, &scale);
+    judge_growth(&mut whole.judgments.measurement, &scale);
+    let first = scale.trials.first().map(|trial| trial.started_at.clone());
+    whole.record(last, id, first, Question::Scale(scale))
+}
+
+/// A growth that drifted is not one, and one that is not complete shows less than was asked for.
+fn judge_growth(measurement: &mut Judgment<Measurement>, scale: &ScaleRecord) {
+    let drifted = drift(scale).filter(Drift::is_drifted);
+    let incomplete = incomplete(scale);
+    if drifted.is_some() {
+        measurement.value = Measurement::Invalid;
+    } else if let (Some(incomplete), Measurement::Valid) = (&incomplete, measurement.value) {
+        measurement.value = incomplete.value;
+    }
+    let reasons = incomplete.map(|incomplete| incomplete.reasons);
+    let drifted = drifted.map(|drift| of_drift(scale, &drift));
+    let all = drifted.into_iter().chain(reasons.into_iter().flatten());
+    measurement.reasons.splice(0..0, all);
+}
+
+fn of_drift(scale: &ScaleRecord, drift: &Drift) -> Reason {
+    let unit = scale.unit.name();
+    let figures = format!(
+        "{} node{} made {} {unit}/s at first and {} {unit}/s at the end, {}; unchanged ones differ by at most {}",
+        drift.nodes,
+        if drift.nodes == 1 { "" } else { "s" },
+        rate(drift.first),
+        rate(drift.again),
+        percent_signed(drift.change),
+        percent(drift.allowed),
+    );
+    let message = "the first size, measured again, is not what it was";
+    Reason {
+        hint: Some("find out what else ran, and measure all sizes again".to_owned()),
+        ..Reason::with_figures(ReasonCode::MachineDrifted, message, &figures)
+    }
+}
+
+/// Why a part of the growth is missing, if any is.
+fn incomplete(scale: &ScaleRecord) -> Option<Judgment<Measurement>> {
+    let (code, message, hint) = match scale.outcome {
+        Some(ScaleOutcome::Complete | ScaleOutcome::Reached) if counted(scale).nth(1).is_none() => {
+            (
+                ReasonCode::TooFewSamples,
+                "fewer than two sizes were measured",
+                "look at the verdicts of the sizes",
+            )
+        }
+        Some(ScaleOutcome::Complete | ScaleOutcome::Reached) => return None,
+        Some(ScaleOutcome::ClientCeiling) => (
+            ReasonCode::ClientSaturated,
+            "the load generator gave out before the target did",
+            "use a larger load generator, or several",
+        ),
+        Some(ScaleOutcome::BudgetSpent) => (
+            ReasonCode::TooShort,
+            "time ran out before all sizes were measured",
+            "go on with --resume and a greater --budget",
+        ),
+        Some(ScaleOutcome::TargetLost) => (
+            ReasonCode::TargetLost,
+            "the target went away",
+            "go on with --resume when it is back",
+        ),
+        Some(ScaleOutcome::WrongData) => (
+            ReasonCode::Interrupted,
+            "acknowledged data were not found as acknowledged, so no larger size was measured",
+            "look at the data first",
+        ),
+        Some(ScaleOutcome::Interrupted) | None => (
+            ReasonCode::Interrupted,
+            "the growth has not ended",
+            "go on with --resume",
+        ),
+    };
+    let figures = format!("{} of {} sizes", counted(scale).count(), scale.sizes.len());
+    Some(unknown(code, message, &figures, Some(hint)))
+}
+
+/// Whether the rate that was requested was reached.
+fn judge_rate(judged: &mut Judgments, scale: &ScaleRecord) {
+    let Some(until) = scale.until_per_s else {
+        return;
+    };
+    let objective = &mut judged.objective;
+    if reached(scale).is_some() {
+        if objective.value == ObjectiveValue::NoneSet {
+            objective.value = ObjectiveValue::Met;
+        }
+        return;
+    }
+    let unit = scale.unit.name();
+    let most = counted(scale).map(|trial| trial.figures.per_s);
+    let most = most.fold(0.0, f64::max);
+    let figures = format!(
+        "at most {} {unit}/s; {} {unit}/s were requested",
+        rate(most),
+        rate(until)
+    );
+    let reason = Reason::with_figures(
+        ReasonCode::RateNotSustained,
+        "no size reached the rate that was requested",
+        &figures,
+    );
+    objective.reasons.insert(0, reason);
+    objective.value = match scale.outcome {
+        Some(ScaleOutcome::Complete) => ObjectiveValue::Missed,
+        _ => ObjectiveValue::NotDecided,
+    };
+}

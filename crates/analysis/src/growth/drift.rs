@@ -1,0 +1,79 @@
+//! Whether the machine is still what it was: the first size, measured again at the end.
+//!
+//! What must not be here: what follows from it.
+
+use highwater_model::scale::{ScaleEach, ScalePurpose, ScaleRecord, SizeFigures};
+
+use super::counted;
+
+/// Relative standard deviation of one measurement of an unchanged cluster, beside what its own interval says:
+/// runs of one day differ by some percent. Scaling models count with the same.
+pub const REPEAT_ERROR: f64 = 0.03;
+/// Normal quantiles: half the width of a 90 % and of a 95 % interval, in standard deviations.
+const Z90: f64 = 1.644_853_626_951_472_2;
+const Z95: f64 = 1.959_963_984_540_054;
+
+/// The first size, and the same again.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Drift {
+    /// Nodes.
+    pub nodes: u32,
+    /// Units per second at first.
+    pub first: f64,
+    /// Units per second at the end.
+    pub again: f64,
+    /// What changed, as a part of the first.
+    pub change: f64,
+    /// By how much two measurements of one cluster may differ, as a part: 95 of 100 do by less.
+    pub allowed: f64,
+}
+
+impl Drift {
+    /// Whether they differ by more than measurements of one cluster do.
+    pub fn is_drifted(&self) -> bool {
+        self.change.ln_1p().abs() > self.allowed.ln_1p()
+    }
+}
+
+/// Compares the first size with the same again; absent until both count.
+pub fn drift(scale: &ScaleRecord) -> Option<Drift> {
+    let mut trials = scale.trials.iter().rev();
+    let again = trials
+        .find(|trial| trial.purpose == ScalePurpose::Again && trial.figures.verdict.counts())?;
+    let first = counted(scale).find(|trial| trial.size == again.size)?;
+    let before = LogRate::of(scale.each, &first.figures);
+    let now = LogRate::of(scale.each, &again.figures);
+    let deviation = before.deviation.hypot(now.deviation);
+    Some(Drift {
+        nodes: again.size.nodes,
+        first: first.figures.per_s,
+        again: again.figures.per_s,
+        change: (now.log - before.log).exp_m1(),
+        allowed: (Z95 * deviation).exp_m1(),
+    })
+}
+
+/// A rate, and how well it is known, in the logarithm.
+struct LogRate {
+    log: f64,
+    deviation: f64,
+}
+
+impl LogRate {
+    /// Of a search the middle of its estimate, which unlike a confirmed value errs to both sides alike.
+    fn of(each: ScaleEach, figures: &SizeFigures) -> Self {
+        let z = match each {
+            ScaleEach::Find => Z90,
+            ScaleEach::Run | ScaleEach::Tune => Z95,
+        };
+        let interval = figures.interval.filter(|[low, _]| *low > 0.0);
+        let (log, own) = match interval.map(|ends| ends.map(f64::ln)) {
+            Some([low, high]) => (f64::midpoint(low, high), (high - low) / 2.0 / z),
+            None => (figures.per_s.ln(), 0.0),
+        };
+        Self {
+            log,
+            deviation: own.hypot(REPEAT_ERROR),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! A growth: from the measured sizes to the next one, or to the end.
+//!
+//! A pure function of the growth's record, so a growth that was stopped is resumed from it. Sizes come in
+//! ascending order, then the first one again: if it is not what it was, the machine drifted, and what looks like
+//! growth may be that. What must not be here: how a size is measured, and what is predicted for it.
+
+mod conclusion;
+mod drift;
+mod figures;
+#[cfg(test)]
+mod tests;
+
+use highwater_model::scale::{
+    ScaleOutcome, ScalePurpose, ScaleRecord, ScaleSize, ScaleTrial, SizeVerdict,
+};
+
+pub use conclusion::conclude;
+pub use drift::{Drift, REPEAT_ERROR, drift};
+pub use figures::figures;
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GrowthStep {
+    /// Measure a size.
+    Measure {
+        /// Which.
+        size: ScaleSize,
+        /// Why.
+        purpose: ScalePurpose,
+    },
+    /// Nothing more.
+    End(ScaleOutcome),
+}
+
+/// What to do after the sizes that were measured. One that lost its target is measured again.
+pub fn next(scale: &ScaleRecord) -> GrowthStep {
+    if let Some(outcome) = stopped(&scale.trials) {
+        return GrowthStep::End(outcome);
+    }
+    let (larger, outcome) = match ended(scale) {
+        Some(outcome) => (None, outcome),
+        None => (unmeasured(scale), ScaleOutcome::Complete),
+    };
+    if let Some(size) = larger {
+        // Without the first size again, a larger one shows nothing for certain.
+        let trials = if counted(scale).next().is_some() {
+            2
+        } else {
+            1
+        };
+        if has_time(scale, trials) {
+            return GrowthStep::Measure {
+                size: size.clone(),
+                purpose: match scale.sizes.first() {
+                    Some(first) if first == size => ScalePurpose::First,
+                    _ => ScalePurpose::Grow,
+                },
+            };
+        }
+    }
+    match unrepeated(scale) {
+        Some(first) if has_time(scale, 1) => GrowthStep::Measure {
+            size: first.size.clone(),
+            purpose: ScalePurpose::Again,
+        },
+        None if larger.is_none() => GrowthStep::End(outcome),
+        _ => GrowthStep::End(ScaleOutcome::BudgetSpent),
+    }
+}
+
+/// The sizes that count, each once, in the order in which they were measured.
+pub fn counted(scale: &ScaleRecord) -> impl DoubleEndedIterator<Item = &ScaleTrial> {
+    let trials = scale.trials.iter();
+    trials.filter(|trial| trial.purpose != ScalePurpose::Again && trial.figures.verdict.counts())
+}
+
+/// The smallest size that reached the rate that was requested; absent without such a request, too.
+pub fn reached(scale: &ScaleRecord) -> Option<&ScaleTrial> {
+    let until = scale.until_per_s?;
+    counted(scale)
+        .find(|trial| trial.figures.verdict == SizeVerdict::Counts && trial.figures.per_s >= until)
+}
+
+/// What ends a growth whatever is missing.
+fn stopped(trials: &[ScaleTrial]) -> Option<ScaleOutcome> {
+    let mut last = trials.iter().rev().map(|trial| trial.figures.verdict);
+    match (last.next()?, last.next()) {
+        (SizeVerdict::Interrupted, _) => Some(ScaleOutcome::Interrupted),
+        (SizeVerdict::WrongData, _) => Some(ScaleOutcome::WrongData),
+        (SizeVerdict::TargetLost, Some(SizeVerdict::TargetLost)) => Some(ScaleOutcome::TargetLost),
+        _ => None,
+    }
+}
+
+/// Why no larger size is measured although there is one.
+fn ended(scale: &ScaleRecord) -> Option<ScaleOutcome> {
+    let mut trials = scale.trials.iter();
+    if reached(scale).is_some() {
+        Some(ScaleOutcome::Reached)
+    } else if trials.any(|trial| trial.figures.verdict == SizeVerdict::ClientCeiling) {
+        Some(ScaleOutcome::ClientCeiling)
+    } else {
+        None
+    }
+}
+
+/// The smallest size that was not measured yet.
+fn unmeasured(scale: &ScaleRecord) -> Option<&ScaleSize> {
+    scale.sizes.iter().find(|size| {
+        let mut trials = scale.trials.iter();
+        !trials.any(|trial| {
+            trial.size == **size
+                && trial.purpose != ScalePurpose::Again
+                && trial.figures.verdict != SizeVerdict::TargetLost
+        })
+    })
+}
+
+/// The first size that counts, unless it was measured again behind all others; one alone shows no growth, and
+/// need not be.
+fn unrepeated(scale: &ScaleRecord) -> Option<&ScaleTrial> {
+    let mut trials = scale.trials.iter().rev();
+    let last = trials.find(|trial| trial.figures.verdict != SizeVerdict::TargetLost);
+    let repeated = last.is_some_and(|trial| trial.purpose == ScalePurpose::Again);
+    let mut counted = counted(scale);
+    let first = counted.next()?;
+    (!repeated && counted.next().is_some()).then_some(first)
+}
+
+/// Whether the budget has room for so many more sizes, each of which takes as long as those before.
+fn has_time(scale: &ScaleRecord, trials: u64) -> bool {
+    let took = scale.trials.iter().map(|trial| trial.took_ns);
+    let spent = took.fold(0, u64::saturating_add);
+    let each = spent.checked_div(scale.trials.len() as u64);
+    let each = each.unwrap_or(scale.trial_cost_ns);
+    let budget = scale.budget_ns.unwrap_or(u64::MAX);
+    spent.saturating_add(each.saturating_mul(trials)) <= budget
+}

@@ -1,0 +1,322 @@
+//! Which size comes next, when a growth ends, what drift is, and what is judged of it.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::fixture::growth::{TRIAL, add, growth, of_verdict, size};
+use crate::{exit_code, fixture};
+use highwater_model::incident::Ended;
+use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode};
+use highwater_model::scale::SizeFigures;
+
+/// Measures to the end; each size shows what `shows` says of its nodes. Returns what was measured, and why it ended.
+fn grow(
+    scale: &mut ScaleRecord,
+    mut shows: impl FnMut(u32) -> (SizeVerdict, f64),
+) -> (String, ScaleOutcome) {
+    let mut order = String::new();
+    loop {
+        let (size, purpose) = match next(scale) {
+            GrowthStep::Measure { size, purpose } => (size, purpose),
+            GrowthStep::End(outcome) => {
+                scale.outcome = Some(outcome);
+                return (order.trim_end().to_owned(), outcome);
+            }
+        };
+        let again = if purpose == ScalePurpose::Again {
+            "="
+        } else {
+            ""
+        };
+        order += &format!("{}{again} ", size.nodes);
+        let (verdict, per_s) = shows(size.nodes);
+        add(scale, size.nodes, purpose, of_verdict(verdict, per_s, None));
+    }
+}
+
+fn linear(nodes: u32) -> (SizeVerdict, f64) {
+    (SizeVerdict::Counts, 100.0 * f64::from(nodes))
+}
+
+#[track_caller]
+fn check(
+    scale: &mut ScaleRecord,
+    shows: &[(u32, SizeVerdict)],
+    order: &str,
+    outcome: ScaleOutcome,
+) {
+    let mut left = shows.to_vec();
+    let shown = grow(scale, |nodes| {
+        let first = left.iter().position(|(of, _)| *of == nodes);
+        let verdict = first.map(|at| left.remove(at).1);
+        (verdict.unwrap_or(SizeVerdict::Counts), linear(nodes).1)
+    });
+    assert_eq!(shown, (order.to_owned(), outcome));
+}
+
+#[test]
+fn sizes_ascend_and_the_first_one_comes_again() {
+    use ScaleOutcome::Complete;
+    check(&mut growth(&[1, 2, 3]), &[], "1 2 3 1=", Complete);
+    check(&mut growth(&[3, 6, 12, 24]), &[], "3 6 12 24 3=", Complete);
+}
+
+#[test]
+fn the_first_size_that_reaches_the_rate_is_the_last() {
+    let mut scale = growth(&[1, 2, 3, 4]);
+    scale.until_per_s = Some(200.0);
+    check(&mut scale, &[], "1 2 1=", ScaleOutcome::Reached);
+    assert_eq!(reached(&scale).unwrap().size.nodes, 2);
+    // One that missed its objective reaches nothing.
+    let mut scale = growth(&[1, 2, 3, 4]);
+    scale.until_per_s = Some(200.0);
+    let missed = [(2, SizeVerdict::Missed)];
+    check(&mut scale, &missed, "1 2 3 1=", ScaleOutcome::Reached);
+    let mut scale = growth(&[1, 2]);
+    scale.until_per_s = Some(1e9);
+    check(&mut scale, &[], "1 2 1=", ScaleOutcome::Complete);
+    assert_eq!(reached(&scale), None);
+}
+
+#[test]
+fn a_size_without_a_figure_is_passed_over_and_the_first_that_counts_comes_again() {
+    use SizeVerdict::{NotMeasured, TargetLost};
+    let shows = [(1, NotMeasured)];
+    check(
+        &mut growth(&[1, 2, 3]),
+        &shows,
+        "1 2 3 2=",
+        ScaleOutcome::Complete,
+    );
+    // One size shows no growth.
+    let shows = [(1, NotMeasured), (3, NotMeasured)];
+    check(
+        &mut growth(&[1, 2, 3]),
+        &shows,
+        "1 2 3",
+        ScaleOutcome::Complete,
+    );
+    // One that lost its target is measured again, also where it comes again.
+    let shows = [(2, TargetLost)];
+    check(
+        &mut growth(&[1, 2]),
+        &shows,
+        "1 2 2 1=",
+        ScaleOutcome::Complete,
+    );
+    let mut scale = growth(&[1, 2]);
+    let shows = [(1, SizeVerdict::Counts), (1, TargetLost)];
+    check(&mut scale, &shows, "1 2 1= 1=", ScaleOutcome::Complete);
+}
+
+#[test]
+fn what_ends_a_growth_early() {
+    use SizeVerdict::{ClientCeiling, Interrupted, TargetLost, WrongData};
+    for (shows, order, outcome) in [
+        (
+            &[(2, TargetLost), (2, TargetLost)][..],
+            "1 2 2",
+            ScaleOutcome::TargetLost,
+        ),
+        (&[(2, WrongData)], "1 2", ScaleOutcome::WrongData),
+        (&[(2, Interrupted)], "1 2", ScaleOutcome::Interrupted),
+        // A larger size would show the load generator again; but whether the machine drifted is shown.
+        (
+            &[(3, ClientCeiling)],
+            "1 2 3 1=",
+            ScaleOutcome::ClientCeiling,
+        ),
+        (&[(2, ClientCeiling)], "1 2", ScaleOutcome::ClientCeiling),
+    ] {
+        check(&mut growth(&[1, 2, 3, 4]), shows, order, outcome);
+    }
+}
+
+#[test]
+fn the_budget_keeps_room_for_the_first_size_again() {
+    for (budget, order, outcome) in [
+        (4 * TRIAL, "1 2 3 1=", ScaleOutcome::Complete),
+        (4 * TRIAL - 1, "1 2 1=", ScaleOutcome::BudgetSpent),
+        (2 * TRIAL, "1", ScaleOutcome::BudgetSpent),
+        (TRIAL, "1", ScaleOutcome::BudgetSpent),
+        (TRIAL - 1, "", ScaleOutcome::BudgetSpent),
+    ] {
+        let mut scale = growth(&[1, 2, 3]);
+        scale.budget_ns = Some(budget);
+        check(&mut scale, &[], order, outcome);
+    }
+}
+
+#[test]
+fn a_growth_goes_on_with_more_sizes_and_repeats_the_first_behind_them() {
+    let mut scale = growth(&[1, 2]);
+    check(&mut scale, &[], "1 2 1=", ScaleOutcome::Complete);
+    scale.sizes = [1, 2, 4].map(size).to_vec();
+    check(&mut scale, &[], "4 1=", ScaleOutcome::Complete);
+}
+
+/// A growth from one to two nodes whose first size, again, shows this.
+fn repeated(first: SizeFigures, again: SizeFigures) -> ScaleRecord {
+    let mut scale = growth(&[1, 2]);
+    add(&mut scale, 1, ScalePurpose::First, first);
+    let second = of_verdict(SizeVerdict::Counts, 190.0, None);
+    add(&mut scale, 2, ScalePurpose::Grow, second);
+    add(&mut scale, 1, ScalePurpose::Again, again);
+    scale.outcome = Some(ScaleOutcome::Complete);
+    scale
+}
+
+#[test]
+fn a_machine_drifted_where_the_first_size_differs_by_more_than_two_measurements_do() {
+    let plain = |per_s| of_verdict(SizeVerdict::Counts, per_s, None);
+    // Two measurements, each known to 3 %: 95 of 100 pairs differ by less than 1.96 · √2 · 3 %, 8.7 %.
+    for (again, drifted) in [
+        (100.0, false),
+        (92.5, false),
+        (108.0, false),
+        (91.0, true),
+        (109.5, true),
+        (85.0, true),
+    ] {
+        let scale = repeated(plain(100.0), plain(again));
+        let found = drift(&scale).unwrap();
+        assert_eq!(found.is_drifted(), drifted, "{found:?}");
+        assert!((found.allowed - 0.087).abs() < 0.001, "{found:?}");
+        assert!(
+            (found.change - (again / 100.0 - 1.0)).abs() < 1e-9,
+            "{found:?}"
+        );
+    }
+    // What is known less well may differ by more.
+    let wide = |per_s: f64| {
+        let interval = Some([per_s * 0.85, per_s / 0.85]);
+        of_verdict(SizeVerdict::Counts, per_s, interval)
+    };
+    assert!(
+        !drift(&repeated(wide(100.0), wide(85.0)))
+            .unwrap()
+            .is_drifted()
+    );
+    assert!(
+        drift(&repeated(wide(100.0), wide(60.0)))
+            .unwrap()
+            .is_drifted()
+    );
+    // The middle of the estimate counts, not the confirmed value below it.
+    let known = |per_s, low, high| of_verdict(SizeVerdict::Counts, per_s, Some([low, high]));
+    let scale = repeated(known(90.0, 99.0, 101.0), known(99.0, 99.0, 101.0));
+    assert!(drift(&scale).unwrap().change.abs() < 1e-9);
+    // A size that was not measured again shows nothing.
+    let lost = of_verdict(SizeVerdict::NotMeasured, 0.0, None);
+    assert_eq!(drift(&repeated(plain(100.0), lost)), None);
+}
+
+#[test]
+fn a_growth_is_judged_by_its_drift_its_end_and_the_rate_that_was_requested() {
+    let plain = |per_s| of_verdict(SizeVerdict::Counts, per_s, None);
+    let last = fixture::closed();
+    let judged = |scale: ScaleRecord| {
+        let record = conclude(last.clone(), scale, "grown".to_owned());
+        let code = exit_code(&record.judgments, Ended::of(&record.incidents));
+        let first = record.judgments.measurement.reasons.first();
+        let reason = first.map(|reason| reason.code);
+        let objective = record.judgments.objective.value;
+        (record.judgments.measurement.value, reason, objective, code)
+    };
+    let unchanged = || repeated(plain(100.0), plain(101.0));
+    let (value, _, objective, code) = judged(unchanged());
+    assert_eq!(value, Measurement::Valid);
+    assert_eq!((objective, code), (ObjectiveValue::NoneSet, 0));
+
+    let drifted = repeated(plain(100.0), plain(85.0));
+    let (value, reason, _, code) = judged(drifted);
+    assert_eq!(value, Measurement::Invalid);
+    assert_eq!((reason, code), (Some(ReasonCode::MachineDrifted), 3));
+
+    for (outcome, reason, code) in [
+        (Some(ScaleOutcome::BudgetSpent), ReasonCode::TooShort, 3),
+        (
+            Some(ScaleOutcome::ClientCeiling),
+            ReasonCode::ClientSaturated,
+            3,
+        ),
+        (Some(ScaleOutcome::TargetLost), ReasonCode::TargetLost, 5),
+        (
+            Some(ScaleOutcome::Interrupted),
+            ReasonCode::Interrupted,
+            130,
+        ),
+        (None, ReasonCode::Interrupted, 3),
+    ] {
+        let scale = ScaleRecord {
+            outcome,
+            ..unchanged()
+        };
+        let (value, first, _, exit) = judged(scale);
+        assert_eq!(
+            (value, first),
+            (Measurement::Inconclusive, Some(reason)),
+            "{outcome:?}"
+        );
+        assert_eq!(exit, code, "{outcome:?}");
+    }
+
+    for (until, outcome, objective, code) in [
+        (150.0, ScaleOutcome::Reached, ObjectiveValue::Met, 0),
+        (500.0, ScaleOutcome::Complete, ObjectiveValue::Missed, 1),
+        (
+            500.0,
+            ScaleOutcome::BudgetSpent,
+            ObjectiveValue::NotDecided,
+            3,
+        ),
+    ] {
+        let scale = ScaleRecord {
+            until_per_s: Some(until),
+            outcome: Some(outcome),
+            ..unchanged()
+        };
+        let (_, _, value, exit) = judged(scale);
+        assert_eq!((value, exit), (objective, code), "{until} {outcome:?}");
+    }
+}
+
+proptest! {
+    /// Whatever sizes show: each is measured in its turn, none twice unless its target was lost, the first one again
+    /// at most once, and a growth always ends.
+    #[test]
+    fn every_growth_ends_and_measures_each_size_once(
+        sizes in 2_u32..8,
+        verdicts in prop::collection::vec(0_usize..7, 40),
+        budget in prop::option::of(1_u64..100),
+        until in prop::option::of(100.0..900.0),
+    ) {
+        use SizeVerdict::{ClientCeiling, Counts, Interrupted, Missed, NotMeasured, TargetLost, WrongData};
+        let all = [Counts, Missed, NotMeasured, ClientCeiling, TargetLost, WrongData, Interrupted];
+        let nodes: Vec<u32> = (1..=sizes).collect();
+        let mut scale = growth(&nodes);
+        scale.budget_ns = budget;
+        scale.until_per_s = until;
+        let mut verdicts = verdicts.into_iter().map(|at| all[at]).chain(std::iter::repeat(Counts));
+        grow(&mut scale, |nodes| (verdicts.next().unwrap(), linear(nodes).1));
+        let made = scale.trials.iter().filter(|t| t.figures.verdict != TargetLost);
+        let grown: Vec<u32> = made
+            .clone()
+            .filter(|t| t.purpose != ScalePurpose::Again)
+            .map(|t| t.size.nodes)
+            .collect();
+        prop_assert!(grown.iter().copied().eq(1..=u32::try_from(grown.len()).unwrap()));
+        let again = made.filter(|t| t.purpose == ScalePurpose::Again).count();
+        prop_assert!(again <= 1);
+        // Replayed from its record, every step is the same.
+        for end in 0..scale.trials.len() {
+            let mut part = scale.clone();
+            part.trials.truncate(end);
+            let expected = (scale.trials[end].size.clone(), scale.trials[end].purpose);
+            let GrowthStep::Measure { size, purpose } = next(&part) else {
+                panic!("it went on at {end}");
+            };
+            prop_assert_eq!((size, purpose), expected);
+        }
+    }
+}

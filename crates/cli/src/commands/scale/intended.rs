@@ -1,0 +1,134 @@
+//! A growth before its first size: what each size is to be, and the preview of the whole. Must not connect.
+
+use highwater_model::display::{count, duration, rate};
+use highwater_model::plan::{Plan, Unit};
+use highwater_model::scale::{ScaleEach, ScaleRecord, ScaleSize};
+use highwater_model::units::Nanos;
+
+use super::intent::ScaleIntent;
+use crate::commands::{find, tune};
+use crate::failure::Failure;
+use crate::prepare;
+use crate::prepare::trials::Around;
+
+/// What is intended at a size.
+struct IntendedSize {
+    /// The plan of its first run.
+    plan: Plan,
+    /// What makes it what it is, but for its target's password.
+    definition: String,
+    /// What it takes, tables that are filled not counted.
+    cost: Nanos,
+    stream: String,
+    unit: Unit,
+}
+
+impl IntendedSize {
+    fn of(settings: &ScaleIntent, at: usize) -> Result<Self, Failure> {
+        match settings.each {
+            ScaleEach::Find => {
+                let (search, plan, cost) = find::intended(&settings.find_at(at)?)?;
+                Ok(Self {
+                    plan,
+                    definition: search.definition_hash,
+                    cost,
+                    stream: search.stream,
+                    unit: search.unit,
+                })
+            }
+            ScaleEach::Tune => {
+                let (tune, plan, cost) = tune::intended(&settings.tune_at(at, false)?)?;
+                Ok(Self {
+                    plan,
+                    definition: tune.definition_hash,
+                    cost,
+                    stream: tune.stream,
+                    unit: tune.unit,
+                })
+            }
+            ScaleEach::Run => {
+                let run = settings.run_at(at)?;
+                let workload = prepare::workload(&run)?;
+                let plan = prepare::plan(&run, &workload, &run.targets)?;
+                let around = Around::new(&run, settings.settle, &workload, &plan)?;
+                let stream = &plan.streams[0];
+                Ok(Self {
+                    definition: plan.hash(),
+                    cost: around.of_run(&plan),
+                    stream: stream.name.clone(),
+                    unit: stream.unit,
+                    plan,
+                })
+            }
+        }
+    }
+}
+
+/// The growth before its first size, and the plan of its first run. Every size is tried on the workload, so that a
+/// wrong setting is reported before anything is measured.
+pub(super) fn intended(settings: &ScaleIntent) -> Result<(ScaleRecord, Plan), Failure> {
+    let first = IntendedSize::of(settings, 0)?;
+    for at in 1..settings.sizes.len() {
+        IntendedSize::of(settings, at)?;
+    }
+    let mut scale = ScaleRecord {
+        each: settings.each,
+        stream: first.stream,
+        unit: first.unit,
+        targets: settings.targets.clone(),
+        sizes: settings.sizes.clone(),
+        start: settings.start,
+        until_per_s: settings.until,
+        over: settings.over.clone(),
+        price_per_node_hour: settings.price,
+        budget_ns: settings.budget.map(|budget| budget.0),
+        trial_cost_ns: first.cost.0,
+        definition_hash: String::new(),
+        trials: Vec::new(),
+        outcome: None,
+    };
+    scale.definition_hash = scale.hash(&first.definition);
+    Ok((scale, first.plan))
+}
+
+/// The planned sizes and their duration, without the time to fill tables, which is unknown before the first one.
+pub(super) fn preview(scale: &ScaleRecord) -> String {
+    let sizes: Vec<String> = scale.sizes.iter().map(|s| s.nodes.to_string()).collect();
+    let all = scale.sizes.len() as u64 + 1;
+    let most = all.saturating_mul(scale.trial_cost_ns);
+    let most = match scale.budget_ns {
+        Some(budget) if most > budget => format!("{}, the budget", duration(budget)),
+        _ => duration(most),
+    };
+    let until = scale.until_per_s.map_or_else(String::new, |until| {
+        let unit = scale.unit.name();
+        format!(
+            "no larger size than the first that reaches {} {unit}/s\n",
+            rate(until)
+        )
+    });
+    let settings: Vec<String> = scale.sizes.iter().filter_map(settings_line).collect();
+    let resumed = match scale.trials.len() {
+        0 => String::new(),
+        sizes => format!("{sizes} sizes are resumed\n"),
+    };
+    format!(
+        "grow {} over {} nodes, then the first size again; {} at each\n{}{until}{} sizes of about {} each: \
+         {most}; filling tables not counted\n{resumed}",
+        scale.stream,
+        sizes.join(", "),
+        scale.each.name(),
+        settings.concat(),
+        count(all),
+        duration(scale.trial_cost_ns),
+    )
+}
+
+fn settings_line(size: &ScaleSize) -> Option<String> {
+    let settings = size.settings.iter();
+    let settings: Vec<String> = settings
+        .map(|(name, value)| format!("{name} {value}"))
+        .collect();
+    let nodes = size.nodes;
+    (!settings.is_empty()).then(|| format!("  {nodes:>6} nodes: {}\n", settings.join(", ")))
+}

@@ -1,0 +1,320 @@
+//! What `highwater scale` is to measure: the sizes, what is made at each, and when it ends. Must not measure.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use highwater_driver::redaction::redacted;
+use highwater_model::plan::StopRule;
+use highwater_model::quantity::{QuantityError, parse_count, parse_duration, parse_rate};
+use highwater_model::scale::{ClusterStart, NODES_LABEL, ScaleEach, ScaleSize};
+use highwater_model::units::{Nanos, Rate};
+
+use super::by_size;
+use crate::commands::find::FindIntent;
+use crate::commands::tune::TuneIntent;
+use crate::failure::Failure;
+use crate::intent::{RunIntent, RunOutput, parsers, probes, resolve, streams};
+use crate::layers::{Layers, Origin, SettingValue, Strength};
+
+/// Stands for the number of nodes in a target's URL, and in any other setting.
+const NODES: &str = "{nodes}";
+/// Flags whose values may depend on the size.
+const SIZED: [&str; 7] = [
+    "batch", "max", "rate", "replicas", "sessions", "shards", "start",
+];
+/// Settings of the growth that mean something else to its searches and runs.
+const OWN: [&str; 4] = ["budget", "resume", "until", "dry-run"];
+/// Flags that do not go with everything that can be made at each size, and what they go with.
+const ONLY: [(&str, &[ScaleEach]); 9] = [
+    ("confirm", &[ScaleEach::Find]),
+    ("duration", &[ScaleEach::Run]),
+    ("each-budget", &[ScaleEach::Find, ScaleEach::Tune]),
+    ("max", &[ScaleEach::Find]),
+    ("over", &[ScaleEach::Tune]),
+    ("probe", &[ScaleEach::Find, ScaleEach::Tune]),
+    ("rate", &[ScaleEach::Run, ScaleEach::Tune]),
+    ("start", &[ScaleEach::Find]),
+    ("tolerance", &[ScaleEach::Find]),
+];
+/// Sizes of one growth, and nodes of one size, at most.
+const MOST_SIZES: usize = 64;
+const MOST_NODES: u64 = 100_000;
+const NODES_HINT: &str = "write `--nodes 1..5` or `--nodes 3,6,12,24`";
+/// The price of a node at most, in any currency.
+const MOST_PRICE: f64 = 1e9;
+
+/// What is measured.
+#[derive(Debug)]
+pub(crate) struct ScaleIntent {
+    /// Sizes in ascending order, at least two.
+    pub(super) sizes: Vec<ScaleSize>,
+    /// What is made at each.
+    pub(super) each: ScaleEach,
+    /// How the cluster becomes as large as a size.
+    pub(super) start: ClusterStart,
+    /// The rate that ends the growth.
+    pub(super) until: Option<f64>,
+    /// Axes of the tuning at each size, as they were given.
+    pub(super) over: Vec<String>,
+    /// Of a node for an hour.
+    pub(super) price: Option<f64>,
+    /// Time for the whole growth; absent: no limit.
+    pub(super) budget: Option<Nanos>,
+    /// Time for the search at a size.
+    each_budget: Nanos,
+    /// Idle time of the target before each size's run.
+    pub(super) settle: Nanos,
+    /// The growth to resume.
+    pub(super) resume: Option<String>,
+    /// Only print the preview.
+    pub(super) dry_run: bool,
+    /// The targets as they were given, without passwords.
+    pub(super) targets: Vec<String>,
+    /// The run store's directory.
+    pub(super) out: PathBuf,
+    /// What is shown.
+    pub(super) output: RunOutput,
+    layers: Layers,
+}
+
+impl ScaleIntent {
+    pub(crate) fn resolve(layers: &Layers) -> Result<Self, Failure> {
+        let numbers = layers
+            .value("nodes")
+            .ok_or_else(|| Failure::usage("--nodes is missing").with_hint(NODES_HINT))?
+            .parse(sizes)?;
+        let (fresh, grow) = (layers.switch("fresh")?, layers.switch("grow")?);
+        if fresh && grow {
+            let cause = "--fresh and --grow exclude each other";
+            return Err(Failure::usage(cause).with_hint("leave one of them out"));
+        }
+        let each = layers.require("each", each)?;
+        check_flags(layers, each)?;
+        Ok(Self {
+            sizes: with_settings(layers, &numbers)?,
+            each,
+            start: if grow {
+                ClusterStart::Grow
+            } else {
+                ClusterStart::Fresh
+            },
+            until: layers.parse("until", parse_rate)?.map(Rate::as_f64),
+            over: layers
+                .list("over")
+                .iter()
+                .map(|given| given.text.clone())
+                .collect(),
+            price: layers.parse("price", price)?,
+            budget: resolve::duration_above_zero(layers, "budget")?,
+            each_budget: layers.require("each-budget", parse_duration)?,
+            settle: probes::settle(layers)?,
+            resume: layers.parse("resume", parsers::word)?,
+            dry_run: layers.switch("dry-run")?,
+            targets: targets(layers)?,
+            out: layers.require("out", parsers::word)?.into(),
+            output: resolve::output(layers)?,
+            layers: layers.clone(),
+        })
+    }
+
+    /// The search at the size at this position.
+    pub(super) fn find_at(&self, at: usize) -> Result<FindIntent, Failure> {
+        let mut layers = self.layers_at(at)?;
+        layers.add(Strength::Default, "axis", "rate", Origin::Default);
+        layers.add(Strength::Default, "budget", "1h", Origin::Default);
+        let mut intent = FindIntent::resolve(&layers)?;
+        intent.budget = self.each_budget;
+        self.label(at, &mut intent.run);
+        Ok(intent)
+    }
+
+    /// The run at the size at this position.
+    pub(super) fn run_at(&self, at: usize) -> Result<RunIntent, Failure> {
+        let layers = self.layers_at(at)?;
+        let length = resolve::duration_above_zero(&layers, "duration")?;
+        let length = length.ok_or_else(|| Failure::usage("--duration is missing"))?;
+        let streams = streams::streams(&layers)?;
+        let mut run = RunIntent::of(&layers, streams, length, StopRule::default())?;
+        self.label(at, &mut run);
+        Ok(run)
+    }
+
+    /// The tuning at the size at this position. Each of its trials is resolved anew, so that everything is a setting.
+    pub(super) fn tune_at(&self, at: usize, drop: bool) -> Result<TuneIntent, Failure> {
+        let mut layers = self.layers_at(at)?;
+        layers.add(Strength::Default, "by", "throughput", Origin::Default);
+        layers.add(Strength::Default, "budget", "1h", Origin::Default);
+        let label = format!("{NODES_LABEL}={}", self.sizes[at].nodes);
+        layers.add(Strength::Default, "label", label, Origin::Default);
+        if drop {
+            layers.add(Strength::CommandLine, "drop", "true", Origin::Default);
+        }
+        let mut intent = TuneIntent::resolve(&layers)?;
+        intent.budget = self.each_budget;
+        Ok(intent)
+    }
+
+    /// What a size's search or run has in common with any other: its workload and its target.
+    pub(super) fn common_at(&self, at: usize) -> Result<RunIntent, Failure> {
+        match self.each {
+            ScaleEach::Find => Ok(self.find_at(at)?.run),
+            ScaleEach::Run => self.run_at(at),
+            ScaleEach::Tune => Ok(self.tune_at(at, false)?.run),
+        }
+    }
+
+    /// So that each size's own record says how many nodes there were, whatever its target does.
+    fn label(&self, at: usize, run: &mut RunIntent) {
+        let nodes = self.sizes[at].nodes.to_string();
+        let label = run.labels.entry(NODES_LABEL.to_owned());
+        label.or_insert(nodes);
+    }
+
+    /// The settings of a size.
+    fn layers_at(&self, at: usize) -> Result<Layers, Failure> {
+        let numbers: Vec<u32> = self.sizes.iter().map(|size| size.nodes).collect();
+        self.layers.without(&OWN).with_texts(|given| {
+            let text = given.text.replace(NODES, &numbers[at].to_string());
+            match setting(given.name, &text, &numbers) {
+                None => Ok(text),
+                Some((prefix, values)) => {
+                    let own = by_size::value(values, &numbers, at);
+                    let own = own.map_err(|error| given.failure(&error).with_hint(error.hint))?;
+                    Ok(format!("{prefix}{own}"))
+                }
+            }
+        })
+    }
+}
+
+/// The part of a setting's text that depends on the size, and what is before it.
+fn setting<'a>(name: &str, text: &'a str, numbers: &[u32]) -> Option<(&'a str, &'a str)> {
+    let (prefix, values) = match name {
+        "set" => text.split_at(text.find('=')? + 1),
+        _ => ("", text),
+    };
+    let sized = match name {
+        "set" => by_size::depends(values) && by_size::are_numbers(values, numbers),
+        _ => SIZED.contains(&name) && by_size::depends(values),
+    };
+    sized.then_some((prefix, values))
+}
+
+/// The sizes with those settings that depend on them.
+fn with_settings(layers: &Layers, numbers: &[u32]) -> Result<Vec<ScaleSize>, Failure> {
+    let mut given: Vec<&SettingValue> = Vec::new();
+    given.extend(SIZED.iter().filter_map(|name| layers.value(name)));
+    given.extend(layers.every_layer("set").map(|(_, given)| given));
+    let sizes = numbers.iter().enumerate().map(|(at, nodes)| {
+        let mut settings = BTreeMap::new();
+        for given in &given {
+            let Some((prefix, values)) = setting(given.name, &given.text, numbers) else {
+                continue;
+            };
+            let own = by_size::value(values, numbers, at);
+            let own = own.map_err(|error| given.failure(&error).with_hint(error.hint))?;
+            let name = match prefix.strip_suffix('=') {
+                Some(parameter) => parameter,
+                None => given.name,
+            };
+            settings.insert(name.to_owned(), own);
+        }
+        Ok(ScaleSize {
+            nodes: *nodes,
+            settings,
+        })
+    });
+    sizes.collect()
+}
+
+/// The targets as they were given; one of them names its size.
+fn targets(layers: &Layers) -> Result<Vec<String>, Failure> {
+    let given = layers.list("target");
+    if !given.iter().any(|given| given.text.contains(NODES)) {
+        let cause = format!("TARGET: no URL says where its number of nodes stands, as `{NODES}`");
+        let hint = "write it as `sim:?nodes={nodes}`, or where the names of clusters differ by it";
+        return Err(Failure::usage(cause).with_hint(hint));
+    }
+    let texts = given.iter().map(|given| &given.text);
+    let shown = texts.map(|text| redacted(text).unwrap_or_else(|| text.clone()));
+    Ok(shown.collect())
+}
+
+/// Refuses flags of what is not made.
+fn check_flags(layers: &Layers, each: ScaleEach) -> Result<(), Failure> {
+    let is_given = |name: &str| layers.strength(name) == Some(Strength::CommandLine);
+    let mut wrong = ONLY.iter().filter(|(_, of)| !of.contains(&each));
+    match wrong.find(|(name, _)| is_given(name)) {
+        None => Ok(()),
+        Some((name, of)) => {
+            let of: Vec<&str> = of.iter().map(|each| each.name()).collect();
+            let of = of.join(" or ");
+            let cause = format!("--{name} is of --each {of}");
+            Err(Failure::usage(cause).with_hint(format!("leave it out, or add `--each {of}`")))
+        }
+    }
+}
+
+fn each(text: &str) -> Result<ScaleEach, QuantityError> {
+    let all = [ScaleEach::Find, ScaleEach::Run, ScaleEach::Tune];
+    let all = all.map(|each| (each.name(), each));
+    let hint = "there are `find`, `run` and `tune`";
+    parsers::one_of(&all, text, "is nothing that can be made at each size", hint)
+}
+
+/// `1..5`, or `3,6,12,24`: at least two sizes, ascending.
+fn sizes(text: &str) -> Result<Vec<u32>, QuantityError> {
+    let wrong = |cause: String| QuantityError {
+        message: format!("`{text}` {cause}"),
+        hint: NODES_HINT,
+    };
+    let number = |text: &str| match parse_count(text.trim())? {
+        nodes @ 1..=MOST_NODES => Ok(u32::try_from(nodes).unwrap_or(u32::MAX)),
+        _ => Err(wrong("names a size out of 1 to 100,000".to_owned())),
+    };
+    let all: Vec<u32> = match text.split_once("..") {
+        Some((first, last)) => {
+            let (first, last) = (number(first)?, number(last)?);
+            (first..=last).take(MOST_SIZES + 1).collect()
+        }
+        None => text.split(',').map(number).collect::<Result<_, _>>()?,
+    };
+    let ascending: BTreeSet<u32> = all.iter().copied().collect();
+    if all.len() > MOST_SIZES {
+        return Err(wrong(format!("has more than {MOST_SIZES} sizes")));
+    }
+    if all.len() < 2 {
+        return Err(wrong(
+            "has fewer than two sizes, which show no growth".to_owned(),
+        ));
+    }
+    if !ascending.iter().eq(&all) {
+        return Err(wrong("is not ascending".to_owned()));
+    }
+    Ok(all)
+}
+
+/// An amount of money.
+fn price(text: &str) -> Result<f64, QuantityError> {
+    let is_plain = text.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let amount: Option<f64> = text.parse().ok().filter(|_| is_plain);
+    let amount = amount.filter(|amount| (f64::MIN_POSITIVE..=MOST_PRICE).contains(amount));
+    amount.ok_or_else(|| parsers::wrong(text, "is not an amount", "such as `0.80` or `2`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_a_range_or_a_list_and_ascend() {
+        assert_eq!(sizes("1..5"), Ok(vec![1, 2, 3, 4, 5]));
+        assert_eq!(sizes("3,6,12,24"), Ok(vec![3, 6, 12, 24]));
+        assert_eq!(sizes("1, 4"), Ok(vec![1, 4]));
+        for wrong in [
+            "", "3", "3..3", "5..1", "1,1", "6,3", "0..2", "a..b", "1..200", "1,200k",
+        ] {
+            assert!(sizes(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! `highwater scale` on simulated clusters of several sizes: the table, the predictions, going on, and sizing from it.
+
+use std::path::Path;
+
+use highwater_model::scale::{ScaleOutcome, ScalePurpose, ScaleRecord};
+use highwater_runner::record;
+
+use crate::called::{Called, Place, experiment};
+
+/// A cluster whose rows are much work each, because rows are the test's time: 12 batches of 12 rows per second and
+/// node.
+const TARGET: &str =
+    "sim:?nodes={nodes}&cores=1&queue=inf&request=0&row=7ms&shards=12&replicas=0&service=constant";
+const RUN: &[&str] = &[
+    "--each",
+    "run",
+    "--batch",
+    "12",
+    "-d",
+    "20s",
+    "--warm-up",
+    "2s",
+    "-q",
+    "--settle",
+    "1s",
+];
+const FIND: &[&str] = &[
+    "--batch",
+    "12",
+    "-c",
+    "64",
+    "--probe",
+    "20s",
+    "--confirm",
+    "30s",
+    "--warm-up",
+    "2s",
+    "-q",
+];
+
+fn scale_of(directory: &Path) -> ScaleRecord {
+    experiment(directory).scale().unwrap().clone()
+}
+
+#[track_caller]
+fn grown(place: &Place, words: &[&str]) -> (Called, ScaleRecord) {
+    let called = place.call(&[&["scale", "cpu", TARGET], words].concat());
+    assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
+    let directory = place.runs().pop().unwrap();
+    (called, scale_of(&directory))
+}
+
+/// Nodes of the measured sizes.
+fn order(scale: &ScaleRecord) -> Vec<u32> {
+    let trials = scale.trials.iter();
+    trials.map(|trial| trial.size.nodes).collect()
+}
+
+#[test]
+fn a_growth_shows_its_sizes_what_was_predicted_and_the_first_again() {
+    let place = Place::new();
+    let words = [&["--nodes", "1,2,4", "-c", "16n", "--price", "0.80"], RUN].concat();
+    let (called, scale) = grown(&place, &words);
+    assert_eq!(order(&scale), [1, 2, 4, 1]);
+    let sessions = scale.trials.iter().map(|trial| trial.figures.sessions);
+    assert!(sessions.eq([16, 32, 64, 16]), "{:?}", scale.trials);
+    for said in [
+        "grow insert over 1, 2, 4 nodes · run at each size",
+        "growth         4 nodes acknowledge ",
+        "next size      6 nodes would make ",
+        "first again    unchanged: 1 node made ",
+        "price of 1M rows",
+        "sessions 32",
+        "next:          highwater size ",
+    ] {
+        assert!(called.stdout.contains(said), "{said}: {}", called.stdout);
+    }
+    for trial in &scale.trials[1..3] {
+        let predicted = trial.predicted.expect("from the sizes before it");
+        assert!(predicted.holds(trial.figures.per_s), "{trial:?}");
+    }
+    assert_eq!(scale.trials[0].predicted, None);
+    assert_eq!(scale.trials[3].predicted, None);
+    let shown = place.call(&["show"]);
+    assert_eq!((shown.stdout, shown.code), (called.stdout, called.code));
+    let directory = place.runs().pop().unwrap();
+    for trial in &scale.trials {
+        let own = record::read(&directory.join(&trial.run)).unwrap();
+        let nodes = &own.header().labels["nodes"];
+        assert_eq!(*nodes, trial.size.nodes.to_string());
+    }
+    let page = place.call(&["show", "--format", "html"]).stdout;
+    for trial in &scale.trials {
+        assert!(
+            page.contains(&format!("{}/report.html", trial.run)),
+            "{}",
+            trial.run
+        );
+    }
+    let sized = place.call(&["size", "500", "--from", directory.to_str().unwrap()]);
+    assert_eq!(sized.code, Some(0), "{}", sized.stderr);
+    assert!(
+        sized.stdout.contains("3 sizes, 1 to 4 nodes"),
+        "{}",
+        sized.stdout
+    );
+}
+
+#[test]
+fn searches_grow_to_the_size_that_a_rate_needs() {
+    let place = Place::new();
+    // A node makes 142.9 rows per second.
+    let words = [&["--nodes", "1..6", "--until", "250"], FIND].concat();
+    let (called, scale) = grown(&place, &words);
+    assert_eq!(
+        scale.outcome,
+        Some(ScaleOutcome::Reached),
+        "{}",
+        called.stdout
+    );
+    assert_eq!(order(&scale), [1, 2, 1]);
+    assert!(
+        called.stdout.contains("250 rows/s: reached with 2 nodes"),
+        "{}",
+        called.stdout
+    );
+    for trial in &scale.trials {
+        let truth = 142.857 * f64::from(trial.size.nodes);
+        let error = trial.figures.per_s / truth - 1.0;
+        assert!(error.abs() < 0.03, "{trial:?}");
+    }
+    // More sizes, and a rate that none of them makes: those that were measured are not measured again.
+    let first = place.runs().pop().unwrap();
+    let resume = ["--nodes", "1..3", "--until", "1M", "--resume"];
+    let words = [
+        &["scale", "cpu", TARGET],
+        &resume[..],
+        &[first.to_str().unwrap()],
+        FIND,
+    ]
+    .concat();
+    let called = place.call(&words);
+    assert_eq!(called.code, Some(1), "{}{}", called.stdout, called.stderr);
+    assert!(
+        called.stdout.contains("1,000,000 rows/s: NOT REACHED"),
+        "{}",
+        called.stdout
+    );
+    let mut runs = place.runs();
+    runs.retain(|run| *run != first);
+    let resumed = scale_of(&runs[0]);
+    assert_eq!(order(&resumed), [1, 2, 1, 3, 1]);
+    assert_eq!(resumed.trials[2].purpose, ScalePurpose::Again);
+    for trial in &resumed.trials {
+        assert!(record::read(&runs[0].join(&trial.run)).is_ok(), "{trial:?}");
+    }
+    let changed = [&words[..], &["--seed", "7"]].concat();
+    let called = place.call(&changed);
+    assert_eq!(called.code, Some(2), "{}", called.stdout);
+    let said = "its targets, workload, objective, lengths, or seed differ";
+    assert!(called.stderr.contains(said), "{}", called.stderr);
+}
+
+#[test]
+fn each_size_can_be_tuned_before_it_is_compared() {
+    let place = Place::new();
+    let words = [
+        "--nodes",
+        "1,2",
+        "--each",
+        "tune",
+        "--over",
+        "batch=12,24",
+        "-c",
+        "32n",
+        "--probe",
+        "5s",
+        "--warm-up",
+        "2s",
+        "-q",
+    ];
+    let (called, scale) = grown(&place, &words);
+    assert_eq!(order(&scale), [1, 2, 1]);
+    for trial in &scale.trials {
+        assert!(trial.figures.best.contains_key("batch"), "{trial:?}");
+        assert!(trial.figures.per_s > 0.0, "{trial:?}");
+    }
+    assert!(called.stdout.contains("best batch "), "{}", called.stdout);
+    let directory = place.runs().pop().unwrap();
+    let own = experiment(&directory.join(&scale.trials[0].run));
+    assert!(own.tune().is_some());
+    assert_eq!(own.header.labels["nodes"], "1");
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_measured() {
+    let place = Place::new();
+    let words = [
+        "scale",
+        "cpu",
+        TARGET,
+        "--nodes",
+        "3,6,12",
+        "--dry-run",
+        "--quick",
+    ];
+    let sized = [
+        "--sessions",
+        "30,30,60",
+        "--set",
+        "hosts=100n",
+        "--until",
+        "1k",
+    ];
+    let called = place.call(&[&words[..], &sized].concat());
+    assert_eq!(called.code, Some(0), "{}", called.stderr);
+    for said in [
+        "grow insert over 3, 6, 12 nodes, then the first size again; find at each",
+        "       6 nodes: hosts 600, sessions 30\n",
+        "      12 nodes: hosts 1200, sessions 60\n",
+        "no larger size than the first that reaches 1,000 rows/s",
+        "4 sizes of about ",
+    ] {
+        assert!(called.stdout.contains(said), "{said}: {}", called.stdout);
+    }
+    assert!(place.runs().is_empty());
+}
+
+#[test]
+fn mistakes_are_reported_before_anything_is_measured() {
+    let place = Place::new();
+    let two = ["--nodes", "1,2"];
+    for (words, said) in [
+        (&[TARGET][..], "--nodes is missing"),
+        (&[TARGET, "--nodes", "3"], "fewer than two sizes"),
+        (&[TARGET, "--nodes", "6,3"], "is not ascending"),
+        (
+            &["sim:?nodes=3", "--nodes", "1,2"],
+            "no URL says where its number of nodes",
+        ),
+        (
+            &[TARGET, two[0], two[1], "-c", "1,2,3"],
+            "`1,2,3` has 3 values for 2 sizes",
+        ),
+        (
+            &[TARGET, two[0], two[1], "--fresh", "--grow"],
+            "exclude each other",
+        ),
+        (
+            &[TARGET, two[0], two[1], "--rate", "5"],
+            "--rate is of --each run",
+        ),
+        (
+            &[TARGET, two[0], two[1], "--each", "run", "--probe", "5s"],
+            "--probe is of --each find",
+        ),
+        (
+            &[TARGET, two[0], two[1], "--each", "luck"],
+            "`luck` is nothing",
+        ),
+        (
+            &[TARGET, two[0], two[1], "--price", "-1"],
+            "is not an amount",
+        ),
+        // A wrong value of the second size alone is reported, too.
+        (
+            &[TARGET, two[0], two[1], "--batch", "1,0"],
+            "is not above zero",
+        ),
+    ] {
+        let called = place.call(&[&["scale", "cpu"], words].concat());
+        assert_eq!(called.code, Some(2), "{words:?} {}", called.stdout);
+        assert!(called.stderr.contains(said), "{words:?} {}", called.stderr);
+    }
+    assert!(place.runs().is_empty());
+}

@@ -1,0 +1,150 @@
+//! A growth: the sizes that the policy of `highwater_analysis::growth` asks for, each a run, or a search or a tuning of its own.
+//!
+//! Which size is next is decided there, and what is predicted for it in `highwater_sizing::growth`.
+
+pub mod cluster;
+
+use highwater_analysis::growth as policy;
+use highwater_analysis::growth::{GrowthStep, figures};
+use highwater_model::event::{Event, Trial};
+use highwater_model::record::{ExperimentRecord, Question, RecordRef, RunRecord};
+use highwater_model::scale::{
+    ClusterStart, PredictedRate, ScaleEach, ScaleOutcome, ScalePurpose, ScaleRecord, ScaleSize,
+    ScaleTrial,
+};
+use highwater_model::units::Nanos;
+use highwater_runner::request::RunError;
+use highwater_sizing::growth::predicted;
+
+use crate::progress::{number, progress, took};
+use crate::trial_loop::{Experiment, Made, Planned, Step};
+use crate::trial_maker::Requested;
+
+/// A size that is measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SizedTrial {
+    /// Why.
+    pub purpose: ScalePurpose,
+    /// What.
+    pub size: ScaleSize,
+    /// What is predicted for it.
+    pub predicted: Option<PredictedRate>,
+    /// Its rows are there from an earlier trial of this growth, which began with new tables.
+    pub remakes_tables: bool,
+}
+
+impl Experiment for ScaleRecord {
+    type Trial = SizedTrial;
+
+    fn next(&mut self) -> Step<SizedTrial> {
+        let (size, purpose) = match policy::next(self) {
+            GrowthStep::Measure { size, purpose } => (size, purpose),
+            GrowthStep::End(outcome) => {
+                self.outcome = Some(outcome);
+                return Step::End;
+            }
+        };
+        let nodes = size.nodes;
+        let number = number(&self.trials);
+        let of_again = match purpose {
+            ScalePurpose::Again => "-again",
+            ScalePurpose::First | ScalePurpose::Grow => "",
+        };
+        // A size that was measured predicts itself too well.
+        let predicted = predicted(self, nodes).filter(|_| purpose != ScalePurpose::Again);
+        let before = self.trials.iter().find(|trial| {
+            // A cluster that grows keeps its tables.
+            let same_tables = self.start == ClusterStart::Grow || trial.size == size;
+            same_tables && trial.figures.judgments.is_some()
+        });
+        let took = self.trials.iter().map(|trial| trial.took_ns);
+        let all = u32::try_from(self.sizes.len()).unwrap_or(u32::MAX);
+        let planned = Planned {
+            number,
+            name: format!("{number:02}-nodes-{nodes}{of_again}"),
+            about: Trial::Size {
+                purpose,
+                nodes,
+                predicted,
+                unit: self.unit,
+            },
+            progress: progress(
+                took,
+                all.saturating_add(1),
+                Nanos(self.trial_cost_ns),
+                self.budget_ns.map(Nanos),
+            ),
+            trial: SizedTrial {
+                purpose,
+                remakes_tables: before.is_some_and(|trial| !trial.figures.continued),
+                size,
+                predicted,
+            },
+        };
+        match self.each {
+            ScaleEach::Find | ScaleEach::Tune => Step::Nested(planned),
+            ScaleEach::Run => Step::Trial(planned),
+        }
+    }
+
+    fn keep(&mut self, requested: Requested<SizedTrial>, made: Made<'_>) -> Event {
+        let nested = made.nested.map(RecordRef::Experiment);
+        let record = nested.or(made.record.map(RecordRef::Run));
+        let took_ns = match (made.nested, made.record) {
+            (Some(experiment), _) => took_nested(experiment),
+            (None, run) => run.map_or(0, took),
+        };
+        let trial = ScaleTrial {
+            number: requested.number,
+            purpose: requested.trial.purpose,
+            size: requested.trial.size,
+            predicted: requested.trial.predicted,
+            figures: figures(&self.stream, record),
+            started_at: made.started_at,
+            took_ns: took_ns.saturating_add(made.settled.0),
+            run: made.run,
+        };
+        self.trials.push(trial.clone());
+        let unit = self.unit;
+        Event::Sized { trial, unit }
+    }
+
+    fn take_back(&mut self) -> bool {
+        self.outcome = None;
+        self.trials.pop().is_some()
+    }
+
+    fn interrupt(&mut self) {
+        self.outcome = Some(ScaleOutcome::Interrupted);
+    }
+
+    fn conclude(&self, last: RunRecord, id: String) -> ExperimentRecord {
+        policy::conclude(last, self.clone(), id)
+    }
+
+    fn no_room(&self) -> RunError {
+        RunError::Budget {
+            probe: Nanos(self.trial_cost_ns),
+            confirmations: 0,
+        }
+    }
+
+    /// Each size has a cluster of its own, or one that changes between two sizes.
+    fn holds_tables(&self) -> bool {
+        false
+    }
+}
+
+/// What the trials of a search or of a tuning took.
+fn took_nested(experiment: &ExperimentRecord) -> u64 {
+    let all: Vec<u64> = match &experiment.question {
+        Question::Search(search) => {
+            let probes = search.probes.iter();
+            let took = probes.map(|probe| probe.took_ns.saturating_add(probe.settled_ns));
+            took.collect()
+        }
+        Question::Tune(tune) => tune.trials.iter().map(|trial| trial.took_ns).collect(),
+        Question::Group(_) | Question::Scale(_) => vec![took(&experiment.last_run)],
+    };
+    all.into_iter().fold(0, u64::saturating_add)
+}

@@ -1,0 +1,248 @@
+//! A growth: the sizes of a cluster, what was measured at each, and how it ended.
+//!
+//! What is measured next is a function of these values alone (see `analysis::growth`), so a growth is resumed
+//! from its record. What must not be here: what a trial of its own experiment tried; its record has that.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::judgment::{Judgments, ReasonCode};
+use super::limit::Limit;
+use super::plan::{Unit, hex};
+
+/// The label of a size's runs that says how many nodes there were.
+pub const NODES_LABEL: &str = "nodes";
+
+/// A growth and what came of it; part of a record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScaleRecord {
+    /// What is made at each size.
+    pub each: ScaleEach,
+    /// The stream that is measured.
+    pub stream: String,
+    /// Unit of its throughput.
+    pub unit: Unit,
+    /// Where the cluster is, as it was given, `{nodes}` for its size; without passwords.
+    pub targets: Vec<String>,
+    /// Sizes in ascending order; at least two.
+    pub sizes: Vec<ScaleSize>,
+    /// How the cluster becomes so large.
+    pub start: ClusterStart,
+    /// No larger size is measured than the first that reaches this, in units per second.
+    pub until_per_s: Option<f64>,
+    /// Axes of the tuning at each size, as they were given.
+    pub over: Vec<String>,
+    /// What one node costs per hour, in any currency.
+    pub price_per_node_hour: Option<f64>,
+    /// Time of the whole growth, nanoseconds; absent: no limit.
+    pub budget_ns: Option<u64>,
+    /// What a size takes, nanoseconds, all included; as estimated before.
+    pub trial_cost_ns: u64,
+    /// See [`ScaleRecord::hash`].
+    pub definition_hash: String,
+    /// Measured sizes, in order.
+    pub trials: Vec<ScaleTrial>,
+    /// How it ended; absent while it goes on.
+    pub outcome: Option<ScaleOutcome>,
+}
+
+impl ScaleRecord {
+    /// SHA-256, in hexadecimal, of the targets and of the definition of the first size. A growth may be resumed
+    /// with more sizes, another rate to reach, price or budget.
+    pub fn hash(&self, first: &str) -> String {
+        let defined = (self.each, &self.stream, &self.targets, self.start, first);
+        let json = serde_json::to_vec(&defined).unwrap_or_default();
+        hex(&Sha256::digest(&json))
+    }
+}
+
+/// What is made at each size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ScaleEach {
+    /// A search; the size's figure is the confirmed mark.
+    Find,
+    /// A run; the size's figure is what was acknowledged.
+    Run,
+    /// A tuning; the size's figure is the throughput of its best configuration.
+    Tune,
+}
+
+impl ScaleEach {
+    /// As `--each` takes it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Find => "find",
+            Self::Run => "run",
+            Self::Tune => "tune",
+        }
+    }
+}
+
+/// How the cluster becomes as large as a size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ClusterStart {
+    /// A new cluster for each size.
+    Fresh,
+    /// Nodes are added to the one that runs.
+    Grow,
+}
+
+/// A size, and the settings that depend on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ScaleSize {
+    /// Nodes; at least 1.
+    pub nodes: u32,
+    /// By name, as the flag takes them.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// Why a size was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ScalePurpose {
+    /// The smallest one.
+    First,
+    /// A larger one.
+    Grow,
+    /// One that was measured before: whether it is still what it was.
+    Again,
+}
+
+impl ScalePurpose {
+    /// As tables and directories say it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Grow => "grow",
+            Self::Again => "again",
+        }
+    }
+}
+
+/// What a measured size is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SizeVerdict {
+    /// Its figure counts.
+    Counts,
+    /// It counts, but the run missed its objective: it reaches no rate.
+    Missed,
+    /// There is no figure: no mark was confirmed, no configuration was the best, or nothing was acknowledged.
+    NotMeasured,
+    /// The load generator, not the target, may have decided.
+    ClientCeiling,
+    /// The target could not be reached, or went away.
+    TargetLost,
+    /// What was acknowledged was not found as acknowledged.
+    WrongData,
+    /// The user stopped the growth.
+    Interrupted,
+}
+
+impl SizeVerdict {
+    /// Whether the figure shows the growth.
+    pub const fn counts(self) -> bool {
+        matches!(self, Self::Counts | Self::Missed)
+    }
+}
+
+/// A throughput that was predicted, per second.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PredictedRate {
+    /// Half of the measurements are above it.
+    pub expected: f64,
+    /// Lower end of its 90 % interval.
+    pub low90: f64,
+    /// Upper end of its 90 % interval.
+    pub high90: f64,
+}
+
+impl PredictedRate {
+    /// Whether a measurement lies in the interval.
+    pub fn holds(&self, per_s: f64) -> bool {
+        (self.low90..=self.high90).contains(&per_s)
+    }
+}
+
+/// One measured size: a finished run, or a finished experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScaleTrial {
+    /// From 1.
+    pub number: u32,
+    /// Why it was measured.
+    pub purpose: ScalePurpose,
+    /// What was measured.
+    pub size: ScaleSize,
+    /// What was predicted from the smaller sizes before it was measured; absent where they are too few or too
+    /// small for that.
+    pub predicted: Option<PredictedRate>,
+    /// What it showed.
+    pub figures: SizeFigures,
+    /// Wall clock at its begin, RFC 3339, UTC.
+    pub started_at: String,
+    /// All of it with settling, load and audit, nanoseconds.
+    pub took_ns: u64,
+    /// Where its own record is, below the growth's directory.
+    pub run: String,
+}
+
+/// What a size showed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SizeFigures {
+    /// What it is good for.
+    pub verdict: SizeVerdict,
+    /// Codes of the reasons where it does not count.
+    pub reasons: Vec<ReasonCode>,
+    /// What to make of it by itself; absent where the target could not be reached.
+    pub judgments: Option<Judgments>,
+    /// Units per second: the confirmed mark of a search, what a run acknowledged, what the best configuration of a
+    /// tuning made.
+    pub per_s: f64,
+    /// Values of the best configuration of a tuning, by axis.
+    pub best: BTreeMap<String, String>,
+    /// Where that lies with confidence: of a search the 90 % interval of its estimate, of a run the 95 % one of its
+    /// throughput; absent where it is not known.
+    pub interval: Option<[f64; 2]>,
+    /// Greatest p99 of the stream's ops in the last run, nanoseconds.
+    pub p99_ns: Option<u64>,
+    /// Sessions of the stream in the last run.
+    pub sessions: u32,
+    /// Primary shards, where the target has any.
+    pub shards: Option<u64>,
+    /// Busy share of the CPU of the busiest node in the last run; absent where the target does not report.
+    pub target_cpu: Option<f64>,
+    /// Busy share of the load generator's CPU in the last run, the greatest of several; 1 is saturated.
+    pub client_cpu: f64,
+    /// What kept it from being higher; absent where it was below saturation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
+    /// Rows of the tables before the last run's measured phase.
+    pub rows: u64,
+    /// Whether the last run continued tables that were there.
+    pub continued: bool,
+}
+
+/// How a growth ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ScaleOutcome {
+    /// Every size was measured.
+    Complete,
+    /// A size reached the rate that was requested; larger ones were not measured.
+    Reached,
+    /// The load generator gave out before the target did; larger sizes were not measured.
+    ClientCeiling,
+    /// Time ran out.
+    BudgetSpent,
+    /// The target went away and did not come back.
+    TargetLost,
+    /// Acknowledged data were lost, duplicated or altered.
+    WrongData,
+    /// The user stopped the growth.
+    Interrupted,
+}

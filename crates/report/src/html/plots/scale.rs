@@ -1,0 +1,110 @@
+//! A growth: throughput against nodes with the models' band and what was predicted, and each node's part.
+
+use highwater_model::scale::{ScalePurpose, ScaleRecord};
+use highwater_sizing::growth::GrowthReport;
+
+use super::super::chart::{Axis, Chart, Level, Point, Quantity, Series, Shape, values};
+
+/// Both charts; none where no size counts.
+pub(in crate::html) fn scale(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Chart> {
+    if grown.sizes.is_empty() {
+        return Vec::new();
+    }
+    vec![total(scale, grown), per_node(scale, grown)]
+}
+
+fn total(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Chart {
+    let unit = format!("{}/s", scale.unit.name());
+    let series = [series(scale, grown, |_, per_s| per_s), linear(grown)].concat();
+    let levels = scale.until_per_s.map(|until| Level {
+        y: until,
+        name: "requested".to_owned(),
+    });
+    let levels: Vec<Level> = levels.into_iter().collect();
+    let all = values(&series).chain(levels.iter().map(|level| level.y));
+    Chart {
+        id: "scale".to_owned(),
+        title: format!("Throughput against nodes, {unit}"),
+        about: "Filled signs were measured. A ring is what was predicted for a size from the smaller ones, \
+                before it was measured. The line is what all sizes together predict, and the band holds nine of \
+                ten new measurements. Dashed: as many times the first size as there are nodes."
+            .to_owned(),
+        x: axis(grown),
+        y: Axis::from_zero(unit, Quantity::Rate, all),
+        series,
+        spans: Vec::new(),
+        levels,
+    }
+}
+
+fn per_node(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Chart {
+    let series = series(scale, grown, |nodes, per_s| per_s / nodes.max(1.0));
+    Chart {
+        id: "scale-per-node".to_owned(),
+        title: format!("Each node's part, {}/s per node", scale.unit.name()),
+        about: "A level line is linear growth; a falling one is what nodes lose to each other."
+            .to_owned(),
+        x: axis(grown),
+        y: Axis::from_zero("per node", Quantity::Rate, values(&series)),
+        series,
+        spans: Vec::new(),
+        levels: Vec::new(),
+    }
+}
+
+fn axis(grown: &GrowthReport<'_>) -> Axis {
+    let of_curve = grown.curve.iter().map(|point| point.nodes);
+    let measured = grown
+        .sizes
+        .iter()
+        .map(|size| f64::from(size.trial.size.nodes));
+    let last = of_curve.chain(measured).fold(1.0, f64::max);
+    Axis::between("nodes", Quantity::Number, 0.0, last + 0.5)
+}
+
+fn series(scale: &ScaleRecord, grown: &GrowthReport<'_>, of: fn(f64, f64) -> f64) -> Vec<Series> {
+    let curve = || grown.curve.iter();
+    let band = curve().map(|point| Point {
+        x: point.nodes,
+        y: Some(of(point.nodes, point.predicted.high)),
+        low: Some(of(point.nodes, point.predicted.low)),
+    });
+    let expected = curve().map(|point| {
+        let per_s = of(point.nodes, point.predicted.expected);
+        Point::new(point.nodes, Some(per_s))
+    });
+    let at = |nodes: u32, per_s: f64| {
+        let nodes = f64::from(nodes);
+        Point::new(nodes, Some(of(nodes, per_s)))
+    };
+    let predicted = grown.sizes.iter().filter_map(|size| {
+        let predicted = size.trial.predicted?;
+        Some(at(size.trial.size.nodes, predicted.expected))
+    });
+    let measured = grown.sizes.iter();
+    let measured = measured.map(|size| at(size.trial.size.nodes, size.trial.figures.per_s));
+    let again = scale
+        .trials
+        .iter()
+        .filter(|trial| trial.purpose == ScalePurpose::Again && trial.figures.verdict.counts());
+    let again = again.map(|trial| at(trial.size.nodes, trial.figures.per_s));
+    let all = [
+        Series::new("90 % of measurements", Shape::Band, 0, band.collect()),
+        Series::new("expected", Shape::Line, 0, expected.collect()),
+        Series::new("predicted before", Shape::Ring, 1, predicted.collect()),
+        Series::new("measured", Shape::Dot, 0, measured.collect()),
+        Series::new("measured again", Shape::Diamond, 2, again.collect()),
+    ];
+    let all = all.into_iter();
+    all.filter(|series| !series.points.is_empty()).collect()
+}
+
+/// The first size, as many times as there are nodes.
+fn linear(grown: &GrowthReport<'_>) -> Vec<Series> {
+    let (Some(first), Some(last)) = (grown.sizes.first(), grown.sizes.last()) else {
+        return Vec::new();
+    };
+    let ends = [first, last].map(|size| f64::from(size.trial.size.nodes));
+    let points = ends.map(|nodes| Point::new(nodes, Some(first.per_node * nodes)));
+    vec![Series::new("linear", Shape::Dashed, 7, points.to_vec())]
+}

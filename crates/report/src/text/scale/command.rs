@@ -1,0 +1,151 @@
+//! The command that goes on from a growth, and the one that measures it again: they exist, and can be pasted.
+
+use highwater_model::display::{about, flag_span};
+use highwater_model::plan::{Objective, Pace, PhaseKind, Unit};
+use highwater_model::record::ExperimentRecord;
+use highwater_model::scale::{ClusterStart, ScaleEach, ScaleOutcome, ScaleRecord, ScaleSize};
+use highwater_sizing::growth::report;
+
+use crate::text::next::{self, Repeated};
+
+/// What is proposed to be sized: so many times what the largest size sustains.
+const FURTHER: f64 = 1.25;
+
+/// What to do after a growth.
+pub(in crate::text) fn command(
+    experiment: &ExperimentRecord,
+    scale: &ScaleRecord,
+    directory: &str,
+) -> String {
+    let grown = report(scale);
+    match (scale.outcome, grown.sizes.last()) {
+        (Some(ScaleOutcome::Complete | ScaleOutcome::Reached), Some(largest)) => {
+            if grown.drift.is_some_and(|drift| drift.is_drifted()) {
+                return again(experiment, scale);
+            }
+            let more = about(largest.trial.figures.per_s * FURTHER).replace(',', "");
+            let kind = match scale.unit {
+                Unit::Rows => "",
+                Unit::Queries => "q/s",
+            };
+            format!(
+                "highwater size {more}{kind} --from {}",
+                next::quoted(directory)
+            )
+        }
+        (Some(ScaleOutcome::WrongData), _) => next::show(directory, " --open"),
+        (Some(ScaleOutcome::ClientCeiling | ScaleOutcome::Complete | ScaleOutcome::Reached), _) => {
+            next::check(Repeated::from(experiment))
+        }
+        _ => {
+            let again = again(experiment, scale);
+            format!("{again} --resume {}", next::quoted(directory))
+        }
+    }
+}
+
+/// The command that measures the growth again; passwords are in no record and so not in it.
+pub(in crate::text) fn again(experiment: &ExperimentRecord, scale: &ScaleRecord) -> String {
+    let mut repeated = experiment.clone();
+    let run = &mut repeated.last_run;
+    run.target.urls.clone_from(&scale.targets);
+    let varies = |name: &str| varies(scale, name);
+    if let Some(pairs) = run.header.given.get_mut("set") {
+        pairs.retain(|pair| !pair.split_once('=').is_some_and(|(name, _)| varies(name)));
+    }
+    run.header.given.retain(|name, values| {
+        let is_empty_list = name == "set" && values.is_empty();
+        !varies(name) && !is_empty_list
+    });
+    let mut command = next::base("scale", &repeated, &[]);
+    let plan = &experiment.last_run.plan.definition;
+    command += &load(experiment, scale);
+    let sizes: Vec<String> = scale.sizes.iter().map(|s| s.nodes.to_string()).collect();
+    command += &format!(" --nodes {} --each {}", sizes.join(","), scale.each.name());
+    command += &settings(scale);
+    for axis in &scale.over {
+        command += &format!(" --over {}", next::quoted(axis));
+    }
+    if scale.each == ScaleEach::Run {
+        let mut measured = plan.phases.iter();
+        let measured = measured.find(|phase| phase.kind == PhaseKind::Measure);
+        let length = measured.map(|phase| flag_span(phase.duration.0));
+        command += &length.map_or_else(String::new, |length| format!(" -d {length}"));
+    }
+    // Those that searches and tunings have by themselves.
+    let implied = [
+        Objective::Rejected { max_ppm: 0 },
+        Objective::Errors { max_ppm: 0 },
+    ];
+    let objectives = plan.objectives.iter();
+    let stated =
+        objectives.filter(|objective| scale.each == ScaleEach::Run || !implied.contains(objective));
+    command += &stated.map(next::flag).collect::<String>();
+    if scale.start == ClusterStart::Grow {
+        command += " --grow";
+    }
+    if let Some(until) = scale.until_per_s {
+        command += &format!(" --until {until}");
+    }
+    if let Some(price) = scale.price_per_node_hour {
+        command += &format!(" --price {price}");
+    }
+    if let Some(budget) = scale.budget_ns {
+        command += &format!(" --budget {}", flag_span(budget));
+    }
+    command
+}
+
+/// Whether a setting depends on the size, or is an axis of the tunings.
+fn varies(scale: &ScaleRecord, name: &str) -> bool {
+    let mut axes = scale.over.iter().filter_map(|axis| axis.split_once('='));
+    let of_size = |size: &ScaleSize| size.settings.contains_key(name);
+    axes.any(|(axis, _)| axis == name) || scale.sizes.iter().any(of_size)
+}
+
+/// The flags of the load that do not depend on the size.
+fn load(experiment: &ExperimentRecord, scale: &ScaleRecord) -> String {
+    let plan = &experiment.last_run.plan.definition;
+    let varies = |name: &str| varies(scale, name);
+    let is_searched = |name: &str| scale.each == ScaleEach::Find && name == scale.stream;
+    if let [stream] = &plan.streams[..] {
+        return match stream.paces.first() {
+            _ if is_searched(&stream.name) => String::new(),
+            Some(Pace::Closed { sessions }) if !varies("sessions") => format!(" -c {sessions}"),
+            Some(Pace::Open { .. }) if !varies("rate") => format!(" --rate {}", next::pace(stream)),
+            _ => String::new(),
+        };
+    }
+    let streams = plan.streams.iter().map(|stream| {
+        let pace = if is_searched(&stream.name) {
+            "find".to_owned()
+        } else {
+            next::pace(stream)
+        };
+        format!(" --stream {}@{pace}", next::quoted(&stream.name))
+    });
+    streams.collect()
+}
+
+/// The settings that depend on the size, as lists.
+fn settings(scale: &ScaleRecord) -> String {
+    let names = scale.sizes.first().map(|size| size.settings.keys());
+    let flags = names.into_iter().flatten().map(|name| {
+        let values = scale.sizes.iter();
+        let values: Vec<&str> = values
+            .filter_map(|size| size.settings.get(name).map(String::as_str))
+            .collect();
+        let values = values.join(",");
+        if OF_FLAGS.contains(&name.as_str()) {
+            format!(" --{name} {}", next::quoted(&values))
+        } else {
+            format!(" --set {}", next::quoted(&format!("{name}={values}")))
+        }
+    });
+    flags.collect()
+}
+
+/// Settings that have a flag of their own.
+const OF_FLAGS: [&str; 7] = [
+    "batch", "max", "rate", "replicas", "sessions", "shards", "start",
+];

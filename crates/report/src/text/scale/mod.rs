@@ -1,0 +1,358 @@
+//! The summary of a growth: what the largest size sustains, how the sizes grow, what was predicted, every size.
+//!
+//! It only shows what the record says.
+
+mod command;
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub(super) use command::{again, command};
+
+use highwater_analysis::growth::{Drift, counted, reached};
+use highwater_model::display::{
+    ABSENT, about, duration, foreign, percent, percent_signed, percent_whole, rate,
+};
+use highwater_model::numbers::round_to_usize;
+use highwater_model::record::{MeasuredRun, RunRecord};
+use highwater_model::scale::{
+    ClusterStart, PredictedRate, ScaleEach, ScaleRecord, ScaleTrial, SizeVerdict,
+};
+use highwater_sizing::growth::{GrowthReport, GrowthSize, report};
+
+use super::{head, judged};
+use crate::figures::Remark;
+use crate::layout::{Row, aligned, labeled};
+use crate::limit;
+use crate::size;
+
+/// Characters of the targets.
+const WORDS: usize = 320;
+
+/// Blocks between the head and the judgments.
+pub(super) fn blocks(record: &MeasuredRun<'_>, scale: &ScaleRecord) -> Vec<Vec<String>> {
+    let grown = report(scale);
+    let mut models = aligned(&size::models(&grown.models), 1);
+    if grown.models.is_empty() {
+        models.clear();
+    }
+    models.extend(grown.identifiability.iter().flat_map(|of_usl| {
+        let sentences = of_usl.sentences.iter();
+        sentences.map(|sentence| labeled("", sentence))
+    }));
+    vec![
+        vec![title(record, scale), question(record, scale)],
+        answer_lines(scale, &grown),
+        aligned(&growth_table(scale, &grown), 0),
+        aligned(&table(scale), 1),
+        models,
+    ]
+}
+
+fn title(record: &MeasuredRun<'_>, scale: &ScaleRecord) -> String {
+    let of_last = head::target(record);
+    // The line of a target is its name and, behind three spaces, what it is.
+    let traits = of_last.split_once("   ").map_or("", |(_, traits)| traits);
+    let targets = foreign(&scale.targets.join(" "), WORDS);
+    format!("{} → {targets}   {traits}", record.workload.name)
+}
+
+/// `3 nodes`.
+pub(crate) fn nodes(nodes: u32) -> String {
+    let plural = if nodes == 1 { "" } else { "s" };
+    format!("{nodes} node{plural}")
+}
+
+/// What is measured at which sizes.
+pub(crate) fn question(run: &RunRecord, scale: &ScaleRecord) -> String {
+    let sizes: Vec<String> = scale.sizes.iter().map(|s| s.nodes.to_string()).collect();
+    let each = match scale.each {
+        ScaleEach::Find => "find the mark",
+        ScaleEach::Run => "run",
+        ScaleEach::Tune => "find the best configuration",
+    };
+    let start = match scale.start {
+        ClusterStart::Fresh => "a new cluster for each size",
+        ClusterStart::Grow => "one cluster, to which nodes are added",
+    };
+    let mut words = vec![
+        format!("grow {} over {} nodes", scale.stream, sizes.join(", ")),
+        format!("{each} at each size"),
+        judged::objectives(run),
+        start.to_owned(),
+        format!("seed {}", run.plan.seed),
+    ];
+    words.retain(|word| !word.is_empty());
+    words.join(" · ")
+}
+
+/// The answer, what comes next, and whether the figures are those of one machine.
+pub(crate) fn answer(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Remark> {
+    let mut remarks = vec![Remark::new("growth", largest(scale, grown))];
+    let of_largest = grown.sizes.last();
+    if let Some(limit) = of_largest.and_then(|size| size.trial.figures.limit.as_ref()) {
+        let (label, text) = limit::line(limit);
+        remarks.push(Remark::new(label, text));
+    }
+    if let Some(until) = scale.until_per_s {
+        remarks.push(Remark::new("requested", requested(scale, until)));
+    }
+    if let Some((larger, predicted)) = grown.next {
+        let unit = scale.unit.name();
+        let text = format!(
+            "{} would make {} {unit}/s ({})",
+            nodes(larger),
+            about(predicted.expected),
+            interval90(&predicted)
+        );
+        remarks.push(Remark::new("next size", text));
+    }
+    let (made, held) = grown.predictions;
+    if made > 0 {
+        let text = format!(
+            "{held} of {made} sizes were within the 90 % interval that was predicted before they were measured"
+        );
+        remarks.push(Remark::new("predictions", text));
+    }
+    let again = again_line(scale, grown.drift.as_ref());
+    remarks.push(Remark::new("first again", again));
+    remarks
+}
+
+/// The same as lines.
+pub(crate) fn answer_lines(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<String> {
+    let remarks = answer(scale, grown).into_iter();
+    remarks
+        .map(|remark| labeled(remark.label, &remark.sentence))
+        .collect()
+}
+
+fn largest(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> String {
+    let Some(largest) = grown.sizes.last() else {
+        return "NONE: no size was measured".to_owned();
+    };
+    let figures = &largest.trial.figures;
+    let verb = match scale.each {
+        ScaleEach::Find => "sustain",
+        ScaleEach::Run => "acknowledge",
+        ScaleEach::Tune => "make",
+    };
+    let linear = match &grown.sizes[..] {
+        [first, _, ..] => format!(
+            ", {} of linear from {}",
+            percent(largest.of_linear),
+            nodes(first.trial.size.nodes)
+        ),
+        _ => String::new(),
+    };
+    let unit = scale.unit.name();
+    let with =
+        interval(scale, largest.trial).map_or_else(String::new, |known| format!(" ({known})"));
+    format!(
+        "{} {verb} {} {unit}/s{with}{linear}",
+        nodes(largest.trial.size.nodes),
+        rate(figures.per_s)
+    )
+}
+
+/// `90 % interval 1,004 to 1,020`: where a size's figure lies.
+fn interval(scale: &ScaleRecord, trial: &ScaleTrial) -> Option<String> {
+    let [low, high] = trial.figures.interval?;
+    let level = match scale.each {
+        ScaleEach::Find => "90 % interval of the estimate",
+        ScaleEach::Run | ScaleEach::Tune => "95 % interval",
+    };
+    Some(format!("{level} {} to {}", rate(low), rate(high)))
+}
+
+fn interval90(predicted: &PredictedRate) -> String {
+    let (low, high) = (about(predicted.low90), about(predicted.high90));
+    format!("90 % interval {low} to {high}")
+}
+
+fn requested(scale: &ScaleRecord, until: f64) -> String {
+    let unit = scale.unit.name();
+    let until = rate(until);
+    if let Some(trial) = reached(scale) {
+        return format!("{until} {unit}/s: reached with {}", nodes(trial.size.nodes));
+    }
+    let most = counted(scale).max_by(|a, b| a.figures.per_s.total_cmp(&b.figures.per_s));
+    let most = most.map_or_else(String::new, |trial| {
+        let reached = rate(trial.figures.per_s);
+        format!(", at most {reached} with {}", nodes(trial.size.nodes))
+    });
+    format!("{until} {unit}/s: NOT REACHED{most}")
+}
+
+/// Whether the first size was the same again.
+fn again_line(scale: &ScaleRecord, drift: Option<&Drift>) -> String {
+    let Some(drift) = drift else {
+        return "NOT MEASURED: whether the machine drifted is not known".to_owned();
+    };
+    let verdict = if drift.is_drifted() {
+        "DRIFTED"
+    } else {
+        "unchanged"
+    };
+    format!(
+        "{verdict}: {} made {}, then {} {}/s, {}; measurements of one machine differ by up to {}",
+        nodes(drift.nodes),
+        rate(drift.first),
+        rate(drift.again),
+        scale.unit.name(),
+        percent_signed(drift.change),
+        percent(drift.allowed)
+    )
+}
+
+/// The head and a row for each size that counts, ascending; nothing without any.
+pub(crate) fn growth_table(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Row> {
+    if grown.sizes.is_empty() {
+        return Vec::new();
+    }
+    let unit = format!("{}/s", scale.unit.name());
+    let price = format!("price of 1M {}", scale.unit.name());
+    let mut heads = vec![
+        "nodes",
+        "increase",
+        &unit,
+        "gain",
+        "change",
+        "of linear",
+        "per node",
+        "0.8 rule",
+        "off",
+    ];
+    if scale.price_per_node_hour.is_some() {
+        heads.push(&price);
+    }
+    let mut rows = vec![Row::new(heads)];
+    rows.extend(grown.sizes.iter().map(growth_row));
+    rows
+}
+
+fn growth_row(size: &GrowthSize<'_>) -> Row {
+    let shown =
+        |value: Option<f64>, show: fn(f64) -> String| value.map_or_else(|| ABSENT.to_owned(), show);
+    let per_s = size.trial.figures.per_s;
+    let rule = size.rule_of_thumb;
+    let mut cells = vec![
+        size.trial.size.nodes.to_string(),
+        shown(size.increase, |part| format!("+{}", percent_whole(part))),
+        rate(per_s),
+        shown(size.gain, signed_rate),
+        shown(size.change, percent_signed),
+        percent(size.of_linear),
+        rate(size.per_node),
+        shown(rule, rate),
+        shown(rule.map(|rule| rule / per_s - 1.0), percent_signed),
+    ];
+    cells.extend(size.price_per_million.map(price));
+    Row::new(cells)
+}
+
+/// An amount of money with three digits, however small.
+fn price(amount: f64) -> String {
+    let small = (2.0 - amount.log10().floor()).clamp(0.0, 9.0);
+    let decimals = round_to_usize(small);
+    format!("{amount:.decimals$}")
+}
+
+fn signed_rate(gain: f64) -> String {
+    let sign = if gain < 0.0 { "" } else { "+" };
+    format!("{sign}{}", rate(gain))
+}
+
+/// The head and a row for each measured size, in order; the first column holds words.
+pub(crate) fn table(scale: &ScaleRecord) -> Vec<Row> {
+    let unit = format!("{}/s", scale.unit.name());
+    let heads = [
+        "size",
+        "nodes",
+        "sessions",
+        "shards",
+        &unit,
+        "predicted",
+        "off",
+        "p99",
+        "busiest node",
+        "load generator",
+        "took",
+    ];
+    let mut rows = vec![Row::new(heads)];
+    rows.extend(scale.trials.iter().map(row));
+    rows
+}
+
+fn row(trial: &ScaleTrial) -> Row {
+    let figures = &trial.figures;
+    let shown = |value: Option<String>| value.unwrap_or_else(|| ABSENT.to_owned());
+    let measured = Some(figures.per_s).filter(|per_s| *per_s > 0.0);
+    let predicted = trial.predicted.map(|predicted| predicted.expected);
+    let off = predicted.zip(measured);
+    Row::new([
+        format!("{:>2} {}", trial.number, trial.purpose.name()),
+        trial.size.nodes.to_string(),
+        figures.sessions.to_string(),
+        shown(figures.shards.map(|shards| shards.to_string())),
+        shown(measured.map(rate)),
+        shown(predicted.map(about)),
+        shown(off.map(|(predicted, measured)| percent_signed(predicted / measured - 1.0))),
+        shown(figures.p99_ns.map(duration)),
+        shown(figures.target_cpu.map(percent_whole)),
+        percent_whole(figures.client_cpu),
+        duration(trial.took_ns),
+    ])
+    .remark(remark(trial))
+}
+
+/// Settings of the size, what is wrong with it, and whether it was predicted.
+fn remark(trial: &ScaleTrial) -> String {
+    let figures = &trial.figures;
+    let settings = trial.size.settings.iter();
+    let settings: Vec<String> = settings
+        .map(|(name, value)| format!("{name} {value}"))
+        .collect();
+    let outside = trial
+        .predicted
+        .filter(|predicted| figures.verdict.counts() && !predicted.holds(figures.per_s));
+    let outside = outside.map(|predicted| format!("OUTSIDE the {}", interval90(&predicted)));
+    let best = figures.best.iter();
+    let best: Vec<String> = best
+        .map(|(axis, value)| format!("best {axis} {value}"))
+        .collect();
+    let limit = figures.limit.as_ref().map(limit::named);
+    let limit = limit.unwrap_or_default();
+    let mut words = vec![settings.join(", "), best.join(", "), fault(trial), limit];
+    words.extend(outside);
+    words.retain(|word| !word.is_empty());
+    words.join(" · ")
+}
+
+fn fault(trial: &ScaleTrial) -> String {
+    let figures = &trial.figures;
+    let what = match figures.verdict {
+        SizeVerdict::Counts => return String::new(),
+        SizeVerdict::Missed => "missed its objective",
+        SizeVerdict::NotMeasured => "NO FIGURE",
+        SizeVerdict::ClientCeiling => "LOAD GENERATOR",
+        SizeVerdict::TargetLost => "TARGET LOST",
+        SizeVerdict::WrongData => "WRONG DATA",
+        SizeVerdict::Interrupted => "interrupted",
+    };
+    let codes: Vec<&str> = figures.reasons.iter().map(|code| code.name()).collect();
+    format!("{what} {}", codes.join(", ")).trim_end().to_owned()
+}
+
+/// What a size showed, in a few words: `98,300 rows/s · predicted 97,100, -1.2 %`.
+pub fn scale_trial_line(trial: &ScaleTrial, unit: &str) -> String {
+    let per_s = trial.figures.per_s;
+    let predicted = trial.predicted.filter(|_| per_s > 0.0).map(|predicted| {
+        let off = percent_signed(predicted.expected / per_s - 1.0);
+        format!("predicted {}, {off}", about(predicted.expected))
+    });
+    let mut words = vec![format!("{} {unit}/s", rate(per_s))];
+    words.extend(predicted);
+    words.push(fault(trial));
+    words.retain(|word| !word.is_empty());
+    words.join(" · ")
+}

@@ -1,0 +1,87 @@
+//! What the summary and the page of a pipeline say of a growth.
+
+use highwater_analysis::fixture;
+use highwater_analysis::fixture::growth::{add, growth, of_verdict};
+use highwater_analysis::growth::conclude;
+use highwater_model::record::{ExperimentRecord, Question};
+use highwater_model::scale::{ScaleOutcome, ScalePurpose, SizeVerdict};
+use highwater_sizing::growth::predicted;
+
+use crate::{markdown, text};
+
+/// Four sizes with what an article published, predicted as they came, and the first one again.
+pub(crate) fn grown() -> ExperimentRecord {
+    let sizes = [
+        (1, 293_147.0),
+        (2, 493_723.0),
+        (3, 676_781.0),
+        (4, 856_460.0),
+    ];
+    let mut scale = growth(&[1, 2, 3, 4]);
+    scale.until_per_s = Some(8e5);
+    scale.price_per_node_hour = Some(0.8);
+    for (position, (nodes, per_s)) in sizes.into_iter().enumerate() {
+        let before = predicted(&scale, nodes);
+        let purpose = match position {
+            0 => ScalePurpose::First,
+            _ => ScalePurpose::Grow,
+        };
+        let interval = Some([per_s * 0.995, per_s * 1.015]);
+        let mut figures = of_verdict(SizeVerdict::Counts, per_s, interval);
+        figures.shards = Some(8 + 8 * u64::from(nodes));
+        figures.target_cpu = Some(0.95);
+        figures.p99_ns = Some(96_000_000);
+        add(&mut scale, nodes, purpose, figures);
+        if let Some(trial) = scale.trials.last_mut() {
+            trial.predicted = before;
+            let shards = (8 + 8 * nodes).to_string();
+            trial.size.settings.insert("shards".to_owned(), shards);
+        }
+    }
+    scale.sizes = scale
+        .trials
+        .iter()
+        .map(|trial| trial.size.clone())
+        .collect();
+    let again = of_verdict(SizeVerdict::Counts, 290_100.0, None);
+    add(&mut scale, 1, ScalePurpose::Again, again);
+    if let (Some(first), Some(last)) = (scale.sizes.first().cloned(), scale.trials.last_mut()) {
+        last.size = first;
+    }
+    scale.outcome = Some(ScaleOutcome::Reached);
+    conclude(fixture::open_gate(), scale, "growth".to_owned())
+}
+
+#[test]
+fn a_growth_shows_its_sizes_what_was_predicted_and_the_next_one() {
+    insta::assert_snapshot!(text(&grown()));
+}
+
+#[test]
+fn a_growth_that_drifted_says_so_and_names_the_command_that_measures_it_again() {
+    let mut drifted = grown();
+    let Question::Scale(scale) = &mut drifted.question else {
+        panic!("it is a growth");
+    };
+    scale.trials[4].figures.per_s = 250_000.0;
+    let drifted = conclude(*drifted.last_run, scale.clone(), "growth".to_owned());
+    insta::assert_snapshot!(text(&drifted));
+}
+
+#[test]
+fn a_growth_that_was_stopped_names_the_command_that_goes_on() {
+    let mut stopped = grown();
+    let Question::Scale(scale) = &mut stopped.question else {
+        panic!("it is a growth");
+    };
+    scale.trials.truncate(3);
+    scale.trials[2].figures = of_verdict(SizeVerdict::Interrupted, 0.0, None);
+    scale.outcome = Some(ScaleOutcome::Interrupted);
+    let stopped = conclude(*stopped.last_run, scale.clone(), "growth".to_owned());
+    insta::assert_snapshot!(text(&stopped));
+}
+
+#[test]
+fn a_pipeline_shows_how_a_target_grows() {
+    insta::assert_snapshot!(markdown(&grown(), "highwater-runs/growth"));
+}
