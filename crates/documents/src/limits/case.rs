@@ -1,9 +1,8 @@
 //! Clusters and loads of which exactly one resource is limited, drawn by a seed.
 //!
 //! What is limited follows from the parameters alone: `sim:` says which rate its CPUs and disks can do, and the
-//! round trip and the number of sessions say which rate the load asks for. All others have at least half of
-//! their capacity left.
-#![expect(clippy::expect_used, reason = "a case that cannot be set up must fail")]
+//! round trip and the number of sessions say which rate the load asks for. All others have a fifth of their capacity left,
+//! or more.
 
 use std::fmt::Write as _;
 

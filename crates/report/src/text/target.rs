@@ -95,9 +95,9 @@ impl Seen<'_> {
                 percent(busy),
                 bytes(written)
             )),
-            (Some(busy), None) => Some(format!("disk {} busy", percent(busy))),
+            (Some(busy), None) if busy > 0.0 => Some(format!("disk {} busy", percent(busy))),
             (None, Some(written)) => Some(format!("{}/s written to disk", bytes(written))),
-            (None, None) => None,
+            (_, None) => None,
         }
     }
 

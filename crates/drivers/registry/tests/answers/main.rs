@@ -1,7 +1,7 @@
 //! Every query of every workload answers on other databases what it answers on SQLite, with the same
 //! seed and size, both filled through their drivers; and with as many rows as the workload's file
-//! promises. On PostgreSQL, MariaDB and ClickHouse (one server, and three shards), and on the CrateDBs among the URLs in
-//! `HIGHWATER_TEST_URLS`; on ClickHouse not those of kv, which has no SQL for it.
+//! promises. On PostgreSQL, MariaDB and ClickHouse (one server, and three shards), and on the CrateDBs
+//! among the URLs in `HIGHWATER_TEST_URLS`; on ClickHouse not those of kv, which has no SQL for it.
 //!
 //! Rows are compared in order where the query orders them, as a set where it does not. Where a query
 //! leaves the choice between equals open, what was chosen must be one of them.
