@@ -281,130 +281,102 @@ mod tests {
         assert_eq!(unseen(&all[1..2]), "not identified: no telemetry of disks");
     }
 
+    /// The words of a resource with these figures.
+    fn says(resource: Resource, place: (&str, &str), figures: &[(LimitFigure, f64)]) -> String {
+        line(&limit(Some(of(resource, place, figures)), None)).1
+    }
+
+    const ENDPOINT: &str = "http://a:8080/_status/vars";
+
     #[test]
-    #[expect(clippy::too_many_lines, reason = "a table of all resources")]
-    fn each_resource_has_its_words() {
-        let host = |node| ("host", node);
-        let target = |node| ("target", node);
-        for (resource, place, figures, said) in [
-            (
-                Resource::Cpu,
-                host(""),
-                vec![(Busy, 0.991)],
-                "CPU of the host, 99 %",
-            ),
-            (
-                Resource::HotNode,
-                target("n3"),
-                vec![(Busy, 0.97), (OthersBusy, 0.41)],
-                "one hot node: CPU of node n3, 97 %, 41 % on the others",
-            ),
-            (
-                Resource::Disk,
-                host("nvme0n1"),
-                vec![(Busy, 0.93)],
-                "disk nvme0n1, 93 %",
-            ),
-            (
-                Resource::Disk,
-                target("1"),
-                vec![(Busy, 1.0), (CreditLeft, 0.0)],
-                "disk of node 1, 100 %, its credit used up",
-            ),
-            (
-                Resource::Disk,
-                ("", ""),
-                vec![(Waiting, 12.0)],
-                "disk of the target, 12 sessions wait for it",
-            ),
-            (
-                Resource::Network,
-                host("eth0"),
-                vec![(Busy, 0.94), (BytesPerS, 118e6), (SpeedBytesPerS, 125e6)],
-                "network eth0, 118 MB/s of 125 MB/s",
-            ),
-            (
-                Resource::Locks,
-                target(""),
-                vec![(Waiting, 14.2), (Sessions, 16.0)],
-                "locks, for which 14.2 of 16 sessions wait",
-            ),
-            (
-                Resource::WritePool,
-                target("1"),
-                vec![(RejectedOps, 0.042), (RejectedPerS, 9.0)],
-                "the write pool, which rejected 4.20 % of the ops",
-            ),
-            (
-                Resource::WritePool,
-                target("1"),
-                vec![(RejectedOps, 0.0), (RejectedPerS, 9.0)],
-                "the write pool, which rejected 9 pieces of work per second",
-            ),
-            (
-                Resource::WritePool,
-                target(""),
-                vec![(Waiting, 3.2)],
-                "the write pool, in which 3.2 pieces of work wait while CPU is left",
-            ),
-            (
-                Resource::LoadGenerator,
-                ("", ""),
-                vec![(Busy, 0.93)],
-                "the load generator, CPU 93 %",
-            ),
-            (
-                Resource::LoadGenerator,
-                ("", ""),
-                vec![(OfCeiling, 0.95), (Busy, 0.5)],
-                "the load generator, at 95 % of its ceiling",
-            ),
-            (
-                Resource::Sessions,
-                ("", ""),
-                vec![(Sessions, 4.0), (Busy, 0.31)],
-                "too few sessions: 4, while the target's busiest CPU is at 31 %",
-            ),
-            (
-                Resource::Batch,
-                ("", ""),
-                vec![(RowsPerOp, 10.0), (Busy, 0.12)],
-                "small batches: 10 rows, while the target's busiest CPU is at 12 %",
-            ),
-            (
+    fn what_is_busy_is_named_with_its_place() {
+        let cpu = says(Resource::Cpu, ("host", ""), &[(Busy, 0.991)]);
+        assert_eq!(cpu, "CPU of the host, 99 %");
+        let figures = [(Busy, 0.97), (OthersBusy, 0.41)];
+        let hot = says(Resource::HotNode, ("target", "n3"), &figures);
+        assert_eq!(
+            hot,
+            "one hot node: CPU of node n3, 97 %, 41 % on the others"
+        );
+        let disk = says(Resource::Disk, ("host", "nvme0n1"), &[(Busy, 0.93)]);
+        assert_eq!(disk, "disk nvme0n1, 93 %");
+        let figures = [(Busy, 1.0), (CreditLeft, 0.0)];
+        let disk = says(Resource::Disk, ("target", "1"), &figures);
+        assert_eq!(disk, "disk of node 1, 100 %, its credit used up");
+        let disk = says(Resource::Disk, ("", ""), &[(Waiting, 12.0)]);
+        assert_eq!(disk, "disk of the target, 12 sessions wait for it");
+        let figures = [(Busy, 0.94), (BytesPerS, 118e6), (SpeedBytesPerS, 125e6)];
+        let network = says(Resource::Network, ("host", "eth0"), &figures);
+        assert_eq!(network, "network eth0, 118 MB/s of 125 MB/s");
+    }
+
+    #[test]
+    fn what_waits_or_is_rejected_is_counted() {
+        let figures = [(Waiting, 14.2), (Sessions, 16.0)];
+        let locks = says(Resource::Locks, ("target", ""), &figures);
+        assert_eq!(locks, "locks, for which 14.2 of 16 sessions wait");
+        let pool = |figures: &[_]| says(Resource::WritePool, ("target", "1"), figures);
+        assert_eq!(
+            pool(&[(RejectedOps, 0.042), (RejectedPerS, 9.0)]),
+            "the write pool, which rejected 4.20 % of the ops"
+        );
+        assert_eq!(
+            pool(&[(RejectedOps, 0.0), (RejectedPerS, 9.0)]),
+            "the write pool, which rejected 9 pieces of work per second"
+        );
+        assert_eq!(
+            pool(&[(Waiting, 3.2)]),
+            "the write pool, in which 3.2 pieces of work wait while CPU is left"
+        );
+        assert_eq!(
+            says(Resource::AdmissionControl, ("", ""), &[(Waiting, 12.4)]),
+            "admission control, which holds back 12.4 pieces of work"
+        );
+    }
+
+    #[test]
+    fn the_load_is_named_with_its_size() {
+        let of_load = |resource, figures: &[_]| says(resource, ("", ""), figures);
+        assert_eq!(
+            of_load(Resource::LoadGenerator, &[(Busy, 0.93)]),
+            "the load generator, CPU 93 %"
+        );
+        assert_eq!(
+            of_load(Resource::LoadGenerator, &[(OfCeiling, 0.95), (Busy, 0.5)]),
+            "the load generator, at 95 % of its ceiling"
+        );
+        assert_eq!(
+            of_load(Resource::Sessions, &[(Sessions, 4.0), (Busy, 0.31)]),
+            "too few sessions: 4, while the target's busiest CPU is at 31 %"
+        );
+        assert_eq!(
+            of_load(Resource::Batch, &[(RowsPerOp, 10.0), (Busy, 0.12)]),
+            "small batches: 10 rows, while the target's busiest CPU is at 12 %"
+        );
+    }
+
+    #[test]
+    fn a_target_that_holds_work_back_says_how_much() {
+        assert_eq!(
+            says(
                 Resource::Parts,
                 ("", ""),
-                vec![(Parts, 310.0), (DelayedInserts, 4.2)],
-                "too many parts: 310 in the fullest partition, 4.2 inserts held up",
+                &[(Parts, 310.0), (DelayedInserts, 4.2)]
             ),
-            (
-                Resource::Replication,
-                target("n2"),
-                vec![(Paused, 0.31)],
-                "replication, paused for 31 % of the time",
-            ),
-            (
-                Resource::Compaction,
-                ("http://a:8080/_status/vars", "1"),
-                vec![(Overload, 1.4)],
-                "compaction of store 1, at 1.4 times its overload threshold",
-            ),
-            (
-                Resource::WriteStalls,
-                ("http://a:8080/_status/vars", "1"),
-                vec![(StallsPerS, 2.1)],
-                "write stalls of store 1, 2.1 per second",
-            ),
-            (
-                Resource::AdmissionControl,
-                ("", ""),
-                vec![(Waiting, 12.4)],
-                "admission control, which holds back 12.4 pieces of work",
-            ),
-        ] {
-            let limit = limit(Some(of(resource, place, &figures)), None);
-            assert_eq!(line(&limit).1, said);
-        }
+            "too many parts: 310 in the fullest partition, 4.2 inserts held up"
+        );
+        assert_eq!(
+            says(Resource::Replication, ("target", "n2"), &[(Paused, 0.31)]),
+            "replication, paused for 31 % of the time"
+        );
+        assert_eq!(
+            says(Resource::Compaction, (ENDPOINT, "1"), &[(Overload, 1.4)]),
+            "compaction of store 1, at 1.4 times its overload threshold"
+        );
+        assert_eq!(
+            says(Resource::WriteStalls, (ENDPOINT, "1"), &[(StallsPerS, 2.1)]),
+            "write stalls of store 1, 2.1 per second"
+        );
     }
 
     #[test]

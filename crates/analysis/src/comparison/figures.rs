@@ -163,7 +163,9 @@ fn of_record(record: RecordRef<'_>) -> Vec<(Figure, Value)> {
 /// A figure for each size that counts.
 fn marks_by_size(scale: &ScaleRecord) -> Vec<(Figure, Value)> {
     let sizes = growth::counted(scale).map(|trial| {
-        let place = format!("{} nodes {}", trial.size.nodes, scale.stream);
+        let nodes = trial.size.nodes;
+        let plural = if nodes == 1 { "" } else { "s" };
+        let place = format!("{nodes} node{plural} {}", scale.stream);
         let figure = figure(place, "mark", per_s(scale.unit), Better::More);
         (figure, Value::plain(trial.figures.per_s))
     });

@@ -62,15 +62,17 @@ struct LogRate {
 impl LogRate {
     /// Of a search the middle of its estimate, which unlike a confirmed value errs to both sides alike.
     fn of(each: ScaleEach, figures: &SizeFigures) -> Self {
+        let interval = figures.interval.filter(|[low, _]| *low > 0.0);
+        let interval = interval.map(|ends| ends.map(f64::ln));
+        let log = match (each, interval) {
+            (ScaleEach::Find, Some([low, high])) => f64::midpoint(low, high),
+            _ => figures.per_s.ln(),
+        };
         let z = match each {
             ScaleEach::Find => Z90,
             ScaleEach::Run | ScaleEach::Tune => Z95,
         };
-        let interval = figures.interval.filter(|[low, _]| *low > 0.0);
-        let (log, own) = match interval.map(|ends| ends.map(f64::ln)) {
-            Some([low, high]) => (f64::midpoint(low, high), (high - low) / 2.0 / z),
-            None => (figures.per_s.ln(), 0.0),
-        };
+        let own = interval.map_or(0.0, |[low, high]| (high - low) / 2.0 / z);
         Self {
             log,
             deviation: own.hypot(REPEAT_ERROR),

@@ -7,7 +7,7 @@ use crate::fixture::growth::{TRIAL, add, growth, of_verdict, size};
 use crate::{exit_code, fixture};
 use highwater_model::incident::Ended;
 use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode};
-use highwater_model::scale::SizeFigures;
+use highwater_model::scale::{ScaleEach, SizeFigures};
 
 /// Measures to the end; each size shows what `shows` says of its nodes. Returns what was measured, and why it ended.
 fn grow(
@@ -206,6 +206,10 @@ fn a_machine_drifted_where_the_first_size_differs_by_more_than_two_measurements_
     let known = |per_s, low, high| of_verdict(SizeVerdict::Counts, per_s, Some([low, high]));
     let scale = repeated(known(90.0, 99.0, 101.0), known(99.0, 99.0, 101.0));
     assert!(drift(&scale).unwrap().change.abs() < 1e-9);
+    // A run's throughput counts itself, wherever it lies in its interval.
+    let mut of_runs = repeated(known(100.0, 60.0, 110.0), known(101.0, 90.0, 140.0));
+    of_runs.each = ScaleEach::Run;
+    assert!((drift(&of_runs).unwrap().change - 0.01).abs() < 1e-9);
     // A size that was not measured again shows nothing.
     let lost = of_verdict(SizeVerdict::NotMeasured, 0.0, None);
     assert_eq!(drift(&repeated(plain(100.0), lost)), None);
