@@ -27,6 +27,9 @@ pub struct ScaleRecord {
     pub unit: Unit,
     /// Where the cluster is, as it was given, `{nodes}` for its size; without passwords.
     pub targets: Vec<String>,
+    /// The cluster file by which it is started for each size; absent where there is one of each size already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_file: Option<String>,
     /// Sizes in ascending order; at least two.
     pub sizes: Vec<ScaleSize>,
     /// How the cluster becomes so large.

@@ -274,3 +274,51 @@ fn mistakes_are_reported_before_anything_is_measured() {
     }
     assert!(place.runs().is_empty());
 }
+
+/// Its nodes are processes that only wait; the file's URL is that of a simulated cluster of as many nodes.
+#[test]
+fn a_cluster_file_starts_each_size_and_ends_it() {
+    let place = Place::new();
+    let here = place.path().display();
+    let text = format!(
+        "format = 1\nname = 'grown'\n[node]\ncommand = 'echo up; exec sleep 300'\ntargets = 'first'\n\
+         environment.LAB = '{here}'\nready.log = 'up'\nurl = '{TARGET}'\n"
+    );
+    place.file("grown.toml", &text);
+    let words = [
+        "scale",
+        "cpu",
+        "--cluster",
+        "grown.toml",
+        "--nodes",
+        "1,2",
+        "-c",
+        "8n",
+    ];
+    let called = place.call(&[&words[..], RUN].concat());
+    assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
+    let scale = scale_of(&place.runs().pop().unwrap());
+    assert_eq!(order(&scale), [1, 2, 1]);
+    let per_s: Vec<f64> = scale
+        .trials
+        .iter()
+        .map(|trial| trial.figures.per_s)
+        .collect();
+    assert!((per_s[1] / per_s[0] - 2.0).abs() < 0.05, "{per_s:?}");
+    let status = place.call(&["cluster", "status", "grown.toml"]);
+    assert!(status.stdout.contains("none runs"), "{status:?}");
+    let beside = place.call(&[
+        "scale",
+        "cpu",
+        TARGET,
+        "--cluster",
+        "grown.toml",
+        "--nodes",
+        "1,2",
+    ]);
+    assert_eq!(beside.code, Some(2), "{beside:?}");
+    assert!(
+        beside.stderr.contains("a TARGET beside --cluster"),
+        "{beside:?}"
+    );
+}

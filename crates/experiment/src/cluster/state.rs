@@ -4,12 +4,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
-use std::io::{Read as _, Write as _};
+use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use highwater_model::quantity::print_instant;
 use highwater_model::units::Nanos;
-use highwater_runner::clock::wall_clock;
+use highwater_runner::clock::{RealClock, wall_clock};
 use serde::{Deserialize, Serialize};
 
 use super::error::ClusterError;
@@ -19,6 +21,9 @@ use super::processes::ProcessId;
 const VERSION: u32 = 1;
 /// Sentences of the history that are kept.
 const HISTORY_MAX: usize = 100;
+/// How long a lock that this process gave back may still be held.
+const GIVEN_BACK_WITHIN: Nanos = Nanos::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// The file.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -165,29 +170,35 @@ fn read(text: &str, path: &Path) -> Result<State, ClusterError> {
         .with_hint("end the cluster with the version of Highwater that started it"))
 }
 
-/// Takes the lock of a cluster; the file says who has it.
+/// Takes the lock of a cluster; the file says who has it. What this process gave back may be held a moment longer
+/// by a process that it is just starting, which has all of its files until it is another program.
 fn locked(directory: &Path) -> Result<File, ClusterError> {
     let path = directory.join("lock");
     let disk = |error| ClusterError::disk(format!("open {}", path.display()), &error);
     let mut options = File::options();
     let options = options.read(true).write(true).create(true).truncate(false);
     let mut file = options.open(&path).map_err(disk)?;
-    match file.try_lock() {
-        Ok(()) => {
-            file.set_len(0).map_err(disk)?;
-            write!(file, "{}", std::process::id()).map_err(disk)?;
-            Ok(file)
+    let clock = RealClock::start();
+    loop {
+        match file.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => return Err(disk(error)),
         }
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            file.read_to_string(&mut holder).map_err(disk)?;
-            Err(ClusterError::usage(format!(
-                "the cluster is in use by another Highwater, process {holder}"
-            ))
-            .with_hint("wait until it has ended, or end it with Ctrl-C"))
+        let mut holder = String::new();
+        file.rewind().map_err(disk)?;
+        file.read_to_string(&mut holder).map_err(disk)?;
+        if holder != std::process::id().to_string() || clock.now() > GIVEN_BACK_WITHIN {
+            let message = format!("the cluster is in use by another Highwater, process {holder}");
+            return Err(ClusterError::usage(message)
+                .with_hint("wait until it has ended, or end it with Ctrl-C"));
         }
-        Err(TryLockError::Error(error)) => Err(disk(error)),
+        thread::sleep(PAUSE);
     }
+    file.set_len(0).map_err(disk)?;
+    file.rewind().map_err(disk)?;
+    write!(file, "{}", std::process::id()).map_err(disk)?;
+    Ok(file)
 }
 
 #[cfg(test)]

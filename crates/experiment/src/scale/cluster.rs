@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::cluster::{self, ClusterError, ClusterErrorKind};
 use highwater_driver::{TargetError, TargetUrl};
 use highwater_model::scale::ClusterStart;
 use highwater_runner::interrupts::Interrupts;
@@ -27,6 +28,76 @@ pub trait Cluster {
 
     /// Ends what it started, if anything; also after a failure.
     fn end(&mut self);
+}
+
+/// A cluster that is started for each size, from a cluster file.
+pub struct StartedCluster {
+    cluster: cluster::Cluster,
+}
+
+impl StartedCluster {
+    /// Of a cluster that is not up yet.
+    pub fn new(cluster: cluster::Cluster) -> Self {
+        Self { cluster }
+    }
+
+    fn resized(
+        &mut self,
+        nodes: u32,
+        start: ClusterStart,
+    ) -> Result<Vec<TargetUrl>, ClusterOrTargetError> {
+        match start {
+            ClusterStart::Fresh => {
+                self.cluster.fresh(nodes)?;
+                self.cluster.restore()?;
+            }
+            ClusterStart::Grow => drop(self.cluster.resize(nodes)?),
+        }
+        self.cluster.begin_quota()?;
+        let urls = self.cluster.urls()?;
+        let urls = urls.iter().map(|url| TargetUrl::parse(url));
+        Ok(urls.collect::<Result<_, _>>()?)
+    }
+}
+
+impl Cluster for StartedCluster {
+    fn resize(
+        &mut self,
+        nodes: u32,
+        start: ClusterStart,
+        _: &Interrupts,
+    ) -> Result<Vec<TargetUrl>, TargetError> {
+        self.resized(nodes, start).map_err(|error| error.0)
+    }
+
+    /// What cannot be ended is in the cluster's own history, and is tried again when it is dropped.
+    fn end(&mut self) {
+        let _ended = self.cluster.down();
+    }
+}
+
+/// Why a cluster has no URLs.
+struct ClusterOrTargetError(TargetError);
+
+impl From<TargetError> for ClusterOrTargetError {
+    fn from(error: TargetError) -> Self {
+        Self(error)
+    }
+}
+
+impl From<ClusterError> for ClusterOrTargetError {
+    fn from(error: ClusterError) -> Self {
+        let of = match error.kind {
+            ClusterErrorKind::Usage => TargetError::usage(error.message),
+            ClusterErrorKind::Failed | ClusterErrorKind::Interrupted => {
+                TargetError::unreachable(error.message)
+            }
+        };
+        Self(match error.hint {
+            Some(hint) => of.with_hint(hint),
+            None => of,
+        })
+    }
 }
 
 /// Clusters that are there already, or simulated: one for each size.

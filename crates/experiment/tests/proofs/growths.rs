@@ -173,6 +173,7 @@ impl Growing {
             stream: "insert".to_owned(),
             unit: Unit::Rows,
             targets: vec!["sim:?nodes={nodes}".to_owned()],
+            cluster_file: None,
             sizes: sizes.collect(),
             start: ClusterStart::Fresh,
             until_per_s: None,

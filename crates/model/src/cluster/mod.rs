@@ -35,6 +35,35 @@ pub struct ClusterSpec {
     pub restore: Option<String>,
 }
 
+impl ClusterSpec {
+    /// The URLs of the nodes that are loaded in a cluster of this size, as far as they are known before it is
+    /// started: with port 1 for each. None where only the user's own commands know them.
+    pub fn planned_urls(&self, nodes: u32) -> Option<Vec<String>> {
+        let Provider::Processes(spec) = &self.provider else {
+            return None;
+        };
+        let loaded = match spec.targets {
+            Targets::All => nodes,
+            Targets::First => 1,
+        };
+        let value = |node: u32, name: &str| match name {
+            "node" => Some(node.to_string()),
+            "nodes" => Some(nodes.to_string()),
+            name if name.starts_with("port.") => Some("1".to_owned()),
+            _ => None,
+        };
+        let url = |node: u32| {
+            let host = expand(&spec.host, |name| value(node, name)).ok()?;
+            let of_node = |name: &str| match name {
+                "host" => Some(host.clone()),
+                name => value(node, name),
+            };
+            expand(&spec.url, of_node).ok()
+        };
+        (1..=loaded).map(url).collect()
+    }
+}
+
 /// Who runs the nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Provider {

@@ -76,6 +76,10 @@ pub(super) fn intended(settings: &ScaleIntent) -> Result<(ScaleRecord, Plan), Fa
         stream: first.stream,
         unit: first.unit,
         targets: settings.targets.clone(),
+        cluster_file: settings
+            .cluster
+            .as_ref()
+            .map(|cluster| cluster.path.display().to_string()),
         sizes: settings.sizes.clone(),
         start: settings.start,
         until_per_s: settings.until,

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use highwater_driver::redaction::redacted;
+use highwater_model::cluster::ClusterSpec;
 use highwater_model::plan::StopRule;
 use highwater_model::quantity::{QuantityError, parse_count, parse_duration, parse_rate};
 use highwater_model::scale::{ClusterStart, NODES_LABEL, ScaleEach, ScaleSize};
 use highwater_model::units::{Nanos, Rate};
 
 use super::by_size;
+use crate::cluster_file::{self, ClusterFlags};
 use crate::commands::find::FindIntent;
 use crate::commands::tune::TuneIntent;
 use crate::failure::Failure;
@@ -23,7 +25,9 @@ const SIZED: [&str; 7] = [
     "batch", "max", "rate", "replicas", "sessions", "shards", "start",
 ];
 /// Settings of the growth that mean something else to its searches and runs.
-const OWN: [&str; 4] = ["budget", "resume", "until", "dry-run"];
+const OWN: [&str; 6] = [
+    "budget", "cluster", "dry-run", "no-quota", "resume", "until",
+];
 /// Flags that do not go with everything that can be made at each size, and what they go with.
 const ONLY: [(&str, &[ScaleEach]); 9] = [
     ("confirm", &[ScaleEach::Find]),
@@ -68,6 +72,8 @@ pub(crate) struct ScaleIntent {
     pub(super) resume: Option<String>,
     /// Only print the preview.
     pub(super) dry_run: bool,
+    /// The cluster that is started for each size; absent: those of the URLs are there.
+    pub(super) cluster: Option<ClusterChoice>,
     /// The targets as they were given, without passwords.
     pub(super) targets: Vec<String>,
     /// The run store's directory.
@@ -90,6 +96,7 @@ impl ScaleIntent {
         }
         let each = layers.require("each", each)?;
         check_flags(layers, each)?;
+        let cluster = ClusterChoice::resolve(layers)?;
         Ok(Self {
             sizes: with_settings(layers, &numbers)?,
             each,
@@ -110,7 +117,11 @@ impl ScaleIntent {
             settle: probes::settle(layers)?,
             resume: layers.parse("resume", parsers::word)?,
             dry_run: layers.switch("dry-run")?,
-            targets: targets(layers)?,
+            targets: match &cluster {
+                Some(cluster) => vec![cluster.spec.name.clone()],
+                None => targets(layers)?,
+            },
+            cluster,
             out: layers.require("out", parsers::word)?.into(),
             output: resolve::output(layers)?,
             layers: layers.clone(),
@@ -173,7 +184,13 @@ impl ScaleIntent {
     /// The settings of a size.
     fn layers_at(&self, at: usize) -> Result<Layers, Failure> {
         let numbers: Vec<u32> = self.sizes.iter().map(|size| size.nodes).collect();
-        self.layers.without(&OWN).with_texts(|given| {
+        let mut layers = self.layers.without(&OWN);
+        let planned = self.cluster.as_ref();
+        let planned = planned.and_then(|cluster| cluster.spec.planned_urls(numbers[at]));
+        for url in planned.unwrap_or_default() {
+            layers.add(Strength::CommandLine, "target", url, Origin::CommandLine);
+        }
+        layers.with_texts(|given| {
             let text = given.text.replace(NODES, &numbers[at].to_string());
             match setting(given.name, &text, &numbers) {
                 None => Ok(text),
@@ -184,6 +201,48 @@ impl ScaleIntent {
                 }
             }
         })
+    }
+}
+
+/// The cluster of a file.
+#[derive(Debug)]
+pub(super) struct ClusterChoice {
+    pub(super) path: PathBuf,
+    pub(super) spec: ClusterSpec,
+    pub(super) flags: ClusterFlags,
+}
+
+impl ClusterChoice {
+    fn resolve(layers: &Layers) -> Result<Option<Self>, Failure> {
+        let no_quota = layers.switch("no-quota")?;
+        let Some(path) = layers.parse("cluster", parsers::word)? else {
+            return Ok(None);
+        };
+        let path = PathBuf::from(path);
+        let spec = cluster_file::read(&path)?;
+        let knows_urls = spec.planned_urls(1).is_some();
+        let has_targets = layers.strength("target") == Some(Strength::CommandLine);
+        if knows_urls == has_targets {
+            let (cause, hint) = if knows_urls {
+                (
+                    "a TARGET beside --cluster",
+                    "leave the TARGET out: the file has its URLs",
+                )
+            } else {
+                (
+                    "TARGET is missing",
+                    "the file's commands print the URLs of a cluster that is up: give one \
+                  that they may be, so that what is measured can be planned",
+                )
+            };
+            return Err(Failure::usage(format!("--cluster: {cause}")).with_hint(hint));
+        }
+        let flags = ClusterFlags {
+            no_quota,
+            remove_data: true,
+            takes_over: false,
+        };
+        Ok(Some(Self { path, spec, flags }))
     }
 }
 

@@ -10,13 +10,15 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use highwater_experiment as experiment;
-use highwater_experiment::scale::cluster::{Cluster, ReadyClusters};
+use highwater_experiment::scale::cluster::{Cluster, ReadyClusters, StartedCluster};
+use highwater_runner::interrupts::Interrupts;
 use highwater_runner::store::RunDirectory;
 
 use self::intended::{intended, preview};
-use self::intent::ScaleIntent;
+use self::intent::{ClusterChoice, ScaleIntent};
 use self::resumed::resume;
 use self::runs::SizedRuns;
+use crate::cluster_file;
 use crate::failure::Failure;
 use crate::grammar::flags::{
     ARRIVALS, AUDIT, AUDITED, BOUNDS, DATA, DRY_RUN, LENGTH, LITERALS, LOAD, MAX_CPU, NO_COLOR,
@@ -30,7 +32,7 @@ use crate::{event_log, exit, terminal};
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
     name: "scale",
     summary: "Measure how a target grows with its nodes, and predict the next size",
-    usage: "--nodes SIZES [WORKLOAD] TARGET...",
+    usage: "--nodes SIZES [WORKLOAD] [TARGET]...",
     positionals: WORKLOAD_AND_TARGETS,
     flags: &[
         ("Growth", GROWTH_FLAGS),
@@ -50,6 +52,8 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       the highest rate of rows within the objective at each of five sizes
   highwater scale cpu $URL --nodes 3,6,12 --each run --sessions 30,60,120 -d 10m
       what is acknowledged at three sizes, each with sessions of its own; {nodes} stands in the URL
+  highwater scale cpu --cluster c.toml --nodes 1..3 --each run --grow
+      a cluster to which nodes are added, from a cluster file; it is ended afterwards
   highwater scale cpu $URL --nodes 1..9 --start 100kn --until 1M --price 0.80
       as many nodes as 1,000,000 rows/s need, and what a million rows cost
   highwater scale cpu $URL --nodes 1..5 --each tune --over shards=8..64 --over sessions=8..64
@@ -74,6 +78,15 @@ const GROWTH_FLAGS: &[Flag] = &[
          over the axes of --over (tune)",
     )
     .default("find"),
+    flag(
+        "--cluster <FILE>",
+        "Start the cluster of this cluster file at each size, and end it. Without it, TARGET is a URL \
+         with {nodes} in it: a cluster of each size that is there already",
+    ),
+    flag(
+        "--no-quota",
+        "Start the cluster's nodes without their quotas of CPU and memory",
+    ),
     flag(
         "--fresh",
         "Use a new cluster for each size, as without --grow",
@@ -178,8 +191,8 @@ fn scale(settings: &ScaleIntent) -> Result<u8, Failure> {
     if settings.dry_run {
         return terminal::data(&preview).map(|()| exit::SUCCESS);
     }
-    let cluster = cluster(settings)?;
     let interrupts = signals()?;
+    let cluster = cluster(settings, &interrupts)?;
     let observer = trials::observer(&settings.output, &preview)?;
     let id = prepare::id("scale", &first.workload.name, &scale.definition_hash);
     let directory = RunDirectory::create(&settings.out, &id, &first)?;
@@ -201,7 +214,11 @@ fn scale(settings: &ScaleIntent) -> Result<u8, Failure> {
 }
 
 /// What can have the sizes.
-fn cluster(settings: &ScaleIntent) -> Result<Box<dyn Cluster>, Failure> {
+fn cluster(settings: &ScaleIntent, interrupts: &Interrupts) -> Result<Box<dyn Cluster>, Failure> {
+    if let Some(ClusterChoice { path, spec, flags }) = &settings.cluster {
+        let started = cluster_file::open(path, spec.clone(), *flags, interrupts.clone())?;
+        return Ok(Box::new(StartedCluster::new(started)));
+    }
     let mut by_nodes = BTreeMap::new();
     for (at, size) in settings.sizes.iter().enumerate() {
         by_nodes.insert(size.nodes, settings.common_at(at)?.targets);

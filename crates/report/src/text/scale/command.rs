@@ -57,7 +57,13 @@ pub(in crate::text) fn again(experiment: &ExperimentRecord, scale: &ScaleRecord)
         let is_empty_list = name == "set" && values.is_empty();
         !varies(name) && !is_empty_list
     });
+    if scale.cluster_file.is_some() {
+        run.target.urls.clear();
+    }
     let mut command = next::base("scale", &repeated, &[]);
+    if let Some(file) = &scale.cluster_file {
+        command += &format!(" --cluster {}", next::quoted(file));
+    }
     let plan = &experiment.last_run.plan.definition;
     command += &load(experiment, scale);
     let sizes: Vec<String> = scale.sizes.iter().map(|s| s.nodes.to_string()).collect();
