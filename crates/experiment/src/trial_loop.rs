@@ -179,7 +179,16 @@ fn one<E: Experiment, M: TrialMaker<E::Trial>>(
     planned: Planned<E::Trial>,
 ) -> Result<Option<Event>, M::Error> {
     let requested = trials.requested(planned.number, planned.trial);
+    if trials.is_stopped() {
+        experiment.interrupt();
+        return Ok(None);
+    }
     let Some(plan) = trials.reached(maker.plan(&requested))? else {
+        // What was being made ready was given up with the rest.
+        if trials.is_stopped() {
+            experiment.interrupt();
+            return Ok(None);
+        }
         let begin = begin(planned.number, planned.about, planned.progress);
         trials.observer.event(&begin);
         let (_, run) = trials.nested_place(&planned.name);
@@ -224,6 +233,10 @@ fn nested<E: Experiment, M: TrialMaker<E::Trial>>(
     let started_at = print_instant(wall_clock());
     let (place, run) = trials.nested_place(&planned.name);
     let record = trials.reached(maker.nested(&requested, place))?;
+    if record.is_none() && trials.is_stopped() {
+        experiment.interrupt();
+        return Ok(None);
+    }
     let made = Made {
         record: record.as_ref().map(|record| &*record.last_run),
         nested: record.as_ref(),

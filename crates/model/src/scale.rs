@@ -30,6 +30,9 @@ pub struct ScaleRecord {
     /// The cluster file by which it is started for each size; absent where there is one of each size already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_file: Option<String>,
+    /// It was started without its quotas.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_quotas: bool,
     /// Sizes in ascending order; at least two.
     pub sizes: Vec<ScaleSize>,
     /// How the cluster becomes so large.

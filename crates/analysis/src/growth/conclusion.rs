@@ -116,10 +116,10 @@ fn judge_rate(judged: &mut Judgments, scale: &ScaleRecord) {
         return;
     };
     let objective = &mut judged.objective;
+    // What smaller sizes miss is why a larger one was asked for.
     if reached(scale).is_some() {
-        if objective.value == ObjectiveValue::NoneSet {
-            objective.value = ObjectiveValue::Met;
-        }
+        objective.value = ObjectiveValue::Met;
+        objective.reasons.clear();
         return;
     }
     let unit = scale.unit.name();

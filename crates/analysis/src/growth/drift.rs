@@ -18,9 +18,9 @@ const Z95: f64 = 1.959_963_984_540_054;
 pub struct Drift {
     /// Nodes.
     pub nodes: u32,
-    /// Units per second at first.
+    /// Units per second at first; of a search what is estimated, which errs to both sides alike.
     pub first: f64,
-    /// Units per second at the end.
+    /// The same at the end.
     pub again: f64,
     /// What changed, as a part of the first.
     pub change: f64,
@@ -31,26 +31,34 @@ pub struct Drift {
 impl Drift {
     /// Whether they differ by more than measurements of one cluster do.
     pub fn is_drifted(&self) -> bool {
-        self.change.ln_1p().abs() > self.allowed.ln_1p()
+        self.part() > 1.0
+    }
+
+    /// The change as a part of what is allowed.
+    fn part(&self) -> f64 {
+        self.change.ln_1p().abs() / self.allowed.ln_1p()
     }
 }
 
-/// Compares the first size with the same again; absent until both count.
+/// Compares the first size with the same again, the time at which it differed most; absent until both count.
 pub fn drift(scale: &ScaleRecord) -> Option<Drift> {
-    let mut trials = scale.trials.iter().rev();
+    let trials = scale.trials.iter();
     let again = trials
-        .find(|trial| trial.purpose == ScalePurpose::Again && trial.figures.verdict.counts())?;
-    let first = counted(scale).find(|trial| trial.size == again.size)?;
-    let before = LogRate::of(scale.each, &first.figures);
-    let now = LogRate::of(scale.each, &again.figures);
-    let deviation = before.deviation.hypot(now.deviation);
-    Some(Drift {
-        nodes: again.size.nodes,
-        first: first.figures.per_s,
-        again: again.figures.per_s,
-        change: (now.log - before.log).exp_m1(),
-        allowed: (Z95 * deviation).exp_m1(),
-    })
+        .filter(|trial| trial.purpose == ScalePurpose::Again && trial.figures.verdict.counts());
+    let all = again.filter_map(|again| {
+        let first = counted(scale).find(|trial| trial.size == again.size)?;
+        let before = LogRate::of(scale.each, &first.figures);
+        let now = LogRate::of(scale.each, &again.figures);
+        let deviation = before.deviation.hypot(now.deviation);
+        Some(Drift {
+            nodes: again.size.nodes,
+            first: before.log.exp(),
+            again: now.log.exp(),
+            change: (now.log - before.log).exp_m1(),
+            allowed: (Z95 * deviation).exp_m1(),
+        })
+    });
+    all.max_by(|a, b| a.part().total_cmp(&b.part()))
 }
 
 /// A rate, and how well it is known, in the logarithm.

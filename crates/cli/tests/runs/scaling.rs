@@ -322,3 +322,35 @@ fn a_cluster_file_starts_each_size_and_ends_it() {
         "{beside:?}"
     );
 }
+
+#[test]
+fn data_that_were_kept_are_not_removed_by_a_growth() {
+    let place = Place::new();
+    let here = place.path().display();
+    let text = format!(
+        "format = 1\nname = 'kept'\n[node]\ncommand = 'echo up; exec sleep 300'\ntargets = 'first'\ndata = '{here}'\n\
+         prepare = 'echo of hours > rows'\nready.log = 'up'\nurl = '{TARGET}'\n"
+    );
+    place.file("kept.toml", &text);
+    assert_eq!(place.call(&["cluster", "up", "kept.toml"]).code, Some(0));
+    assert_eq!(place.call(&["cluster", "down", "kept.toml"]).code, Some(0));
+    let words = [
+        "scale",
+        "cpu",
+        "--cluster",
+        "kept.toml",
+        "--nodes",
+        "1,2",
+        "-c",
+        "8n",
+    ];
+    let called = place.call(&[&words[..], RUN].concat());
+    assert_eq!(called.code, Some(2), "{called:?}");
+    assert!(called.stderr.contains("--remove-data"), "{called:?}");
+    let again = place.call(&["cluster", "up", "kept.toml"]);
+    assert_eq!(again.code, Some(0), "the data are there: {again:?}");
+    let down = place.call(&["cluster", "down", "kept.toml", "--remove-data"]);
+    assert_eq!(down.code, Some(0), "{down:?}");
+    let called = place.call(&[&words[..], RUN].concat());
+    assert_eq!(called.code, Some(0), "{called:?}");
+}

@@ -77,6 +77,16 @@ impl Cluster {
             Kind::Processes(processes) => processes.sweep(&mut site)?,
             Kind::Commands(commands) => commands.sweep(&mut site)?,
         }
+        let mut known = site.file.state.nodes.values();
+        if site.options.remove_data
+            && !takes_over
+            && known.any(|node| node.prepared && node.process.is_none())
+        {
+            return Err(ClusterError::usage(
+                "data of an earlier cluster of this file were kept, and this one begins without any",
+            )
+            .with_hint("remove them with `highwater cluster down FILE --remove-data`"));
+        }
         let cluster = Self {
             site,
             kind,

@@ -238,6 +238,8 @@ impl Site {
         self.file.write()?;
         let mut child = gated.release()?;
         let clock = RealClock::start();
+        // A hurry of before was about something else, such as a load: what has to be done is done in spite of it.
+        let hurried_before = self.is_in_a_hurry();
         let failure = loop {
             match child.try_wait() {
                 Ok(Some(status)) => {
@@ -255,7 +257,8 @@ impl Site {
                     break ClusterError::failed(format!("cannot wait for {name}: {error}"));
                 }
             }
-            if (heeds_stop && self.is_stopped()) || self.is_in_a_hurry() {
+            let hurries = self.is_in_a_hurry() && !hurried_before;
+            if (heeds_stop && self.is_stopped()) || hurries {
                 break ClusterError::interrupted(format!("{name} was running"));
             }
             if clock.now() > shell.within {

@@ -46,12 +46,12 @@ impl StartedCluster {
         nodes: u32,
         start: ClusterStart,
     ) -> Result<Vec<TargetUrl>, ClusterOrTargetError> {
-        match start {
-            ClusterStart::Fresh => {
-                self.cluster.fresh(nodes)?;
-                self.cluster.restore()?;
-            }
-            ClusterStart::Grow => drop(self.cluster.resize(nodes)?),
+        // A cluster from which nodes are taken away is not one as the first was.
+        if start == ClusterStart::Grow && (1..=nodes).contains(&self.cluster.size()) {
+            self.cluster.resize(nodes)?;
+        } else {
+            self.cluster.fresh(nodes)?;
+            self.cluster.restore()?;
         }
         self.cluster.begin_quota()?;
         let urls = self.cluster.urls()?;

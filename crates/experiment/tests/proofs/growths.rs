@@ -174,6 +174,7 @@ impl Growing {
             unit: Unit::Rows,
             targets: vec!["sim:?nodes={nodes}".to_owned()],
             cluster_file: None,
+            without_quotas: false,
             sizes: sizes.collect(),
             start: ClusterStart::Fresh,
             until_per_s: None,

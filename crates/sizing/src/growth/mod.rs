@@ -19,9 +19,12 @@ const RULE_OF_THUMB: f64 = 0.8;
 const HOUR_S: f64 = 3_600.0;
 const MILLION: f64 = 1e6;
 
-/// What is predicted for a size from those that were measured; absent where it is beyond what they can show.
+/// What is predicted for a size from the smaller ones that were measured; absent where it is beyond what they can
+/// show.
 pub fn predicted(scale: &ScaleRecord, nodes: u32) -> Option<PredictedRate> {
-    let (_, growth) = measured(scale)?;
+    let mut smaller = scale.clone();
+    smaller.trials.retain(|trial| trial.size.nodes < nodes);
+    let (_, growth) = measured(&smaller)?;
     let nodes = f64::from(nodes);
     (nodes <= growth.farthest()).then(|| {
         let predicted = growth.forecast(nodes).prediction();

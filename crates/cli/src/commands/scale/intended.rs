@@ -5,7 +5,7 @@ use highwater_model::plan::{Plan, Unit};
 use highwater_model::scale::{ScaleEach, ScaleRecord, ScaleSize};
 use highwater_model::units::Nanos;
 
-use super::intent::ScaleIntent;
+use super::intent::{ClusterChoice, ScaleIntent};
 use crate::commands::{find, tune};
 use crate::failure::Failure;
 use crate::prepare;
@@ -80,6 +80,10 @@ pub(super) fn intended(settings: &ScaleIntent) -> Result<(ScaleRecord, Plan), Fa
             .cluster
             .as_ref()
             .map(|cluster| cluster.path.display().to_string()),
+        without_quotas: settings
+            .cluster
+            .as_ref()
+            .is_some_and(|cluster| cluster.flags.no_quota),
         sizes: settings.sizes.clone(),
         start: settings.start,
         until_per_s: settings.until,
@@ -91,7 +95,9 @@ pub(super) fn intended(settings: &ScaleIntent) -> Result<(ScaleRecord, Plan), Fa
         trials: Vec::new(),
         outcome: None,
     };
-    scale.definition_hash = scale.hash(&first.definition);
+    let cluster = settings.cluster.as_ref().map(ClusterChoice::definition);
+    let definition = first.definition + &cluster.unwrap_or_default();
+    scale.definition_hash = scale.hash(&definition);
     Ok((scale, first.plan))
 }
 

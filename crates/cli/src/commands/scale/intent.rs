@@ -213,6 +213,11 @@ pub(super) struct ClusterChoice {
 }
 
 impl ClusterChoice {
+    /// What another growth must have in common with this one to go on with it. It is hashed, never shown.
+    pub(super) fn definition(&self) -> String {
+        format!("{:?} {}", self.spec, self.flags.no_quota)
+    }
+
     fn resolve(layers: &Layers) -> Result<Option<Self>, Failure> {
         let no_quota = layers.switch("no-quota")?;
         let Some(path) = layers.parse("cluster", parsers::word)? else {

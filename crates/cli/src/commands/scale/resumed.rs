@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use highwater_analysis::growth::drift;
 use highwater_model::record::Question;
 use highwater_model::scale::{
     ScaleEach, ScalePurpose, ScaleRecord, ScaleSize, ScaleTrial, SizeVerdict,
@@ -65,6 +66,11 @@ pub(super) fn resume(
         let cause =
             format!("cannot resume {name}: {nodes} nodes are not measured now as they were");
         let hint = "name the sizes with the same settings as before";
+        return Err(Failure::usage(cause).with_hint(hint));
+    }
+    if drift(scale).is_some_and(|drift| drift.is_drifted()) {
+        let cause = format!("cannot resume {name}: the machine drifted meanwhile");
+        let hint = "measure all sizes again, without --resume";
         return Err(Failure::usage(cause).with_hint(hint));
     }
     let id = place.file_name().unwrap_or_default().to_string_lossy();

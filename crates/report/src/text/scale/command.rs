@@ -63,6 +63,9 @@ pub(in crate::text) fn again(experiment: &ExperimentRecord, scale: &ScaleRecord)
     let mut command = next::base("scale", &repeated, &[]);
     if let Some(file) = &scale.cluster_file {
         command += &format!(" --cluster {}", next::quoted(file));
+        if scale.without_quotas {
+            command += " --no-quota";
+        }
     }
     let plan = &experiment.last_run.plan.definition;
     command += &load(experiment, scale);
