@@ -210,6 +210,10 @@ fn a_machine_drifted_where_the_first_size_differs_by_more_than_two_measurements_
     let mut of_runs = repeated(known(100.0, 60.0, 110.0), known(101.0, 90.0, 140.0));
     of_runs.each = ScaleEach::Run;
     assert!((drift(&of_runs).unwrap().change - 0.01).abs() < 1e-9);
+    // A repeat that drifted is not outweighed by a later one that did not.
+    let mut twice = repeated(plain(100.0), plain(80.0));
+    add(&mut twice, 1, ScalePurpose::Again, plain(100.0));
+    assert!(drift(&twice).unwrap().is_drifted());
     // A size that was not measured again shows nothing.
     let lost = of_verdict(SizeVerdict::NotMeasured, 0.0, None);
     assert_eq!(drift(&repeated(plain(100.0), lost)), None);

@@ -47,6 +47,14 @@ fn each_size_is_predicted_from_those_before_it() {
     assert_eq!(predicted_from(&[], 1), None);
 }
 
+/// A growth that is resumed with a size in between.
+#[test]
+fn a_size_is_not_predicted_from_larger_ones() {
+    let from_smaller = predicted_from(&ARTICLE[..2], 3);
+    let with_larger = [ARTICLE[0], ARTICLE[1], ARTICLE[3]];
+    assert_eq!(predicted_from(&with_larger, 3), from_smaller);
+}
+
 #[test]
 fn a_size_that_does_not_count_predicts_nothing() {
     let mut scale = growth(&[1, 2, 3]);
