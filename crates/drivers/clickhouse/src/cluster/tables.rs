@@ -91,8 +91,7 @@ impl Opened {
             let (Some(engine), full) = (texts.next(), texts.next().unwrap_or_default()) else {
                 continue;
             };
-            let own = self.node.own_database();
-            if engine == ABOVE && full.contains(cluster) && full.contains(&own) {
+            if engine == ABOVE && is_above(&full, cluster, &self.node.own_database()) {
                 continue;
             }
             return Err(TargetError {
@@ -106,6 +105,26 @@ impl Opened {
         }
         Ok(())
     }
+}
+
+/// Whether an engine is above tables of this database of this cluster, by its text in the server's catalog, such as
+/// `Distributed(c, d_local, t, rand())`; newer servers quote the names.
+fn is_above(engine: &str, cluster: &str, database: &str) -> bool {
+    let behind = |text: &str, name: &str| {
+        let names = [
+            name.to_owned(),
+            DIALECT.literal(name),
+            DIALECT.identifier(name),
+        ];
+        let mut names = names.iter();
+        let rest = names.find_map(|name| text.strip_prefix(name.as_str())?.strip_prefix(','));
+        rest.map(|rest| rest.trim_start().to_owned())
+    };
+    let arguments = engine
+        .strip_prefix(ABOVE)
+        .and_then(|rest| rest.strip_prefix('('));
+    let databases = arguments.and_then(|arguments| behind(arguments, cluster));
+    databases.is_some_and(|databases| behind(&databases, database).is_some())
 }
 
 /// The tables above those of a workload: a row that is inserted there goes to any of the servers.
@@ -150,6 +169,35 @@ mod tests {
     use highwater_model::units::Seed;
 
     use super::*;
+
+    #[test]
+    fn a_cluster_whose_name_is_part_of_anothers_is_not_that_one() {
+        for engine in [
+            "Distributed(shards, t_local, cpu, rand())",
+            "Distributed('shards', 't_local', 'cpu', rand())",
+            "Distributed(`shards`, `t_local`, `cpu`)",
+        ] {
+            assert!(is_above(engine, "shards", "t_local"), "{engine}");
+            for (cluster, database) in [
+                ("shard", "t_local"),
+                ("hards", "t_local"),
+                ("shards2", "t_local"),
+                ("t_local", "cpu"),
+                ("shards", "t"),
+                ("shards", "cpu"),
+            ] {
+                assert!(
+                    !is_above(engine, cluster, database),
+                    "{engine} {cluster} {database}"
+                );
+            }
+        }
+        assert!(!is_above(
+            "MergeTree() ORDER BY shards, t_local,",
+            "shards",
+            "t_local"
+        ));
+    }
 
     #[test]
     fn a_server_that_was_added_goes_on_where_the_others_are() {
