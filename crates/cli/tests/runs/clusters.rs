@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
@@ -351,6 +352,78 @@ fn own_commands_of_a_killed_highwater_are_ended_and_followed_by_down() {
         "{called:?}"
     );
     assert!(lab.exists("down"));
+}
+
+#[test]
+fn a_second_ctrl_c_ends_down_and_the_next_down_ends_the_cluster() {
+    let waiting = COMMANDS.replace(
+        "touch down",
+        "touch begun; test -e may && touch down || sleep 300",
+    );
+    let lab = Lab::of_commands(&waiting);
+    assert_eq!(lab.call("up", &[]).code, Some(0));
+    let running = lab.0.start(&["cluster", "down", "lab.toml"]);
+    while !lab.exists("begun") {
+        std::thread::yield_now();
+    }
+    running.signal(Signal::INT);
+    running.signal(Signal::INT);
+    let called = running.end();
+    assert_eq!(called.code, Some(130), "{called:?}");
+    assert!(!lab.exists("down"));
+    lab.0.file("may", "");
+    assert_eq!(lab.call("down", &[]).code, Some(0));
+    assert!(lab.exists("down"));
+    lab.expect_nothing_left("the cluster was ended");
+}
+
+#[test]
+fn what_a_command_prints_is_not_left_in_a_file() {
+    let lab = Lab::of_commands(&COMMANDS.replace("sim:?seed=$n", "sim:?seed=$n#geheim"));
+    lab.call("up", &[]);
+    let states = lab.0.path().join("state/highwater/clusters");
+    let mut states = fs::read_dir(states).unwrap();
+    let state = states.next().unwrap().unwrap().path();
+    let mode = fs::metadata(&state).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    assert!(!state.join("commands.out").exists());
+}
+
+/// A file may describe something else while its cluster is up.
+#[test]
+fn down_ends_what_runs_whatever_the_file_describes_by_now() {
+    let lab = Lab::new(OBEDIENT, "");
+    assert_eq!(lab.call("up", &[]).code, Some(0));
+    let nodes = fs::read_to_string(lab.0.path().join("lab.toml")).unwrap();
+    let commands = format!("format = 1\nname = 'lab'\nnodes = 2\n[commands]\n{COMMANDS}\n");
+    lab.0.file("lab.toml", &commands);
+    let up = lab.call("up", &[]);
+    assert_eq!(up.code, Some(2), "{up:?}");
+    assert!(
+        up.stderr.contains("as the file described it before"),
+        "{up:?}"
+    );
+    assert_eq!(lab.alive(), 4);
+    assert_eq!(lab.call("down", &[]).code, Some(0));
+    assert!(!lab.exists("down"), "its commands started nothing");
+    lab.expect_nothing_left("node 1 ended");
+
+    assert_eq!(lab.call("up", &[]).code, Some(0));
+    lab.0.file("lab.toml", &nodes);
+    assert_eq!(lab.call("up", &[]).code, Some(2));
+    assert_eq!(lab.call("down", &[]).code, Some(0));
+    assert!(lab.exists("down"));
+    lab.expect_nothing_left("the cluster was ended");
+}
+
+#[test]
+fn a_size_that_no_cluster_has_is_refused_and_ends_nothing() {
+    let lab = Lab::new(OBEDIENT, "");
+    assert_eq!(lab.call("up", &[]).code, Some(0));
+    let called = lab.call("up", &["--fresh", "--nodes", "257"]);
+    assert_eq!(called.code, Some(2), "{called:?}");
+    assert!(called.stderr.contains("from 1 to 256 nodes"), "{called:?}");
+    assert_eq!(lab.alive(), 4);
 }
 
 #[test]

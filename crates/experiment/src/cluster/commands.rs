@@ -7,7 +7,7 @@ use highwater_model::display::span;
 use highwater_model::units::Nanos;
 use highwater_runner::clock::RealClock;
 
-use super::error::ClusterError;
+use super::error::{ClusterError, ClusterErrorKind};
 use super::node::Node;
 use super::site::{Shell, Site};
 use super::state::UpState;
@@ -21,6 +21,8 @@ pub(super) struct Commands {
     spec: CommandsSpec,
     urls: Vec<String>,
     metrics: Vec<String>,
+    /// The user did not want to wait for `down`; the next start runs it again.
+    pub(super) given_up: bool,
 }
 
 impl Commands {
@@ -29,6 +31,7 @@ impl Commands {
             spec,
             urls: Vec::new(),
             metrics: Vec::new(),
+            given_up: false,
         }
     }
 
@@ -54,6 +57,8 @@ impl Commands {
         site.file.state.up = Some(UpState {
             nodes,
             kept: was_kept,
+            down: filled(site, &self.spec.down, nodes)?,
+            within_ns: self.spec.within.0,
         });
         site.file.write()?;
         let Err(error) = self.change(site, nodes, before.is_some()) else {
@@ -135,10 +140,39 @@ impl Commands {
             up.kept = false;
         }
         site.file.write()?;
-        self.run(site, "`down`", &down, false)?;
+        let done = self.run(site, "`down`", &down, false);
+        self.given_up = matches!(&done, Err(error) if error.kind == ClusterErrorKind::Interrupted);
+        done?;
         site.file.state.up = None;
         self.urls.clear();
         self.metrics.clear();
+        site.note("the cluster was ended");
+        site.file.write()
+    }
+
+    /// Ends a cluster that was started by commands which the file does not have any more.
+    pub(super) fn end_former(site: &mut Site) -> Result<(), ClusterError> {
+        let Some(up) = site.file.state.up.clone() else {
+            return Ok(());
+        };
+        if up.down.is_empty() {
+            let message =
+                "the cluster was started by [commands] that the file does not have any more";
+            return Err(ClusterError::usage(message).with_hint(
+                "write them into it again, and end the cluster with `highwater cluster down FILE`",
+            ));
+        }
+        site.note("the cluster was started by [commands], which the file had before; running their `down`");
+        let shell = Shell {
+            name: "`down`",
+            text: &up.down,
+            environment: variables(up.nodes),
+            directory: site.options.directory.clone(),
+            user: None,
+            within: Nanos(up.within_ns),
+        };
+        site.run_well(&shell, false)?;
+        site.file.state.up = None;
         site.note("the cluster was ended");
         site.file.write()
     }

@@ -3,9 +3,9 @@
 //!
 //! Must not know what is in them.
 
-use std::fs;
-use std::io;
-use std::os::unix::fs::chown;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt as _, lchown};
 use std::path::{Path, PathBuf};
 
 use super::error::ClusterError;
@@ -41,6 +41,15 @@ impl DataDirectories {
         }
     }
 
+    /// Those of which one is this directory of a node.
+    pub(super) fn of(state: &Path, node: &Path) -> Self {
+        Self {
+            root: node.parent().unwrap_or(node).to_owned(),
+            owner: state.display().to_string(),
+            user: None,
+        }
+    }
+
     /// The directory of a node, whether it is there or not.
     pub(super) fn of_node(&self, number: u32) -> PathBuf {
         self.root.join(format!("node{number}"))
@@ -69,14 +78,16 @@ impl DataDirectories {
             {
                 made.push(part);
                 let folder = directory.join(&made);
-                if !folder.is_dir() {
+                // The node's user may have put a link there, which would lead Highwater elsewhere.
+                if !fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir()) {
                     fs::create_dir(&folder)?;
                     self.give(&folder)?;
                 }
             }
             // A server that reads the file meanwhile sees the old one or the new one.
             let new = path.with_extension("highwater-new");
-            fs::write(&new, text)?;
+            removed_file(&new)?;
+            File::create_new(&new)?.write_all(text.as_bytes())?;
             self.give(&new)?;
             fs::rename(&new, &path)
         };
@@ -111,16 +122,24 @@ impl DataDirectories {
         }
     }
 
-    /// Whether the root is a directory that this cluster made.
+    /// Whether the root is a directory that this cluster made: anybody may make one of that name where all users
+    /// make theirs.
     fn is_ours(&self) -> bool {
-        let is_directory = fs::symlink_metadata(&self.root).is_ok_and(|found| found.is_dir());
-        let mark = fs::read_to_string(self.root.join(MARK));
-        is_directory && mark.is_ok_and(|owner| owner == self.owner)
+        let mark = self.root.join(MARK);
+        let own = rustix::process::geteuid().as_raw();
+        let is_own = |path: &Path, is: fn(&Metadata) -> bool| {
+            let found = fs::symlink_metadata(path);
+            found.is_ok_and(|found| is(&found) && found.uid() == own)
+        };
+        is_own(&self.root, Metadata::is_dir)
+            && is_own(&mark, Metadata::is_file)
+            && fs::read_to_string(&mark).is_ok_and(|owner| owner == self.owner)
     }
 
+    /// A link is given itself, and not what it leads to.
     fn give(&self, path: &Path) -> io::Result<()> {
         match self.user {
-            Some(user) => chown(path, Some(user.uid), Some(user.gid)),
+            Some(user) => lchown(path, Some(user.uid), Some(user.gid)),
             None => Ok(()),
         }
     }
@@ -131,9 +150,18 @@ impl DataDirectories {
     }
 }
 
-/// Removes a directory, if it is there.
+/// Removes a directory, if it is there; of links in it, the links alone.
 fn removed(path: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(path) {
+    if_there(fs::remove_dir_all(path))
+}
+
+/// Removes a file, if it is there.
+fn removed_file(path: &Path) -> io::Result<()> {
+    if_there(fs::remove_file(path))
+}
+
+fn if_there(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
@@ -141,6 +169,8 @@ fn removed(path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
     fn directories(place: &Path, state: &str) -> DataDirectories {
@@ -168,5 +198,30 @@ mod tests {
         one.remove().unwrap();
         assert!(!one.of_node(1).exists() && place.path().join("disk").exists());
         one.remove().unwrap();
+    }
+
+    #[test]
+    fn links_that_a_node_made_lead_nowhere() {
+        let place = tempfile::tempdir().unwrap();
+        let elsewhere = place.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        fs::write(elsewhere.join("kept"), "").unwrap();
+        let of = directories(place.path(), "a");
+        of.make(1).unwrap();
+        let node = of.of_node(1);
+        symlink(&elsewhere, node.join("etc")).unwrap();
+        assert!(of.write(1, "etc/all.xml", "<x/>").is_err());
+        symlink(elsewhere.join("kept"), node.join("all.highwater-new")).unwrap();
+        of.write(1, "all.xml", "<x/>").unwrap();
+        assert_eq!(fs::read_to_string(elsewhere.join("kept")).unwrap(), "");
+        of.remove().unwrap();
+        assert!(!node.exists() && elsewhere.join("kept").exists());
+        // A root that leads elsewhere is nobody's.
+        let root = node.parent().unwrap().to_owned();
+        fs::write(elsewhere.join(MARK), &of.owner).unwrap();
+        symlink(&elsewhere, &root).unwrap();
+        of.remove().unwrap();
+        assert!(of.make(1).is_err());
+        assert!(elsewhere.join("kept").exists());
     }
 }

@@ -5,14 +5,20 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use rustix::fs::OFlags;
+
 use super::error::ClusterError;
 use super::processes::{MARK, ProcessId};
+
+/// Rights of a file that only its owner reads and writes.
+const PRIVATE: u32 = 0o600;
 
 /// Waits for a line, closes the pipe that it came by, and becomes the program.
 const GATE: &str = "read -r go || exit 125; exec 0</dev/null; exec \"$@\"";
@@ -58,14 +64,9 @@ impl Launch<'_> {
             ClusterError::failed(format!("cannot start `{name}`: {error}"))
                 .with_hint("correct `command` or `user` in the cluster file")
         };
-        let open = |options: &mut OpenOptions, path: &Path| {
-            let opened = options.create(true).open(path);
-            let what = format!("open {}", path.display());
-            opened.map_err(|error| ClusterError::disk(what, &error))
-        };
-        let log = open(File::options().append(true), self.log)?;
+        let log = opened(File::options().append(true), self.log)?;
         let output = match self.output {
-            Some(path) => open(File::options().write(true).truncate(true), path)?,
+            Some(path) => opened(File::options().write(true).truncate(true), path)?,
             None => log.try_clone().map_err(failed)?,
         };
         let mut command = Command::new("/bin/sh");
@@ -91,6 +92,19 @@ impl Launch<'_> {
         let ended = child.wait().map_err(failed)?;
         Err(failed(io::Error::other(ended.to_string())))
     }
+}
+
+/// Opens a file for what a process prints, such as URLs with passwords: it is this user's alone, and its name leads
+/// to no other file.
+fn opened(options: &mut OpenOptions, path: &Path) -> Result<File, ClusterError> {
+    let no_link = OFlags::NOFOLLOW.bits().cast_signed();
+    let options = options.create(true).mode(PRIVATE).custom_flags(no_link);
+    let opened = options.open(path).and_then(|file| {
+        // One of an earlier version may be everybody's.
+        file.set_permissions(Permissions::from_mode(PRIVATE))?;
+        Ok(file)
+    });
+    opened.map_err(|error| ClusterError::disk(format!("open {}", path.display()), &error))
 }
 
 impl Gated {
@@ -177,6 +191,23 @@ mod tests {
         let log = fs::read_to_string(place.path().join("log")).unwrap();
         let here = place.path().canonicalize().unwrap();
         assert_eq!(log, format!("7 none\n{}\nx\n", here.display()));
+    }
+
+    #[test]
+    fn what_is_printed_is_this_users_alone_and_a_link_is_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let (log, other) = (place.path().join("log"), place.path().join("other"));
+        fs::write(&log, "").unwrap();
+        fs::set_permissions(&log, Permissions::from_mode(0o644)).unwrap();
+        opened(File::options().append(true), &log).unwrap();
+        let mode = fs::metadata(&log).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, PRIVATE);
+        fs::write(&other, "mine").unwrap();
+        let link = place.path().join("link");
+        std::os::unix::fs::symlink(&other, &link).unwrap();
+        let refused = opened(File::options().write(true).truncate(true), &link);
+        assert!(refused.is_err());
+        assert_eq!(fs::read_to_string(&other).unwrap(), "mine");
     }
 
     #[test]

@@ -87,11 +87,14 @@ impl Cluster {
             )
             .with_hint("remove them with `highwater cluster down FILE --remove-data`"));
         }
-        let cluster = Self {
+        let mut cluster = Self {
             site,
             kind,
             restore: spec.restore,
         };
+        if cluster.has_former() && !cluster.keeps_former() {
+            cluster.end_former()?;
+        }
         let nodes = cluster.size();
         if nodes > 0 && !takes_over {
             let message = format!("the cluster is up already, with {nodes} nodes");
@@ -104,11 +107,34 @@ impl Cluster {
 
     /// Nodes that run; as far as the user's own commands are concerned, those that were requested last.
     pub fn size(&self) -> u32 {
+        let processes = Processes::running(&self.site).len();
+        let processes = u32::try_from(processes).unwrap_or(u32::MAX);
+        processes.saturating_add(Commands::nodes(&self.site).unwrap_or(0))
+    }
+
+    /// Whether something is there of the kind of nodes that the file described before it was changed.
+    fn has_former(&self) -> bool {
+        let state = &self.site.file.state;
         match &self.kind {
-            Kind::Processes(_) => {
-                u32::try_from(Processes::running(&self.site).len()).unwrap_or(u32::MAX)
-            }
-            Kind::Commands(_) => Commands::nodes(&self.site).unwrap_or(0),
+            Kind::Processes(_) => state.up.is_some(),
+            Kind::Commands(_) => state.nodes.values().any(|node| node.process.is_some()),
+        }
+    }
+
+    /// Whether it was left running on purpose.
+    fn keeps_former(&self) -> bool {
+        let state = &self.site.file.state;
+        match &self.kind {
+            Kind::Processes(_) => state.up.as_ref().is_some_and(|up| up.kept),
+            Kind::Commands(_) => state.nodes.values().any(|node| node.kept),
+        }
+    }
+
+    fn end_former(&mut self) -> Result<(), ClusterError> {
+        let removes_data = self.site.options.remove_data;
+        match &self.kind {
+            Kind::Processes(_) => Commands::end_former(&mut self.site),
+            Kind::Commands(_) => Processes::end_former(&mut self.site, removes_data),
         }
     }
 
@@ -117,9 +143,13 @@ impl Cluster {
     /// # Errors
     /// A node or a command fails or takes too long, or the user stops it: what this call started is ended then.
     pub fn resize(&mut self, nodes: u32) -> Result<Vec<Node>, ClusterError> {
-        if !(1..=NODES_MAX).contains(&nodes) {
-            return Err(ClusterError::usage(format!("a cluster of {nodes} nodes"))
-                .with_hint(format!("it has from 1 to {NODES_MAX} nodes")));
+        check_size(nodes)?;
+        if self.has_former() {
+            let message = "the cluster is up as the file described it before: \
+                           its nodes are not those of [node] or [commands] now";
+            return Err(
+                ClusterError::usage(message).with_hint("end it with `highwater cluster down FILE`")
+            );
         }
         match &mut self.kind {
             Kind::Processes(processes) => processes.resize(&mut self.site, nodes)?,
@@ -133,6 +163,7 @@ impl Cluster {
     /// # Errors
     /// As [`Cluster::down`] and [`Cluster::resize`].
     pub fn fresh(&mut self, nodes: u32) -> Result<Vec<Node>, ClusterError> {
+        check_size(nodes)?;
         self.down()?;
         self.remove_data()?;
         self.resize(nodes)
@@ -173,6 +204,14 @@ impl Cluster {
         match &self.kind {
             Kind::Processes(processes) => processes.is_ready(&self.site, number).map(Some),
             Kind::Commands(_) => Ok(None),
+        }
+    }
+
+    /// Whether quotas of CPU begin only when the nodes are warm.
+    pub fn awaits_warm_up(&self) -> bool {
+        match &self.kind {
+            Kind::Processes(processes) => processes.awaits_warm_up(&self.site),
+            Kind::Commands(_) => false,
         }
     }
 
@@ -228,6 +267,9 @@ impl Cluster {
     /// # Errors
     /// Something cannot be ended; all the rest is.
     pub fn down(&mut self) -> Result<(), ClusterError> {
+        if self.has_former() {
+            self.end_former()?;
+        }
         match &mut self.kind {
             Kind::Processes(processes) => processes.down(&mut self.site)?,
             Kind::Commands(commands) => commands.down(&mut self.site)?,
@@ -257,6 +299,8 @@ impl Cluster {
     fn remove_data(&mut self) -> Result<(), ClusterError> {
         match &self.kind {
             Kind::Processes(processes) => processes.remove_data(&mut self.site),
+            // Data of nodes that the file described before it was changed.
+            Kind::Commands(_) if !self.has_former() => Processes::end_former(&mut self.site, true),
             Kind::Commands(_) => Ok(()),
         }
     }
@@ -270,7 +314,7 @@ impl Cluster {
             }
             Kind::Commands(commands) => {
                 let is_kept = self.site.file.state.up.as_ref().is_some_and(|up| up.kept);
-                if !is_kept {
+                if !is_kept && !commands.given_up {
                     commands.down(&mut self.site)?;
                 }
                 is_kept
@@ -281,6 +325,17 @@ impl Cluster {
         }
         Ok(())
     }
+}
+
+/// Refuses a size that no cluster has.
+fn check_size(nodes: u32) -> Result<(), ClusterError> {
+    if (1..=NODES_MAX).contains(&nodes) {
+        return Ok(());
+    }
+    Err(
+        ClusterError::usage(format!("a cluster file has no cluster of {nodes} nodes"))
+            .with_hint(format!("it has from 1 to {NODES_MAX} nodes")),
+    )
 }
 
 impl Drop for Cluster {

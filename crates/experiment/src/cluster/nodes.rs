@@ -20,6 +20,9 @@ use super::site::{Shell, Site};
 use super::state::NodeState;
 use super::values::Values;
 
+/// How long a node may take to end whose `stop` is not known any more.
+const FORMER_WITHIN: Nanos = Nanos::from_secs(10);
+
 /// The nodes of a cluster.
 pub(super) struct Processes {
     pub(super) spec: NodeSpec,
@@ -109,6 +112,26 @@ impl Processes {
         self.end_all(site, &numbers)
     }
 
+    /// Ends nodes that were started by a [node] which the file does not have any more, and removes their data where
+    /// that is wanted.
+    pub(super) fn end_former(site: &mut Site, removes_data: bool) -> Result<(), ClusterError> {
+        for (number, node) in site.file.state.nodes.clone().iter().rev() {
+            if let Some(started) = &node.process {
+                site.end(started, FORMER_WITHIN, |family| family.signal(Signal::TERM))?;
+                site.note(format!("node {number} ended, which the file had before"));
+            }
+            if let Some(node) = site.file.state.nodes.get_mut(number) {
+                (node.process, node.kept) = (None, false);
+            }
+            site.file.write()?;
+            if removes_data {
+                DataDirectories::of(site.file.directory(), &node.data).remove()?;
+                site.file.state.nodes.remove(number);
+            }
+        }
+        site.file.write()
+    }
+
     fn end_all(&self, site: &mut Site, numbers: &[u32]) -> Result<(), ClusterError> {
         let ends = numbers.iter().rev().map(|number| self.end(site, *number));
         let failed: Vec<ClusterError> = ends.filter_map(Result::err).collect();
@@ -127,6 +150,12 @@ impl Processes {
         let nodes = site.file.state.nodes.values_mut();
         nodes.for_each(|node| node.kept = node.process.is_some());
         site.file.write()
+    }
+
+    /// Whether the quota of CPU begins only when the nodes are warm.
+    pub(super) fn awaits_warm_up(&self, site: &Site) -> bool {
+        let quota = self.spec.quota.filter(|_| !site.options.no_quota);
+        quota.is_some_and(|quota| quota.cpu.is_some() && quota.begins == QuotaStart::WarmUp)
     }
 
     /// Begins the quota of CPU that the file has after the warm-up, or ends any.

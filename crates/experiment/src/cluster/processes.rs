@@ -104,15 +104,20 @@ impl ProcessId {
     }
 }
 
+impl Stat {
+    /// Whether it is in the process group or in the session with that number.
+    fn is_in(&self, number: i32) -> bool {
+        self.group == number || self.session == number
+    }
+}
+
 impl Family<'_> {
     /// Its processes that still run: the first one, its descendants, those of its process group, session and
     /// control groups, and those that have its mark, wherever they went.
     pub(super) fn members(&self) -> BTreeSet<ProcessId> {
         let all = all();
         let leader = self.leader;
-        // A number that is another process's is no group's any more: the kernel keeps numbers of groups.
-        let mut ids = all.iter().map(|stat| stat.id);
-        let reused = ids.any(|id| id.pid == leader.pid && id != leader);
+        let own_groups = self.own_groups(&all);
         let grouped: BTreeSet<i32> = self
             .groups
             .iter()
@@ -121,8 +126,7 @@ impl Family<'_> {
         let mut found: BTreeSet<ProcessId> = all
             .iter()
             .filter(|stat| {
-                let pid = leader.pid;
-                let in_group = !reused && (stat.group == pid || stat.session == pid);
+                let in_group = own_groups && stat.is_in(leader.pid);
                 stat.id == leader
                     || grouped.contains(&stat.id.pid)
                     || stat.id.started >= leader.started
@@ -144,6 +148,16 @@ impl Family<'_> {
         }
         found.retain(|id| id.pid != i32::try_from(std::process::id()).unwrap_or(0));
         found
+    }
+
+    /// Whether the process group and the session with the leader's number are still its own. The kernel keeps the
+    /// number of a group as long as there are processes in it, and gives it to another one afterwards: it is the
+    /// family's while its leader is there, or one that has its mark is in it.
+    fn own_groups(&self, all: &[Stat]) -> bool {
+        let leader = self.leader;
+        let of_group = |stat: &Stat| stat.is_in(leader.pid) && stat.id.started >= leader.started;
+        all.iter()
+            .any(|stat| stat.id == leader || of_group(stat) && has_mark(stat.id.pid, self.mark))
     }
 
     /// Ends it: in order by what `gently` does, and by SIGKILL when that took longer than `within`, or when
@@ -241,6 +255,7 @@ fn parsed(line: &str) -> Option<Stat> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::CommandExt as _;
     use std::process::{Command, Stdio};
 
     use super::*;
@@ -310,5 +325,42 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!now.is_alive());
+    }
+
+    /// As if the leader had ended with all of its group, and its number had become that of another group, whose
+    /// first process has ended, too.
+    #[test]
+    fn a_group_whose_number_was_given_to_another_one_is_not_touched() {
+        let mut command = Command::new("sh");
+        let command = command.args(["-c", "sleep 300 & echo; exec sleep 300"]);
+        let command = command.process_group(0).stdin(Stdio::null());
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let id = ProcessId::of(child.id()).unwrap();
+        while members_of(id.pid).len() < 2 {
+            thread::yield_now();
+        }
+        let leader = ProcessId {
+            started: id.started - 1,
+            ..id
+        };
+        let family = Family {
+            leader,
+            mark: "of another one",
+            groups: &[],
+        };
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let [left] = members_of(id.pid)[..] else {
+            panic!("its child is left");
+        };
+        assert_eq!(family.members(), BTreeSet::new());
+        let ended = family.end(|| {}, Nanos::ZERO, || false);
+        assert_eq!((ended, left.is_alive()), (Ended::Before, true));
+        left.signal(Signal::KILL);
+    }
+
+    fn members_of(group: i32) -> Vec<ProcessId> {
+        let in_group = all().into_iter().filter(|stat| stat.group == group);
+        in_group.map(|stat| stat.id).collect()
     }
 }

@@ -246,9 +246,12 @@ impl Site {
                     self.file.state.command = None;
                     // What it started in the background is nothing to be ended by the next Highwater.
                     self.file.write()?;
+                    let printed = from(&output, 0);
+                    // It may hold URLs with passwords; what cannot be removed is this user's alone.
+                    let _removed = fs::remove_file(&output);
                     return Ok(Ran {
                         code: status.code(),
-                        printed: from(&output, 0),
+                        printed,
                         errors: from(&log, begin),
                     });
                 }

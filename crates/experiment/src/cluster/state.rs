@@ -3,8 +3,9 @@
 //! It is written before anything is started and after it is ended. Must not start or end anything.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Permissions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -19,6 +20,8 @@ use super::processes::ProcessId;
 
 /// Version of the file's shape.
 const VERSION: u32 = 1;
+/// Rights of a directory that only its owner enters: logs in it may hold passwords.
+const PRIVATE: u32 = 0o700;
 /// Sentences of the history that are kept.
 const HISTORY_MAX: usize = 100;
 /// How long a lock that this process gave back may still be held.
@@ -74,6 +77,12 @@ pub(super) struct UpState {
     pub(super) nodes: u32,
     /// It may go on when Highwater ends.
     pub(super) kept: bool,
+    /// The command that ends it, as it was when it was started, its placeholders filled.
+    #[serde(default)]
+    pub(super) down: String,
+    /// How long that may take, nanoseconds.
+    #[serde(default)]
+    pub(super) within_ns: u64,
 }
 
 /// A sentence of the history.
@@ -98,7 +107,9 @@ impl StateFile {
     pub(super) fn open(directory: &Path) -> Result<Self, ClusterError> {
         let place = directory.display();
         let disk = |what: &str, error| ClusterError::disk(format!("{what} {place}"), &error);
-        fs::create_dir_all(directory).map_err(|error| disk("make the directory", error))?;
+        fs::create_dir_all(directory)
+            .and_then(|()| fs::set_permissions(directory, Permissions::from_mode(PRIVATE)))
+            .map_err(|error| disk("make the directory", error))?;
         let lock = locked(directory)?;
         let path = directory.join("state.json");
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -217,6 +228,8 @@ mod tests {
         assert!(error.message.ends_with(&pid), "{error}");
         drop(file);
         let again = StateFile::open(place.path()).unwrap();
+        let mode = fs::metadata(place.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, PRIVATE);
         assert!(again.state.nodes.contains_key(&2));
         assert_eq!(again.state.history[0].what, "node 2 was made");
     }
