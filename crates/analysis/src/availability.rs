@@ -282,6 +282,7 @@ mod tests {
             step: None,
             start_ns: Nanos::from_secs(start_s).0,
             duration_ns: Nanos::from_secs(length_s).0,
+            steady: None,
         }
     }
 

@@ -47,6 +47,7 @@ impl Whole {
             judgments: self.judgments,
             incidents: self.incidents,
             question,
+            loaded_ns: 0,
             last_run: Box::new(last),
         }
     }

@@ -113,6 +113,7 @@ impl<'a> Job<'a> {
             arrivals: Some(Arrivals::Constant),
             spawn_rate: None,
             warm_up: self.warm_up,
+            until_steady: false,
             step: self.measure,
             stop: StopRule::default(),
             objectives: Vec::new(),

@@ -74,6 +74,9 @@ impl Progress {
                 terminal::note(&format!("{filling}\n"));
                 *self.filling.borrow_mut() = Some(filling);
             }
+            Event::WarmedUp { took, steady } => {
+                terminal::note(&format!("{}\n", report::warmed_up(*took, *steady)));
+            }
             Event::Intervention(done) => {
                 terminal::note(&format!("{}\n", report::intervention(done)));
             }
@@ -88,6 +91,9 @@ fn trials(event: &Event) {
     match event {
         Event::Trial { number, trial, .. } => {
             terminal::note(&format!("{}\n", report::trial_begun(*number, trial)));
+        }
+        Event::WarmedUp { took, steady } => {
+            terminal::note(&format!("  {}\n", report::warmed_up(*took, *steady)));
         }
         Event::Probed(probe) => {
             terminal::note(&format!("  {}\n", report::probe_line(probe)));

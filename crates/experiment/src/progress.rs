@@ -1,6 +1,7 @@
 //! How far an experiment is, from what its trials took.
 
 use highwater_model::event::ExperimentProgress;
+use highwater_model::plan::PhaseKind;
 use highwater_model::record::RunRecord;
 use highwater_model::units::Nanos;
 
@@ -19,6 +20,7 @@ pub(crate) fn progress(
         most,
         spent: Nanos(spent),
         each: each.unwrap_or(planned),
+        ready: Nanos::ZERO,
         budget,
     }
 }
@@ -30,6 +32,17 @@ pub(crate) fn number<T>(trials: &[T]) -> u32 {
 
 /// A run's length on its own timeline, load and audit included.
 pub(crate) fn took(record: &RunRecord) -> u64 {
-    let phases = record.phases.iter().map(|phase| phase.duration_ns);
-    phases.fold(0, u64::saturating_add)
+    took_by(record, |_| true)
+}
+
+/// What it took to fill a run's tables.
+pub(crate) fn loaded(record: &RunRecord) -> u64 {
+    took_by(record, |kind| kind == PhaseKind::Load)
+}
+
+fn took_by(record: &RunRecord, counts: impl Fn(PhaseKind) -> bool) -> u64 {
+    let phases = record.phases.iter().filter(|phase| counts(phase.kind));
+    phases
+        .map(|phase| phase.duration_ns)
+        .fold(0, u64::saturating_add)
 }

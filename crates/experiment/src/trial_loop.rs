@@ -15,7 +15,7 @@ use highwater_runner::observer::Observer;
 use highwater_runner::request::RunError;
 use highwater_runner::store::RunDirectory;
 
-use crate::trial_maker::{Requested, TrialMaker};
+use crate::trial_maker::{MadeReady, Requested, TrialMaker};
 use crate::trials::Trials;
 
 /// What comes next.
@@ -56,11 +56,13 @@ pub struct Made<'a> {
     pub started_at: String,
     /// How long the target was left alone before it.
     pub settled: Nanos,
+    /// What was done to the target before it.
+    pub ready: MadeReady,
 }
 
 impl Made<'_> {
     /// One whose target could not even be reached to plan it.
-    fn unreached(run: String) -> Self {
+    fn unreached(run: String, ready: MadeReady) -> Self {
         Self {
             record: None,
             nested: None,
@@ -68,6 +70,7 @@ impl Made<'_> {
             run,
             started_at: print_instant(wall_clock()),
             settled: Nanos::ZERO,
+            ready,
         }
     }
 }
@@ -192,7 +195,9 @@ fn one<E: Experiment, M: TrialMaker<E::Trial>>(
         let begin = begin(planned.number, planned.about, planned.progress);
         trials.observer.event(&begin);
         let (_, run) = trials.nested_place(&planned.name);
-        return Ok(Some(experiment.keep(requested, Made::unreached(run))));
+        return Ok(Some(
+            experiment.keep(requested, Made::unreached(run, maker.made_ready())),
+        ));
     };
     let plan = experiment.cut(&requested.trial, plan);
     let (directory, run) = trials.place(&planned.name, &plan)?;
@@ -211,6 +216,7 @@ fn one<E: Experiment, M: TrialMaker<E::Trial>>(
         run,
         started_at: ran.started_at,
         settled: ran.settled,
+        ready: maker.made_ready(),
     };
     Ok(Some(experiment.keep(requested, made)))
 }
@@ -244,6 +250,7 @@ fn nested<E: Experiment, M: TrialMaker<E::Trial>>(
         run,
         started_at,
         settled: Nanos::ZERO,
+        ready: maker.made_ready(),
     };
     let event = experiment.keep(requested, made);
     trials.keep_last(record);

@@ -7,6 +7,8 @@ use std::rc::Rc;
 use highwater_driver::{TargetError, TargetErrorKind};
 use highwater_model::plan::Plan;
 use highwater_model::record::ExperimentRecord;
+use highwater_model::scale::WarmUpRun;
+use highwater_model::units::Nanos;
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::observer::Observer;
 use highwater_runner::request::{RunError, RunRequest};
@@ -57,6 +59,15 @@ fn is_unreachable(error: &TargetError) -> bool {
     error.kind == TargetErrorKind::Unreachable
 }
 
+/// What was done to a trial's target before its run, apart from what the run does itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MadeReady {
+    /// How long it took.
+    pub took: Nanos,
+    /// The warm-up before the quotas of a cluster's nodes began.
+    pub before_quota: Option<WarmUpRun>,
+}
+
 /// Makes the runs of trials `T`.
 pub trait TrialMaker<T> {
     /// What can go wrong with it.
@@ -70,6 +81,10 @@ pub trait TrialMaker<T> {
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, Self::Error>;
+    /// What was done to the target of the trial that was planned, or made, last.
+    fn made_ready(&self) -> MadeReady {
+        MadeReady::default()
+    }
     /// Makes a trial that is an experiment of its own; needed where the experiment has such trials.
     fn nested(&self, _: &Requested<T>, _: NestedPlace) -> Result<ExperimentRecord, Self::Error> {
         let message = "a trial is no experiment of its own";

@@ -13,6 +13,7 @@ use highwater_model::plan::Plan;
 use highwater_model::record::{ExperimentRecord, Incident, IncidentKind, RunRecord, TableStart};
 use highwater_model::units::Nanos;
 
+use crate::progress::loaded;
 use crate::trial_maker::{NestedPlace, Requested, TrialError};
 use highwater_runner::clock::{RealClock, RealTimeline};
 use highwater_runner::interrupts::Interrupts;
@@ -32,6 +33,8 @@ pub(crate) struct Trials<'a> {
     interrupts: &'a Interrupts,
     /// The record of the last one that has one.
     last: Option<RunRecord>,
+    /// What filling tables took so far, nanoseconds.
+    loaded_ns: u64,
     /// The first one found rows of the workload.
     tables_kept: bool,
     /// The hold on the tables, from one to the next; of each target.
@@ -61,6 +64,7 @@ impl<'a> Trials<'a> {
             observer,
             interrupts,
             last: None,
+            loaded_ns: 0,
             tables_kept: false,
             leases: BTreeMap::new(),
         }
@@ -120,6 +124,7 @@ impl<'a> Trials<'a> {
                 if is_first {
                     self.tables_kept = continues(&end.record);
                 }
+                self.loaded_ns = self.loaded_ns.saturating_add(loaded(&end.record));
                 self.last = Some(end.record);
                 true
             }
@@ -184,6 +189,7 @@ impl<'a> Trials<'a> {
     /// The last run of a nested experiment is the last one of the whole.
     pub(crate) fn keep_last(&mut self, nested: Option<ExperimentRecord>) {
         if let Some(record) = nested {
+            self.loaded_ns = self.loaded_ns.saturating_add(record.loaded_ns);
             self.last = Some(*record.last_run);
         }
     }
@@ -201,7 +207,10 @@ impl<'a> Trials<'a> {
         let Some(last) = self.last.clone() else {
             return Ok(None);
         };
-        let record = conclude(last, self.directory.id());
+        let record = ExperimentRecord {
+            loaded_ns: self.loaded_ns,
+            ..conclude(last, self.directory.id())
+        };
         self.directory.write_record(&record)?;
         Ok(Some(record))
     }

@@ -64,6 +64,7 @@ impl Experiment for TuneRecord {
             reasons: seen.reasons,
             throughput_per_s: seen.throughput_per_s,
             figure: seen.figure,
+            showed: seen.showed,
             started_at: made.started_at,
             took_ns: made.record.map_or(0, took).saturating_add(made.settled.0),
             run: made.run,
@@ -101,5 +102,6 @@ fn unreachable_target() -> Measured {
         reasons: Vec::new(),
         throughput_per_s: 0.0,
         figure: None,
+        showed: None,
     }
 }

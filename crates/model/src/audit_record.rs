@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::plan::AuditLevel;
+use super::units::is_zero;
 
 /// What the audit found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -106,14 +107,6 @@ pub struct EarlierRunRecord {
     pub acknowledged: u64,
     /// Acknowledged and not found.
     pub missing: u64,
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-const fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// A table that lost its rows all at once during the run.

@@ -66,6 +66,14 @@ pub enum Event {
     Load(LoadBounds),
     /// A second of load is over.
     Second(SecondProgress),
+    /// A warm-up until throughput is steady is over.
+    WarmedUp {
+        /// How long it took.
+        #[serde(rename = "took_ns")]
+        took: Nanos,
+        /// Whether throughput was shown to be steady; if not, it took as long as it could.
+        steady: bool,
+    },
     /// A command to the run took effect, or will at its time.
     Intervention(InterventionRecord),
     /// The audit has come this far.
@@ -361,6 +369,9 @@ pub struct ExperimentProgress {
     /// What one that is to come takes, as far as is known.
     #[serde(rename = "each_ns")]
     pub each: Nanos,
+    /// What making one ready takes besides, as far as is known: it is in no budget.
+    #[serde(default, rename = "ready_ns")]
+    pub ready: Nanos,
     /// What all of them may take; absent: no bound.
     #[serde(rename = "budget_ns")]
     pub budget: Option<Nanos>,

@@ -184,6 +184,9 @@ pub struct PhasePlan {
     pub step: u32,
     /// Its length, unless the stop rule ends it.
     pub duration: Nanos,
+    /// It ends as soon as throughput is steady as the plan's rule has it; a warm-up's alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub until_steady: bool,
 }
 
 /// What a phase is for.

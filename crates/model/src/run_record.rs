@@ -209,6 +209,10 @@ pub struct PhaseRecord {
     pub start_ns: u64,
     /// How long it took.
     pub duration_ns: u64,
+    /// Of a warm-up until throughput is steady: whether that was shown; if not, it took as long as it could.
+    /// Absent of every other phase, and where the user ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<bool>,
 }
 
 /// Whether the target answered all the time, over the measured phases.

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use super::judgment::{Judgments, ReasonCode};
 use super::limit::Limit;
 use super::plan::{Unit, hex};
+use super::units::is_zero;
 
 /// The label of a size's runs that says how many nodes there were.
 pub const NODES_LABEL: &str = "nodes";
@@ -191,8 +192,33 @@ pub struct ScaleTrial {
     pub figures: SizeFigures,
     /// Wall clock at its begin, RFC 3339, UTC.
     pub started_at: String,
-    /// All of it with settling, load and audit, nanoseconds.
+    /// All of it with the start of its cluster, settling, load and audit, nanoseconds.
     pub took_ns: u64,
+    /// Of that, what made it ready and does not count in the budget, nanoseconds: the start of its cluster, data that
+    /// were brought back, its warm-up before quotas, tables that were filled.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ready_ns: u64,
+    /// The warm-up before the quotas of its nodes began; absent where they began with the nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_quota: Option<WarmUpRun>,
+    /// Where its own record is, below the growth's directory.
+    pub run: String,
+}
+
+impl ScaleTrial {
+    /// What counts in the budget.
+    pub const fn budgeted_ns(&self) -> u64 {
+        self.took_ns.saturating_sub(self.ready_ns)
+    }
+}
+
+/// A run that makes a cluster warm before its quotas begin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WarmUpRun {
+    /// Length of its warm-up, nanoseconds.
+    pub took_ns: u64,
+    /// Whether throughput was shown to be steady then; absent where that was not asked, or the user stopped it.
+    pub steady: Option<bool>,
     /// Where its own record is, below the growth's directory.
     pub run: String,
 }
@@ -214,19 +240,23 @@ pub struct SizeFigures {
     /// Where that lies with confidence: of a search the 90 % interval of its estimate, of a run the 95 % one of its
     /// throughput; absent where it is not known.
     pub interval: Option<[f64; 2]>,
-    /// Greatest p99 of the stream's ops in the last run, nanoseconds.
+    /// Greatest p99 of the stream's ops in the last run, of a tuning in that of its best configuration,
+    /// nanoseconds.
     pub p99_ns: Option<u64>,
     /// Sessions of the stream in the last run.
     pub sessions: u32,
     /// Primary shards, where the target has any.
     pub shards: Option<u64>,
-    /// Busy share of the CPU of the busiest node in the last run; absent where the target does not report.
+    /// Busy share of the CPU of the busiest node in that run; absent where the target does not report.
     pub target_cpu: Option<f64>,
-    /// Busy share of the load generator's CPU in the last run, the greatest of several; 1 is saturated.
+    /// Busy share of the load generator's CPU in that run, the greatest of several; 1 is saturated.
     pub client_cpu: f64,
     /// What kept it from being higher; absent where it was below saturation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
+    /// The warm-up of the last run ended at its limit, and throughput was not shown to be steady.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_warm: bool,
     /// Rows of the tables before the last run's measured phase.
     pub rows: u64,
     /// Whether the last run continued tables that were there.

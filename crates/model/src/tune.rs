@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::judgment::ReasonCode;
+use super::limit::Limit;
 use super::plan::{Unit, hex};
 
 /// A tuning and what came of it; part of a record.
@@ -160,12 +161,28 @@ pub struct TrialRecord {
     pub throughput_per_s: f64,
     /// What configurations are compared by; absent where it was not measured.
     pub figure: Option<f64>,
+    /// What its run showed besides; absent where the target could not be reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub showed: Option<Showed>,
     /// Wall clock at its begin, RFC 3339, UTC.
     pub started_at: String,
     /// The whole run with settling, load and audit, nanoseconds.
     pub took_ns: u64,
     /// Where its own record is, below the tuning's directory.
     pub run: String,
+}
+
+/// What the run of a configuration showed besides its figure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Showed {
+    /// Greatest p99 of the stream's ops, nanoseconds.
+    pub p99_ns: Option<u64>,
+    /// Busy share of the CPU of the busiest node; absent where the target does not report.
+    pub target_cpu: Option<f64>,
+    /// Busy share of the load generator's CPU, the greatest of several; 1 is saturated.
+    pub client_cpu: f64,
+    /// What kept it from being higher; absent where it was below saturation.
+    pub limit: Option<Limit>,
 }
 
 /// How a tuning ended.

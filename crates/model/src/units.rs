@@ -111,6 +111,15 @@ impl Rate {
     }
 }
 
+/// Whether a count is zero, and left out of a record.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+pub(crate) const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// What everything random in a run is derived from, together with an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]

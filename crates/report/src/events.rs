@@ -29,6 +29,16 @@ pub fn control_schema() -> String {
     pretty(&schemars::schema_for!(Command))
 }
 
+/// How a warm-up until throughput is steady ended: `warm-up: steady after 24.4 s`.
+pub fn warmed_up(took: Nanos, steady: bool) -> String {
+    let took = duration(took.0);
+    if steady {
+        format!("warm-up: steady after {took}")
+    } else {
+        format!("warm-up: NOT STEADY after {took}, its limit")
+    }
+}
+
 /// What a command changed, and when.
 pub fn intervention(done: &InterventionRecord) -> String {
     let at = duration(done.time_ns);

@@ -31,7 +31,7 @@ pub use compare::{CompareReport, Group, compare_html, compare_markdown, compare_
 pub use csv::{csv, results_csv, telemetry_csv};
 pub use events::{
     audit_stage, begun, control_schema, estimate, event_line, event_schema, intervention,
-    part_line, refusal, trial_begun, warning,
+    part_line, refusal, trial_begun, warmed_up, warning,
 };
 pub use figures::{
     FIGURES_SCHEMA, FiguresReport, figures_json, figures_schema, figures_text, warnings_text,

@@ -16,7 +16,7 @@ use crate::control::Inbound;
 use crate::executor::{Pass, PassStream, Tick, execute};
 use crate::feed::inserts_into;
 use crate::interrupts::StopRequest;
-use crate::intervention::obey;
+use crate::intervention::{LEAD, obey};
 use crate::ledger::Ledger;
 use crate::record::collector::Collector;
 use crate::recorder::{KeyStats, Recorder, WindowDelta};
@@ -193,7 +193,7 @@ async fn control(
             () = timeline.sleep_until(look_at) => {
                 collector.second(second, &pass.times());
                 second += 1;
-                obey_stop_rule(pass, collector, timeline.now(), second);
+                end_early(pass, collector, timeline.now(), second);
             }
         }
     }
@@ -201,12 +201,19 @@ async fn control(
     interrupted
 }
 
-/// Ends the measured phase that is running if the plan's predicate holds.
-fn obey_stop_rule(pass: &Pass, collector: &Collector<'_>, now: Nanos, reported: u64) {
+/// Ends the phase that is running if the plan's predicate holds, or if it waits for steady throughput and that is
+/// there; reports the end of such a warm-up.
+fn end_early(pass: &Pass, collector: &mut Collector<'_>, now: Nanos, reported: u64) {
     let elapsed = now.saturating_sub(pass.start);
-    if let Some(phase) = collector.stop.ends(&pass.times(), elapsed, reported) {
-        pass.schedule.end_phase(phase, now, EarlyEnd::Predicate);
+    if let Some((phase, why)) = collector.stop.ends(&pass.times(), elapsed, reported) {
+        let at = match why {
+            // All executors know of the phase behind it before it begins.
+            EarlyEnd::Steady => now.saturating_add(LEAD),
+            EarlyEnd::Predicate | EarlyEnd::Rows => now,
+        };
+        pass.schedule.end_phase(phase, at, why);
     }
+    collector.report_warm_up(&pass.phases(), elapsed);
 }
 
 fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRecord {

@@ -43,8 +43,10 @@ pub struct PlanInput {
     pub arrivals: Option<Arrivals>,
     /// Closed sessions per second.
     pub spawn_rate: Option<Rate>,
-    /// Left out at the beginning.
+    /// Left out at the beginning; at most, where it ends once throughput is steady.
     pub warm_up: Nanos,
+    /// The warm-up ends as soon as throughput is steady.
+    pub until_steady: bool,
     /// Length of each measured step.
     pub step: Nanos,
     /// Ends a measured phase early.
@@ -82,6 +84,9 @@ const UNITS_PER_SECOND_MAX: u64 = 1_000_000_000;
 /// Sessions that open load may use when the user says nothing: enough for a thousand ops a second
 /// that take a quarter of a second each.
 const OPEN_SESSIONS_MIN: u32 = 64;
+
+/// Name of the phase in which the target gets warm.
+const WARM_UP: &str = "warm-up";
 
 /// Makes the plan; the target would have `default_sessions`.
 pub fn plan(
@@ -378,7 +383,7 @@ pub(crate) fn spawn_delay(rate: Rate, session: u32) -> Nanos {
 
 /// What is left out of every result comes first: sessions appear, then the warm-up.
 fn phases(steps: usize, ramp: Nanos, input: &PlanInput) -> Vec<PhasePlan> {
-    let before = [("ramp", ramp), ("warm-up", input.warm_up)].into_iter();
+    let before = [("ramp", ramp), (WARM_UP, input.warm_up)].into_iter();
     let mut phases: Vec<PhasePlan> = before
         .filter(|(_, duration)| *duration > Nanos::ZERO)
         .map(|(name, duration)| PhasePlan {
@@ -386,6 +391,7 @@ fn phases(steps: usize, ramp: Nanos, input: &PlanInput) -> Vec<PhasePlan> {
             kind: PhaseKind::WarmUp,
             step: 0,
             duration,
+            until_steady: input.until_steady && name == WARM_UP,
         })
         .collect();
     for step in 0..u32::try_from(steps).unwrap_or(u32::MAX) {
@@ -399,6 +405,7 @@ fn phases(steps: usize, ramp: Nanos, input: &PlanInput) -> Vec<PhasePlan> {
             kind: PhaseKind::Measure,
             step,
             duration: input.step,
+            until_steady: false,
         });
     }
     phases
@@ -420,6 +427,7 @@ pub(crate) fn load_plan(plan: &Plan, op_name: &str, sessions: u32) -> Plan {
         kind: PhaseKind::Load,
         step: 0,
         duration: Nanos(u64::MAX / 2),
+        until_steady: false,
     };
     Plan {
         streams: vec![stream],

@@ -1,25 +1,52 @@
-//! The plan's stop rule: what it looks at, and whether it holds.
+//! What ends a phase before its length is over: the plan's stop rule a measured one, and steady throughput a
+//! warm-up that waits for it.
 //!
-//! TargetInspection at once a second, from what the executors have reported by then. It must not look at
-//! anything else of a run's own results.
+//! Looked at once a second, from what the executors have reported by then. It must not look at anything else of a
+//! run's own results.
 
-use highwater_analysis::throughput::throughput;
-use highwater_model::plan::{PhaseKind, Plan, Predicate, StopRule};
-use highwater_model::record::WINDOW_NS;
+use highwater_analysis::throughput::{Throughput, throughput};
+use highwater_model::numbers::len_to_f64;
+use highwater_model::plan::{PhaseKind, Plan, Predicate, SteadinessRule, StopRule};
+use highwater_model::record::{Steadiness, WINDOW_NS};
 use highwater_model::units::Nanos;
 
 use crate::recorder::{IntervalDelta, WINDOWS_PER_SECOND};
-use crate::schedule::{PhaseTimes, ScheduledPhase};
+use crate::schedule::{EarlyEnd, PhaseTimes, ScheduledPhase};
 
-/// What has come in so far, as far as the rule asks for it.
+/// Bounds of the time over which a warm-up's throughput is to be steady: a longer one could not be known.
+const HORIZON: [Nanos; 2] = [Nanos::from_secs(15), Nanos::from_secs(60)];
+
+/// What has come in so far, as far as it may end a phase.
 #[derive(Debug, Default)]
 pub(crate) struct StopCounts {
     rule: StopRule,
-    measured: Vec<bool>,
+    steadiness: SteadinessRule,
+    /// The time over which a warm-up's throughput is to be steady.
+    horizon: Nanos,
+    /// By phase.
+    endings: Vec<Ending>,
     /// Failed ops, by phase.
     errors: Vec<u64>,
-    /// Acknowledged ops per 100 ms of the pass, by stream; only where the rule asks for them.
+    /// Acknowledged ops per 100 ms of the pass, by stream; only those that are needed.
     windows: Vec<Vec<u64>>,
+}
+
+/// What may end a phase early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Never,
+    Rule,
+    Steady,
+}
+
+impl Ending {
+    fn of(kind: PhaseKind, until_steady: bool) -> Self {
+        match kind {
+            PhaseKind::Measure => Self::Rule,
+            _ if until_steady => Self::Steady,
+            _ => Self::Never,
+        }
+    }
 }
 
 impl StopCounts {
@@ -28,7 +55,11 @@ impl StopCounts {
         let phases = plan.phases.iter();
         Self {
             rule: plan.stop.clone(),
-            measured: phases.map(|p| p.kind == PhaseKind::Measure).collect(),
+            steadiness: plan.steadiness,
+            horizon: horizon(plan),
+            endings: phases
+                .map(|phase| Ending::of(phase.kind, phase.until_steady))
+                .collect(),
             errors: vec![0; plan.phases.len()],
             windows: vec![Vec::new(); plan.streams.len()],
         }
@@ -36,59 +67,116 @@ impl StopCounts {
 
     /// Learns of the phases that were added since.
     pub(crate) fn add_phases(&mut self, phases: &[ScheduledPhase]) {
-        self.measured = phases
+        self.endings = phases
             .iter()
-            .map(|p| p.kind == PhaseKind::Measure)
+            .map(|phase| Ending::of(phase.kind, phase.until_steady))
             .collect();
         self.errors.resize(phases.len(), 0);
     }
 
     /// Adds a report.
     pub(crate) fn add(&mut self, phase: usize, stream: usize, delta: &IntervalDelta) {
-        match self.rule.until {
-            None => {}
-            Some(Predicate::ErrorsAbove { .. }) => self.errors[phase] += delta.errors,
-            Some(Predicate::RelativeCiBelow { .. }) => {
-                let counts = &mut self.windows[stream];
-                let first = usize::try_from(delta.second).unwrap_or(0) * WINDOWS_PER_SECOND;
-                if counts.len() < first + WINDOWS_PER_SECOND {
-                    counts.resize(first + WINDOWS_PER_SECOND, 0);
-                }
-                for (count, new) in counts[first..].iter_mut().zip(delta.windows) {
-                    *count += u64::from(new);
-                }
-            }
+        if matches!(self.rule.until, Some(Predicate::ErrorsAbove { .. })) {
+            self.errors[phase] += delta.errors;
+        }
+        let by_interval = matches!(self.rule.until, Some(Predicate::RelativeCiBelow { .. }));
+        if !by_interval && self.endings[phase] != Ending::Steady {
+            return;
+        }
+        let counts = &mut self.windows[stream];
+        let first = usize::try_from(delta.second).unwrap_or(0) * WINDOWS_PER_SECOND;
+        if counts.len() < first + WINDOWS_PER_SECOND {
+            counts.resize(first + WINDOWS_PER_SECOND, 0);
+        }
+        for (count, new) in counts[first..].iter_mut().zip(delta.windows) {
+            *count += u64::from(new);
         }
     }
 
-    /// The measured phase that is running `now` and that the rule ends; `reported` seconds of the
-    /// pass have come in whole. Times count from the begin of the pass.
-    pub(crate) fn ends(&self, phases: &[PhaseTimes], now: Nanos, reported: u64) -> Option<usize> {
+    /// The phase that is running `now` and that ends, and why; `reported` seconds of the pass have come in whole.
+    /// Times count from the begin of the pass.
+    pub(crate) fn ends(
+        &self,
+        phases: &[PhaseTimes],
+        now: Nanos,
+        reported: u64,
+    ) -> Option<(usize, EarlyEnd)> {
         let running = phases.iter().position(|times| times.contains(now))?;
         let start = phases[running].start;
-        let old_enough = start.saturating_add(self.rule.minimum) <= now;
-        let ends = self.measured[running]
-            && old_enough
-            && match self.rule.until? {
-                Predicate::ErrorsAbove { count } => self.errors[running] > count,
-                Predicate::RelativeCiBelow { ppm } => self.windows.iter().all(|counts| {
-                    relative_ci(counts, start, reported).is_some_and(|ci| ci * 1e6 < f64::from(ppm))
-                }),
-            };
-        ends.then_some(running)
+        let mut windows = self.windows.iter();
+        let (ends, why) = match self.endings[running] {
+            Ending::Never => return None,
+            Ending::Rule => (
+                self.holds(running, start, now, reported),
+                EarlyEnd::Predicate,
+            ),
+            Ending::Steady => {
+                let ends = windows.all(|counts| self.is_steady(counts, start, reported));
+                (ends, EarlyEnd::Steady)
+            }
+        };
+        ends.then_some((running, why))
     }
+
+    /// Whether the stop rule ends the measured phase that began at `start`.
+    fn holds(&self, phase: usize, start: Nanos, now: Nanos, reported: u64) -> bool {
+        if start.saturating_add(self.rule.minimum) > now {
+            return false;
+        }
+        let mut windows = self.windows.iter();
+        match self.rule.until {
+            None => false,
+            Some(Predicate::ErrorsAbove { count }) => self.errors[phase] > count,
+            Some(Predicate::RelativeCiBelow { ppm }) => windows.all(|counts| {
+                relative_ci(counts, start, reported).is_some_and(|ci| ci * 1e6 < f64::from(ppm))
+            }),
+        }
+    }
+
+    /// Whether a stream's throughput was steady over the latter half of a warm-up that began at `start`, by the
+    /// test that the record's throughput is put to, and would be over the horizon if it went on like that: what
+    /// becomes faster for a minute changes little in any three seconds.
+    fn is_steady(&self, counts: &[u64], start: Nanos, reported: u64) -> bool {
+        let whole = whole_windows(counts, start, reported).unwrap_or_default();
+        let latter = &whole[whole.len() / 2..];
+        let length = Nanos(WINDOW_NS).as_secs_f64() * len_to_f64(latter.len());
+        let throughput = of_windows(latter);
+        // What does nothing at all is steady at that.
+        let drift = throughput.drift.filter(|_| throughput.mean_per_s > 0.0);
+        drift.is_some_and(|drift| {
+            let times = (self.horizon.as_secs_f64() / length).max(1.0);
+            drift.over(times).steadiness(self.steadiness) == Steadiness::Steady
+        })
+    }
+}
+
+/// As long as the first measured phase, within bounds.
+fn horizon(plan: &Plan) -> Nanos {
+    let mut phases = plan.phases.iter();
+    let measured = phases.find(|phase| phase.kind == PhaseKind::Measure);
+    let [least, most] = HORIZON;
+    measured.map_or(least, |phase| phase.duration.clamp(least, most))
 }
 
 /// Half width of the 95 % interval of a stream's throughput, relative to its mean, from the whole
 /// windows since `start`: what the record would say now.
 fn relative_ci(counts: &[u64], start: Nanos, reported: u64) -> Option<f64> {
+    let throughput = of_windows(&whole_windows(counts, start, reported)?);
+    let (low, high) = throughput.ci95?;
+    (throughput.mean_per_s > 0.0).then(|| (high - low) / 2.0 / throughput.mean_per_s)
+}
+
+fn of_windows(counts: &[u64]) -> Throughput {
+    throughput(counts, Nanos(WINDOW_NS))
+}
+
+/// A stream's counts in the whole windows since `start`, as far as they were reported.
+fn whole_windows(counts: &[u64], start: Nanos, reported: u64) -> Option<Vec<u64>> {
     let index = |windows: u64| usize::try_from(windows).unwrap_or(usize::MAX);
     let first = index(start.0.div_ceil(WINDOW_NS));
     let last = index(reported.saturating_mul(WINDOWS_PER_SECOND as u64));
     let mut phase = counts.get(first..last.min(counts.len()))?.to_vec();
     // What has not been answered at all was reported, too.
     phase.resize(last.checked_sub(first)?, 0);
-    let throughput = throughput(&phase, Nanos(WINDOW_NS));
-    let (low, high) = throughput.ci95?;
-    (throughput.mean_per_s > 0.0).then(|| (high - low) / 2.0 / throughput.mean_per_s)
+    Some(phase)
 }

@@ -77,6 +77,7 @@ mod tests {
                 reasons: Vec::new(),
                 throughput_per_s: 100.0,
                 figure: Some(100.0),
+                showed: None,
                 started_at: String::new(),
                 took_ns: 1,
                 run: String::new(),

@@ -7,12 +7,14 @@ use std::collections::BTreeMap;
 use crate::judge::{Ended, MeasuredStream, measured_streams};
 use crate::limit;
 use crate::search::rows_before;
-use crate::telemetry::busy_cpus;
+use crate::tuning::showed;
 use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue, ReasonCode};
 use highwater_model::record::{Question, RecordRef, RunRecord, TableStart};
 use highwater_model::scale::{SizeFigures, SizeVerdict};
 use highwater_model::search::{NoMark, NoMarkReason, SearchOutcome, SearchRecord};
-use highwater_model::tune::{NoBestReason, TuneOutcome, TuneRecord};
+use highwater_model::tune::{
+    NoBestReason, Showed, TrialRecord, TrialVerdict, TuneOutcome, TuneRecord,
+};
 
 /// Reasons for an invalid measurement that are the load generator's doing.
 const OF_CLIENT: [ReasonCode; 3] = [
@@ -40,6 +42,19 @@ impl Figure {
             interval: None,
         }
     }
+
+    /// An experiment that was stopped has not come to its end, whatever it had confirmed by then.
+    fn unless_stopped(self, ended: Ended) -> Self {
+        let verdict = match ended {
+            Ended::Interrupted => SizeVerdict::Interrupted,
+            Ended::TargetLost => SizeVerdict::TargetLost,
+            Ended::Complete => return self,
+        };
+        if !self.verdict.counts() {
+            return self;
+        }
+        Self { verdict, ..self }
+    }
 }
 
 /// Reads the record of a size; nothing where its target could not be reached.
@@ -50,18 +65,23 @@ pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
     let run = record.measured_run().run;
     let measured = measured_streams(run);
     let measured = measured.iter().find(|one| one.stream.stream == stream);
-    let figure = match record.experiment().map(|of| &of.question) {
+    let experiment = record.experiment();
+    let figure = match experiment.map(|of| &of.question) {
         Some(Question::Search(search)) => of_search(search, record.judgments()),
         Some(Question::Tune(tune)) => of_tuning(tune),
         Some(Question::Group(_) | Question::Scale(_)) | None => of_run(run, measured),
     };
-    let limit = match record.experiment().map(|of| &of.question) {
-        Some(Question::Search(search)) => limit::of_search(search),
-        _ => run.limit.as_ref(),
+    let incidents = experiment.map_or(&run.incidents, |of| &of.incidents);
+    let figure = figure.unless_stopped(Ended::of(incidents));
+    let last = showed(run, measured);
+    let showed = match experiment.map(|of| &of.question) {
+        Some(Question::Search(search)) => Showed {
+            limit: limit::of_search(search).cloned(),
+            ..last
+        },
+        Some(Question::Tune(tune)) => of_best(tune).unwrap_or(last),
+        Some(Question::Group(_) | Question::Scale(_)) | None => last,
     };
-    let results = measured.into_iter().flat_map(|one| &one.results);
-    let clients = run.clients.iter().map(|client| client.cpu_fraction);
-    let cpus = busy_cpus(run).into_iter().map(|(_, busy)| busy);
     let shards = figure.best.get("shards");
     let shards = shards.or_else(|| run.target.settings.get("shards"));
     let shards = shards.or_else(|| run.workload.parameters.get("shards"));
@@ -77,12 +97,13 @@ pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
         per_s: figure.per_s,
         best: figure.best,
         interval: figure.interval,
-        p99_ns: results.filter_map(|result| result.latency_ns.p99).max(),
+        p99_ns: showed.p99_ns,
         sessions: sessions.unwrap_or(0),
         shards,
-        target_cpu: cpus.reduce(f64::max),
-        client_cpu: clients.fold(0.0, f64::max),
-        limit: limit.cloned(),
+        target_cpu: showed.target_cpu,
+        client_cpu: showed.client_cpu,
+        limit: showed.limit,
+        not_warm: run.phases.iter().any(|phase| phase.steady == Some(false)),
         rows: rows_before(run),
         continued: tables.any(|table| table.start == TableStart::Continued),
     }
@@ -102,6 +123,7 @@ fn unreached() -> SizeFigures {
         target_cpu: None,
         client_cpu: 0.0,
         limit: None,
+        not_warm: false,
         rows: 0,
         continued: false,
     }
@@ -147,15 +169,23 @@ fn without_mark(no_mark: &NoMark, judged: &Judgments) -> Figure {
 fn of_tuning(tune: &TuneRecord) -> Figure {
     match &tune.outcome {
         None => Figure::none(SizeVerdict::Interrupted, Vec::new()),
-        Some(TuneOutcome::Best(best)) => Figure {
-            verdict: SizeVerdict::Counts,
-            reasons: Vec::new(),
-            per_s: best.figure,
-            best: best.values.clone(),
-            interval: None,
-        },
+        Some(TuneOutcome::Best(best)) => {
+            let gave_out = client_gave_out(tune, best.figure);
+            Figure {
+                verdict: match gave_out {
+                    None => SizeVerdict::Counts,
+                    Some(_) => SizeVerdict::ClientCeiling,
+                },
+                reasons: gave_out.map_or_else(Vec::new, |trial| trial.reasons.clone()),
+                per_s: best.figure,
+                best: best.values.clone(),
+                interval: None,
+            }
+        }
         Some(TuneOutcome::NoBest(no_best)) => {
+            let gave_out = client_gave_out(tune, 0.0);
             let verdict = match no_best.why {
+                NoBestReason::NoneCounts if gave_out.is_some() => SizeVerdict::ClientCeiling,
                 NoBestReason::NoneCounts | NoBestReason::BudgetSpent => SizeVerdict::NotMeasured,
                 NoBestReason::TargetLost => SizeVerdict::TargetLost,
                 NoBestReason::WrongData => SizeVerdict::WrongData,
@@ -164,6 +194,28 @@ fn of_tuning(tune: &TuneRecord) -> Figure {
             Figure::none(verdict, Vec::new())
         }
     }
+}
+
+/// The configuration with which the load generator gave out although the target made more than that: without it,
+/// the size may have been better.
+fn client_gave_out(tune: &TuneRecord, per_s: f64) -> Option<&TrialRecord> {
+    let invalid = |trial: &&TrialRecord| trial.verdict == TrialVerdict::Invalid;
+    let invalid = tune.trials.iter().filter(invalid);
+    invalid
+        .max_by(|a, b| a.throughput_per_s.total_cmp(&b.throughput_per_s))
+        .filter(|most| most.throughput_per_s > per_s)
+}
+
+/// What the last run of the best configuration showed.
+fn of_best(tune: &TuneRecord) -> Option<Showed> {
+    let Some(TuneOutcome::Best(best)) = &tune.outcome else {
+        return None;
+    };
+    let mut trials = tune.trials.iter().rev();
+    trials
+        .find(|trial| trial.at == best.at && trial.verdict == TrialVerdict::Counts)?
+        .showed
+        .clone()
 }
 
 fn of_run(run: &RunRecord, measured: Option<&MeasuredStream<'_>>) -> Figure {

@@ -127,9 +127,10 @@ fn unrepeated(scale: &ScaleRecord) -> Option<&ScaleTrial> {
     (!repeated && counted.next().is_some()).then_some(first)
 }
 
-/// Whether the budget has room for so many more sizes, each of which takes as long as those before.
+/// Whether the budget has room for so many more sizes, each of which takes as long as those before; what makes a size
+/// ready does not count.
 fn has_time(scale: &ScaleRecord, trials: u64) -> bool {
-    let took = scale.trials.iter().map(|trial| trial.took_ns);
+    let took = scale.trials.iter().map(ScaleTrial::budgeted_ns);
     let spent = took.fold(0, u64::saturating_add);
     let each = spent.checked_div(scale.trials.len() as u64);
     let each = each.unwrap_or(scale.trial_cost_ns);

@@ -7,7 +7,14 @@ use crate::fixture::growth::{TRIAL, add, growth, of_verdict, size};
 use crate::{exit_code, fixture};
 use highwater_model::incident::Ended;
 use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode};
+use highwater_model::plan::Unit;
+use highwater_model::record::{ExperimentRecord, Incident, IncidentKind, RecordRef};
 use highwater_model::scale::{ScaleEach, SizeFigures};
+use highwater_model::search::{SearchOutcome, SearchRecord};
+use highwater_model::tune::{
+    BestConfiguration, NoBest, NoBestReason, Showed, TrialPurpose, TrialRecord, TrialVerdict,
+    TuneAxis, TuneFigure, TuneOutcome, TunePolicy, TuneRecord,
+};
 
 /// Measures to the end; each size shows what `shows` says of its nodes. Returns what was measured, and why it ended.
 fn grow(
@@ -286,6 +293,138 @@ fn a_growth_is_judged_by_its_drift_its_end_and_the_rate_that_was_requested() {
         };
         let (_, _, value, exit) = judged(scale);
         assert_eq!((value, exit), (objective, code), "{until} {outcome:?}");
+    }
+}
+
+#[test]
+fn what_makes_a_size_ready_is_not_in_the_budget() {
+    let mut scale = growth(&[1, 2]);
+    scale.budget_ns = Some(3 * TRIAL);
+    let order = std::iter::from_fn(|| match next(&scale) {
+        GrowthStep::Measure { size, purpose } => {
+            let figures = of_verdict(SizeVerdict::Counts, linear(size.nodes).1, None);
+            add(&mut scale, size.nodes, purpose, figures);
+            let trial = scale.trials.last_mut().unwrap();
+            (trial.took_ns, trial.ready_ns) = (100 * TRIAL, 99 * TRIAL);
+            Some(size.nodes)
+        }
+        GrowthStep::End(_) => None,
+    });
+    assert_eq!(order.collect::<Vec<_>>(), [1, 2, 1]);
+}
+
+/// A tuning of two configurations, whose best one is the first, and whose last run was the second's.
+fn tuned(second: TrialVerdict, second_per_s: f64) -> TuneRecord {
+    let showed = |p99_ns: u64| Showed {
+        p99_ns: Some(p99_ns),
+        target_cpu: Some(0.9),
+        client_cpu: 0.2,
+        limit: None,
+    };
+    let trial = |number: u32, verdict, per_s: f64| TrialRecord {
+        number,
+        purpose: TrialPurpose::Search,
+        at: vec![number as usize - 1],
+        verdict,
+        reasons: match verdict {
+            TrialVerdict::Invalid => vec![ReasonCode::ClientSaturated],
+            _ => Vec::new(),
+        },
+        throughput_per_s: per_s,
+        figure: Some(per_s),
+        showed: Some(showed(u64::from(number))),
+        started_at: String::new(),
+        took_ns: TRIAL,
+        run: String::new(),
+    };
+    TuneRecord {
+        axes: vec![TuneAxis {
+            name: "sessions".to_owned(),
+            values: vec!["4".to_owned(), "8".to_owned()],
+        }],
+        by: TuneFigure::Throughput,
+        stream: "insert".to_owned(),
+        unit: Unit::Rows,
+        policy: TunePolicy {
+            seed: 42,
+            confirmations: 5,
+            probes_max: 25,
+            budget_ns: u64::MAX,
+            trial_cost_ns: TRIAL,
+        },
+        definition_hash: String::new(),
+        trials: vec![
+            trial(1, TrialVerdict::Counts, 100.0),
+            trial(2, second, second_per_s),
+        ],
+        outcome: Some(TuneOutcome::Best(BestConfiguration {
+            at: vec![0],
+            values: [("sessions".to_owned(), "4".to_owned())].into(),
+            figure: 100.0,
+            runner_up: None,
+            cut_short: false,
+        })),
+    }
+}
+
+fn figures_of(record: &ExperimentRecord) -> SizeFigures {
+    figures("insert", Some(RecordRef::Experiment(record)))
+}
+
+#[test]
+fn a_tuned_size_shows_what_its_best_configuration_showed() {
+    let tune = tuned(TrialVerdict::Counts, 90.0);
+    let record = crate::tuning::conclude(fixture::closed(), tune, "tuned".to_owned());
+    let found = figures_of(&record);
+    assert_eq!((found.p99_ns, found.target_cpu), (Some(1), Some(0.9)));
+    assert_eq!((found.client_cpu, found.sessions), (0.2, 4));
+    assert_eq!((found.verdict, found.per_s), (SizeVerdict::Counts, 100.0));
+}
+
+#[test]
+fn a_tuned_size_whose_load_generator_gave_out_beyond_the_best_ends_the_growth() {
+    for (second, per_s, verdict) in [
+        (TrialVerdict::Invalid, 120.0, SizeVerdict::ClientCeiling),
+        (TrialVerdict::Invalid, 80.0, SizeVerdict::Counts),
+        (TrialVerdict::Missed, 120.0, SizeVerdict::Counts),
+    ] {
+        let tune = tuned(second, per_s);
+        let record = crate::tuning::conclude(fixture::closed(), tune, "tuned".to_owned());
+        let found = figures_of(&record);
+        assert_eq!(found.verdict, verdict, "{second:?} {per_s}");
+        let of_client = verdict == SizeVerdict::ClientCeiling;
+        assert_eq!(
+            found.reasons.contains(&ReasonCode::ClientSaturated),
+            of_client
+        );
+    }
+    let mut none = tuned(TrialVerdict::Invalid, 80.0);
+    none.outcome = Some(TuneOutcome::NoBest(NoBest {
+        why: NoBestReason::NoneCounts,
+        best_so_far: None,
+    }));
+    let record = crate::tuning::conclude(fixture::closed(), none, "tuned".to_owned());
+    assert_eq!(figures_of(&record).verdict, SizeVerdict::ClientCeiling);
+}
+
+/// A mark that was confirmed is a figure of its size only where the search came to its end.
+#[test]
+fn a_search_that_was_stopped_behind_a_confirmed_mark_does_not_count() {
+    for (stop, verdict) in [
+        (None, SizeVerdict::Counts),
+        (Some(IncidentKind::Interrupted), SizeVerdict::Interrupted),
+        (Some(IncidentKind::TargetLost), SizeVerdict::TargetLost),
+    ] {
+        let mut last = fixture::closed();
+        last.incidents
+            .extend(stop.map(|kind| Incident::new(kind, "stopped")));
+        let search = SearchRecord {
+            outcome: Some(SearchOutcome::Mark(fixture::mark(100.0, 110.0))),
+            ..fixture::search(Vec::new())
+        };
+        let record = crate::search::conclude(last, search, "found".to_owned());
+        let found = figures_of(&record);
+        assert_eq!((found.verdict, found.per_s), (verdict, 100.0), "{stop:?}");
     }
 }
 

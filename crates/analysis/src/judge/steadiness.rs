@@ -42,7 +42,8 @@ pub(super) fn judge(rule: SteadinessRule, measured: &[MeasuredStream<'_>]) -> Dr
     if rule.required {
         let places = [drifted, unclear].concat();
         let message = "steady throughput was required, and it was not shown";
-        let hint = "use a longer warm-up (--warm-up), measure longer (-d), or allow more (--steady-within)";
+        let hint =
+            "wait for it (--warm-up steady), measure longer (-d), or allow more (--steady-within)";
         return Drifts {
             reason: reason(ReasonCode::SteadinessRequired, message, &places, hint),
             note: None,
@@ -53,7 +54,7 @@ pub(super) fn judge(rule: SteadinessRule, measured: &[MeasuredStream<'_>]) -> Dr
             ReasonCode::NotSteady,
             "throughput drifted during the measured phase",
             &drifted,
-            "use a longer warm-up (--warm-up) or measure longer (-d)",
+            "wait until it is steady (--warm-up steady) or measure longer (-d)",
         ),
         note: reason(
             ReasonCode::SteadinessNotShown,

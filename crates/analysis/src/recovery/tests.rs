@@ -103,6 +103,7 @@ fn phase(seconds: u64) -> PhaseRecord {
         step: Some(0),
         start_ns: PHASE_START,
         duration_ns: seconds * S,
+        steady: None,
     }
 }
 

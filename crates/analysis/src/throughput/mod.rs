@@ -67,6 +67,15 @@ pub struct Drift {
 }
 
 impl Drift {
+    /// The same drift over a time that is so many times as long.
+    pub fn over(self, times: f64) -> Self {
+        let (low, high) = self.ci95;
+        Self {
+            percent: self.percent * times,
+            ci95: (low * times, high * times),
+        }
+    }
+
     /// What is known of it: within the bound, outside, or neither.
     pub fn steadiness(&self, rule: SteadinessRule) -> Steadiness {
         let bound = rule.within_percent();

@@ -1,11 +1,11 @@
 //! What the record of a measured configuration says to a tuning.
 
 use crate::judge::{Ended, MeasuredStream, measured_streams};
-use crate::telemetry::{self, disk_bytes_per_row, mean, named};
+use crate::telemetry::{self, busy_cpus, disk_bytes_per_row, mean, named};
 use highwater_model::judgment::{Data, Measurement, ObjectiveValue, ReasonCode};
 use highwater_model::record::RunRecord;
 use highwater_model::target_telemetry::{names, sources};
-use highwater_model::tune::{TrialVerdict, TuneFigure};
+use highwater_model::tune::{Showed, TrialVerdict, TuneFigure};
 
 /// Reasons for an invalid measurement that are the load generator's doing.
 const OUR_OWN: [ReasonCode; 3] = [
@@ -25,6 +25,8 @@ pub struct Measured {
     pub throughput_per_s: f64,
     /// What configurations are compared by.
     pub figure: Option<f64>,
+    /// What its run showed besides; absent where there was none.
+    pub showed: Option<Showed>,
 }
 
 /// Reads the record of a configuration.
@@ -42,6 +44,20 @@ pub fn measured(by: TuneFigure, record: &RunRecord) -> Measured {
         reasons,
         throughput_per_s,
         figure,
+        showed: Some(showed(record, streams.first())),
+    }
+}
+
+/// What a run shows of a stream, its target and its load generator besides the throughput.
+pub fn showed(record: &RunRecord, stream: Option<&MeasuredStream<'_>>) -> Showed {
+    let results = stream.into_iter().flat_map(|one| &one.results);
+    let clients = record.clients.iter().map(|client| client.cpu_fraction);
+    let cpus = busy_cpus(record).into_iter().map(|(_, busy)| busy);
+    Showed {
+        p99_ns: results.filter_map(|result| result.latency_ns.p99).max(),
+        target_cpu: cpus.reduce(f64::max),
+        client_cpu: clients.fold(0.0, f64::max),
+        limit: record.limit.clone(),
     }
 }
 

@@ -26,7 +26,7 @@ use highwater_model::tune::{NoBest, NoBestReason, TrialVerdict, TuneOutcome, Tun
 
 pub use conclusion::conclude;
 pub use figures::server_cpu_per_row;
-pub use figures::{Measured, measured};
+pub use figures::{Measured, measured, showed};
 pub use state::{is_small, probes_most};
 
 pub use step::TuneStep;

@@ -86,8 +86,12 @@ pub(crate) const LITERALS: Flag = flag(
     "Send queries unprepared, with values in the SQL text, like clients without parameters. \
      Inserted rows are still sent as parameters",
 );
-pub(crate) const WARM_UP: Flag =
-    flag("--warm-up <DURATION>", "Run for DURATION before measuring").default("2s");
+pub(crate) const WARM_UP: Flag = flag(
+    "--warm-up <DURATION>",
+    "Run for DURATION before measuring. With `steady`, run until throughput is steady over the \
+     latter half of the warm-up, for at most 2m; with `steady:DURATION`, for at most DURATION",
+)
+.default("2s");
 pub(crate) const ROWS: Flag = flag(
     "--rows <N>",
     "Stop after sending N rows [default: no limit]",

@@ -16,6 +16,11 @@ use super::StartAt;
 /// Longest name or value of a label or a parameter, in bytes.
 const LONGEST_WORD: usize = 256;
 
+/// A warm-up until throughput is steady.
+const STEADY: &str = "steady";
+/// The longest that it may take, if nothing is said: a server that compiles while it runs took a minute.
+const STEADY_WITHIN: Nanos = Nanos::from_secs(120);
+
 /// The value of a word, one of a few.
 pub(crate) fn one_of<T: Copy>(
     all: &[(&str, T)],
@@ -166,6 +171,30 @@ pub(crate) fn start_at(text: &str) -> Result<StartAt, QuantityError> {
             ..error
         }),
     }
+}
+
+/// A length; or `steady`, with the longest that it may take behind a colon.
+pub(crate) fn warm_up(text: &str) -> Result<(Nanos, bool), QuantityError> {
+    const HINT: &str = "give a duration, such as `30s`; or `steady`, or `steady:5m`, to run until \
+                        throughput is steady, for that long at most";
+    let Some(most) = text.strip_prefix(STEADY) else {
+        let wrong = |error| QuantityError {
+            hint: HINT,
+            ..error
+        };
+        return parse_duration(text)
+            .map(|length| (length, false))
+            .map_err(wrong);
+    };
+    let most = match most.strip_prefix(':') {
+        Some(most) => parse_duration(most)?,
+        None if most.is_empty() => STEADY_WITHIN,
+        None => return Err(wrong(text, "is not a warm-up", HINT)),
+    };
+    if most == Nanos::ZERO {
+        return Err(wrong(text, "leaves no time to become steady", HINT));
+    }
+    Ok((most, true))
 }
 
 pub(crate) fn predicate(text: &str) -> Result<Predicate, QuantityError> {

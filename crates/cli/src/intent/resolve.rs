@@ -84,15 +84,16 @@ fn plan(
     step: Nanos,
     stop: StopRule,
 ) -> Result<PlanInput, Failure> {
+    let share = share(layers)?;
+    let (warm_up, until_steady) = warm_up(layers, &share)?;
     Ok(PlanInput {
         streams,
         literals: layers.switch("literals")?,
         sessions: layers.parse("sessions", parsers::positive)?,
         arrivals: layers.parse("arrivals", parsers::arrivals)?,
         spawn_rate: layers.parse("spawn-rate", parse_rate)?,
-        warm_up: layers
-            .parse("warm-up", parse_duration)?
-            .unwrap_or(Nanos::ZERO),
+        warm_up,
+        until_steady,
         step,
         stop,
         objectives: objectives(layers)?,
@@ -107,8 +108,24 @@ fn plan(
             level: layers.require("audit", parsers::audit)?,
             limit: duration_above_zero(layers, "audit-timeout")?.unwrap_or(Nanos::MAX),
         },
-        share: share(layers)?,
+        share,
     })
+}
+
+/// How long the warm-up is at most, and whether it ends once throughput is steady.
+fn warm_up(layers: &Layers, share: &Share) -> Result<(Nanos, bool), Failure> {
+    let warm_up = layers.parse("warm-up", parsers::warm_up)?;
+    let (length, until_steady) = warm_up.unwrap_or_default();
+    match layers.value("warm-up") {
+        Some(given) if until_steady && share.of > 1 => Err(given
+            .failure(
+                "`steady` cannot be combined with --share: each share sees only its own results",
+            )
+            .with_hint(
+                "give the warm-up a length, such as --warm-up 60s, or use one load generator",
+            )),
+        _ => Ok((length, until_steady)),
+    }
 }
 
 /// The default for a command that judges no throughput.

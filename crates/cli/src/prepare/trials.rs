@@ -29,6 +29,9 @@ const CONNECTING: Nanos = Nanos::from_secs(2);
 /// takes them: 0.3 of a server that shares two cores with the load generator, less of one with more.
 const AUDIT_FRACTION: f64 = 0.25;
 
+/// A warm-up until throughput is steady is estimated at this part of its limit.
+const STEADY_PART: u64 = 4;
+
 /// What a trial takes beside what it measures, as estimated before the first one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Around {
@@ -47,7 +50,10 @@ impl Around {
         workload: &Workload,
         plan: &Plan,
     ) -> Result<Self, Failure> {
-        let warm_up = run.plan.warm_up;
+        let warm_up = match run.plan.until_steady {
+            true => Nanos(run.plan.warm_up.0 / STEADY_PART),
+            false => run.plan.warm_up,
+        };
         let target = target::open(run, &run.targets, &run.out)?;
         if target.capabilities().simulated_clock {
             return Ok(Self {

@@ -1,9 +1,12 @@
 //! `highwater scale` on simulated clusters of several sizes: the table, the predictions, going on, and sizing from it.
 
+use std::fs;
 use std::path::Path;
 
+use highwater_model::judgment::ObjectiveValue;
 use highwater_model::scale::{ScaleOutcome, ScalePurpose, ScaleRecord};
 use highwater_runner::record;
+use rustix::process::Signal;
 
 use crate::called::{Called, Place, experiment};
 
@@ -48,6 +51,17 @@ fn grown(place: &Place, words: &[&str]) -> (Called, ScaleRecord) {
     assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
     let directory = place.runs().pop().unwrap();
     (called, scale_of(&directory))
+}
+
+/// A cluster of one or two nodes that are started, and the load of each.
+const GROWN: &[&str] = &["--cluster", "grown.toml", "--nodes", "1,2", "-c", "8n"];
+
+/// A cluster file whose nodes only wait; its URL is that of a simulated cluster of as many nodes.
+fn waiting(name: &str, more: &str) -> String {
+    format!(
+        "format = 1\nname = '{name}'\n[node]\ncommand = 'echo up; exec sleep 300'\ntargets = 'first'\n\
+         ready.log = 'up'\nurl = '{TARGET}'\n{more}\n"
+    )
 }
 
 /// Nodes of the measured sizes.
@@ -124,6 +138,8 @@ fn searches_grow_to_the_size_that_a_rate_needs() {
         "{}",
         called.stdout
     );
+    let judged = experiment(&place.runs()[0]).judgments.objective;
+    assert_eq!(judged.value, ObjectiveValue::Met, "{judged:?}");
     for trial in &scale.trials {
         let truth = 142.857 * f64::from(trial.size.nodes);
         let error = trial.figures.per_s / truth - 1.0;
@@ -157,7 +173,7 @@ fn searches_grow_to_the_size_that_a_rate_needs() {
     let changed = [&words[..], &["--seed", "7"]].concat();
     let called = place.call(&changed);
     assert_eq!(called.code, Some(2), "{}", called.stdout);
-    let said = "its targets, workload, objective, lengths, or seed differ";
+    let said = "its targets, cluster file, workload, objective, lengths, or seed differ";
     assert!(called.stderr.contains(said), "{}", called.stderr);
 }
 
@@ -229,6 +245,7 @@ fn a_dry_run_says_what_would_be_measured() {
 #[test]
 fn mistakes_are_reported_before_anything_is_measured() {
     let place = Place::new();
+    place.file("many.toml", &waiting("many", ""));
     let two = ["--nodes", "1,2"];
     for (words, said) in [
         (&[TARGET][..], "--nodes is missing"),
@@ -262,6 +279,10 @@ fn mistakes_are_reported_before_anything_is_measured() {
             &[TARGET, two[0], two[1], "--price", "-1"],
             "is not an amount",
         ),
+        (
+            &["--cluster", "many.toml", "--nodes", "1,257"],
+            "--nodes: 257 nodes, but a cluster file has 256 at most",
+        ),
         // A wrong value of the second size alone is reported, too.
         (
             &[TARGET, two[0], two[1], "--batch", "1,0"],
@@ -279,26 +300,20 @@ fn mistakes_are_reported_before_anything_is_measured() {
 #[test]
 fn a_cluster_file_starts_each_size_and_ends_it() {
     let place = Place::new();
-    let here = place.path().display();
-    let text = format!(
-        "format = 1\nname = 'grown'\n[node]\ncommand = 'echo up; exec sleep 300'\ntargets = 'first'\n\
-         environment.LAB = '{here}'\nready.log = 'up'\nurl = '{TARGET}'\n"
-    );
-    place.file("grown.toml", &text);
-    let words = [
-        "scale",
-        "cpu",
-        "--cluster",
-        "grown.toml",
-        "--nodes",
-        "1,2",
-        "-c",
-        "8n",
-    ];
-    let called = place.call(&[&words[..], RUN].concat());
+    place.file("grown.toml", &waiting("grown", ""));
+    let words = [&["scale", "cpu"], GROWN, RUN].concat();
+    let called = place.call(&words);
     assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
     let scale = scale_of(&place.runs().pop().unwrap());
     assert_eq!(order(&scale), [1, 2, 1]);
+    // What starting takes is known apart, and in no budget.
+    for trial in &scale.trials {
+        assert!(
+            trial.ready_ns > 0 && trial.budgeted_ns() > 20_000_000_000,
+            "{trial:?}"
+        );
+        assert_eq!(trial.budgeted_ns() + trial.ready_ns, trial.took_ns);
+    }
     let per_s: Vec<f64> = scale
         .trials
         .iter()
@@ -323,15 +338,89 @@ fn a_cluster_file_starts_each_size_and_ends_it() {
     );
 }
 
+/// The cluster that is started is another one, so nothing that was measured on the earlier one belongs to it.
+#[test]
+fn a_growth_of_another_cluster_file_is_not_resumed() {
+    let place = Place::new();
+    place.file("grown.toml", &waiting("grown", ""));
+    let words = [&["scale", "cpu"], GROWN, RUN].concat();
+    assert_eq!(place.call(&words).code, Some(0));
+    let first = place.runs().pop().unwrap();
+    let resume = ["--nodes", "1..3", "--resume", first.to_str().unwrap()];
+    let words = [&words[..], &resume].concat();
+    place.file("grown.toml", &waiting("grown", "environment.THREADS = '4'"));
+    let called = place.call(&words);
+    assert_eq!(called.code, Some(2), "{called:?}");
+    let said = "its targets, cluster file, workload, objective, lengths, or seed differ";
+    assert!(called.stderr.contains(said), "{called:?}");
+    place.file("grown.toml", &waiting("grown", ""));
+    let called = place.call(&words);
+    assert_eq!(called.code, Some(0), "{called:?}");
+}
+
+#[test]
+fn a_growth_that_drifted_is_not_resumed_as_if_it_had_not() {
+    let place = Place::new();
+    let words = [&["--nodes", "1,2"], RUN].concat();
+    let (_, scale) = grown(&place, &words);
+    let first = place.runs().pop().unwrap();
+    let path = first.join("record.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let mut record: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let again = &mut record["question"]["scale"]["trials"][2]["figures"];
+    again["per_s"] = (scale.trials[2].figures.per_s / 2.0).into();
+    again["interval"] = serde_json::Value::Null;
+    fs::write(&path, record.to_string()).unwrap();
+    let resume = ["--nodes", "1..3", "--resume", first.to_str().unwrap()];
+    let called = place.call(&[&["scale", "cpu", TARGET], RUN, &resume].concat());
+    assert_eq!(called.code, Some(2), "{called:?}");
+    assert!(called.stderr.contains("the machine drifted"), "{called:?}");
+}
+
+#[test]
+fn ctrl_c_while_nodes_start_ends_them() {
+    let place = Place::new();
+    let text = waiting("grown", "").replace("echo up", "echo hello");
+    place.file("grown.toml", &text);
+    let mut running = place.start(&[&["scale", "cpu"], GROWN].concat());
+    running.wait_for("node 1 is process");
+    running.signal(Signal::INT);
+    let called = running.end();
+    assert_eq!(called.code, Some(130), "{called:?}");
+    let said = "interrupted while node 1 was starting";
+    assert!(called.stderr.contains(said), "{called:?}");
+    assert!(place.runs().is_empty(), "{:?}", place.runs());
+    expect_none_left(&place);
+
+    // What was measured before is kept.
+    let text = waiting("grown", "").replace("echo up", "[ {nodes} = 1 ] && echo up");
+    place.file("grown.toml", &text);
+    let shown = RUN.iter().copied().filter(|word| *word != "-q");
+    let shown: Vec<&str> = shown.collect();
+    let mut running = place.start(&[&["scale", "cpu"], GROWN, &shown].concat());
+    running.wait_for("node 2 is process");
+    running.signal(Signal::INT);
+    let called = running.end();
+    assert_eq!(called.code, Some(130), "{called:?}");
+    let scale = scale_of(&place.runs().pop().unwrap());
+    assert_eq!(scale.outcome, Some(ScaleOutcome::Interrupted));
+    assert_eq!(order(&scale), [1]);
+    expect_none_left(&place);
+}
+
+#[track_caller]
+fn expect_none_left(place: &Place) {
+    let status = place.call(&["cluster", "status", "grown.toml"]);
+    assert!(status.stdout.contains("none runs"), "{status:?}");
+    assert!(!status.stderr.contains("was left by"), "{status:?}");
+}
+
 #[test]
 fn data_that_were_kept_are_not_removed_by_a_growth() {
     let place = Place::new();
     let here = place.path().display();
-    let text = format!(
-        "format = 1\nname = 'kept'\n[node]\ncommand = 'echo up; exec sleep 300'\ntargets = 'first'\ndata = '{here}'\n\
-         prepare = 'echo of hours > rows'\nready.log = 'up'\nurl = '{TARGET}'\n"
-    );
-    place.file("kept.toml", &text);
+    let more = format!("data = '{here}'\nprepare = 'echo of hours > rows'");
+    place.file("kept.toml", &waiting("kept", &more));
     assert_eq!(place.call(&["cluster", "up", "kept.toml"]).code, Some(0));
     assert_eq!(place.call(&["cluster", "down", "kept.toml"]).code, Some(0));
     let words = [

@@ -78,6 +78,7 @@ fn plan_input(case: &Case) -> PlanInput {
         arrivals: Some(Arrivals::Poisson),
         spawn_rate: None,
         warm_up: Nanos::from_secs(2),
+        until_steady: false,
         step: MEASURED,
         stop: StopRule::default(),
         objectives: Vec::new(),

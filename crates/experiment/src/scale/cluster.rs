@@ -8,7 +8,18 @@ use std::collections::BTreeMap;
 use crate::cluster::{self, ClusterError, ClusterErrorKind};
 use highwater_driver::{TargetError, TargetUrl};
 use highwater_model::scale::ClusterStart;
+use highwater_model::units::Nanos;
+use highwater_runner::clock::RealClock;
 use highwater_runner::interrupts::Interrupts;
+
+/// A cluster of a size.
+#[derive(Debug)]
+pub struct Resized {
+    /// Where it is.
+    pub urls: Vec<TargetUrl>,
+    /// How long that took; nothing where it was there.
+    pub took: Nanos,
+}
 
 /// A cluster that can have several sizes, one after the other.
 pub trait Cluster {
@@ -24,10 +35,26 @@ pub trait Cluster {
         nodes: u32,
         start: ClusterStart,
         interrupts: &Interrupts,
-    ) -> Result<Vec<TargetUrl>, TargetError>;
+    ) -> Result<Resized, TargetError>;
+
+    /// Whether quotas of its nodes begin only when they are warm.
+    fn awaits_warm_up(&self) -> bool {
+        false
+    }
+
+    /// Begins those quotas.
+    ///
+    /// # Errors
+    /// They cannot be set.
+    fn begin_quota(&mut self) -> Result<(), TargetError> {
+        Ok(())
+    }
 
     /// Ends what it started, if anything; also after a failure.
-    fn end(&mut self);
+    ///
+    /// # Errors
+    /// Something cannot be ended; all the rest is.
+    fn end(&mut self) -> Result<(), ClusterError>;
 }
 
 /// A cluster that is started for each size, from a cluster file.
@@ -53,7 +80,6 @@ impl StartedCluster {
             self.cluster.fresh(nodes)?;
             self.cluster.restore()?;
         }
-        self.cluster.begin_quota()?;
         let urls = self.cluster.urls()?;
         let urls = urls.iter().map(|url| TargetUrl::parse(url));
         Ok(urls.collect::<Result<_, _>>()?)
@@ -66,13 +92,26 @@ impl Cluster for StartedCluster {
         nodes: u32,
         start: ClusterStart,
         _: &Interrupts,
-    ) -> Result<Vec<TargetUrl>, TargetError> {
-        self.resized(nodes, start).map_err(|error| error.0)
+    ) -> Result<Resized, TargetError> {
+        let clock = RealClock::start();
+        let urls = self.resized(nodes, start).map_err(|error| error.0)?;
+        Ok(Resized {
+            urls,
+            took: clock.now(),
+        })
     }
 
-    /// What cannot be ended is in the cluster's own history, and is tried again when it is dropped.
-    fn end(&mut self) {
-        let _ended = self.cluster.down();
+    fn awaits_warm_up(&self) -> bool {
+        self.cluster.awaits_warm_up()
+    }
+
+    fn begin_quota(&mut self) -> Result<(), TargetError> {
+        let begun = self.cluster.begin_quota();
+        begun.map_err(|error| ClusterOrTargetError::from(error).0)
+    }
+
+    fn end(&mut self) -> Result<(), ClusterError> {
+        self.cluster.down()
     }
 }
 
@@ -120,10 +159,17 @@ impl Cluster for ReadyClusters {
         nodes: u32,
         _: ClusterStart,
         _: &Interrupts,
-    ) -> Result<Vec<TargetUrl>, TargetError> {
+    ) -> Result<Resized, TargetError> {
         let urls = self.by_nodes.get(&nodes).cloned();
-        urls.ok_or_else(|| TargetError::usage(format!("there is no cluster of {nodes} nodes")))
+        let urls = urls
+            .ok_or_else(|| TargetError::usage(format!("there is no cluster of {nodes} nodes")))?;
+        Ok(Resized {
+            urls,
+            took: Nanos::ZERO,
+        })
     }
 
-    fn end(&mut self) {}
+    fn end(&mut self) -> Result<(), ClusterError> {
+        Ok(())
+    }
 }

@@ -6,7 +6,7 @@ pub mod cluster;
 
 use highwater_analysis::growth as policy;
 use highwater_analysis::growth::{GrowthStep, figures};
-use highwater_model::event::{Event, Trial};
+use highwater_model::event::{Event, ExperimentProgress, Trial};
 use highwater_model::record::{ExperimentRecord, Question, RecordRef, RunRecord};
 use highwater_model::scale::{
     ClusterStart, PredictedRate, ScaleEach, ScaleOutcome, ScalePurpose, ScaleRecord, ScaleSize,
@@ -16,7 +16,7 @@ use highwater_model::units::Nanos;
 use highwater_runner::request::RunError;
 use highwater_sizing::growth::predicted;
 
-use crate::progress::{number, progress, took};
+use crate::progress::{loaded, number, progress, took};
 use crate::trial_loop::{Experiment, Made, Planned, Step};
 use crate::trial_maker::Requested;
 
@@ -57,7 +57,10 @@ impl Experiment for ScaleRecord {
             let same_tables = self.start == ClusterStart::Grow || trial.size == size;
             same_tables && trial.figures.judgments.is_some()
         });
-        let took = self.trials.iter().map(|trial| trial.took_ns);
+        let took = self.trials.iter().map(ScaleTrial::budgeted_ns);
+        let ready = self.trials.iter().map(|trial| trial.ready_ns);
+        let ready = ready.fold(0, u64::saturating_add);
+        let ready = ready.checked_div(self.trials.len() as u64).unwrap_or(0);
         let all = u32::try_from(self.sizes.len()).unwrap_or(u32::MAX);
         let planned = Planned {
             number,
@@ -68,12 +71,15 @@ impl Experiment for ScaleRecord {
                 predicted,
                 unit: self.unit,
             },
-            progress: progress(
-                took,
-                all.saturating_add(1),
-                Nanos(self.trial_cost_ns),
-                self.budget_ns.map(Nanos),
-            ),
+            progress: ExperimentProgress {
+                ready: Nanos(ready),
+                ..progress(
+                    took,
+                    all.saturating_add(1),
+                    Nanos(self.trial_cost_ns),
+                    self.budget_ns.map(Nanos),
+                )
+            },
             trial: SizedTrial {
                 purpose,
                 remakes_tables: before.is_some_and(|trial| !trial.figures.continued),
@@ -90,10 +96,12 @@ impl Experiment for ScaleRecord {
     fn keep(&mut self, requested: Requested<SizedTrial>, made: Made<'_>) -> Event {
         let nested = made.nested.map(RecordRef::Experiment);
         let record = nested.or(made.record.map(RecordRef::Run));
-        let took_ns = match (made.nested, made.record) {
-            (Some(experiment), _) => took_nested(experiment),
-            (None, run) => run.map_or(0, took),
+        let (took_ns, loaded_ns) = match (made.nested, made.record) {
+            (Some(experiment), _) => (took_nested(experiment), experiment.loaded_ns),
+            (None, Some(run)) => (took(run), loaded(run)),
+            (None, None) => (0, 0),
         };
+        let ready = made.ready;
         let trial = ScaleTrial {
             number: requested.number,
             purpose: requested.trial.purpose,
@@ -101,7 +109,11 @@ impl Experiment for ScaleRecord {
             predicted: requested.trial.predicted,
             figures: figures(&self.stream, record),
             started_at: made.started_at,
-            took_ns: took_ns.saturating_add(made.settled.0),
+            took_ns: took_ns
+                .saturating_add(made.settled.0)
+                .saturating_add(ready.took.0),
+            ready_ns: ready.took.0.saturating_add(loaded_ns),
+            before_quota: ready.before_quota,
             run: made.run,
         };
         self.trials.push(trial.clone());

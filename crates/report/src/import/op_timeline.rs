@@ -364,6 +364,7 @@ fn availability(run: &ImportedRun, gaps: Vec<[u64; 2]>) -> AvailabilityRecord {
         step: Some(0),
         start_ns: run.start.0,
         duration_ns: run.duration.0,
+        steady: None,
     };
     let phases = [phase];
     let per_s = acknowledged_per_s(&run.intervals, &phases);

@@ -171,6 +171,7 @@ fn experiment_bar(experiment: ExperimentProgress, elapsed: Nanos) -> Bar {
         share = share.max(ratio(spent, budget.0));
         left = left.min(budget.0.saturating_sub(spent));
     }
+    let left = left.saturating_add(experiment.ready.0.saturating_mul(to_come));
     Bar {
         label: "trials".to_owned(),
         share,

@@ -38,6 +38,7 @@ const COURSE_OF_FIVE: ExperimentProgress = ExperimentProgress {
     most: 25,
     spent: Nanos::from_secs(320),
     each: Nanos::from_secs(64),
+    ready: Nanos(0),
     budget: Some(Nanos::from_secs(1_800)),
 };
 

@@ -75,6 +75,7 @@ fn audited(record: &mut RunRecord, of: u32) {
         step: None,
         start_ns: 12 * S,
         duration_ns: S,
+        steady: None,
     });
 }
 

@@ -3,7 +3,7 @@
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::{count, duration, foreign, plain, span};
 use highwater_model::import_record::{ImportRecord, ImportedPace, MissingField};
-use highwater_model::plan::{Arrivals, Pace, PhaseKind, StreamPlan, Unit};
+use highwater_model::plan::{Arrivals, Pace, PhaseKind, PhasePlan, StreamPlan, Unit};
 use highwater_model::record::{MeasuredRun, RunRecord};
 
 /// Targets named before the line says how many more there are.
@@ -96,7 +96,7 @@ fn plan(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
     }];
     let left_out = plan.phases.iter();
     let left_out = left_out.filter(|phase| phase.kind == PhaseKind::WarmUp);
-    parts.extend(left_out.map(|phase| format!("{} {}", phase.name, span(phase.duration.0))));
+    parts.extend(left_out.map(|phase| left_out_phase(record, phase)));
     parts.push(measured_time(measured));
     if let Some(rows) = plan.workload.distinct_rows {
         parts.push(format!("{} different rows, repeated", count(rows)));
@@ -114,6 +114,21 @@ fn plan(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
         ));
     }
     parts.join(" · ")
+}
+
+/// `warm-up 2 s`, `warm-up 24.4 s until steady`.
+fn left_out_phase(record: &RunRecord, planned: &PhasePlan) -> String {
+    let (name, most) = (&planned.name, span(planned.duration.0));
+    if !planned.until_steady {
+        return format!("{name} {most}");
+    }
+    let mut phases = record.phases.iter();
+    let ended = phases.find_map(|phase| Some((duration(phase.duration_ns), phase.steady?)));
+    match ended {
+        Some((took, true)) => format!("{name} {took} until steady"),
+        Some((took, false)) => format!("{name} {took}, NOT STEADY by then"),
+        None => format!("{name} until steady, {most} at most"),
+    }
 }
 
 fn measured_time(measured: &[MeasuredStream<'_>]) -> String {

@@ -36,6 +36,7 @@ fn plan(workload: &Workload, stream: &str, paces: &[PaceInput], rows: Option<u64
         arrivals: Some(Arrivals::Constant),
         spawn_rate: None,
         warm_up: Nanos::from_secs(1),
+        until_steady: false,
         step: Nanos::from_secs(10),
         stop: StopRule {
             rows,

@@ -127,6 +127,8 @@ pub(crate) struct Collector<'a> {
     observer: &'a dyn Observer,
     embedded_cpu: EmbeddedCpu<'a>,
     measures_machine: bool,
+    /// The end of a warm-up until throughput is steady was reported.
+    is_warm: bool,
     /// An interval may still change this long after its end, in seconds.
     settle_s: u64,
 }
@@ -158,6 +160,7 @@ impl<'a> Collector<'a> {
             observer,
             embedded_cpu,
             measures_machine,
+            is_warm: false,
             settle_s: (plan.timeout.0 + plan.drain_limit.0) / Nanos::SECOND.0 + 2,
         })
     }
@@ -244,6 +247,17 @@ impl<'a> Collector<'a> {
         self.write_ledger(LedgerLog::write);
         self.close_before(second.saturating_sub(self.settle_s));
         self.keep_windows();
+    }
+
+    /// Reports the end of a warm-up until throughput is steady, once.
+    pub(crate) fn report_warm_up(&mut self, phases: &[ScheduledPhase], now: Nanos) {
+        let over = |phase: &&ScheduledPhase| phase.early.is_some() || phase.times.end <= now;
+        let mut over = phases.iter().filter(over);
+        let ended = over.find_map(|phase| Some((phase.duration(), phase.steady()?)));
+        if let Some((took, steady)) = ended.filter(|_| !self.is_warm) {
+            self.is_warm = true;
+            self.observer.event(&Event::WarmedUp { took, steady });
+        }
     }
 
     /// The pass is over within this second.

@@ -15,7 +15,7 @@ use std::path::Path;
 use highwater_analysis as analysis;
 use highwater_analysis::availability::GAPS_KEPT;
 use highwater_driver::TargetFacts;
-use highwater_model::display::{count, duration, span};
+use highwater_model::display::{count, duration, percent_asked, span};
 use highwater_model::judgment::Judgments;
 use highwater_model::op::OpId;
 use highwater_model::plan::{Pace, PhaseKind, Plan};
@@ -39,7 +39,7 @@ use crate::pass::PassRecord;
 use crate::pass::Passes;
 use crate::record::collector::Collector;
 use crate::request::RunRequest;
-use crate::schedule::EarlyEnd;
+use crate::schedule::{EarlyEnd, ScheduledPhase};
 use crate::store::{self, StoreError, StoredRun};
 use crate::table_setup::ExistingTables;
 use crate::telemetry;
@@ -78,6 +78,7 @@ impl Parts {
             step: None,
             start_ns: 0,
             duration_ns: 0,
+            steady: None,
         };
         let mut skeleton = skeleton(request, &facts);
         let ceiling = ceiling(request, &facts);
@@ -204,25 +205,33 @@ fn add_seconds(
     }];
 }
 
-/// Which phases the plan itself ended before their length was over, and why.
-pub(crate) fn early_ends(plan: &Plan, passes: &Passes) -> Vec<RunNote> {
-    let Some(main) = &passes.main else {
-        return Vec::new();
-    };
-    let ended = main.phases.iter().filter_map(|phase| {
-        let why = match phase.early? {
-            EarlyEnd::Rows => format!("its {} rows were sent", count(plan.stop.rows?)),
-            EarlyEnd::Predicate => format!("{} held", plan.stop.until?.flag()),
+/// Which phases the plan itself ended before their length was over, and why; and of a warm-up that waited in vain.
+pub(crate) fn notes_of_phases(plan: &Plan, passes: &Passes) -> Vec<RunNote> {
+    let phases = passes.main.iter().flat_map(|main| &main.phases);
+    let note = |phase: &ScheduledPhase| {
+        let (name, lasted) = (&phase.name, duration(phase.duration().0));
+        let why = match phase.early {
+            Some(EarlyEnd::Rows) => format!("its {} rows were sent", count(plan.stop.rows?)),
+            Some(EarlyEnd::Predicate) => format!("{} held", plan.stop.until?.flag()),
+            Some(EarlyEnd::Steady) => return None,
+            None => {
+                let within = percent_asked(plan.steadiness.within_ppm);
+                let in_vain = phase.steady() == Some(false);
+                return in_vain.then(|| RunNote {
+                    code: "not_warm".to_owned(),
+                    message: format!(
+                        "{name} took all of its {lasted}: throughput was not shown to be steady within {within}"
+                    ),
+                });
+            }
         };
-        let times = phase.times;
-        let lasted = duration(times.end.saturating_sub(times.start).0);
-        let (name, length) = (&phase.name, span(phase.length.0));
+        let length = span(phase.length.0);
         Some(RunNote {
             code: "stopped_early".to_owned(),
             message: format!("{name} ended after {lasted} of {length}: {why}"),
         })
-    });
-    ended.collect()
+    };
+    phases.filter_map(note).collect()
 }
 
 /// A wall-clock time and what has passed since; as it stands if it is not RFC 3339.
@@ -256,6 +265,7 @@ fn add_load(
         step: None,
         start_ns: start.0,
         duration_ns: end.saturating_sub(start).0,
+        steady: None,
     });
     let names = ops_of(request);
     let mut counted = collector.windows_of(&mut load.windows, load.stats.len());
@@ -321,6 +331,7 @@ fn add_main(
         step: None,
         start_ns: end,
         duration_ns: main.end.0.saturating_sub(end),
+        steady: None,
     });
     fill_throughput_intervals(&mut record.results, &record.streams);
 }

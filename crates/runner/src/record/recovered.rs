@@ -117,6 +117,7 @@ fn phases_of(
                 step: planned(name).map(|phase| phase.step),
                 start_ns: first * Nanos::SECOND.0,
                 duration_ns: (last + 1 - first) * Nanos::SECOND.0,
+                steady: None,
             }
         })
         .collect();

@@ -309,7 +309,8 @@ pub(crate) fn phase_record(phase: &ScheduledPhase) -> PhaseRecord {
         kind: phase.kind,
         step: phase.step,
         start_ns: phase.times.start.0,
-        duration_ns: phase.times.end.saturating_sub(phase.times.start).0,
+        duration_ns: phase.duration().0,
+        steady: phase.steady(),
     }
 }
 

@@ -272,8 +272,8 @@ impl Run {
             auditing::answer_after_load(&mut self.controls, received, now, observer);
         }
         parts.interventions = self.controls.obeyed();
-        let early = record::early_ends(&self.request.plan, &passes);
-        parts.notes.extend(early);
+        let of_phases = record::notes_of_phases(&self.request.plan, &passes);
+        parts.notes.extend(of_phases);
         parts.notes.extend(remarks);
         parts.audit_phase = PhaseRecord {
             name: "audit".to_owned(),
@@ -281,6 +281,7 @@ impl Run {
             step: None,
             start_ns: audit_begin.saturating_sub(passes.origin()).0,
             duration_ns: self.timeline.now().saturating_sub(audit_begin).0,
+            steady: None,
         };
         let mut record = record::record(&self.request, parts, passes, audit, &mut collector);
         record.target_telemetry = self.poller.record();

@@ -1,6 +1,6 @@
 //! When each phase begins and ends, at which paces, and the ways to change that.
 //!
-//! Two things flow back into a run: its own stop rule moves the end of a phase; and its user's commands end all
+//! Two things flow back into a run: its plan's rules move the end of a phase; and its user's commands end all
 //! of them, or put a phase with another pace in the place of the rest of one. Everything else follows from the
 //! plan.
 //!
@@ -36,6 +36,8 @@ pub enum EarlyEnd {
     Rows,
     /// The stop rule's predicate held.
     Predicate,
+    /// Throughput was steady, which the warm-up waited for.
+    Steady,
 }
 
 /// A phase with a pace as it is scheduled.
@@ -55,10 +57,29 @@ pub struct ScheduledPhase {
     pub paces: Vec<Pace>,
     /// Its length, unless the stop rule ends it.
     pub length: Nanos,
+    /// It ends as soon as throughput is steady.
+    pub until_steady: bool,
     /// When it is.
     pub times: PhaseTimes,
     /// Why the plan itself ended it early.
     pub early: Option<EarlyEnd>,
+}
+
+impl ScheduledPhase {
+    /// How long it is.
+    pub fn duration(&self) -> Nanos {
+        self.times.end.saturating_sub(self.times.start)
+    }
+
+    /// Of a warm-up until throughput is steady: whether it became so, or took its whole length. Absent of every
+    /// other phase, and of one that the user ended.
+    pub fn steady(&self) -> Option<bool> {
+        match self.early {
+            _ if !self.until_steady => None,
+            Some(EarlyEnd::Steady) => Some(true),
+            _ => (self.duration() == self.length).then_some(false),
+        }
+    }
 }
 
 /// Why no pace changes.
@@ -124,6 +145,7 @@ impl Schedule {
                     step: Some(phase.step),
                     paces: plan.paces(phase.step),
                     length: phase.duration,
+                    until_steady: phase.until_steady,
                     times,
                     early: None,
                 }
@@ -336,6 +358,7 @@ impl Phases {
         };
         phase.times.end = at;
         phase.length = at.saturating_sub(phase.times.start);
+        phase.until_steady = false;
         let number = self.add(rest);
         self.order.insert(place + 1, number);
     }

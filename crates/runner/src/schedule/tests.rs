@@ -19,6 +19,7 @@ fn plan() -> Plan {
         kind: PhaseKind::Measure,
         step,
         duration: Nanos(length),
+        until_steady: false,
     });
     Plan {
         schema: PLAN_SCHEMA.to_owned(),

@@ -22,4 +22,5 @@ mod shares;
 mod stall;
 mod stopping;
 mod telemetry;
+mod warming;
 mod witness;

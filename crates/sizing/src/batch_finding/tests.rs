@@ -31,6 +31,7 @@ fn batches(rows: &[u32]) -> TuneRecord {
         reasons: Vec::new(),
         throughput_per_s: 8.0 * f64::from(*rows) / (0.01 + 1e-5 * f64::from(*rows)),
         figure: None,
+        showed: None,
         started_at: String::new(),
         took_ns: 1,
         run: String::new(),

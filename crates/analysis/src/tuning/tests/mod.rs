@@ -60,6 +60,7 @@ fn trial(
         reasons: Vec::new(),
         throughput_per_s: figure.unwrap_or(0.0),
         figure,
+        showed: None,
         started_at: String::new(),
         took_ns: 10 * S,
         run: String::new(),

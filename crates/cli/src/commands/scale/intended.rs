@@ -118,13 +118,17 @@ pub(super) fn preview(scale: &ScaleRecord) -> String {
         )
     });
     let settings: Vec<String> = scale.sizes.iter().filter_map(settings_line).collect();
+    let apart = match scale.cluster_file {
+        Some(_) => "starting clusters, bringing data back, and filling tables",
+        None => "filling tables",
+    };
     let resumed = match scale.trials.len() {
         0 => String::new(),
         sizes => format!("{sizes} sizes are resumed\n"),
     };
     format!(
         "grow {} over {} nodes, then the first size again; {} at each\n{}{until}{} sizes of about {} each: \
-         {most}; filling tables not counted\n{resumed}",
+         {most}; {apart} not counted\n{resumed}",
         scale.stream,
         sizes.join(", "),
         scale.each.name(),

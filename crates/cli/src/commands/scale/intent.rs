@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use highwater_driver::redaction::redacted;
-use highwater_model::cluster::ClusterSpec;
+use highwater_model::cluster::{ClusterSpec, NODES_MAX};
 use highwater_model::plan::StopRule;
 use highwater_model::quantity::{QuantityError, parse_count, parse_duration, parse_rate};
 use highwater_model::scale::{ClusterStart, NODES_LABEL, ScaleEach, ScaleSize};
@@ -97,6 +97,12 @@ impl ScaleIntent {
         let each = layers.require("each", each)?;
         check_flags(layers, each)?;
         let cluster = ClusterChoice::resolve(layers)?;
+        let largest = numbers.last().copied().unwrap_or_default();
+        if cluster.is_some() && largest > NODES_MAX {
+            let cause =
+                format!("--nodes: {largest} nodes, but a cluster file has {NODES_MAX} at most");
+            return Err(Failure::usage(cause).with_hint("name smaller sizes"));
+        }
         Ok(Self {
             sizes: with_settings(layers, &numbers)?,
             each,
@@ -189,6 +195,10 @@ impl ScaleIntent {
         let planned = planned.and_then(|cluster| cluster.spec.planned_urls(numbers[at]));
         for url in planned.unwrap_or_default() {
             layers.add(Strength::CommandLine, "target", url, Origin::CommandLine);
+        }
+        if self.cluster.is_some() {
+            // What was just started is cold.
+            layers.add(Strength::Default, "warm-up", "steady", Origin::Default);
         }
         layers.with_texts(|given| {
             let text = given.text.replace(NODES, &numbers[at].to_string());

@@ -8,6 +8,7 @@ mod runs;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use highwater_experiment as experiment;
 use highwater_experiment::scale::cluster::{Cluster, ReadyClusters, StartedCluster};
@@ -106,8 +107,8 @@ const GROWTH_FLAGS: &[Flag] = &[
     ),
     flag(
         "--budget <DURATION>",
-        "Limit the time of all sizes together. The first size is measured again in it [default: no \
-         limit]",
+        "Limit the time of all sizes together. The first size is measured again in it; starting \
+         clusters, bringing data back, and filling tables are not [default: no limit]",
     ),
     flag(
         "--settle <DURATION>",
@@ -203,14 +204,41 @@ fn scale(settings: &ScaleIntent) -> Result<u8, Failure> {
         interrupts: interrupts.clone(),
         unfinished,
         current: RefCell::default(),
+        ready: RefCell::default(),
+        directory: directory.clone(),
+        observer: Rc::clone(&observer),
     };
     let settle = settings.settle;
     let record = experiment::run(scale, directory, settle, &runs, &observer, &interrupts);
-    runs.cluster.borrow_mut().end();
-    let record = record.map_err(|failure| runs.located(failure))?;
+    let ended = runs.cluster.borrow_mut().end();
+    let record = record.map_err(|failure| {
+        let failure = runs.located(failure);
+        // Nodes that do not come up because the user stops them are no fault of theirs.
+        let is_stopped = failure.exit == exit::TARGET && interrupts.requested().is_some();
+        Failure {
+            exit: if is_stopped {
+                exit::INTERRUPTED
+            } else {
+                failure.exit
+            },
+            ..failure
+        }
+    });
     // Ends the drawing.
-    drop(observer);
-    event_log::record(&settings.output, (&record).into(), &shown)
+    drop((runs, observer));
+    let code = match record {
+        Ok(record) => event_log::record(&settings.output, (&record).into(), &shown),
+        Err(failure) => Err(failure),
+    };
+    match (code, ended) {
+        // What is left of a cluster must be known, whatever was measured.
+        (Ok(exit::SUCCESS), Err(error)) => Err(error.into()),
+        (code, Err(error)) => {
+            terminal::warn(&error.message);
+            code
+        }
+        (code, Ok(())) => code,
+    }
 }
 
 /// What can have the sizes.

@@ -38,7 +38,7 @@ pub(super) fn resume(
         name,
         what: "a growth",
         command: "scale` run",
-        definition: "its targets, workload, objective, lengths, or seed",
+        definition: "its targets, cluster file, workload, objective, lengths, or seed",
         free: "--nodes, --until, --price, and --budget",
         from: None,
     };
@@ -60,6 +60,12 @@ pub(super) fn resume(
     };
     let hash = &scale.definition_hash;
     scale.trials = resuming.trials(hash, of, ended_early, |trial| &mut trial.run)?;
+    let id = place.file_name().unwrap_or_default().to_string_lossy();
+    let warm_ups = scale.trials.iter_mut();
+    let warm_ups = warm_ups.filter_map(|trial| trial.before_quota.as_mut());
+    for warm_up in warm_ups.filter(|warm_up| !warm_up.run.starts_with("..")) {
+        warm_up.run = format!("../{id}/{}", warm_up.run);
+    }
     let mut trials = scale.trials.iter();
     if let Some(trial) = trials.find(|trial| !scale.sizes.contains(&trial.size)) {
         let nodes = trial.size.nodes;
@@ -73,7 +79,6 @@ pub(super) fn resume(
         let hint = "measure all sizes again, without --resume";
         return Err(Failure::usage(cause).with_hint(hint));
     }
-    let id = place.file_name().unwrap_or_default().to_string_lossy();
     let unfinished = last.filter(|trial| {
         settings.each == ScaleEach::Find && trial.figures.verdict == SizeVerdict::Interrupted
     });

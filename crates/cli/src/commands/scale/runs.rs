@@ -2,18 +2,24 @@
 //! sizes.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_driver::TargetUrl;
 use highwater_experiment::SizedTrial;
 use highwater_experiment::scale::cluster::Cluster;
-use highwater_experiment::trial_maker::{NestedPlace, Requested, TrialMaker};
-use highwater_model::plan::Plan;
-use highwater_model::record::ExperimentRecord;
-use highwater_model::scale::{ScaleEach, ScaleSize};
+use highwater_experiment::trial_maker::{MadeReady, NestedPlace, Requested, TrialMaker};
+use highwater_model::plan::{PhaseKind, Plan, StopRule};
+use highwater_model::record::{ExperimentRecord, TableStart};
+use highwater_model::scale::{ScaleEach, ScaleSize, WarmUpRun};
+use highwater_model::units::Nanos;
+use highwater_runner::clock::RealClock;
 use highwater_runner::interrupts::Interrupts;
+use highwater_runner::observer::Observer;
+use highwater_runner::planner::PaceInput;
 use highwater_runner::request::{RunError, RunRequest};
-use highwater_runner::store::RunDirectory;
+use highwater_runner::run as runner;
+use highwater_runner::store::{PROBES, RunDirectory};
 use highwater_workload::Workload;
 
 use super::intent::ScaleIntent;
@@ -24,6 +30,9 @@ use crate::intent::RunIntent;
 use crate::prepare::trials::ProbeFailure;
 use crate::prepare::{self, StoredPlan, target};
 
+/// What is measured when a cluster is warm and its quotas have not begun: the least that is judged.
+const BEFORE_QUOTA: Nanos = Nanos::from_secs(3);
+
 /// Makes the searches and the runs of sizes from settings.
 pub(super) struct SizedRuns<'a> {
     pub(super) settings: &'a ScaleIntent,
@@ -33,6 +42,12 @@ pub(super) struct SizedRuns<'a> {
     pub(super) unfinished: Option<UnfinishedSearch>,
     /// Of a run that was planned and is to be requested.
     pub(super) current: RefCell<Option<Planned>>,
+    /// What was done to the cluster of the size that was placed last.
+    pub(super) ready: RefCell<MadeReady>,
+    /// The growth's own directory.
+    pub(super) directory: RunDirectory,
+    /// Who watches.
+    pub(super) observer: Rc<dyn Observer>,
 }
 
 /// A run, its workload, and its target with the password.
@@ -49,20 +64,80 @@ impl SizedRuns<'_> {
         sizes.position(|other| other == size).unwrap_or_default()
     }
 
-    /// Makes the cluster as large as that, and the run one of this trial on it.
+    /// Makes the cluster as large as that, and the run one of this trial on it. The pace of a stream that is searched
+    /// is not known yet.
     fn place(
         &self,
         requested: &Requested<SizedTrial>,
         run: &mut RunIntent,
+        searched: Option<usize>,
     ) -> Result<(), ProbeFailure> {
         let trial = &requested.trial;
         let mut cluster = self.cluster.borrow_mut();
         let start = self.settings.start;
-        run.targets = cluster
+        self.ready.take();
+        let resized = cluster
             .resize(trial.size.nodes, start, &self.interrupts)
             .map_err(RunError::from)?;
+        run.targets = resized.urls;
         run.drop |= trial.remakes_tables;
+        let mut ready = MadeReady {
+            took: resized.took,
+            before_quota: None,
+        };
+        if cluster.awaits_warm_up() && run.plan.warm_up > Nanos::ZERO {
+            let clock = RealClock::start();
+            ready.before_quota = Some(self.warm_up(requested, run, searched)?);
+            ready.took = ready.took.saturating_add(clock.now());
+        }
+        cluster.begin_quota().map_err(RunError::from)?;
+        *self.ready.borrow_mut() = ready;
         Ok(())
+    }
+
+    /// Runs the load of a size until its cluster is warm, before the quotas of its nodes begin: servers that compile
+    /// while they run would else do so for very long. The tables that it made are made anew by the run behind it.
+    fn warm_up(
+        &self,
+        requested: &Requested<SizedTrial>,
+        run: &mut RunIntent,
+        searched: Option<usize>,
+    ) -> Result<WarmUpRun, ProbeFailure> {
+        let mut warming = run.clone();
+        warming.plan.step = BEFORE_QUOTA;
+        warming.plan.stop = StopRule::default();
+        warming.plan.objectives.clear();
+        for (at, stream) in warming.plan.streams.iter_mut().enumerate() {
+            stream.paces.truncate(1);
+            if searched == Some(at) {
+                stream.paces = vec![PaceInput::Closed(None)];
+            }
+        }
+        let urls = target::with_password(&warming)?;
+        let workload = prepare::workload(&warming)?;
+        let plan = prepare::plan(&warming, &workload, &urls)?;
+        let root = self.directory.path().join(PROBES);
+        let (number, nodes) = (requested.number, requested.trial.size.nodes);
+        let name = format!("{number:02}-nodes-{nodes}-warm-up");
+        let directory = RunDirectory::create(&root, &name, &plan)?;
+        let stored = StoredPlan {
+            plan,
+            data: directory.path().to_owned(),
+            directory: directory.clone(),
+        };
+        let request = prepare::request(&warming, workload, stored, &urls)?;
+        let (observer, interrupts) = (Rc::clone(&self.observer), self.interrupts.clone());
+        let record = runner::run(request, observer, interrupts)?.record;
+        let mut tables = record.target.tables.iter();
+        run.drop |= tables.any(|table| table.start != TableStart::Continued);
+        let phases = record.phases.iter();
+        let mut phases = phases.filter(|phase| phase.kind == PhaseKind::WarmUp);
+        let warm_up = phases.next_back();
+        Ok(WarmUpRun {
+            took_ns: warm_up.map_or(0, |phase| phase.duration_ns),
+            steady: warm_up.and_then(|phase| phase.steady),
+            run: format!("{PROBES}/{}", directory.id()),
+        })
     }
 
     /// The search that was stopped at this size.
@@ -80,7 +155,13 @@ impl SizedRuns<'_> {
         let trial = &requested.trial;
         let at = self.at(&trial.size);
         let mut tuning = self.settings.tune_at(at, trial.remakes_tables)?;
-        self.place(requested, &mut tuning.run)?;
+        self.place(requested, &mut tuning.run, None)?;
+        if tuning.run.drop && !trial.remakes_tables {
+            // Each of its trials is resolved anew.
+            let targets = tuning.run.targets;
+            tuning = self.settings.tune_at(at, true)?;
+            tuning.run.targets = targets;
+        }
         tuning.target_seed = seed_of(requested.number);
         tune::nested(&tuning, place)
     }
@@ -104,7 +185,7 @@ impl TrialMaker<SizedTrial> for SizedRuns<'_> {
 
     fn plan(&self, requested: &Requested<SizedTrial>) -> Result<Plan, ProbeFailure> {
         let mut run = self.settings.run_at(self.at(&requested.trial.size))?;
-        self.place(requested, &mut run)?;
+        self.place(requested, &mut run, None)?;
         let urls = target::with_password(&run)?;
         let workload = prepare::workload(&run)?;
         let plan = prepare::plan(&run, &workload, &urls)?;
@@ -142,6 +223,10 @@ impl TrialMaker<SizedTrial> for SizedRuns<'_> {
         Ok(prepare::request(&run, workload, stored, &urls)?)
     }
 
+    fn made_ready(&self) -> MadeReady {
+        self.ready.borrow().clone()
+    }
+
     fn nested(
         &self,
         requested: &Requested<SizedTrial>,
@@ -151,7 +236,7 @@ impl TrialMaker<SizedTrial> for SizedRuns<'_> {
             return self.tuning(requested, place);
         }
         let mut search = self.settings.find_at(self.at(&requested.trial.size))?;
-        self.place(requested, &mut search.run)?;
+        self.place(requested, &mut search.run, Some(search.searched))?;
         search.target_seed = seed_of(requested.number);
         if let Some(unfinished) = self.unfinished_of(&requested.trial)
             && find::is_same(&search, &unfinished.directory)?

@@ -28,6 +28,7 @@ use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::RunIntent;
 use crate::prepare::trials::{self, Around, ProbeFailure, Resuming};
 use crate::prepare::{self, StoredPlan, signals, target};
+use crate::tuned::SIM;
 use crate::{event_log, exit, terminal};
 
 pub(crate) use self::intent::TuneIntent;
@@ -314,17 +315,7 @@ impl TrialRuns<'_> {
         let values = axes.map(|(axis, at)| (axis.name.clone(), axis.values[*at].clone()));
         let run = self.settings.trial(&values.collect())?;
         let workload = prepare::workload(&run)?;
-        // The URLs' passwords may come from a prompt; their parameters may be an axis.
-        let urls = self
-            .urls
-            .iter()
-            .zip(&run.targets)
-            .map(|(url, own)| TargetUrl {
-                parameters: own.parameters.clone(),
-                ..url.clone()
-            });
-        let urls = urls.collect();
-        Ok((run, workload, urls))
+        Ok((run, workload, urls_at(&self.settings.axes, &self.urls, at)))
     }
 
     /// Whether an axis needs new tables for each value.
@@ -332,6 +323,20 @@ impl TrialRuns<'_> {
         let of_sessions = |axis: &TuneAxis| axis.name == "sessions";
         !self.settings.axes.iter().all(of_sessions)
     }
+}
+
+/// The URLs, whose passwords may come from a prompt, with those parameters that are an axis. A cluster that was
+/// started may have other URLs, and more of them, than the settings of the trials.
+fn urls_at(axes: &[TuneAxis], urls: &[TargetUrl], at: &[usize]) -> Vec<TargetUrl> {
+    let of_axes = axes.iter().zip(at).filter_map(|(axis, at)| {
+        let name = axis.name.strip_prefix(SIM)?;
+        Some((name.to_owned(), axis.values[*at].clone()))
+    });
+    let mut urls = urls.to_vec();
+    for url in &mut urls {
+        url.parameters.extend(of_axes.clone());
+    }
+    urls
 }
 
 impl TrialMaker<Configuration> for TrialRuns<'_> {
@@ -371,5 +376,28 @@ impl TrialMaker<Configuration> for TrialRuns<'_> {
             data,
         };
         Ok(prepare::request(&run, workload, stored, &urls)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_url_that_there_is_stays_and_gets_the_values_of_the_axes() {
+        let axis = |name: &str, values: [&str; 2]| TuneAxis {
+            name: name.to_owned(),
+            values: values.map(str::to_owned).to_vec(),
+        };
+        let axes = [axis("sessions", ["4", "8"]), axis("sim.cores", ["1", "2"])];
+        let url = |text: &str| TargetUrl::parse(text).unwrap();
+        let urls = ["sim:?nodes=1", "sim:?nodes=2&cores=9", "sim:"].map(url);
+        let expected = [
+            "sim:?nodes=1&cores=2",
+            "sim:?nodes=2&cores=2",
+            "sim:?cores=2",
+        ];
+        assert_eq!(urls_at(&axes, &urls, &[0, 1]), expected.map(url));
+        assert_eq!(urls_at(&axes[..1], &urls, &[0]), urls);
     }
 }

@@ -212,6 +212,26 @@ fn how_long_a_run_lasts() {
 }
 
 #[test]
+fn a_warm_up_has_a_length_or_goes_on_until_throughput_is_steady() {
+    for (given, length_s, until_steady) in [
+        ("5s", 5, false),
+        ("steady", 120, true),
+        ("steady:10m", 600, true),
+    ] {
+        let plan = run(&format!("--warm-up|{given}")).plan;
+        let expected = (Nanos::from_secs(length_s), until_steady);
+        assert_eq!((plan.warm_up, plan.until_steady), expected, "{given}");
+    }
+    assert_snapshot!(errors(&[
+        "--warm-up|5",
+        "--warm-up|steady:",
+        "--warm-up|steady:0s",
+        "--warm-up|steadily",
+        "--warm-up|steady|--share|1/2",
+    ]), @"");
+}
+
+#[test]
 fn objectives_and_the_audit() {
     let settings = run(
         "--p50|1ms|--p999|2s|--row-p99|100ms|--errors|0.1%|--rejected|0|--min-rate|49.5k|\

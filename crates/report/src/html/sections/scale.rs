@@ -44,6 +44,10 @@ pub(in crate::html) fn scale(scale: &ScaleRecord) -> Part {
                             (trial.number) " · " (scale_text::nodes(trial.size.nodes))
                             ", " (trial.purpose.name())
                         }
+                        @if let Some(before) = &trial.before_quota {
+                            ", after its "
+                            a href=(format!("{}/report.html", before.run)) { "warm-up before quotas" }
+                        }
                     }
                 }
             }

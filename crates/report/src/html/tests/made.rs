@@ -103,6 +103,7 @@ pub(super) fn searched() -> ExperimentRecord {
 /// An experiment as judged as its last run.
 fn experiment(question: Question, last: RunRecord) -> ExperimentRecord {
     ExperimentRecord {
+        loaded_ns: 0,
         header: last.header.clone(),
         judgments: last.judgments.clone(),
         incidents: last.incidents.clone(),
@@ -215,6 +216,7 @@ fn trial(number: u32, purpose: TrialPurpose, at: &[usize], figure: f64) -> Trial
         },
         throughput_per_s: figure,
         figure: Some(figure),
+        showed: None,
         started_at: "2026-11-20T18:20:11.000Z".to_owned(),
         took_ns: 26 * S,
         run: format!("probes/{number:03}"),

@@ -15,7 +15,7 @@ use highwater_model::display::{
 use highwater_model::numbers::round_to_usize;
 use highwater_model::record::{MeasuredRun, RunRecord};
 use highwater_model::scale::{
-    ClusterStart, PredictedRate, ScaleEach, ScaleRecord, ScaleTrial, SizeVerdict,
+    ClusterStart, PredictedRate, ScaleEach, ScaleRecord, ScaleTrial, SizeVerdict, WarmUpRun,
 };
 use highwater_sizing::growth::{GrowthReport, GrowthSize, report};
 
@@ -115,7 +115,29 @@ pub(crate) fn answer(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Remar
     }
     let again = again_line(scale, grown.drift.as_ref());
     remarks.push(Remark::new("first again", again));
+    remarks.extend(made_ready(scale).map(|text| Remark::new("made ready", text)));
     remarks
+}
+
+/// What making the sizes ready took, which is in no budget; nothing where it took nothing.
+fn made_ready(scale: &ScaleRecord) -> Option<String> {
+    let sum = |of: fn(&ScaleTrial) -> u64| {
+        let trials = scale.trials.iter().map(of);
+        trials.fold(0, u64::saturating_add)
+    };
+    let (ready, all) = (sum(|trial| trial.ready_ns), sum(|trial| trial.took_ns));
+    let besides = if scale.budget_ns.is_some() {
+        ", beside the budget"
+    } else {
+        ""
+    };
+    (ready > 0).then(|| {
+        format!(
+            "{} of {} were clusters that start and tables that are filled{besides}",
+            duration(ready),
+            duration(all)
+        )
+    })
 }
 
 /// The same as lines.
@@ -323,9 +345,24 @@ fn remark(trial: &ScaleTrial) -> String {
     let limit = figures.limit.as_ref().map(limit::named);
     let limit = limit.unwrap_or_default();
     let mut words = vec![settings.join(", "), best.join(", "), fault(trial), limit];
+    words.extend(trial.before_quota.as_ref().map(before_quota));
+    words.extend(
+        figures
+            .not_warm
+            .then(|| "NOT WARM: throughput was not steady".to_owned()),
+    );
     words.extend(outside);
     words.retain(|word| !word.is_empty());
     words.join(" · ")
+}
+
+/// `24.4 s of warm-up before quotas`.
+fn before_quota(run: &WarmUpRun) -> String {
+    let steady = match run.steady {
+        Some(false) => ", NOT STEADY by then",
+        Some(true) | None => "",
+    };
+    format!("{} of warm-up before quotas{steady}", duration(run.took_ns))
 }
 
 fn fault(trial: &ScaleTrial) -> String {

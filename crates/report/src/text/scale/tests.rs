@@ -4,7 +4,7 @@ use highwater_analysis::fixture;
 use highwater_analysis::fixture::growth::{add, growth, of_verdict};
 use highwater_analysis::growth::conclude;
 use highwater_model::record::{ExperimentRecord, Question};
-use highwater_model::scale::{ScaleOutcome, ScalePurpose, SizeVerdict};
+use highwater_model::scale::{ScaleOutcome, ScalePurpose, SizeVerdict, WarmUpRun};
 use highwater_sizing::growth::predicted;
 
 use crate::{markdown, text};
@@ -84,4 +84,46 @@ fn a_growth_that_was_stopped_names_the_command_that_goes_on() {
 #[test]
 fn a_pipeline_shows_how_a_target_grows() {
     insta::assert_snapshot!(markdown(&grown(), "highwater-runs/growth"));
+}
+
+/// Where quotas lack rights, a growth is measured without them, and so it is again.
+#[test]
+fn a_growth_without_quotas_is_measured_again_without_them() {
+    let mut drifted = grown();
+    let Question::Scale(scale) = &mut drifted.question else {
+        panic!("it is a growth");
+    };
+    scale.cluster_file = Some("lab.toml".to_owned());
+    let mut without = scale.clone();
+    without.without_quotas = true;
+    let scale = scale.clone();
+    assert!(super::again(&drifted, &without).contains(" --cluster lab.toml --no-quota "));
+    assert!(!super::again(&drifted, &scale).contains("--no-quota"));
+}
+
+/// A cluster that was warmed before its quotas, and one whose warm-up was in vain, say so.
+#[test]
+fn a_growth_says_what_made_its_sizes_ready() {
+    let mut grown = grown();
+    let Question::Scale(scale) = &mut grown.question else {
+        panic!("it is a growth");
+    };
+    scale.budget_ns = Some(600_000_000_000);
+    let trial = &mut scale.trials[1];
+    trial.took_ns = 90_000_000_000;
+    trial.ready_ns = 60_000_000_000;
+    trial.figures.not_warm = true;
+    trial.before_quota = Some(WarmUpRun {
+        took_ns: 24_350_000_000,
+        steady: Some(true),
+        run: "probes/02-nodes-2-warm-up".to_owned(),
+    });
+    let text = text(&grown);
+    for said in [
+        "60.0 s of 90.0 s were clusters that start and tables that are filled, beside the budget",
+        "24.4 s of warm-up before quotas",
+        "NOT WARM",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
 }
