@@ -224,11 +224,19 @@ fn a_warm_up_has_a_length_or_goes_on_until_throughput_is_steady() {
     }
     assert_snapshot!(errors(&[
         "--warm-up|5",
-        "--warm-up|steady:",
         "--warm-up|steady:0s",
-        "--warm-up|steadily",
+        "--warm-up|steadyish",
         "--warm-up|steady|--share|1/2",
-    ]), @"");
+    ]), @"
+    error: --warm-up: `5` has no unit
+    hint: give a duration, such as `30s`; or `steady`, or `steady:5m`, to run until throughput is steady, for that long at most
+    error: --warm-up: `steady:0s` leaves no time to become steady
+    hint: give a duration, such as `30s`; or `steady`, or `steady:5m`, to run until throughput is steady, for that long at most
+    error: --warm-up: `steadyish` is not a warm-up
+    hint: give a duration, such as `30s`; or `steady`, or `steady:5m`, to run until throughput is steady, for that long at most
+    error: --warm-up: `steady` cannot be combined with --share: each share sees only its own results
+    hint: give the warm-up a length, such as --warm-up 60s, or use one load generator
+    ");
 }
 
 #[test]
