@@ -5,6 +5,7 @@
 //! changes a figure: what is judged comes from the record or from `highwater-analysis`. The other way
 //! round, `import` makes records of what other tools wrote.
 
+mod answer;
 mod compare;
 mod comparison;
 mod csv;

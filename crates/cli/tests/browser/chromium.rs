@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use highwater_testing::programs::CHROMIUM;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -145,6 +147,19 @@ impl Browser {
             "{expression}: {response}"
         );
         response["result"]["value"].clone()
+    }
+
+    /// Opens everything that is folded.
+    pub(crate) fn unfold(&mut self) {
+        self.evaluate("document.querySelectorAll('details').forEach(of => { of.open = true; })");
+    }
+
+    /// What is seen, as a PNG file.
+    pub(crate) fn picture(&mut self) -> Vec<u8> {
+        let picture = self.send("Page.captureScreenshot", &json!({"format": "png"}));
+        BASE64_STANDARD
+            .decode(picture["data"].as_str().unwrap())
+            .unwrap()
     }
 
     /// Presses and releases a key.

@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "functions that only tests call")]
 
+mod answering;
 mod chromium;
 mod pages;
 mod reading;

@@ -48,6 +48,11 @@ impl Pages {
         page
     }
 
+    /// A file that the program wrote.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.place.path().join(name)
+    }
+
     /// A page with this text.
     pub(crate) fn page(&self, name: &str, text: &str) -> PathBuf {
         let path = self.place.path().join(name);

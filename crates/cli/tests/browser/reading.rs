@@ -68,6 +68,7 @@ fn every_chart_is_drawn_and_the_crosshair_shows_the_value_under_it() {
     pages.call(RUN);
     let mut browser = Browser::start(&program, WIDE, false);
     browser.open(&pages.report());
+    browser.unfold();
     let charts = browser.evaluate("document.querySelectorAll('figure.chart').length");
     assert!(charts.as_u64().unwrap() >= 6, "{charts}");
     assert_eq!(
@@ -135,7 +136,7 @@ fn points_at_a_value(browser: &mut Browser) {
 /// By Tab every control is reached; arrows move the crosshair, plus zooms, a switch hides a line.
 fn uses_keys(browser: &mut Browser) {
     // What is folded is reached once it is open.
-    browser.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })");
+    browser.unfold();
     let expected = browser.evaluate(
         "[...document.querySelectorAll('a, button, summary, [tabindex=\"0\"]')].filter(element => \
          element.getClientRects().length > 0).length",
@@ -219,7 +220,7 @@ fn nothing_keeps_a_reader_out() {
     for (size, dark) in [(WIDE, false), (PHONE, true)] {
         let mut browser = Browser::start(&program, size, dark);
         browser.open(&pages.report());
-        browser.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })");
+        browser.unfold();
         let wide = browser.evaluate("document.documentElement.scrollWidth - innerWidth");
         assert!(
             wide.as_i64().unwrap() <= 0,
@@ -273,6 +274,7 @@ fn long_every_kind_of_page_is_drawn_without_a_fault() {
     ] {
         let mut browser = Browser::start(&program, WIDE, false);
         browser.open(&page);
+        browser.unfold();
         let drawn =
             format!("document.querySelector('#{chart} svg.wide').getBoundingClientRect().width");
         assert!(browser.evaluate(&drawn).as_f64().unwrap() > 500.0);
@@ -281,6 +283,7 @@ fn long_every_kind_of_page_is_drawn_without_a_fault() {
         is_quiet(&browser);
         let mut phone = Browser::start(&program, PHONE, true);
         phone.open(&page);
+        phone.unfold();
         no_label_is_cut(&mut phone);
         is_quiet(&phone);
     }

@@ -57,7 +57,7 @@ fn a_group_is_printed_kept_and_shown_again_in_every_form() {
         page,
         fs::read_to_string(runs[0].join("report.html")).unwrap()
     );
-    assert!(page.contains("id=\"group\"") && page.contains("class=\"verdict bad\""));
+    assert!(page.contains("id=\"runs\"") && page.contains("class=\"verdict bad\""));
     let markdown = place.call(&["show", "--format", "markdown"]).stdout;
     assert!(markdown.contains("## WORSE"), "{markdown}");
 

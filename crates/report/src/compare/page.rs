@@ -1,76 +1,89 @@
-//! A comparison as a page: verdicts, figures, time courses laid over each other, what differs.
+//! A comparison as a page: by how much the figure that is tested first differs, the intervals of all figures, and
+//! folded the figures, the time courses laid over each other, and what else differs.
 
 use maud::{Markup, html};
 
 use highwater_model::display::foreign;
 
 use super::{CompareReport, Group};
-use crate::comparison::{WORDS, card, differences, named, rows};
-use crate::html::{Overlaid, Page, Part, overlaid, page, table};
+use crate::answer::{self, plural};
+use crate::comparison::{WORDS, basis, differing, directions, named, rows};
+use crate::html::{Overlaid, Page, Part, differences, forest, overlaid, page, table};
 
 /// The page; it opens offline.
 pub fn compare_html(report: &CompareReport<'_>) -> String {
-    let mut parts = vec![Part {
-        id: "verdicts",
-        title: "Verdicts",
-        body: html! {
-            @for (group, comparison) in &report.others {
-                (card([&report.baseline.name, &group.name], comparison))
-            }
-            p class="term" {
-                "Equal: the whole interval is inside the practical difference. Better or worse: the \
-                 difference would be rare between equal groups. Inconclusive: too few runs, or runs \
-                 that differ too much. The interval is Welch's, of the logarithms, from the spread \
-                 between runs; shares of ops and seconds are compared by their difference, in \
-                 percentage points."
-            }
-        },
-    }];
-    parts.push(Part {
-        id: "figures",
-        title: "Figures",
-        body: html! {
-            @for (group, comparison) in &report.others {
-                @let [a, b] = named([&report.baseline.name, &group.name], comparison);
-                h3 { (a) " against " (b) }
-                (table("Figures of both groups", &rows(comparison), 2))
-            }
-        },
-    });
+    let mut parts = vec![figures(report)];
     if let Some(body) = courses(report) {
         parts.push(Part {
             id: "courses",
             title: "Time courses",
+            abstract_line: "all runs, laid over each other".to_owned(),
             body,
         });
     }
+    let lines: usize = report
+        .others
+        .iter()
+        .map(|(_, comparison)| differing(comparison).len())
+        .sum();
     parts.push(Part {
         id: "differences",
         title: "What else differs",
+        abstract_line: plural(lines, "difference"),
         body: html! {
             @for (group, comparison) in &report.others {
                 (differences([&report.baseline.name, &group.name], comparison))
             }
         },
     });
-    let others: Vec<String> = report
-        .others
-        .iter()
-        .map(|(group, _)| group.name.clone())
-        .collect();
-    let title = format!(
-        "{} against {}",
-        foreign(&report.baseline.name, WORDS),
-        foreign(&others.join(", "), WORDS)
-    );
+    let groups =
+        std::iter::once(&report.baseline).chain(report.others.iter().map(|(group, _)| group));
+    let facts = groups.map(|group| {
+        let name = foreign(&group.name, WORDS);
+        format!("{name}, {}", plural(group.runs.len(), "run"))
+    });
+    let hero = report.others.first();
     page(&Page {
-        head: html! {
-            p class="brand" { "Highwater" }
-            h1 { (title) }
-        },
-        title,
+        kind: "Compare",
+        name: String::new(),
+        facts: facts.collect(),
+        tags: Vec::new(),
+        answer: answer::compared(report),
+        hero: html! { @if let Some((_, comparison)) = hero { (forest(comparison)) } },
         parts,
     })
+}
+
+/// Each group against the first one.
+fn figures(report: &CompareReport<'_>) -> Part {
+    let first = report.others.first();
+    let abstract_line = first.map_or_else(String::new, |(_, comparison)| {
+        match directions(comparison).as_str() {
+            "" => "no figure is better or worse for certain".to_owned(),
+            directions => directions.replace(" · ", ", "),
+        }
+    });
+    Part {
+        id: "figures",
+        title: "Figures",
+        abstract_line,
+        body: html! {
+            @for (group, comparison) in &report.others {
+                @let [a, b] = named([&report.baseline.name, &group.name], comparison);
+                h3 { (a) " against " (b) }
+                @if report.others.len() > 1 { (forest(comparison)) }
+                (table("Figures of both groups", &rows(comparison), 2))
+                ul class="noted" { @for line in basis(comparison) { li { (line) } } }
+            }
+            p class="term" {
+                "Equal: the whole interval is inside the difference that matters. Better or worse: the \
+                 difference would be rare between equal groups. Inconclusive: too few runs, or runs \
+                 that differ too much. The interval is Welch's, of the logarithms, from the spread \
+                 between runs; fractions of ops and seconds are compared by their difference, in \
+                 percentage points."
+            }
+        },
+    }
 }
 
 /// The time courses of all runs, laid over each other.

@@ -75,16 +75,23 @@ fn one_run_says_how_many_would_suffice() {
     );
 }
 
+/// The title says what differs, the answer by how much; every figure has its interval beside it.
 #[test]
-fn the_card_says_its_word_once() {
+fn the_page_answers_by_how_much_the_groups_differ() {
     let page = with_report(&mut runs(&[0.8, 0.81, 0.79]), compare_html);
-    assert!(page.contains(">worse: insert throughput<"), "{page}");
+    assert!(
+        page.contains("<span class=\"condition\">insert throughput, worse<"),
+        "{page}"
+    );
+    assert!(page.contains("<span class=\"whole\">−20.0</span></span> <span class=\"unit\">%<"));
+    assert!(page.contains("<h2>Figures</h2><p>worse: insert throughput</p>"));
 
     let page = with_report(&mut runs(&[0.8]), compare_html);
+    assert!(page.contains("class=\"answer weak\"") && page.contains("Inconclusive: these runs"));
     assert_eq!(
         page.matches(">inconclusive<").count(),
-        1 + 10,
-        "the word, and ten rows of figures"
+        1 + 10 + 10,
+        "a key figure, and ten figures drawn and in the table"
     );
 }
 
@@ -100,5 +107,5 @@ fn markdown_and_page_say_the_same_and_no_name_is_markup() {
     for text in [&text, &page] {
         assert!(!text.contains("<script>alert"), "{text}");
     }
-    assert!(page.contains("class=\"verdict bad\"") && page.contains("id=\"overlaid-rows\""));
+    assert!(page.contains("<td class=\"verdict bad\"") && page.contains("id=\"overlaid-rows\""));
 }

@@ -61,28 +61,47 @@ pub(crate) fn rows(comparison: &Comparison) -> Vec<Row> {
 }
 
 fn row(compared: &Compared) -> Row {
-    let figure = &compared.figure;
-    let scale = figure.scale;
-    let [a, b] = [&compared.a, &compared.b].map(|values| mean(values, scale));
-    let (difference, interval) = match compared.effect {
-        Some(effect) => (effect.difference, interval(effect.low, effect.high, scale)),
-        None if scale.is_share() => (b - a, ABSENT.to_owned()),
-        None => (b / a - 1.0, ABSENT.to_owned()),
-    };
-    let place = if figure.place.is_empty() {
-        "all".to_owned()
-    } else {
-        foreign(&figure.place, WORDS)
-    };
+    let [a, b] = figures_of(compared);
+    let (figure, unit) = difference(compared);
     Row::new([
-        place,
-        figure.name.clone(),
-        shown(&figure.unit, a),
-        shown(&figure.unit, b),
-        format!("{} {}", signed(difference), unit_of(scale)),
-        interval,
+        place_of(compared),
+        compared.figure.name.clone(),
+        a,
+        b,
+        format!("{figure} {unit}"),
+        interval(compared),
     ])
     .remark(word(compared.verdict, false))
+}
+
+/// Where a figure is of; `all` of the whole run.
+pub(crate) fn place_of(compared: &Compared) -> String {
+    match compared.figure.place.as_str() {
+        "" => "all".to_owned(),
+        place => foreign(place, WORDS),
+    }
+}
+
+/// The means of both groups.
+pub(crate) fn figures_of(compared: &Compared) -> [String; 2] {
+    let figure = &compared.figure;
+    means(compared).map(|mean| shown(&figure.unit, mean))
+}
+
+fn means(compared: &Compared) -> [f64; 2] {
+    [&compared.a, &compared.b].map(|values| mean(values, compared.figure.scale))
+}
+
+/// By how much B differs, with its sign; and the unit of that.
+pub(crate) fn difference(compared: &Compared) -> (String, String) {
+    let scale = compared.figure.scale;
+    let [a, b] = means(compared);
+    let difference = match compared.effect {
+        Some(effect) => effect.difference,
+        None if scale.is_share() => b - a,
+        None => b / a - 1.0,
+    };
+    (signed(difference), unit_of(scale).to_owned())
 }
 
 /// Of what differences are so many hundredths.
@@ -90,13 +109,28 @@ const fn unit_of(scale: Scale) -> &'static str {
     if scale.is_share() { "points" } else { "%" }
 }
 
-fn interval(low: f64, high: f64, scale: Scale) -> String {
-    let (low, high, unit) = (signed(low), signed(high), unit_of(scale));
+fn interval(compared: &Compared) -> String {
+    let Some(effect) = compared.effect else {
+        return ABSENT.to_owned();
+    };
+    let scale = compared.figure.scale;
+    let (low, high, unit) = (signed(effect.low), signed(effect.high), unit_of(scale));
     if scale.is_share() {
         format!("[{low} … {high} {unit}]")
     } else {
         format!("[{low} {unit} … {high} {unit}]")
     }
+}
+
+/// The interval in a sentence: `-35.0 % to -30.6 %`.
+pub(crate) fn interval_words(compared: &Compared) -> String {
+    let text = interval(compared).replace(" … ", " to ");
+    text.trim_matches(['[', ']']).to_owned()
+}
+
+/// The difference that matters.
+pub(crate) fn threshold(compared: &Compared) -> String {
+    of_scale(compared, compared.practical)
 }
 
 /// The mean that is compared: of shares the arithmetic one, of anything else the geometric one.
@@ -136,7 +170,7 @@ fn points(share: f64) -> String {
     }
 }
 
-pub(super) const fn word(verdict: Verdict, loud: bool) -> &'static str {
+pub(crate) const fn word(verdict: Verdict, loud: bool) -> &'static str {
     match (verdict, loud) {
         (Verdict::Worse, true) => "WORSE",
         (Verdict::Worse, false) => "worse",
@@ -156,7 +190,7 @@ pub(super) fn verdict(comparison: &Comparison, loud: bool) -> String {
 }
 
 /// Which figures are worse, and which better; empty where none is either.
-pub(super) fn directions(comparison: &Comparison) -> String {
+pub(crate) fn directions(comparison: &Comparison) -> String {
     let of = |verdict: Verdict| {
         let figures = comparison.figures.iter();
         let figures = figures.filter(|compared| compared.verdict == verdict);
@@ -173,7 +207,7 @@ pub(super) fn directions(comparison: &Comparison) -> String {
 }
 
 /// What the verdict rests on, and what would lead to one.
-pub(super) fn basis(comparison: &Comparison) -> Vec<String> {
+pub(crate) fn basis(comparison: &Comparison) -> Vec<String> {
     let mut lines = Vec::new();
     if comparison.is_guarded() {
         lines.push("no verdict: the groups were asked different questions, see below".to_owned());
@@ -290,7 +324,7 @@ fn undecided(comparison: &Comparison) -> Option<String> {
 }
 
 /// `plan: 7f3a91 against 9fc329`, a line each.
-pub(super) fn differing(comparison: &Comparison) -> Vec<String> {
+pub(crate) fn differing(comparison: &Comparison) -> Vec<String> {
     let differences = &comparison.differences;
     let mut lines: Vec<String> = differences
         .iter()

@@ -1,58 +1,142 @@
-//! A record, or a size plan, as one page that opens offline: text and tables by [`maud`], which
+//! A record, a comparison, or a size plan, as one page that opens offline: text and tables by [`maud`], which
 //! escapes what it is given, and charts as SVG.
 //!
-//! The page asks for nothing: style and script stand in it. Without the script everything can be
-//! read; the script adds the crosshair, zoom, switches, copies. What stands in the page comes from
-//! the record or from `analysis`; nothing is judged here.
+//! All pages are of one make (`page`): the answer first, one chart, and everything else folded. The page asks for
+//! nothing: style and script stand in it. Without the script everything can be read; the script adds the
+//! crosshair, zoom, switches, copies. What stands in the page comes from the record or from `analysis`;
+//! nothing is judged here.
 
+mod answered;
 mod chart;
+mod comparison;
+mod kept;
 mod page;
 mod plots;
 mod sections;
 #[cfg(test)]
 mod tests;
 
-use maud::{Markup, html};
+use maud::Markup;
 
-use highwater_analysis::judge::measured_streams;
+use highwater_analysis::group::comparisons;
+use highwater_analysis::judge::{MeasuredStream, measured_streams};
 use highwater_model::record::{MeasuredRun, Question, RecordRef};
 use highwater_sizing::cluster::SizePlan;
 
+use crate::answer;
+use chart::Chart;
+
+pub(super) use comparison::{differences, forest};
 pub(super) use page::{Page, Part, page};
 pub(super) use plots::Overlaid;
+use sections::short_id;
+
 pub(super) use sections::table;
 
-/// The page of a record; names it by its id.
+/// The page of a record.
 pub fn html<'a>(record: impl Into<RecordRef<'a>>) -> String {
     let record = record.into();
     let run = &record.measured_run();
     let measured = measured_streams(run);
-    let mut parts = vec![
-        sections::judged(record),
-        sections::counts(record, &measured),
-    ];
-    parts.extend(record.experiment().map(|of| match &of.question {
-        Question::Search(search) => sections::search(&of.last_run, search),
-        Question::Tune(tune) => sections::tune(tune),
-        Question::Group(group) => sections::group(group),
-        Question::Scale(scale) => sections::scale(scale),
-    }));
-    parts.extend(over_time(run));
-    parts.extend(sections::latency(
-        run,
-        &measured,
-        &plots::distributions(run),
-    ));
-    let machines = [plots::machine(run), plots::target(run)].concat();
-    parts.extend(sections::machine(run, &measured, &machines));
-    parts.extend([sections::audit(run), sections::findings(record)]);
-    parts.extend(sections::answers(&measured));
-    parts.extend([sections::settings(run), sections::repeat(record, &measured)]);
+    let (hero, mut parts, over_time) = match record.experiment().map(|of| &of.question) {
+        None => {
+            let (hero, others) = hero_of_run(run);
+            (chart::hero(&hero), Vec::new(), others)
+        }
+        Some(question) => {
+            let (hero, parts) = of_question(run, question);
+            (hero, parts, plots::over_time(run))
+        }
+    };
+    parts.extend(run_parts(record, &measured, &over_time));
+    let answer = answer::answer(record, &measured);
+    parts.push(sections::repeat(record, &measured, &answer));
     page(&Page {
-        title: sections::title(record),
-        head: sections::head(record, &measured),
+        kind: answer::kind(record),
+        name: short_id(&record.header().id),
+        facts: sections::facts(record, &measured),
+        tags: sections::tags(run),
+        answer,
+        hero,
         parts,
     })
+}
+
+/// The charts above the folds of a run: its throughput and its latency; and all others over time.
+fn hero_of_run(run: &MeasuredRun<'_>) -> (Vec<Chart>, Vec<Chart>) {
+    let charts = plots::over_time(run);
+    let first = charts
+        .iter()
+        .position(|chart| chart.id.starts_with("throughput-"));
+    let is_hero = |at: usize, chart: &Chart| Some(at) == first || chart.id == "latency";
+    let (hero, others): (Vec<_>, Vec<_>) = charts
+        .into_iter()
+        .enumerate()
+        .partition(|(at, chart)| is_hero(*at, chart));
+    let charts = |of: Vec<(usize, Chart)>| of.into_iter().map(|(_, chart)| chart).collect();
+    (charts(hero), charts(others))
+}
+
+/// The one chart of an experiment, and the parts that are its own.
+fn of_question(run: &MeasuredRun<'_>, question: &Question) -> (Markup, Vec<Part>) {
+    match question {
+        Question::Search(search) => {
+            let mut charts = plots::search(run, search);
+            // Latency is what the objective is about; without it the rate that was reached.
+            let hero = charts.pop().into_iter().collect::<Vec<_>>();
+            (
+                chart::hero(&hero),
+                vec![sections::search(run, search, &charts)],
+            )
+        }
+        Question::Tune(tune) => {
+            let charts = plots::tune(tune);
+            let (hero, others) = charts.split_at(charts.len().min(1));
+            let hero: Vec<Chart> = hero.iter().map(|(_, chart)| chart.clone()).collect();
+            (chart::hero(&hero), sections::tune(tune, others))
+        }
+        Question::Group(group) => {
+            let compared = comparisons(group);
+            let runs = plots::runs(group);
+            match compared.first() {
+                Some((_, first)) => (forest(first), sections::group(group, &runs)),
+                None => (chart::hero(&runs), sections::group(group, &[])),
+            }
+        }
+        Question::Scale(scale) => {
+            let grown = highwater_sizing::growth::report(scale);
+            let charts = plots::scale(scale, &grown);
+            let (hero, others) = charts.split_at(charts.len().min(1));
+            (chart::hero(hero), sections::scale(scale, &grown, others))
+        }
+    }
+}
+
+/// The parts that every record has, of its run or its last one.
+fn run_parts(
+    record: RecordRef<'_>,
+    measured: &[MeasuredStream<'_>],
+    over_time: &[Chart],
+) -> Vec<Part> {
+    let run = &record.measured_run();
+    let mut parts = vec![sections::judged(record)];
+    parts.extend(sections::latency(run, measured, &plots::distributions(run)));
+    parts.extend(sections::over_time(run, over_time));
+    let machines = [plots::machine(run), plots::target(run)].concat();
+    parts.extend(sections::machine(run, measured, &machines));
+    parts.push(sections::rows(record, measured));
+    parts.push(sections::findings(record));
+    parts.extend(sections::answers(measured));
+    parts.push(sections::settings(run));
+    if let Some(of) = record.experiment() {
+        for part in &mut parts {
+            if sections::IS_OF_LAST_RUN.contains(&part.id) {
+                let last = sections::last_of(&of.question);
+                part.abstract_line = format!("{last}: {}", part.abstract_line);
+            }
+        }
+    }
+    parts
 }
 
 /// Courses of several groups of runs, laid over each other; none where no run has any.
@@ -63,24 +147,15 @@ pub(super) fn overlaid(groups: &[Overlaid<'_>]) -> Option<Markup> {
 
 /// The page of a size plan.
 pub fn size_html(plan: &SizePlan) -> String {
+    let charts = plots::growth(plan);
+    let (hero, others) = charts.split_at(charts.len().min(1));
     page(&Page {
-        title: "Which cluster a rate needs".to_owned(),
-        head: sections::size_head(plan),
-        parts: sections::size(plan, &plots::growth(plan)),
-    })
-}
-
-fn over_time(record: &MeasuredRun<'_>) -> Option<Part> {
-    let charts = plots::over_time(record);
-    if charts.is_empty() {
-        return None;
-    }
-    Some(Part {
-        id: "over-time",
-        title: "Over time",
-        body: html! {
-            (sections::availability(record))
-            (chart::all(&charts))
-        },
+        kind: "Size",
+        name: String::new(),
+        facts: sections::size_facts(plan),
+        tags: sections::size_tags(plan),
+        answer: answer::size(plan),
+        hero: chart::hero(hero),
+        parts: sections::size(plan, others),
     })
 }

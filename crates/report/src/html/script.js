@@ -82,6 +82,24 @@
     return element;
   };
 
+  // Puts a text where the reader can paste it from, and says so on the button.
+  const copied = async (control, text) => {
+    const name = control.textContent;
+    let done = true;
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const area = document.createElement("textarea");
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      done = document.execCommand("copy");
+      area.remove();
+    }
+    control.textContent = done ? "Copied" : "Not copied";
+    setTimeout(() => { control.textContent = name; }, 1500);
+  };
+
   // ---- One chart -----------------------------------------------------------------------------
 
   class Chart {
@@ -142,9 +160,14 @@
       }
     }
 
+    // What is drawn of a series, in either drawing.
+    drawn(series) {
+      return [...this.plot.querySelectorAll("[data-name]")].find((of) => of.dataset.name === series.name);
+    }
+
     isOn(series) {
-      const items = [...this.figure.querySelectorAll(".legend li")];
-      return items.some((item) => item.dataset.name === series.name && item.dataset.on === "true");
+      const drawn = this.drawn(series);
+      return Boolean(drawn) && drawn.dataset.on === "true";
     }
 
     // The drawing that is seen: wide or narrow.
@@ -280,10 +303,9 @@
         const last = points[points.length - 1];
         const item = document.createElement("span");
         const swatch = document.createElement("i");
-        const drawn = [...this.figure.querySelectorAll(".legend li")]
-          .find((li) => li.dataset.name === series.name);
-        const color = drawn && drawn.querySelector("[class*=' c']");
-        if (color) swatch.className = [...color.classList].find((name) => /^c\d$/.test(name));
+        const drawn = this.drawn(series);
+        const colors = [drawn, drawn.firstElementChild].filter(Boolean).flatMap((of) => [...of.classList]);
+        swatch.className = colors.find((name) => /^c\d$/.test(name)) || "";
         const bare = (of) => shown({ ...this.y, title: "" }, of).trim();
         const low = series.low && series.low[last] !== null ? `${bare(series.low[last])} to ` : "";
         const part = series.part ? ` ${series.part}` : "";
@@ -342,6 +364,8 @@
             mark.style.display = part < 0 || part > 1 ? "none" : "";
           });
         }
+        const ends = svg.querySelector(".ends");
+        if (ends) ends.style.display = all ? "" : "none";
         drawing.ticks.replaceChildren(...(all ? drawing.asDrawn : this.ticksOf(drawing)));
       }
       this.move(this.at, false);
@@ -379,20 +403,7 @@
     }
 
     async copy(control) {
-      const text = this.csv();
-      let done = true;
-      try {
-        await navigator.clipboard.writeText(text);
-      } catch {
-        const area = document.createElement("textarea");
-        area.value = text;
-        document.body.append(area);
-        area.select();
-        done = document.execCommand("copy");
-        area.remove();
-      }
-      control.textContent = done ? "Copied" : "Not copied";
-      setTimeout(() => { control.textContent = "Copy as CSV"; }, 1500);
+      await copied(control, this.csv());
     }
 
     // The drawing as a file: what the page's style says is written into each element.
@@ -446,7 +457,40 @@
       control.textContent = name();
     });
     control.className = "theme";
-    document.querySelector("header").append(control);
+    return control;
+  };
+
+  // The answer as a sentence, where it may be quoted; the theme.
+  const acts = () => {
+    const all = document.createElement("div");
+    all.className = "acts";
+    const sentence = document.querySelector(".sentence");
+    if (sentence) {
+      const control = button("Copy the sentence", () => copied(control, sentence.textContent.trim()));
+      all.append(control);
+    }
+    all.append(theme());
+    document.querySelector("header").append(all);
+  };
+
+  // A link to a folded part opens it; one button opens all.
+  const folds = () => {
+    const all = [...document.querySelectorAll(".folds > details")];
+    if (all.length === 0) return;
+    const control = button("Unfold all", () => {
+      const open = all.some((of) => !of.open);
+      all.forEach((of) => { of.open = open; });
+      control.textContent = open ? "Fold all" : "Unfold all";
+    });
+    control.className = "unfold";
+    all[0].before(control);
+    const follow = () => {
+      const named = location.hash && document.getElementById(location.hash.slice(1));
+      const fold = named && named.closest("details");
+      if (fold) fold.open = true;
+    };
+    addEventListener("hashchange", follow);
+    follow();
   };
 
   // On paper nothing can be unfolded: what is folded is opened while it is printed.
@@ -459,7 +503,8 @@
     addEventListener("afterprint", () => folded.forEach((of) => { of.open = false; }));
   };
 
-  theme();
+  acts();
+  folds();
   paper();
   const charts = [...document.querySelectorAll("figure.chart")].map((figure) => new Chart(figure));
   document.documentElement.dataset.ready = String(charts.length);

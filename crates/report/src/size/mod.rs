@@ -343,7 +343,7 @@ fn headroom(headroom: Headroom) -> String {
 }
 
 /// A probability, never rounded to certainty.
-fn probability(probability: f64) -> String {
+pub(crate) fn probability(probability: f64) -> String {
     if probability > 0.995 {
         return "> 99 %".to_owned();
     }
@@ -354,7 +354,7 @@ fn probability(probability: f64) -> String {
 }
 
 /// `1.20 TB`: decimal units, as disks are sold.
-fn display_bytes(bytes: f64) -> String {
+pub(crate) fn display_bytes(bytes: f64) -> String {
     const UNITS: [(f64, &str); 4] = [(1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB")];
     let unit = UNITS.iter().find(|(unit, _)| bytes >= 0.999_5 * unit);
     match unit {

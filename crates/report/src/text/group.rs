@@ -76,7 +76,7 @@ pub(crate) fn variants(group: &GroupRecord) -> Vec<Row> {
 }
 
 /// The geometric mean, as comparisons have it; absent of nothing.
-fn mean(values: &[f64]) -> Option<f64> {
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     let sum: f64 = values.iter().map(|value| value.ln()).sum();
     (!values.is_empty()).then(|| (sum / len_to_f64(values.len())).exp())
 }

@@ -144,8 +144,9 @@ pub(crate) fn soak(search: &SearchRecord) -> Option<String> {
     })
 }
 
-fn not_found(search: &SearchRecord, no_mark: &NoMark) -> Vec<String> {
-    let why = match no_mark.why {
+/// Why a search has no mark.
+pub(crate) const fn no_mark_reason(why: NoMarkReason) -> &'static str {
+    match why {
         NoMarkReason::BelowLowest => "below everything that was probed",
         NoMarkReason::ClientCeiling => "above what this load generator can offer",
         NoMarkReason::TooFewOps => "probes are too short to show the percentile",
@@ -155,7 +156,11 @@ fn not_found(search: &SearchRecord, no_mark: &NoMark) -> Vec<String> {
         NoMarkReason::WrongData => "acknowledged data were not found as acknowledged",
         NoMarkReason::Interrupted => "the search was stopped",
         NoMarkReason::NothingAcknowledged => "closed load acknowledged nothing",
-    };
+    }
+}
+
+fn not_found(search: &SearchRecord, no_mark: &NoMark) -> Vec<String> {
+    let why = no_mark_reason(no_mark.why);
     let mut lines = vec![labeled("mark", &format!("NONE: {why}"))];
     if let Some(met) = no_mark.highest_met {
         let met = format!("{}, not confirmed", of_axis(search, met));

@@ -54,7 +54,7 @@ fn what_was_changed_while_it_ran_is_a_line_each_and_the_rest_is_counted() {
     assert_eq!(changed[5], "changed        and 2 more in the record");
     let page = crate::html(&record);
     assert!(
-        page.contains("Changed at 5.00 s: note 5"),
+        page.contains("changed: at 5.00 s: note 5"),
         "the head has what the summary has"
     );
     assert!(page.contains("<li>at 7.00 s: note 7"), "the notes have all");

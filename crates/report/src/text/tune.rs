@@ -129,14 +129,19 @@ fn comparison(tune: &TuneRecord, other: &RunnerUp) -> String {
     }
 }
 
-fn not_found(tune: &TuneRecord, no_best: &NoBest) -> Vec<Remark> {
-    let why = match no_best.why {
+/// Why a tuning has no best configuration.
+pub(crate) const fn no_best_reason(why: NoBestReason) -> &'static str {
+    match why {
         NoBestReason::NoneCounts => "no configuration is valid",
         NoBestReason::BudgetSpent => "the search ran out of probes or time",
         NoBestReason::TargetLost => "lost the connection to the target",
         NoBestReason::WrongData => "acknowledged data not found",
         NoBestReason::Interrupted => "you stopped the tuning",
-    };
+    }
+}
+
+fn not_found(tune: &TuneRecord, no_best: &NoBest) -> Vec<Remark> {
+    let why = no_best_reason(no_best.why);
     let mut lines = vec![Remark::new("best", format!("NONE: {why}"))];
     if let Some(at) = &no_best.best_so_far {
         let words = format!("{}, not confirmed", named(tune, at));

@@ -9,61 +9,15 @@ use std::fmt::Write as _;
 use maud::{Markup, PreEscaped, html};
 
 use super::description::{data, described};
-use super::figures::{rounded, shown};
+use super::figures::{rounded, shown_at};
+use super::frame::{Frame, LETTER, x_of, y_of};
+use super::labels::{are_direct, ends, names};
 use super::{COLORS, Chart, Level, Point, Quantity, Series, Shape, Span, SpanKind};
 
 /// Places per pixel.
 const FINE: f64 = 10.0;
-/// Pixels of a letter in a drawing, about.
-const LETTER: f64 = 6.6;
 /// Pixels of a digit, which is wider than most letters.
 const DIGIT: f64 = 7.4;
-
-/// Sizes of one drawing, in pixels of its own.
-struct Frame {
-    name: &'static str,
-    width: f64,
-    height: f64,
-    left: f64,
-    right: f64,
-    top: f64,
-    bottom: f64,
-    x_ticks: f64,
-    y_ticks: f64,
-}
-
-const WIDE: Frame = Frame {
-    name: "wide",
-    width: 1000.0,
-    height: 300.0,
-    left: 76.0,
-    right: 14.0,
-    top: 32.0,
-    bottom: 44.0,
-    x_ticks: 10.0,
-    y_ticks: 5.0,
-};
-const NARROW: Frame = Frame {
-    name: "narrow",
-    width: 380.0,
-    height: 260.0,
-    left: 80.0,
-    right: 8.0,
-    top: 32.0,
-    bottom: 44.0,
-    x_ticks: 4.0,
-    y_ticks: 4.0,
-};
-
-impl Frame {
-    fn plot_width(&self) -> f64 {
-        self.width - self.left - self.right
-    }
-
-    fn plot_height(&self) -> f64 {
-        self.height - self.top - self.bottom
-    }
-}
 
 /// Charts, one below the other.
 pub(in crate::html) fn figures(charts: &[Chart]) -> Markup {
@@ -74,6 +28,21 @@ pub(in crate::html) fn figures(charts: &[Chart]) -> Markup {
 
 /// The chart with its title, legend, drawings and data.
 pub(in crate::html) fn figure(chart: &Chart) -> Markup {
+    drawn(chart, [Frame::wide(chart), Frame::narrow()])
+}
+
+/// Charts that share the one above all folds: low, the horizontal axis named below the last one only.
+pub(in crate::html) fn hero(charts: &[Chart]) -> Markup {
+    let height = if charts.len() > 1 { 172.0 } else { 300.0 };
+    html! {
+        @for (number, chart) in charts.iter().enumerate() {
+            @let frames = [Frame::wide(chart), Frame::narrow()];
+            (drawn(chart, frames.map(|frame| frame.low(height, number + 1 == charts.len()))))
+        }
+    }
+}
+
+fn drawn(chart: &Chart, frames: [Frame; 2]) -> Markup {
     let label = format!("{}: {}", chart.title, keys());
     html! {
         figure class="chart" id=(chart.id) {
@@ -81,10 +50,9 @@ pub(in crate::html) fn figure(chart: &Chart) -> Markup {
                 h3 { (chart.title) }
                 p { (chart.about) }
             }
-            (legend(chart))
+            @if !are_direct(chart) { (legend(chart)) }
             div class="plot" tabindex="0" role="group" aria-label=(label) {
-                (drawing(chart, &WIDE))
-                (drawing(chart, &NARROW))
+                @for frame in &frames { (drawing(chart, frame)) }
             }
             script type="application/json" class="data" { (PreEscaped(data(chart))) }
         }
@@ -130,7 +98,7 @@ fn swatch(series: &Series) -> Markup {
     }
 }
 
-fn class(series: &Series) -> String {
+pub(super) fn class(series: &Series) -> String {
     let shape = match series.shape {
         Shape::Line => "line",
         Shape::Thin => "line thin",
@@ -179,6 +147,7 @@ fn drawing(chart: &Chart, frame: &Frame) -> Markup {
             }
             g class="names" { (names(chart, frame)) }
             (glyphs(chart, frame))
+            @if are_direct(chart) { g class="ends" { (ends(chart, frame)) } }
             path class="axis" d=(format!(
                 "M{} {}h{}", frame.left, frame.height - frame.bottom, width
             )) {}
@@ -189,19 +158,17 @@ fn drawing(chart: &Chart, frame: &Frame) -> Markup {
                     (x_labels(chart, frame))
                 }
             }
-            text class="title" x=(frame.left + width / 2.0) y=(frame.height - 6.0)
-                text-anchor="middle" { (chart.x.title) }
-            text class="title" x=(frame.left - 6.0) y="12" text-anchor="end" { (chart.y.title) }
+            @if frame.names_x {
+                text class="title" x=(frame.left + width / 2.0) y=(frame.height - 6.0)
+                    text-anchor="middle" { (chart.x.title) }
+            }
+            @if frame.is_narrow() {
+                text class="title" x="0" y="12" { (chart.y.title) }
+            } @else {
+                text class="title" x=(frame.left - 6.0) y="12" text-anchor="end" { (chart.y.title) }
+            }
         }
     }
-}
-
-fn x_of(chart: &Chart, frame: &Frame, x: f64) -> f64 {
-    frame.left + chart.x.place(x) * frame.plot_width()
-}
-
-fn y_of(chart: &Chart, frame: &Frame, y: f64) -> f64 {
-    frame.top + (1.0 - chart.y.place(y)) * frame.plot_height()
 }
 
 fn y_ticks(chart: &Chart, frame: &Frame) -> Markup {
@@ -211,7 +178,7 @@ fn y_ticks(chart: &Chart, frame: &Frame) -> Markup {
             @let y = rounded(y_of(chart, frame, tick));
             path d=(format!("M{} {y}H{}", frame.left, rounded(end))) {}
             text x=(frame.left - 8.0) y=(y) dy="0.32em" text-anchor="end" {
-                (shown(chart.y.quantity, tick))
+                (shown_at(chart.y.quantity, tick, frame.is_narrow()))
             }
         }
     }
@@ -226,7 +193,7 @@ fn x_ticks(chart: &Chart, frame: &Frame) -> Markup {
             @let x = x_of(chart, frame, *tick);
             path d=(format!("M{} {bottom}v4", rounded(x))) {}
             @if !crowded || number % 2 == 1 {
-                @let name = shown(chart.x.quantity, *tick);
+                @let name = shown_at(chart.x.quantity, *tick, frame.is_narrow());
                 text x=(within(frame, x, &name)) y=(bottom + 17.0) text-anchor="middle" { (name) }
             }
         }
@@ -282,26 +249,6 @@ fn shaded(chart: &Chart, frame: &Frame, span: &Span, odd: bool) -> Markup {
     html! {
         rect class=(kind) x=(from) y="0" width=((to - from).max(least))
             height=(frame.plot_height() * FINE) {}
-    }
-}
-
-/// Names of phases above the plot, where they fit; names of levels at their lines.
-fn names(chart: &Chart, frame: &Frame) -> Markup {
-    html! {
-        @for span in chart.spans.iter().filter(|span| !span.name.is_empty()) {
-            @let [from, to] = [span.from, span.to].map(|x| x_of(chart, frame, x));
-            @let room = span.name.chars().fold(8.0, |room, _| room + LETTER);
-            @if to - from >= room || span.kind == SpanKind::Mark {
-                text x=(rounded(f64::midpoint(from, to))) y=(frame.top - 7.0)
-                    text-anchor="middle" data-x=(rounded(f64::midpoint(span.from, span.to))) {
-                    (span.name)
-                }
-            }
-        }
-        @for level in &chart.levels {
-            text class="level" x=(frame.width - frame.right - 4.0)
-                y=(rounded(y_of(chart, frame, level.y) - 5.0)) text-anchor="end" { (level.name) }
-        }
     }
 }
 

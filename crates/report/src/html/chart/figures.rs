@@ -18,6 +18,15 @@ pub(super) fn shown(quantity: Quantity, value: f64) -> String {
     }
 }
 
+/// The same, shorter where there is little room: `120 k`, `1.5 M`.
+pub(super) fn shown_at(quantity: Quantity, value: f64, is_narrow: bool) -> String {
+    match quantity {
+        Quantity::Rate if is_narrow && value.abs() >= 1e6 => format!("{} M", plain(value / 1e6)),
+        Quantity::Rate if is_narrow && value.abs() >= 1e4 => format!("{} k", plain(value / 1e3)),
+        _ => shown(quantity, value),
+    }
+}
+
 fn rate_or_zero(value: f64) -> String {
     if value.abs() >= 1_000.0 {
         rate(value)
@@ -127,6 +136,20 @@ mod tests {
         for (quantity, value, expected) in cases {
             assert_eq!(shown(quantity, value), expected);
         }
+    }
+
+    #[test]
+    fn axes_of_a_phone_are_labeled_with_fewer_digits() {
+        let cases = [
+            (120_000.0, "120 k"),
+            (1_500_000.0, "1.5 M"),
+            (5_000.0, "5,000"),
+            (0.0, "0"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(shown_at(Quantity::Rate, value, true), expected);
+        }
+        assert_eq!(shown_at(Quantity::Rate, 120_000.0, false), "120,000");
     }
 
     #[test]

@@ -6,11 +6,15 @@
 mod description;
 mod draw;
 mod figures;
+mod frame;
+mod labels;
 mod scale;
+mod sparkline;
 mod thin;
 
-pub(super) use draw::{figure, figures as all};
+pub(super) use draw::{figure, figures as all, hero};
 pub(super) use scale::{Axis, Quantity};
+pub(super) use sparkline::sparklines;
 pub(super) use thin::Thinning;
 
 use serde::Serialize;

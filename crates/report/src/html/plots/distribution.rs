@@ -59,8 +59,8 @@ fn latency(record: &RunRecord, named: &[(String, &ResultRecord)]) -> Option<Char
         "percentiles",
         "Latency by percentile",
         format!(
-            "p99 = 20 ms: 99 of 100 ops took at most 20 ms. Each further nine has the same room, so \
-             that the slowest ops are seen.{cut}"
+            "A percentile is the latency that this part of the ops did not exceed. Each further nine has the same \
+             room, so that the slowest ops are seen.{cut}"
         ),
         series,
     )

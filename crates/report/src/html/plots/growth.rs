@@ -5,6 +5,7 @@ use highwater_sizing::cluster::{NeedPlan, SizePlan, SizePlanPoint};
 use super::super::chart::{
     Axis, Chart, Level, Point, Quantity, Series, Shape, Span, SpanKind, values,
 };
+use super::super::sections::known_word;
 
 /// Of a point: its value, and the lower edge of a band.
 type Part = fn(&SizePlanPoint) -> (Option<f64>, Option<f64>);
@@ -22,17 +23,18 @@ fn total(plan: &SizePlan, need: &NeedPlan, number: usize) -> Chart {
     let series = series(need, |_, per_s| per_s);
     let level = Level {
         y: need.per_s_at_end.max(need.per_s),
-        name: "selected".to_owned(),
+        name: "needed".to_owned(),
     };
     let values = values(&series).chain([level.y]);
     let nodes = f64::from(plan.nodes.planned);
     Chart {
         id: format!("growth-{number}"),
         title: format!("Throughput against nodes, {}", need.unit),
-        about: "Marks were measured; the line is what is expected of a new measurement, the band holds \
-                nine of ten of them. Left of the last mark sizes are filled in, right of it they are \
-                extrapolated."
-            .to_owned(),
+        about: format!(
+            "Marks were {}; the line is what is expected of a new measurement, the band is its 90% interval. Left \
+             of the last mark sizes are filled in, right of it they are extrapolated.",
+            known_word(need)
+        ),
         x: axis(need, nodes),
         y: Axis::from_zero(need.unit.clone(), Quantity::Rate, values),
         series,
@@ -93,9 +95,16 @@ fn series(need: &NeedPlan, of: fn(f64, f64) -> f64) -> Vec<Series> {
     measured.retain(|point| point.y.is_some());
     let band = points(|point| (Some(point.predicted.high), Some(point.predicted.low)));
     let expected = points(|point| (Some(point.predicted.expected), None));
+    // What others published never looks like a measurement of one's own.
+    let word = known_word(need);
+    let known = if word == "measured" {
+        Shape::Dot
+    } else {
+        Shape::Ring
+    };
     vec![
         Series::new("90 % of measurements", Shape::Band, 0, band),
         Series::new("expected", Shape::Line, 0, expected),
-        Series::new("measured", Shape::Dot, 1, measured),
+        Series::new(word, known, 1, measured),
     ]
 }

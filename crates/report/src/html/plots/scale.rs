@@ -26,8 +26,8 @@ fn total(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Chart {
         id: "scale".to_owned(),
         title: format!("Throughput against nodes, {unit}"),
         about: "Filled signs were measured. A ring is what was predicted for a size from the smaller ones, \
-                before it was measured. The line is what all sizes together predict, and the band holds nine of \
-                ten new measurements. Dashed: as many times the first size as there are nodes."
+                before it was measured. The line is what all sizes together predict, and the band is the 90% interval of a \
+                new measurement. Dashed: as many times the first size as there are nodes."
             .to_owned(),
         x: axis(grown),
         y: Axis::from_zero(unit, Quantity::Rate, all),

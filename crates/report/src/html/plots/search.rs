@@ -104,7 +104,7 @@ fn achieved(drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Chart> {
         title: format!("Offered against acknowledged, {unit} per second"),
         about: format!(
             "Each sign is a probe, a run of its own. On the line everything that was offered was \
-             acknowledged; below it the target could not keep up. The shaded part is the 90 % \
+             acknowledged; below it the target could not keep up. The shaded part is the 90% \
              interval of the estimate.{}",
             drawn.left_out
         ),
@@ -125,8 +125,8 @@ fn latency(last_run: &RunRecord, drawn: &Drawn<'_>, search: &SearchRecord) -> Op
         id: "probes-latency".to_owned(),
         title: "Offered against p99 latency".to_owned(),
         about: format!(
-            "99 of 100 ops of a probe took at most this, from the moment at which they were intended. \
-             The greatest of the searched stream's ops.{}",
+            "Each sign is a probe, a run of its own; the slowest op of the searched stream counts, from its intended \
+             time. The shaded part is the 90% interval of the estimate.{}",
             drawn.left_out
         ),
         x: axis(drawn, search)?,

@@ -1,13 +1,12 @@
 //! What the audit compared, and what it found to be wrong.
 
-use maud::html;
+use maud::{Markup, html};
 
 use crate::layout::Row;
 use crate::text::judged as judgment_text;
 use highwater_model::display::{count, duration, foreign};
 use highwater_model::record::{AuditExample, AuditStatus, Fault, InvariantRecord, RunRecord};
 
-use super::super::page::Part;
 use super::tables::{pairs, table};
 
 /// Characters of a value.
@@ -15,7 +14,7 @@ const WORDS: usize = 200;
 /// Examples that are shown.
 const EXAMPLES: usize = 20;
 
-pub(in crate::html) fn audit(record: &RunRecord) -> Part {
+pub(super) fn audit(record: &RunRecord) -> Markup {
     let audit = &record.audit;
     let figures = [
         (
@@ -40,32 +39,29 @@ pub(in crate::html) fn audit(record: &RunRecord) -> Part {
     let shown = figures.into_iter().filter(|_| done);
     let shown = shown.filter_map(|(name, figure)| Some((name, count(figure?))));
     let took = done.then(|| ("it took", duration(audit.duration_ns)));
-    Part {
-        id: "audit",
-        title: "Audit",
-        body: html! {
-            p class="lead" { (judgment_text::audited(record)) "." }
-            @if done { (pairs(shown.chain(took))) }
-            @if let Some(error) = &audit.error { p class="note" { (foreign(error, WORDS)) } }
-            @if !audit.examples.is_empty() {
-                h3 { "What is wrong" }
-                (table("What is wrong, by example", &examples(&audit.examples), 2))
+    html! {
+        h3 { "Audit" }
+        p class="lead" { (judgment_text::audited(record)) "." }
+        @if done { (pairs(shown.chain(took))) }
+        @if let Some(error) = &audit.error { p class="note" { (foreign(error, WORDS)) } }
+        @if !audit.examples.is_empty() {
+            h3 { "What is wrong" }
+            (table("What is wrong, by example", &examples(&audit.examples), 2))
+        }
+        @if !audit.invariants.is_empty() {
+            h3 { "Invariants" }
+            (table("Invariants of the workload", &invariants(&audit.invariants), 1))
+        }
+        @if !audit.copies_differ.is_empty() {
+            ul {
+                @for line in &audit.copies_differ { li { (foreign(line, WORDS)) } }
             }
-            @if !audit.invariants.is_empty() {
-                h3 { "Invariants" }
-                (table("Invariants of the workload", &invariants(&audit.invariants), 1))
-            }
-            @if !audit.copies_differ.is_empty() {
-                ul {
-                    @for line in &audit.copies_differ { li { (foreign(line, WORDS)) } }
-                }
-            }
-            p class="term" {
-                "After the load, once the target is quiet, Highwater asks it what it holds, and compares \
-                 that with what was acknowledged: rows and checksums of the columns per bucket of \
-                 keys, and some rows value by value."
-            }
-        },
+        }
+        p class="term" {
+            "After the load, when the target is idle, Highwater queries what it holds and compares that with \
+             what was acknowledged: rows and checksums of the columns per key bucket, and some rows \
+             value by value."
+        }
     }
 }
 

@@ -2,37 +2,59 @@
 
 use maud::html;
 
-use crate::comparison::{card, differences, rows};
+use crate::answer::plural;
+use crate::comparison::{basis, directions, named, rows};
 use crate::text::group as group_text;
 use highwater_analysis::group::comparisons;
 use highwater_model::group::GroupRecord;
 
+use super::super::chart::{self, Chart};
+use super::super::comparison::differences;
 use super::super::page::Part;
 use super::tables::table;
 
-pub(in crate::html) fn group(group: &GroupRecord) -> Part {
-    let compared = comparisons(group);
-    Part {
-        id: "group",
-        title: "The runs together",
+/// `charts` are those that do not stand above the folds.
+pub(in crate::html) fn group(group: &GroupRecord, charts: &[Chart]) -> Vec<Part> {
+    let runs = Part {
+        id: "runs",
+        title: "Runs",
+        abstract_line: format!(
+            "{} of {}",
+            plural(group.trials.len(), "run"),
+            plural(group.variants.len(), "variant")
+        ),
         body: html! {
-            @for (variant, comparison) in &compared {
-                (card(group_text::names(group, *variant), comparison))
-            }
-            h3 { "Variants" }
             (table("Variants", &group_text::variants(group), 1))
-            @for (variant, comparison) in &compared {
-                @let names = group_text::names(group, *variant);
-                h3 { (names[0]) " against " (names[1]) }
-                (table("Figures of both variants", &rows(comparison), 2))
-                (differences(names, comparison))
-            }
-            h3 { "Runs" }
+            (chart::all(charts))
             (table("Runs", &group_text::table(group), 1))
             p class="term" {
-                "Each run has a record of its own below " code { "probes/" } ". What follows on this page is \
-                 the last one."
+                "Each run has a record and a page of its own below " code { "probes/" } "."
             }
         },
-    }
+    };
+    figures(group).into_iter().chain([runs]).collect()
+}
+
+/// How the variants compare; none of one alone.
+fn figures(group: &GroupRecord) -> Option<Part> {
+    let compared = comparisons(group);
+    let (_, first) = compared.first()?;
+    Some(Part {
+        id: "figures",
+        title: "Figures",
+        abstract_line: match directions(first).as_str() {
+            "" => "no figure is better or worse for certain".to_owned(),
+            directions => directions.replace(" · ", ", "),
+        },
+        body: html! {
+            @for (variant, comparison) in &compared {
+                @let names = group_text::names(group, *variant);
+                @let [a, b] = named(names, comparison);
+                h3 { (a) " against " (b) }
+                (table("Figures of both variants", &rows(comparison), 2))
+                ul class="noted" { @for line in basis(comparison) { li { (line) } } }
+                (differences(names, comparison))
+            }
+        },
+    })
 }

@@ -1,152 +1,98 @@
-//! Workload and target, and the four counts.
+//! What stands beside the name of a page: when, how long, of what; and what must be known before the answer.
 
-use maud::{Markup, html};
-
-use crate::limit;
-use crate::text::{counts as counted, group, head as head_text, scale, tail, tune};
 use highwater_analysis::judge::MeasuredStream;
-use highwater_analysis::limit::of_search;
-use highwater_model::display::foreign;
-use highwater_model::record::{ExperimentRecord, Question, RecordRef};
+use highwater_model::display::{duration, foreign};
+use highwater_model::record::{MeasuredRun, Question, RecordRef};
 
-use super::super::page::Part;
+use crate::answer::plural;
+use crate::text::tail;
 
 /// Characters of a target's own words.
-const WORDS: usize = 200;
+const WORDS: usize = 60;
+/// Letters of a time to the second, `2026-11-20T18:20:11`.
+const TO_THE_SECOND: usize = 19;
 
-/// What the four counts mean, in their order.
-const COUNTS: [(&str, &str); 4] = [
-    ("offered", "Scheduled by the plan in the measured time."),
-    ("sent", "What really went to the target."),
-    ("acknowledged", "What the target said that it did."),
-    ("found", "What the audit found in the target afterwards."),
-];
-
-/// What was asked of whom: of a growth of all its sizes, whichever was the last.
-pub(in crate::html) fn title(record: RecordRef<'_>) -> String {
-    let run = &record.measured_run();
-    let of_growth = record.experiment().and_then(ExperimentRecord::scale);
-    let urls = of_growth.map_or(&run.target.urls, |scale| &scale.targets);
-    head_text::title(run, urls)
+/// The last part of an ID, which tells runs apart: `6c109b`.
+pub(crate) fn short_id(id: &str) -> String {
+    let last = id.rsplit(['-', '/']).next().unwrap_or(id);
+    foreign(last, WORDS)
 }
 
-pub(in crate::html) fn head(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> Markup {
-    let (header, run) = (record.header(), &record.measured_run());
-    let lines = head_text::lines(run, measured);
-    let question = record.experiment().and_then(|of| match &of.question {
-        Question::Tune(of_tuning) => Some(tune::question(run, of_tuning)),
-        Question::Group(of_group) => Some(group::question(run, of_group)),
-        Question::Scale(of_growth) => Some(scale::question(run, of_growth)),
-        Question::Search(_) => None,
-    });
-    let (target, plan) = (lines.first(), question.as_ref().or(lines.get(1)));
-    // The line of a target is its name and, behind three spaces, what it is.
-    let traits = target
-        .and_then(|line| line.split_once("   "))
-        .map(|(_, traits)| traits);
-    html! {
-        p class="brand" { "Highwater" }
-        h1 { (title(record)) }
-        @if let Some(traits) = traits { p class="traits" { (traits) } }
-        @if let Some(plan) = plan { p class="plan" { (plan) } }
-        p class="plan" {
-            @if !header.started_at.is_empty() { (header.started_at) " · " }
-            (header.id) " · Highwater " (header.highwater.version)
-            @for (name, value) in &header.labels {
-                " · " (foreign(name, WORDS)) "=" (foreign(value, WORDS))
-            }
-        }
-        @if let Some((label, sentence)) = limited(record) {
-            p class="limit" { b { (label) } " " (sentence) }
-        }
-        @for change in tail::changes(run) {
-            p class="plan" { "Changed " (change) }
-        }
-        @if let Some(origin) = run.origin {
-            p class="banner" {
-                "Measured by " (foreign(&origin.tool_and_version(), WORDS))
-                ", not by Highwater: what it does not report is not on this page."
-            }
-        }
-        @if run.target.simulated {
-            p class="banner" { "Simulated: a model of a database, not a database." }
-        }
-        @if run.target.sink {
-            p class="banner" {
-                "A sink that stores nothing: these figures are the load generator's ceiling."
-            }
-        }
+/// When it began, how long it took, which target, and what the user noted.
+pub(in crate::html) fn facts(
+    record: RecordRef<'_>,
+    measured: &[MeasuredStream<'_>],
+) -> Vec<String> {
+    let (header, run) = (record.header(), record.measured_run());
+    let mut facts = vec![time(&header.started_at), extent(record, measured)];
+    facts.push(run.workload.name.clone());
+    facts.push(foreign(&run.target.version, WORDS));
+    let labels = header.labels.iter();
+    facts.extend(labels.map(|(name, value)| foreign(&format!("{name}={value}"), WORDS)));
+    facts.retain(|fact| !fact.is_empty());
+    facts
+}
+
+/// `2026-11-20 18:20:11 UTC`, to the second.
+fn time(started_at: &str) -> String {
+    match started_at.get(..TO_THE_SECOND) {
+        Some(text) if started_at.ends_with('Z') => format!("{} UTC", text.replace('T', " ")),
+        _ => foreign(started_at, WORDS),
     }
 }
 
-/// What kept a run, or the mark of a search, from being higher.
-fn limited(record: RecordRef<'_>) -> Option<(&'static str, String)> {
-    let run = record.measured_run();
-    let limit = match record.experiment().map(|of| &of.question) {
-        None => run.limit.as_ref(),
-        Some(Question::Search(search)) => of_search(search),
-        Some(Question::Tune(_) | Question::Group(_) | Question::Scale(_)) => None,
+fn extent(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> String {
+    let Some(of) = record.experiment() else {
+        let mut phases: Vec<(&str, u64)> = measured
+            .iter()
+            .map(|stream| (stream.phase.name.as_str(), stream.phase.duration_ns))
+            .collect();
+        phases.dedup();
+        let total: u64 = phases.iter().map(|(_, ns)| ns).sum();
+        return if total == 0 {
+            String::new()
+        } else {
+            format!("{} measured", duration(total))
+        };
     };
-    limit.map(limit::line)
+    let (number, took_ns): (String, u64) = match &of.question {
+        Question::Search(search) => (
+            plural(search.probes.len(), "probe"),
+            search.probes.iter().map(|probe| probe.took_ns).sum(),
+        ),
+        Question::Tune(tune) => (
+            plural(tune.trials.len(), "probe"),
+            tune.trials.iter().map(|trial| trial.took_ns).sum(),
+        ),
+        Question::Group(group) => (
+            plural(group.trials.len(), "run"),
+            group.trials.iter().map(|trial| trial.took_ns).sum(),
+        ),
+        Question::Scale(scale) => (
+            plural(scale.trials.len(), "size"),
+            scale.trials.iter().map(|trial| trial.took_ns).sum(),
+        ),
+    };
+    format!("{number} in {}", duration(took_ns))
 }
 
-/// The audit knows the rows of all phases together, the pace those of measured ones.
-fn elsewhere(name: &str) -> &'static str {
-    if name == "found" {
-        "Counted with all rows, below."
-    } else {
-        "Counted for the measured time, above."
+/// What must be known before the answer is read.
+pub(in crate::html) fn tags(run: &MeasuredRun<'_>) -> Vec<String> {
+    let mut tags = Vec::new();
+    if let Some(origin) = run.origin {
+        let tool = foreign(&origin.tool_and_version(), WORDS);
+        tags.push(format!("measured by {tool}, not by Highwater"));
     }
-}
-
-/// Offered, sent, acknowledged, found; and the throughput.
-pub(in crate::html) fn counts(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> Part {
-    let rows = counted::rows(&record.measured_run(), measured);
-    let others = counted::other_counts(measured);
-    let drift = counted::drift(measured);
-    Part {
-        id: "counts",
-        title: "Four counts",
-        body: html! {
-            @if rows.is_empty() { p { "Nothing was measured." } }
-            @if record.experiment().is_some() {
-                p class="term" { "Of the last of many runs; what they show together follows." }
-            }
-            @for row in &rows {
-                div class="counts" {
-                    p class="of" {
-                        (row.cells.first().map_or("", String::as_str))
-                        @if !row.remark.is_empty() {
-                            span class="rate" { (row.remark) }
-                        }
-                    }
-                    dl {
-                        @for ((name, meaning), figure) in COUNTS.iter().zip(row.cells.iter().skip(1)) {
-                            @if figure.is_empty() {
-                                div class="elsewhere" {
-                                    dt { (name) }
-                                    dd class="meaning" { (elsewhere(name)) }
-                                }
-                            } @else {
-                                div {
-                                    dt { (name) }
-                                    dd class="figure" { (figure) }
-                                    dd class="meaning" { (meaning) }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-            @if let Some(others) = others { p class="others" { (others) } }
-            @if let Some(drift) = drift { p class="others" { "drift " (drift) } }
-            @if rows.iter().any(|row| row.remark.contains('[')) {
-                p class="term" {
-                    "In brackets: the 95 % confidence interval of the throughput. If the same run were \
-                     repeated many times, 95 of 100 such intervals would hold its true value; it \
-                     knows nothing of what differs from run to run."
-                }
-            }
-        },
+    if run.target.simulated {
+        tags.push("simulated: a model, not a database".to_owned());
     }
+    if run.target.sink {
+        tags.push("a sink that stores nothing: the load generator's ceiling".to_owned());
+    }
+    tags.extend(
+        tail::changes(run)
+            .iter()
+            .map(|change| format!("changed: {change}")),
+    );
+    tags
 }

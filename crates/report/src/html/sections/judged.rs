@@ -1,8 +1,9 @@
-//! The three judgments, each with its reasons.
+//! The reasons of the three judgments, each with what to do.
 
 use maud::{Markup, html};
 
-use crate::text::judged::{self as judgment_text, Tone};
+use crate::answer::plural;
+use crate::text::judged::{self as judgment_text};
 use highwater_model::display::foreign;
 use highwater_model::judgment::Reason;
 use highwater_model::record::RecordRef;
@@ -12,77 +13,58 @@ use super::super::page::Part;
 /// Characters of a target's own words.
 const WORDS: usize = 600;
 
-/// How a judgment looks, and its sign, told by its form and not by its color alone; its word says the
-/// same.
-const fn look(tone: Tone) -> (&'static str, &'static str) {
-    match tone {
-        Tone::Good => ("verdict good", "M3 9l4 4l8 -9"),
-        Tone::Bad => ("verdict bad", "M4 4l10 10M14 4l-10 10"),
-        Tone::Open => ("verdict open", "M9 3v8M9 14v1"),
-        Tone::None => ("verdict none", "M4 9h10"),
-    }
-}
-
 pub(in crate::html) fn judged(record: RecordRef<'_>) -> Part {
-    let (judged, run) = (record.judgments(), record.measured_run());
-    let cards = [
-        card(
-            (
-                "Measurement",
-                judgment_text::measurement(judged.measurement.value),
-            ),
-            "Are these the target's figures, and not the load generator's?",
-            "",
+    let judged = record.judgments();
+    let all = [
+        (
+            "Measurement",
+            judgment_text::measurement(judged.measurement.value).0,
+            "Do the figures describe the target, rather than the load generator or random variation?",
             &judged.measurement.reasons,
         ),
-        card(
-            ("Data", judgment_text::data(judged.data.value)),
+        (
+            "Data",
+            judgment_text::data(judged.data.value).0,
             "Was everything that was acknowledged found afterwards, as it was sent?",
-            &judgment_text::audited(&run),
             &judged.data.reasons,
         ),
-        card(
-            (
-                "Objective",
-                judgment_text::objective(judged.objective.value),
-            ),
-            "Did the run meet what was stated before it?",
-            &judgment_text::objectives(&run),
+        (
+            "Objective",
+            judgment_text::objective(judged.objective.value).0,
+            "Was the objective met that was stated before?",
             &judged.objective.reasons,
         ),
     ];
+    let reasons: usize = all.iter().map(|(.., reasons)| reasons.len()).sum();
+    let values: Vec<String> = all
+        .iter()
+        .map(|(name, value, ..)| format!("{} {value}", name.to_lowercase()))
+        .collect();
+    let reasons = match reasons {
+        0 => "no reasons against it".to_owned(),
+        some => plural(some, "reason"),
+    };
     Part {
         id: "judgments",
-        title: "Three judgments",
+        title: "Judgments",
+        abstract_line: format!("{}: {reasons}", values.join(", ")),
         body: html! {
-            div class="verdicts" { @for card in cards { (card) } }
+            @for (name, value, question, reasons) in all { (one(name, value, question, reasons)) }
         },
     }
 }
 
-/// The name of a judgment, its value, and how good that is.
-type Head = (&'static str, (&'static str, Tone));
-
-fn card(head: Head, question: &str, remark: &str, reasons: &[Reason]) -> Markup {
-    let (name, (value, tone)) = head;
-    let (class, sign) = look(tone);
+fn one(name: &str, value: &str, question: &str, reasons: &[Reason]) -> Markup {
     html! {
-        article class=(class) {
-            h3 { (name) }
-            p class="value" {
-                svg class="sign" viewBox="0 0 18 18" aria-hidden="true" { path d=(sign) {} }
-                (value)
-            }
-            p class="question" { (question) }
-            @if !remark.is_empty() { p class="remark" { (remark) } }
-            @for reason in reasons {
-                div class="reason" {
-                    p {
-                        (foreign(&reason.sentence(), WORDS)) " "
-                        span class="code" { "[" (reason.code.name()) "]" }
-                    }
-                    @if let Some(hint) = &reason.hint { p class="hint" { (hint) } }
+        h3 { (name) ": " (value) }
+        p class="term" { (question) }
+        @for reason in reasons {
+            div class="reason" {
+                p {
+                    (foreign(&reason.sentence(), WORDS)) " "
+                    span class="code" { "[" (reason.code.name()) "]" }
                 }
+                @if let Some(hint) = &reason.hint { p class="hint" { (hint) } }
             }
         }
     }

@@ -1,6 +1,6 @@
-//! Whether the target answered all the time, and what the load generator did.
+//! Whether the target responded all the time, and what its machines and the load generator did.
 
-use maud::{Markup, html};
+use maud::html;
 
 use crate::text::{tail as tail_text, target};
 use highwater_analysis::judge::MeasuredStream;
@@ -8,18 +8,32 @@ use highwater_model::record::{MeasuredRun, RunRecord};
 
 use super::super::chart::{self, Chart};
 use super::super::page::Part;
+use super::settings::folded;
 
-pub(in crate::html) fn availability(record: &MeasuredRun<'_>) -> Markup {
-    html! {
-        p class="lead" { "Availability: " (tail_text::availability(record)) "." }
-        p class="term" {
-            "The longest gap is the longest time without any acknowledgement; a dip is a whole second \
-             without one. A target has recovered from when on it answers the offered rate, and all \
-             that waited, for 10 s or to the end; the time counts from its last acknowledgement before."
-        }
+/// Availability, and the charts over time that do not stand above the folds.
+pub(in crate::html) fn over_time(record: &MeasuredRun<'_>, charts: &[Chart]) -> Option<Part> {
+    if record.phases.is_empty() || (charts.is_empty() && record.intervals.is_empty()) {
+        return None;
     }
+    let availability = tail_text::availability(record);
+    Some(Part {
+        id: "over-time",
+        title: "Over time",
+        abstract_line: availability.replace(" · ", ", "),
+        body: html! {
+            p class="lead" { "Availability: " (availability) "." }
+            p class="term" {
+                "The longest gap is the longest time without any acknowledgement; a dip is a whole second \
+                 without one. A target has recovered when it acknowledges the offered rate, and all ops \
+                 that waited, until the end or for long enough; the time counts from its last \
+                 acknowledgement before."
+            }
+            (chart::all(charts))
+        },
+    })
 }
 
+/// Small multiples of what the machines did; the same with a crosshair, folded.
 pub(in crate::html) fn machine(
     record: &RunRecord,
     measured: &[MeasuredStream<'_>],
@@ -28,17 +42,28 @@ pub(in crate::html) fn machine(
     if record.clients.is_empty() {
         return None;
     }
+    let client = tail_text::client(record, measured);
+    let lines = target::lines(record);
+    let first = lines.first().map(|line| {
+        let words = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        words.replace(" · ", ", ")
+    });
     Some(Part {
         id: "machines",
         title: "Machines",
+        abstract_line: first
+            .unwrap_or_else(|| format!("load generator {}", client.replace(" · ", ", "))),
         body: html! {
-            p class="lead" { "Load generator: " (tail_text::client(record, measured)) "." }
+            p class="lead" { "Load generator: " (client) "." }
             p class="term" {
-                "Client lag is how late our own program sent an op although a session was free; only \
+                "Client lag is how late the load generator sent an op although a session was free; only \
                  that can spoil a measurement."
             }
-            @for line in target::lines(record) { p class="lead" { (line) } }
-            (chart::all(charts))
+            @for line in &lines { p class="lead" { (line) } }
+            @if !charts.is_empty() {
+                (chart::sparklines(charts))
+                (folded("The same as charts with a crosshair", &chart::all(charts)))
+            }
         },
     })
 }

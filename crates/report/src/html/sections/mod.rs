@@ -1,6 +1,8 @@
-//! The parts of a page beside its charts: words and tables, from what the text report prints too.
+//! The parts of a page, each folded behind a heading and a line that says what is inside: words and tables, from
+//! what the text report prints too.
 
 mod audit;
+mod counts;
 mod group;
 mod head;
 mod judged;
@@ -14,16 +16,41 @@ mod size;
 mod tables;
 mod tune;
 
-pub(super) use audit::audit;
+use crate::answer::plural;
+use highwater_model::record::Question;
+
+pub(super) use counts::rows;
 pub(super) use group::group;
-pub(super) use head::{counts, head, title};
+pub(crate) use head::short_id;
+pub(super) use head::{facts, tags};
 pub(super) use judged::judged;
-pub(super) use machine::{availability, machine};
+pub(super) use machine::{machine, over_time};
 pub(super) use notes::{findings, repeat};
 pub(super) use ops::{answers, latency};
 pub(super) use scale::scale;
 pub(super) use search::search;
 pub(super) use settings::settings;
-pub(super) use size::{size, size_head};
+pub(super) use size::{known_word, size, size_facts, size_tags};
 pub(crate) use tables::table;
 pub(super) use tune::tune;
+
+/// Parts that show one run; on the page of an experiment they say of which.
+pub(super) const IS_OF_LAST_RUN: [&str; 6] = [
+    "latency-of-ops",
+    "over-time",
+    "machines",
+    "rows",
+    "answers",
+    "settings",
+];
+
+/// `last of 11 probes`.
+pub(super) fn last_of(question: &Question) -> String {
+    let all = match question {
+        Question::Search(search) => plural(search.probes.len(), "probe"),
+        Question::Tune(tune) => plural(tune.trials.len(), "probe"),
+        Question::Group(group) => plural(group.trials.len(), "run"),
+        Question::Scale(scale) => plural(scale.trials.len(), "size"),
+    };
+    format!("last of {all}")
+}

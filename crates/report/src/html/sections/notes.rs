@@ -1,7 +1,8 @@
 //! Findings, notes, and the commands that go on.
 
-use maud::html;
+use maud::{Markup, html};
 
+use crate::answer::{Answer, plural};
 use crate::events::intervention;
 use crate::findings::findings as rules;
 use crate::text::{next_command, repeat as again};
@@ -24,9 +25,18 @@ pub(in crate::html) fn findings(record: RecordRef<'_>) -> Part {
     Part {
         id: "findings",
         title: "Findings",
+        abstract_line: match (findings.first(), notes.first()) {
+            (Some(first), _) if findings.len() > 1 => {
+                let first = foreign(&first.sentence, WORDS);
+                format!("{first}; and {} more", findings.len() - 1)
+            }
+            (Some(first), _) => foreign(&first.sentence, WORDS),
+            (None, Some(_)) => plural(notes.len(), "note"),
+            (None, None) => "none".to_owned(),
+        },
         body: html! {
             @if findings.is_empty() && notes.is_empty() {
-                p { "None: no rule had figures to speak for it." }
+                p { "None: no rule found evidence." }
             }
             @for finding in &findings {
                 article class="finding" {
@@ -47,7 +57,11 @@ pub(in crate::html) fn findings(record: RecordRef<'_>) -> Part {
 }
 
 /// The command that repeats the run, and the one that goes on.
-pub(in crate::html) fn repeat(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> Part {
+pub(in crate::html) fn repeat(
+    record: RecordRef<'_>,
+    measured: &[MeasuredStream<'_>],
+    answer: &Answer,
+) -> Part {
     // What another tool did can be repeated by that tool only.
     let is_ours = !matches!(record, RecordRef::Imported(_));
     let again = is_ours.then(|| ("The same again:", again(record)));
@@ -55,8 +69,11 @@ pub(in crate::html) fn repeat(record: RecordRef<'_>, measured: &[MeasuredStream<
     let commands = again.into_iter().chain([next]);
     Part {
         id: "repeat",
-        title: "Repeat it",
+        title: "Cite and repeat",
+        abstract_line: "the answer as a sentence, the command that repeats it, and the next one"
+            .to_owned(),
         body: html! {
+            (cited(record, answer))
             @for (label, command) in commands {
                 p { (label) }
                 pre tabindex="0" { code { (command) } }
@@ -64,9 +81,25 @@ pub(in crate::html) fn repeat(record: RecordRef<'_>, measured: &[MeasuredStream<
             @if is_ours {
                 p class="term" {
                     "The same seed gives the same rows and the same ops. Passwords are in no record; \
-                     give them by the environment."
+                     give them in the environment."
                 }
             }
         },
+    }
+}
+
+/// What may be quoted, with target, record and seed; nothing of an answer that does not stand.
+fn cited(record: RecordRef<'_>, answer: &Answer) -> Markup {
+    let run = record.measured_run();
+    let target = foreign(&run.target.urls.join(" "), WORDS);
+    html! {
+        @if let Some(caveat) = answer.caveat {
+            p class="note" { "No sentence to quote: " (caveat) "." }
+        } @else {
+            p class="sentence" {
+                (answer.sentence()) " Target " (target) "; record " (record.header().id) "; seed "
+                (run.plan.seed) "."
+            }
+        }
     }
 }

@@ -2,10 +2,11 @@
 
 use maud::html;
 
+use crate::answer::plural;
 use crate::layout::Row;
 use crate::text::ops as op_text;
 use highwater_analysis::judge::MeasuredStream;
-use highwater_model::display::{ABSENT, bytes, count, foreign, plain};
+use highwater_model::display::{ABSENT, bytes, count, duration, foreign, plain};
 use highwater_model::import_record::LatencyBegin;
 use highwater_model::record::{MeasuredRun, ResultRecord};
 
@@ -27,19 +28,20 @@ pub(in crate::html) fn latency(
     Some(Part {
         id: "latency-of-ops",
         title: "Latency",
+        abstract_line: slowest(measured),
         body: html! {
             (table("Latency of each op", &rows, words))
             p class="term" {
-                "p50, the median: half of the ops took at most this. p99: 99 of 100 did. A percentile \
-                 needs enough ops and is left out without them; ≥ stands where ops never ended. "
+                "A percentile is the latency that this part of the ops did not exceed; p50 is the median. It \
+                 needs enough ops and is left out without them; ≥ marks ops that never ended. "
                 @if let Some(origin) = record.origin {
                     (begin(origin.begin))
                 } @else if open {
-                    "Open load: ops are sent at a rate, whatever the target answers. Service time \
+                    "Open load: ops are sent at a rate, whatever the target does. Service time \
                      counts from the sending, latency from the intended time; session wait is how long \
                      an op waited for a free session."
                 } @else {
-                    "Closed load: each session asks again when it was answered, so nothing ever \
+                    "Closed load: each session sends its next op when the previous one completes, so no op \
                      waits, and latency is the service time."
                 }
             }
@@ -50,6 +52,36 @@ pub(in crate::html) fn latency(
             (chart::all(charts))
         },
     })
+}
+
+/// The slowest op by its p99, or else its slowest one.
+fn slowest(measured: &[MeasuredStream<'_>]) -> String {
+    let all = || {
+        measured
+            .iter()
+            .flat_map(|stream| stream.results.iter().map(move |result| (stream, *result)))
+    };
+    let of = |result: &ResultRecord| result.latency_ns.p99.or(result.latency_ns.max);
+    let slowest = all().filter_map(|(stream, result)| Some((of(result)?, stream, result)));
+    let Some((_, stream, result)) = slowest.max_by_key(|(ns, ..)| *ns) else {
+        return "not measured".to_owned();
+    };
+    let shown = [
+        ("p50", result.latency_ns.p50),
+        ("p99", result.latency_ns.p99),
+        ("max", result.latency_ns.max),
+    ];
+    let shown: Vec<String> = shown
+        .into_iter()
+        .filter_map(|(name, ns)| Some(format!("{name} {}", duration(ns?))))
+        .collect();
+    let which = if all().count() > 1 {
+        "slowest op: "
+    } else {
+        ""
+    };
+    let place = foreign(&stream.place_of(result), WORDS);
+    format!("{which}{place} {}", shown.join(", "))
 }
 
 /// Where the latency of another tool begins.
@@ -86,10 +118,10 @@ fn errors(measured: &[MeasuredStream<'_>]) -> Vec<Row> {
 pub(in crate::html) fn answers(measured: &[MeasuredStream<'_>]) -> Option<Part> {
     let mut rows = vec![Row::new([
         "op",
-        "answers",
-        "bytes an answer",
-        "rows an answer",
-        "bytes a second",
+        "responses",
+        "bytes per response",
+        "rows per response",
+        "bytes per second",
     ])];
     for stream in measured {
         let answered = stream.results.iter().filter(|r| r.response_bytes > 0);
@@ -100,12 +132,12 @@ pub(in crate::html) fn answers(measured: &[MeasuredStream<'_>]) -> Option<Part> 
     }
     Some(Part {
         id: "answers",
-        title: "Answer sizes",
+        title: "Response sizes",
+        abstract_line: format!("of {}", plural(rows.len() - 1, "op")),
         body: html! {
-            (table("Sizes of answers", &rows, 1))
+            (table("Sizes of responses", &rows, 1))
             p class="term" {
-                "An answer of a size that you do not expect is a sign of a query that finds nothing, \
-                 or too much."
+                "A response of an unexpected size is a sign of a query that finds nothing, or too much."
             }
         },
     })

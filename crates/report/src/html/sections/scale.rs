@@ -1,40 +1,65 @@
-//! A growth: the answer, its charts, the sizes beside each other, the models, every size's own page.
+//! A growth: the answer, its further chart, the sizes beside each other, the models, every size's own page.
 
 use maud::html;
 
+use crate::answer::plural;
 use crate::size as size_text;
 use crate::text::scale as scale_text;
+use highwater_model::display::percent;
 use highwater_model::scale::ScaleRecord;
-use highwater_sizing::growth::report;
+use highwater_sizing::growth::GrowthReport;
 
+use super::super::chart::{self, Chart};
 use super::super::page::Part;
-use super::super::{chart, plots};
 use super::tables::{remarks, table};
 
-pub(in crate::html) fn scale(scale: &ScaleRecord) -> Part {
-    let grown = report(scale);
-    let charts = plots::scale(scale, &grown);
-    Part {
+/// `charts` are those that do not stand above the folds.
+pub(in crate::html) fn scale(
+    scale: &ScaleRecord,
+    grown: &GrowthReport<'_>,
+    charts: &[Chart],
+) -> Vec<Part> {
+    let linear = grown.sizes.last().map_or_else(String::new, |last| {
+        format!(", {} of linear", percent(last.of_linear))
+    });
+    let mut parts = vec![Part {
         id: "growth",
-        title: "How it grows",
+        title: "Growth",
+        abstract_line: format!("{}{linear}", plural(grown.sizes.len(), "size")),
         body: html! {
-            (remarks(&scale_text::answer(scale, &grown)))
-            (chart::all(&charts))
-            h3 { "Sizes beside each other" }
-            (table("Sizes beside each other", &scale_text::growth_table(scale, &grown), 0))
+            (remarks(&scale_text::answer(scale, grown)))
+            (table("Sizes beside each other", &scale_text::growth_table(scale, grown), 0))
             p class="term" {
-                "Of linear: throughput over that of the first size times as many nodes. The 0.8 rule takes a \
+                "Of linear: throughput divided by that of the first size times as many nodes. The 0.8 rule takes a \
                  further node to add 0.8 of what each node before had; off is how far the rule is from what was \
                  measured."
             }
-            @if !grown.models.is_empty() {
-                h3 { "Scaling models" }
+            (chart::all(charts))
+        },
+    }];
+    if !grown.models.is_empty() {
+        let names: Vec<&str> = grown
+            .models
+            .iter()
+            .map(|model| model.model.name())
+            .collect();
+        parts.push(Part {
+            id: "models",
+            title: "Scaling models",
+            abstract_line: names.join(", "),
+            body: html! {
                 (table("Scaling models", &size_text::models(&grown.models), 1))
-            }
-            @if let Some(identifiability) = &grown.identifiability {
-                @for sentence in &identifiability.sentences { p { (sentence) } }
-            }
-            h3 { "Measured sizes" }
+                @if let Some(identifiability) = &grown.identifiability {
+                    @for sentence in &identifiability.sentences { p { (sentence) } }
+                }
+            },
+        });
+    }
+    parts.push(Part {
+        id: "sizes",
+        title: "Measured sizes",
+        abstract_line: plural(scale.trials.len(), "measurement"),
+        body: html! {
             (table("Measured sizes", &scale_text::table(scale), 1))
             p { "Each size has a record and a page of its own:" }
             ul {
@@ -51,7 +76,7 @@ pub(in crate::html) fn scale(scale: &ScaleRecord) -> Part {
                     }
                 }
             }
-            p class="term" { "What follows on this page is the last run of the last size." }
         },
-    }
+    });
+    parts
 }

@@ -1,54 +1,83 @@
-//! A search: the mark, its charts, every probe.
+//! A search: what was found, its further chart, every probe.
 
 use maud::{Markup, html};
 
+use crate::answer::plural;
 use crate::text::search as search_text;
 use highwater_model::display::{count, duration, rate};
 use highwater_model::record::RunRecord;
-use highwater_model::search::{Mark, SearchAxis, SearchOutcome, SearchRecord};
+use highwater_model::search::{
+    Mark, ProbePurpose, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
+};
 
+use super::super::chart::{self, Chart};
 use super::super::page::Part;
-use super::super::{chart, plots};
 use super::tables::table;
 
-/// `last_run` is a run of the search.
-pub(in crate::html) fn search(last_run: &RunRecord, search: &SearchRecord) -> Part {
+/// `last_run` is a run of the search; `charts` those that do not stand above the folds.
+pub(in crate::html) fn search(
+    last_run: &RunRecord,
+    search: &SearchRecord,
+    charts: &[Chart],
+) -> Part {
     let unit = match search.axis {
         SearchAxis::Rate => format!("{}/s", search.unit.name()),
         SearchAxis::Sessions => "sessions".to_owned(),
     };
-    let charts = plots::search(last_run, search);
     Part {
-        id: "mark",
-        title: "The mark",
+        id: "probes",
+        title: "Probes",
+        abstract_line: abstract_line(search, &unit),
         body: html! {
             @match &search.outcome {
                 Some(SearchOutcome::Mark(mark)) => (found(search, mark, &unit)),
                 _ => @for line in search_text::outcome(search) { p class="lead" { (line) } },
             }
-            p class="term" {
-                "Confirmed is the highest offered rate that was shown to meet the objective: a floor. The \
-                 estimate is where the objective is just met, and errs to both sides alike. A probe \
-                 that was shown neither to pass nor to fail is not decided. Objective: " (search_text::objective(last_run, search)) "."
-            }
-            (chart::all(&charts))
-            h3 { "Probes" }
             (table("Probes", &search_text::table(search), 1))
             p class="term" {
-                "Each probe is a run with a record of its own below " code { "probes/" } ". What follows \
-                 on this page is the last one."
+                "Objective: " (search_text::objective(last_run, search)) ". Confirmed is the highest value \
+                 that was shown to meet it: a floor. The estimate is where it is just met, and errs to \
+                 both sides alike. A probe that was shown neither to pass nor to fail is not decided."
+            }
+            (chart::all(charts))
+            p class="term" {
+                "Each probe is a run with a record and a page of its own below " code { "probes/" } "."
             }
         },
     }
 }
 
+/// `11 probes: 3 confirmed at 126,900 rows/s, 4 failed`.
+fn abstract_line(search: &SearchRecord, unit: &str) -> String {
+    let number = |is: &dyn Fn(ProbeVerdict) -> bool| {
+        let probes = search.probes.iter();
+        probes.filter(|probe| is(probe.verdict)).count()
+    };
+    let confirmed = match &search.outcome {
+        Some(SearchOutcome::Mark(mark)) => {
+            let probes = search.probes.iter().filter(|probe| {
+                probe.purpose == ProbePurpose::Confirm
+                    && probe.verdict == ProbeVerdict::Passed
+                    && probe.at.total_cmp(&mark.confirmed).is_eq()
+            });
+            format!(
+                ": {} confirmed {} {unit}",
+                probes.count(),
+                rate(mark.confirmed)
+            )
+        }
+        _ => format!(": {} passed", number(&|of| of == ProbeVerdict::Passed)),
+    };
+    let failed = number(&|of| of == ProbeVerdict::Failed);
+    format!(
+        "{}{confirmed}, {failed} failed",
+        plural(search.probes.len(), "probe")
+    )
+}
+
 fn found(search: &SearchRecord, mark: &Mark, unit: &str) -> Markup {
     let bytes = mark.bytes.map(|bytes| format!(", {} bytes", count(bytes)));
     html! {
-        p class="mark" {
-            span class="figure" { (rate(mark.confirmed)) }
-            " " (unit) " confirmed"
-        }
         @if let Some(estimate) = mark.estimate {
             p class="lead" { "Estimate: " (search_text::estimate(search, estimate)) "." }
         }

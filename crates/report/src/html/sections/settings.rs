@@ -13,6 +13,8 @@ use super::tables::{pairs, table};
 
 /// Characters of a value of the target's.
 const WORDS: usize = 400;
+/// Characters of a plan's hash that tell plans apart for a reader.
+const HASH_SHOWN: usize = 6;
 
 pub(in crate::html) fn settings(record: &RunRecord) -> Part {
     let plan = serde_json::to_string_pretty(&record.plan.definition).unwrap_or_default();
@@ -20,11 +22,23 @@ pub(in crate::html) fn settings(record: &RunRecord) -> Part {
     let target = &record.target;
     Part {
         id: "settings",
-        title: "Environment, settings, plan",
+        title: "Environment and plan",
+        abstract_line: format!(
+            "{}, plan {}",
+            foreign(&target.urls.join(" "), WORDS),
+            record
+                .plan
+                .hash
+                .chars()
+                .take(HASH_SHOWN)
+                .collect::<String>()
+        ),
         body: html! {
             (folded("Load generator", &map(&record.header.environment)))
             (folded("Target", &html! {
                 (pairs([
+                    ("addresses", foreign(&target.urls.join(" "), WORDS)),
+                    ("traits", foreign(&target.traits.join(", "), WORDS)),
                     ("driver", target.driver.clone()),
                     ("version", foreign(&target.version, WORDS)),
                     ("tables before the measured phases", size(target.bytes_before)),
@@ -44,7 +58,7 @@ pub(in crate::html) fn settings(record: &RunRecord) -> Part {
             (folded("Plan", &html! {
                 p class="term" {
                     "Fingerprint of the plan: " code { (record.plan.hash) } ". It leaves out the target, \
-                     so that two targets can be shown to have been asked the same."
+                     so that two targets can be shown to have had the same plan."
                 }
                 pre tabindex="0" { code { (plan) } }
             }))
@@ -75,7 +89,7 @@ fn map(values: &BTreeMap<String, String>) -> Markup {
 
 pub(super) fn folded(title: &str, body: &Markup) -> Markup {
     html! {
-        details {
+        details class="inner" {
             summary { (title) }
             div class="folded" { (body) }
         }

@@ -1,11 +1,12 @@
 //! A size plan as the parts of a page.
 
-use maud::{Markup, html};
+use maud::html;
 
+use crate::answer::plural;
 use crate::layout::Row;
 use crate::size as size_text;
-use highwater_model::display::{about, foreign, percent, plain, rate};
-use highwater_sizing::cluster::{NeedPlan, SizePlan};
+use highwater_model::display::{about, foreign, percent, plain};
+use highwater_sizing::cluster::{NeedPlan, Origin, SizePlan};
 
 use super::super::chart::{self, Chart};
 use super::super::page::Part;
@@ -14,32 +15,72 @@ use super::tables::table;
 /// Characters of an origin.
 const WORDS: usize = 200;
 
-pub(in crate::html) fn size_head(plan: &SizePlan) -> Markup {
+/// Where the figures of a plan come from; "measured" and "published" are never the same word.
+pub(in crate::html) fn size_facts(plan: &SizePlan) -> Vec<String> {
     let needs = plan.needs.iter();
-    let needs: Vec<String> = needs
-        .map(|need| format!("{} {}", rate(need.per_s), need.unit))
-        .collect();
-    let nodes = &plan.nodes;
-    html! {
-        p class="brand" { "Highwater" }
-        h1 { (needs.join(" and ")) ": " (nodes.planned) " nodes" }
-        p class="traits" {
-            (nodes.expected) " expected, " (nodes.low) " to " (nodes.most())
-            " with 90 % · enough with a chance of " (percent(nodes.probability))
-        }
-        @if plan.assumed {
-            p class="banner" { "Rests on assumptions; each is marked in the list of inputs." }
-        }
-        @if plan.extrapolated {
-            p class="banner" { "Extrapolated beyond twice the largest measured size." }
-        }
-    }
+    needs
+        .map(|need| {
+            let origin = &need.origin;
+            format!(
+                "{} {}: {}",
+                need.unit,
+                origin.word(),
+                foreign(origin.detail(), WORDS)
+            )
+        })
+        .collect()
 }
 
+pub(in crate::html) fn size_tags(plan: &SizePlan) -> Vec<String> {
+    let mut tags = Vec::new();
+    if plan.assumed {
+        tags.push("rests on assumptions".to_owned());
+    }
+    if plan.extrapolated {
+        tags.push("extrapolated".to_owned());
+    }
+    tags
+}
+
+/// `charts` are those that do not stand above the folds.
 pub(in crate::html) fn size(plan: &SizePlan, charts: &[Chart]) -> Vec<Part> {
     let mut parts = vec![Part {
+        id: "alternatives",
+        title: "Alternatives",
+        abstract_line: format!(
+            "{}, with other nodes and copies",
+            plural(plan.alternatives.len(), "cluster")
+        ),
+        body: html! {
+            (table("Alternatives", &size_text::alternative_rows(plan), 0))
+            p class="term" {
+                "Copies: how often each row is stored. Headroom: the part of the capacity that stays \
+                 free. Chance: the probability that the cluster sustains the rate."
+            }
+        },
+    }];
+    let assumed = plan
+        .inputs
+        .iter()
+        .filter(|input| input.origin.is_assumption());
+    parts.push(Part {
+        id: "inputs",
+        title: "Inputs",
+        abstract_line: format!(
+            "{} of {} assumed or published by others",
+            assumed.count(),
+            plural(plan.inputs.len(), "input")
+        ),
+        body: html! { (table("Inputs", &inputs(plan), 4)) },
+    });
+    parts.push(growth(plan, charts));
+    parts.push(Part {
         id: "plan",
-        title: "The plan",
+        title: "The plan in words",
+        abstract_line: match plan.notes.len() {
+            0 => "all figures, and a summary".to_owned(),
+            notes => format!("all figures, a summary, and {}", plural(notes, "note")),
+        },
         body: html! {
             p class="lead" { (plan.summary) }
             pre tabindex="0" { code { (size_text::figures(plan).join("\n")) } }
@@ -47,15 +88,34 @@ pub(in crate::html) fn size(plan: &SizePlan, charts: &[Chart]) -> Vec<Part> {
                 ul class="noted" { @for note in &plan.notes { li { (note) } } }
             }
         },
-    }];
-    parts.push(Part {
+    });
+    parts
+}
+
+fn growth(plan: &SizePlan, charts: &[Chart]) -> Part {
+    let points = plan.needs.iter().flat_map(|need| &need.curve);
+    let known = points
+        .filter(|point| point.measured_per_s.is_some())
+        .count();
+    let models: usize = plan.needs.iter().map(|need| need.models.len()).sum();
+    let word = plan
+        .needs
+        .first()
+        .map_or("measured", |need| known_word(need));
+    Part {
         id: "growth",
-        title: "How it grows",
+        title: "Growth",
+        abstract_line: format!(
+            "{} {word}, {}",
+            plural(known, "size"),
+            plural(models, "scaling model")
+        ),
         body: html! {
             (chart::all(charts))
             @for need in &plan.needs {
-                h3 { "Expected against measured, " (need.unit) }
-                (table("Expected against measured", &sizes(need), 0))
+                @let label = format!("Expected against {}", known_word(need));
+                h3 { (label) ", " (need.unit) }
+                (table(&label, &sizes(need), 0))
                 h3 { "Scaling models, " (need.unit) }
                 @if need.models.is_empty() {
                     p { (size_text::assumed_growth(need)) }
@@ -68,37 +128,31 @@ pub(in crate::html) fn size(plan: &SizePlan, charts: &[Chart]) -> Vec<Part> {
             }
             p class="term" {
                 "Left out: how far off a model is on a size that it was not shown. Models with a weight \
-                 are averaged; the others are shown beside them. The interval is the one that held on \
+                 are averaged; the others are shown for comparison. The interval is the one that held on \
                  published series."
             }
         },
-    });
-    parts.push(Part {
-        id: "alternatives",
-        title: "Alternatives",
-        body: html! {
-            (table("Alternatives", &size_text::alternative_rows(plan), 0))
-            p class="term" {
-                "Copies: how often each row is stored. Headroom: the part of the capacity that stays \
-                 free. Chance: that the cluster carries the rate."
-            }
-        },
-    });
-    parts.push(Part {
-        id: "inputs",
-        title: "Inputs",
-        body: html! { (table("Inputs", &inputs(plan), 4)) },
-    });
-    parts
+    }
+}
+
+/// Sizes that others published are not called measured.
+pub(in crate::html) const fn known_word(need: &NeedPlan) -> &'static str {
+    match need.origin {
+        Origin::Published(_) => "published",
+        Origin::Assumed(_) => "assumed",
+        Origin::Given(_) | Origin::Measured(_) => "measured",
+    }
 }
 
 /// Each size with what was measured there and what was expected.
 fn sizes(need: &NeedPlan) -> Vec<Row> {
+    let word = known_word(need);
+    let of_expected = format!("{word} / expected");
     let mut rows = vec![Row::new([
         "nodes",
-        "measured",
+        word,
         "expected",
-        "measured / expected",
+        &of_expected,
         "per node",
     ])];
     rows.extend(need.curve.iter().filter_map(|point| {

@@ -2,15 +2,19 @@
 
 use maud::{Markup, html};
 
-use highwater_model::display::foreign;
+use highwater_model::display::{ABSENT, foreign};
 
+use super::super::kept::kept;
 use crate::figures::Remark;
 use crate::layout::Row;
 
 /// Characters of a sentence.
 const WORDS: usize = 200;
 
-/// A table whose first row is its head, in a box of its own that scrolls on narrow screens.
+/// Columns of a table that stays a table on a phone; the rows of a wider one become cards.
+const NARROW: usize = 3;
+
+/// A table whose first row is its head, in a box of its own. On a phone the rows of a wide one become cards.
 pub(crate) fn table(label: &str, rows: &[Row], words: usize) -> Markup {
     let remarks = rows.iter().any(|row| !row.remark.is_empty());
     let Some((head, rows)) = rows.split_first() else {
@@ -18,7 +22,7 @@ pub(crate) fn table(label: &str, rows: &[Row], words: usize) -> Markup {
     };
     html! {
         div class="table" tabindex="0" role="region" aria-label=(label) {
-            table {
+            table class=[(head.cells.len() + usize::from(remarks) > NARROW).then_some("cards")] {
                 thead {
                     tr {
                         @for (column, cell) in head.cells.iter().enumerate() {
@@ -34,22 +38,30 @@ pub(crate) fn table(label: &str, rows: &[Row], words: usize) -> Markup {
                     }
                 }
                 tbody {
-                    @for row in rows { (line(row, head.cells.len(), words, remarks)) }
+                    @for row in rows { (line(row, head, words, remarks)) }
                 }
             }
         }
     }
 }
 
-fn line(row: &Row, columns: usize, words: usize, remarks: bool) -> Markup {
+fn line(row: &Row, head: &Row, words: usize, remarks: bool) -> Markup {
     html! {
         tr {
-            @for column in 0..columns {
+            @for (column, name) in head.cells.iter().enumerate() {
                 @let cell = row.cells.get(column).map_or("", String::as_str);
-                @if column == 0 && words > 0 {
-                    th scope="row" { (cell) }
+                @if column == 0 {
+                    th scope="row" class=[(words == 0).then_some("figure")] data-label=(name) {
+                        (kept(cell))
+                    }
                 } @else {
-                    td class=[(column >= words).then_some("figure")] { (cell) }
+                    @let class = match (column >= words, cell.is_empty() || cell == ABSENT) {
+                        (true, true) => "figure absent",
+                        (true, false) => "figure",
+                        (false, true) => "absent",
+                        (false, false) => "word",
+                    };
+                    td class=(class) data-label=(name) { (kept(cell)) }
                 }
             }
             @if remarks { td class="remark" { (row.remark) } }

@@ -12,49 +12,67 @@ use highwater_sizing::axis_line::base;
 
 use super::super::chart::{Chart, figure};
 use super::super::page::Part;
-use super::super::plots;
 use super::settings::folded;
 use super::tables::{remarks, table};
 
 /// Characters of a value, and of a fault.
 const WORDS: usize = 200;
 
-pub(in crate::html) fn tune(tune: &TuneRecord) -> Part {
-    let charts = plots::tune(tune);
-    let best = match &tune.outcome {
-        Some(TuneOutcome::Best(best)) => Some(best),
-        _ => None,
-    };
-    Part {
-        id: "tuning",
-        title: "The best setting",
-        body: html! {
-            @if let Some(best) = best {
-                p class="mark" {
-                    span class="figure" { (foreign(&tune_text::named(tune, &best.at), WORDS)) }
+/// `charts` are those that do not stand above the folds, each with its axis.
+pub(in crate::html) fn tune(tune: &TuneRecord, charts: &[(usize, Chart)]) -> Vec<Part> {
+    let grid: usize = tune.axes.iter().map(|axis| axis.values.len()).product();
+    let measured = different(tune).len();
+    let names: Vec<&str> = tune.axes.iter().map(|axis| axis.name.as_str()).collect();
+    let outcome = tune_text::outcome(tune);
+    let base = base(tune);
+    let better = outcome.iter().find(|remark| remark.label == "better");
+    let better = better.or(outcome.first());
+    vec![
+        Part {
+            id: "tuning",
+            title: "Best setting",
+            abstract_line: better.map_or_else(String::new, |remark| {
+                format!("{}: {}", remark.label, remark.sentence.replace(" · ", ", "))
+            }),
+            body: html! {
+                (remarks(&outcome))
+                p class="term" {
+                    "The search chose the best configuration by these figures, so they favor it. To show \
+                     whether it is really better, it and the runner-up are measured again in alternation: \
+                     \"better\" is the result of these confirmations, and \"inconclusive\" if their \
+                     interval includes zero."
                 }
-            }
-            (remarks(&tune_text::outcome(tune)))
-            p class="term" {
-                "The search chose the best configuration by these figures, so they favor it. To tell \
-                 whether it is really better, it and the runner-up are measured again in alternation: \
-                 \"better\" is the result of these confirmations, and \"inconclusive\" if their \
-                 interval includes zero."
-            }
-            @if let Some(base) = base(tune) {
-                @for axis in 0..tune.axes.len() {
-                    (along(tune, base, axis, &charts))
-                }
-            }
-            h3 { "Configurations" }
-            (remarks(&tune_text::measured(tune)))
-            (trials(tune))
-            p class="term" {
-                "Each measurement of a configuration is a run with its own record below " code { "probes/" }
-                ". What follows on this page is the last one."
-            }
+            },
         },
-    }
+        Part {
+            id: "axes",
+            title: "Axes",
+            abstract_line: foreign(&names.join(", "), WORDS),
+            body: html! {
+                @if let Some(base) = base {
+                    @for axis in 0..tune.axes.len() {
+                        (along(tune, base, axis, charts))
+                    }
+                }
+            },
+        },
+        Part {
+            id: "configurations",
+            title: "Configurations",
+            abstract_line: format!(
+                "{measured} of {grid} measured, in {} probes",
+                tune.trials.len()
+            ),
+            body: html! {
+                (remarks(&tune_text::measured(tune)))
+                (trials(tune))
+                p class="term" {
+                    "Each measurement of a configuration is a run with a record and a page of its own below "
+                    code { "probes/" } "."
+                }
+            },
+        },
+    ]
 }
 
 fn along(tune: &TuneRecord, base: &[usize], axis: usize, charts: &[(usize, Chart)]) -> Markup {

@@ -53,27 +53,46 @@ fn a_page_opens_offline_and_equal_records_give_equal_bytes() {
     }
 }
 
+/// Question, answer, limit, judgments, one chart, key figures; everything else is folded behind a heading and a line
+/// that says what is inside.
 #[test]
-fn the_judgments_and_the_counts_come_first_and_nothing_is_left_out() {
+fn the_answer_comes_first_and_everything_else_is_folded() {
     let page = html(&made::searched());
+    let (first, folds) = page.split_once("<div class=\"folds\">").unwrap();
     let order = [
-        "Three judgments",
-        "Four counts",
-        "The mark",
-        "Over time",
+        "<h1>",
+        "id=\"answer\"",
+        "class=\"interval\"",
+        "class=\"judgments\"",
+        "class=\"hero\"",
+        "class=\"keys\"",
+    ];
+    let places: Vec<usize> = order.iter().map(|of| first.find(of).expect(of)).collect();
+    assert!(places.is_sorted(), "{places:?}");
+    let order = [
+        "Probes",
+        "Judgments",
         "Latency",
+        "Over time",
         "Machines",
-        "Audit",
+        "Rows and audit",
         "Findings",
-        "Answer sizes",
-        "Environment, settings, plan",
-        "Repeat it",
+        "Response sizes",
+        "Environment and plan",
+        "Cite and repeat",
     ];
     let places: Vec<usize> = order
         .iter()
-        .map(|title| page.find(&format!("-heading\">{title}</h2>")).expect(title))
+        .map(|title| {
+            folds
+                .find(&format!("<summary><h2>{title}</h2><p>"))
+                .expect(title)
+        })
         .collect();
     assert!(places.is_sorted(), "{places:?}");
+    assert!(!folds.contains("<h2>Probes</h2><p></p>") && !page.contains("<details open") && !page.contains("\" open"));
+    // Figures of one run of many say of which.
+    assert!(folds.contains("<h2>Latency</h2><p>last of "), "{folds}");
 }
 
 /// What a hostile server could put wherever it is asked.
@@ -117,12 +136,12 @@ fn what_a_server_says_is_text_wherever_it_stands() {
 #[test]
 fn the_limit_stands_at_the_top_of_the_page() {
     let mut record = fixture::closed();
-    assert!(!html(&record).contains("class=\"limit\""));
+    assert!(!html(&record).contains("class=\"limit"));
     record.limit = Some(fixture::cpu_limit());
-    let said =
-        "<p class=\"limit\"><b>limited by</b> CPU of node 2, 97 % (next: disk of node 1, 71 %)</p>";
+    let said = "<p class=\"limit reached\">Limited by <b>CPU of node 2, 97\u{a0}%</b> \
+                <span>(next: disk of node 1, 71\u{a0}%)</span></p>";
     let page = html(&record);
-    let (head, _) = page.split_once("</header>").unwrap();
+    let (head, _) = page.split_once("class=\"folds\"").unwrap();
     assert!(head.contains(said), "{head}");
 }
 
@@ -131,8 +150,9 @@ fn the_limit_stands_at_the_top_of_the_page() {
 fn the_page_of_a_tuning_says_which_configuration_is_best_and_shows_every_axis() {
     let page = html(&made::of_tuning(made::tuned()));
     for said in [
-        "Of the last of many runs",
-        "tune insert over batch (3 values) × with.codec (3 values) · 9 configurations",
+        "Which batch and with.codec gives the most rows/s on ",
+        "<span class=\"whole\">batch 4000</span>, <span class=\"whole\">with.codec best</span>",
+        "<b>95% CI +1.2\u{a0}% to +7.1\u{a0}%</b>",
         "batch 4000 · with.codec best: 302,000 rows/s",
         "batch 32000 · with.codec best: 290,000 rows/s",
         "yes: by +1.2 % to +7.1 %, with 95 % confidence, each measured 2 times more",
@@ -143,8 +163,8 @@ fn the_page_of_a_tuning_says_which_configuration_is_best_and_shows_every_axis() 
         "Throughput over batch",
         "7 of 9 configurations",
         "missed its objective · rejected",
-        "<td class=\"figure\">303,000 rows/s</td>",
-        "<td class=\"figure\">does not count</td>",
+        ">303,000\u{a0}rows/s</td>",
+        ">does not count</td>",
         "--over batch=500,4000,32000 --over with.codec=default,best,none --by throughput",
         " --tuned ",
     ] {
@@ -156,7 +176,8 @@ fn the_page_of_a_tuning_says_which_configuration_is_best_and_shows_every_axis() 
     );
     let page = html(&made::of_tuning(made::tuned_in_part()));
     assert!(page.contains("NONE: you stopped the tuning") && page.contains("not confirmed"));
-    assert!(!page.contains("class=\"mark\"") && page.contains(" --resume "));
+    assert!(page.contains("class=\"answer long weak\"") && page.contains(" --resume "));
+    assert!(page.contains("No sentence to quote"));
 }
 
 /// The values of a logarithmic axis are its ticks.
@@ -179,9 +200,14 @@ fn reasons_are_reported_with_their_evidence_and_what_to_do() {
     let mut record = fixture::closed();
     fixture::lose_rows(&mut record, 100);
     let page = html(&fixture::judged(record));
-    assert!(page.contains("class=\"verdict bad\""));
+    assert!(page.contains("<li class=\"bad\">"));
     assert!(page.contains(ReasonCode::RowsLost.name()));
     assert!(page.contains("What is wrong"));
+    // Lost rows are the answer, and the rate is none to quote.
+    assert!(
+        page.contains("<span class=\"whole\">100</span></span> <span class=\"unit\">rows lost")
+    );
+    assert!(page.contains("class=\"answer weak\"") && page.contains("No sentence to quote"));
 }
 
 #[test]
@@ -204,5 +230,5 @@ fn a_record_without_anything_measured_is_a_page_all_the_same() {
     record.phases.clear();
     record.clients.clear();
     let page = html(&fixture::judged(record));
-    assert!(page.contains("Three judgments") && !page.contains("<figure"));
+    assert!(page.contains("class=\"judgments\"") && !page.contains("<figure"));
 }

@@ -116,10 +116,22 @@ fn phases_are_shaded_and_times_without_an_answer_are_marked_behind_the_lines() {
     let drawn = page.split("id=\"throughput-rows\"").nth(1).unwrap();
     let drawn = drawn.split("class=\"inner\"").nth(1).unwrap();
     let place = |class: &str| drawn.find(&format!("class=\"{class}")).expect(class);
-    // 910 pixels in tenths for 22 seconds.
+    // In tenths of a pixel, for 22 seconds.
+    let wide = drawn.split("width=\"").nth(1).unwrap();
+    let wide: f64 = wide.split('"').next().unwrap().parse().unwrap();
     let gap = drawn.split("class=\"span gap\" ").nth(1).unwrap();
+    let figure = |name: &str| -> f64 {
+        let value = gap.split(&format!("{name}=\"")).nth(1).unwrap();
+        value.split('"').next().unwrap().parse().unwrap()
+    };
+    let seconds = wide * 10.0 / 22.0;
     assert!(
-        gap.starts_with("x=\"5791\" y=\"0\" width=\"1241\""),
+        (figure("x") - 14.0 * seconds).abs() <= 1.0,
+        "{}",
+        &gap[..60]
+    );
+    assert!(
+        (figure(" width") - 3.0 * seconds).abs() <= 1.0,
         "{}",
         &gap[..60]
     );

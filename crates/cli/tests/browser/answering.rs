@@ -1,0 +1,281 @@
+//! What a reader sees first on each kind of page: the answer, large, near the top, as the record has it; and that
+//! no figure is taken apart and no table is cut off, however narrow the screen.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::chromium::{self, Browser};
+use crate::pages::Pages;
+
+/// A desktop and a phone, as wide and as high.
+const SCREENS: [(u32, u32); 2] = [(1280, 800), (390, 844)];
+/// Pixels from the top within which the answer stands, and of its letters at least.
+const NEAR_TOP: f64 = 600.0;
+const LARGE: f64 = 28.0;
+/// Screens that the page of a plain run takes at most, as it opens.
+const SCREENS_MAX: f64 = 5.0;
+
+/// The answer's text, where it is, and how large.
+const ANSWER: &str = "(() => { const of = document.querySelector('#answer'); \
+     const box = of.getBoundingClientRect(); return { text: of.textContent, top: box.top, \
+     bottom: box.bottom, left: box.left, right: box.right, height: box.height, \
+     size: parseFloat(getComputedStyle(of).fontSize) }; })()";
+
+/// Figures whose digits, or whose unit behind a no-break space, stand on more than one line.
+const BROKEN: &str = "(() => { const broken = []; \
+     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); \
+     for (let node = texts.nextNode(); node; node = texts.nextNode()) { \
+       const of = node.parentElement; \
+       if (of.closest('pre, code, script, style, svg') || !of.checkVisibility()) continue; \
+       for (const found of node.data.matchAll(/\\d[\\d,.]*\\d(\\u00a0[^\\s]+)?/g)) { \
+         const range = document.createRange(); range.setStart(node, found.index); \
+         range.setEnd(node, found.index + found[0].length); \
+         const lines = [...range.getClientRects()].filter(box => box.width > 0); \
+         if (new Set(lines.map(box => Math.round(box.top))).size > 1) \
+           broken.push(`${found[0]} of ${node.data.slice(0, 80)}`); } } return broken; })()";
+
+/// Tables of which a part is beyond their edge, and anything that makes the page wider than the screen.
+const CUT_OFF: &str = "(() => { const tables = [...document.querySelectorAll('.table')].filter(of => \
+     of.checkVisibility() && of.scrollWidth > of.clientWidth + 1).map(of => \
+     `${of.getAttribute('aria-label')}: ${of.scrollWidth} of ${of.clientWidth}`); \
+     const wide = document.documentElement.scrollWidth - innerWidth; \
+     return wide > 0 ? [...tables, `page: ${wide} too wide`] : tables; })()";
+
+/// A page with the answer that its record gives.
+struct Answered {
+    kind: &'static str,
+    page: PathBuf,
+    answer: String,
+}
+
+/// `120,000`, as pages print a rate.
+fn grouped(value: &Value) -> String {
+    let whole = format!("{:.0}", value.as_f64().unwrap());
+    let mut text = String::new();
+    for (at, digit) in whole.chars().enumerate() {
+        if at > 0 && (whole.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn record(pages: &Pages) -> Value {
+    let text = pages.call(&["show", "--format", "json"]);
+    serde_json::from_str(&text).unwrap()
+}
+
+/// A run in its own words and from its record.
+fn run(pages: &Pages) -> Answered {
+    pages.call(&[
+        "run", "cpu", "sim:", "--rate", "20k", "-d", "30s", "--p99", "60ms", "-q",
+    ]);
+    let record = record(pages);
+    let stream = record["streams"].as_array().unwrap();
+    let stream = stream.iter().find(|of| of["phase"] == "measure").unwrap();
+    Answered {
+        kind: "run",
+        page: pages.report(),
+        answer: grouped(&stream["throughput"]["rows_per_s"]),
+    }
+}
+
+fn find(pages: &Pages) -> Answered {
+    pages.call(&[
+        "find",
+        "cpu",
+        "sim:?nodes=1",
+        "--p99",
+        "60ms",
+        "--probe",
+        "5s",
+        "--confirm",
+        "5s",
+        "-q",
+    ]);
+    let record = record(pages);
+    Answered {
+        kind: "find",
+        page: pages.report(),
+        answer: grouped(&record["question"]["search"]["outcome"]["mark"]["confirmed"]),
+    }
+}
+
+fn tune(pages: &Pages) -> Answered {
+    pages.call(&[
+        "tune",
+        "cpu",
+        "sim:?nodes=1",
+        "--over",
+        "batch=100,1000",
+        "--over",
+        "sessions=4,16",
+        "--probe",
+        "3s",
+        "-q",
+    ]);
+    let record = record(pages);
+    let tune = &record["question"]["tune"];
+    let at = tune["outcome"]["best"]["at"].as_array().unwrap();
+    let axes = tune["axes"].as_array().unwrap();
+    let values = axes.iter().zip(at).map(|(axis, at)| {
+        let value = &axis["values"][usize::try_from(at.as_u64().unwrap()).unwrap()];
+        format!(
+            "{} {}",
+            axis["name"].as_str().unwrap(),
+            value.as_str().unwrap()
+        )
+    });
+    Answered {
+        kind: "tune",
+        page: pages.report(),
+        answer: values.collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn scale(pages: &Pages) -> Answered {
+    pages.call(&[
+        "scale", "cpu", "sim:", "--nodes", "1,2,3", "--each", "run", "-d", "5s", "-q",
+    ]);
+    let record = record(pages);
+    let trials = record["question"]["scale"]["trials"].as_array().unwrap();
+    let largest = trials.iter().max_by_key(|of| of["size"]["nodes"].as_u64());
+    Answered {
+        kind: "scale",
+        page: pages.report(),
+        answer: grouped(&largest.unwrap()["figures"]["per_s"]),
+    }
+}
+
+/// Two groups of runs: the difference is that of the text.
+fn compare(pages: &Pages) -> Answered {
+    for (nodes, out) in [("sim:?nodes=3", "a"), ("sim:?nodes=2", "b")] {
+        for seed in ["1", "2", "3"] {
+            pages.call(&[
+                "run", "cpu", nodes, "-d", "5s", "-q", "-o", out, "--seed", seed,
+            ]);
+        }
+    }
+    let text = pages.call(&["compare", "a", "b"]);
+    let line = text
+        .lines()
+        .find(|line| line.contains("throughput"))
+        .unwrap();
+    let answer = line
+        .split("rows/s")
+        .nth(2)
+        .unwrap()
+        .split_whitespace()
+        .next();
+    let page = pages.call(&["compare", "a", "b", "--format", "html"]);
+    Answered {
+        kind: "compare",
+        page: pages.page("compared.html", &page),
+        answer: answer.unwrap().to_owned(),
+    }
+}
+
+fn size(pages: &Pages) -> Answered {
+    let plan = pages.call(&[
+        "size",
+        "1M",
+        "--assume",
+        "cratedb-1m",
+        "--extrapolate",
+        "--json",
+        "--html",
+        "size.html",
+    ]);
+    let plan: Value = serde_json::from_str(&plan).unwrap();
+    Answered {
+        kind: "size",
+        page: pages.file("size.html"),
+        answer: plan["nodes"]["planned"].to_string(),
+    }
+}
+
+/// On a desktop and on a phone: the figure of the record, near the top, large, on one line and whole; and the page
+/// is not cut off, folded or not.
+fn shows_its_answer(program: &Path, answered: &Answered) {
+    for screen in SCREENS {
+        let about = format!("{} at {screen:?}", answered.kind);
+        let mut browser = Browser::start(program, screen, false);
+        browser.open(&answered.page);
+        let seen = browser.evaluate(ANSWER);
+        let number = |name: &str| seen[name].as_f64().unwrap();
+        assert_eq!(seen["text"], json!(answered.answer), "{about}");
+        assert!(
+            number("top") > 0.0 && number("bottom") <= NEAR_TOP,
+            "{about}: {seen}"
+        );
+        assert!(
+            number("size") >= LARGE && number("height") >= LARGE,
+            "{about}: {seen}"
+        );
+        let width = f64::from(screen.0);
+        assert!(
+            number("left") >= 0.0 && number("right") <= width,
+            "{about}: {seen}"
+        );
+        assert_eq!(browser.evaluate(BROKEN), json!([]), "{about}");
+        assert_eq!(browser.evaluate(CUT_OFF), json!([]), "{about}");
+        let folded = browser.evaluate("document.querySelectorAll('details[open]').length");
+        assert_eq!(folded, json!(0), "{about}");
+        browser.unfold();
+        assert_eq!(browser.evaluate(BROKEN), json!([]), "{about}, unfolded");
+        assert_eq!(browser.evaluate(CUT_OFF), json!([]), "{about}, unfolded");
+        assert_eq!(browser.complaints, Vec::<String>::new(), "{about}");
+    }
+}
+
+#[test]
+fn a_plain_run_answers_first_and_is_a_few_screens_long() {
+    let Some(program) = chromium::program() else {
+        return;
+    };
+    let pages = Pages::new();
+    let answered = run(&pages);
+    shows_its_answer(&program, &answered);
+    let mut browser = Browser::start(&program, SCREENS[0], false);
+    browser.open(&answered.page);
+    let height = browser.evaluate("document.documentElement.scrollHeight");
+    let screens = height.as_f64().unwrap() / f64::from(SCREENS[0].1);
+    assert!(screens <= SCREENS_MAX, "{screens} screens");
+}
+
+#[test]
+fn every_other_kind_of_page_answers_first() {
+    let Some(program) = chromium::program() else {
+        return;
+    };
+    for make in [find, tune, scale, compare, size] {
+        shows_its_answer(&program, &make(&Pages::new()));
+    }
+}
+
+/// The pictures of the documents, of a page and of the same page on a phone: copy them from the directory that is
+/// printed to `docs/guide`.
+#[test]
+#[ignore = "long: makes the pictures of the documents"]
+fn long_pictures_of_a_page_are_taken() {
+    const RUN: &[&str] = &[
+        "run", "cpu", "sim:", "--rate", "100k", "-d", "2m", "--p99", "80ms", "-q",
+    ];
+    let Some(program) = chromium::program() else {
+        return;
+    };
+    let pages = Pages::new();
+    pages.call(RUN);
+    for (name, screen) in [
+        ("report-light.png", SCREENS[0]),
+        ("report-phone.png", SCREENS[1]),
+    ] {
+        let mut browser = Browser::start(&program, screen, false);
+        browser.open(&pages.report());
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::write(&path, browser.picture()).unwrap();
+        println!("{}", path.display());
+    }
+}

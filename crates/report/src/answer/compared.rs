@@ -1,0 +1,178 @@
+//! The answer of a comparison: by how much the figure that is tested first differs, and what else differs.
+
+use highwater_analysis::comparison::{Compared, Comparison, Difference, Kind, Verdict};
+use highwater_model::display::foreign;
+
+use super::judged::together;
+use super::{Answer, KeyFigure, LimitLine, WORDS, plural};
+use crate::compare::CompareReport;
+use crate::comparison::{difference, figures_of, interval_words, threshold, word};
+
+/// Kinds of settings that name what is compared, the most telling first.
+const TELLING: [&str; 4] = ["parameter ", "setting ", "target version", "target"];
+
+/// The answer of a report: that of its first comparison, and the judgments of all its runs.
+pub(crate) fn compared(report: &CompareReport<'_>) -> Answer {
+    let Some((group, comparison)) = report.others.first() else {
+        return Answer::default();
+    };
+    let answer = of_comparison([&report.baseline.name, &group.name], comparison);
+    let groups = [&report.baseline].into_iter();
+    let groups = groups.chain(report.others.iter().map(|(group, _)| group));
+    let runs = groups.flat_map(|group| group.runs.iter().map(|run| run.judgments()));
+    Answer {
+        judgments: together(runs),
+        ..answer
+    }
+}
+
+/// The answer of one comparison, without judgments.
+pub(super) fn of_comparison(names: [&str; 2], comparison: &Comparison) -> Answer {
+    let question = question(names, comparison);
+    let limit = Some(differs(comparison));
+    let Some(primary) = comparison.primary() else {
+        return Answer {
+            question,
+            figure: "Inconclusive".to_owned(),
+            caveat: Some("not all runs have the figure that would be tested first"),
+            limit,
+            ..Answer::default()
+        };
+    };
+    let name = foreign(&primary.figure.full_name(), WORDS);
+    let (figure, unit) = difference(primary);
+    Answer {
+        question,
+        lead: "B:".to_owned(),
+        figure,
+        unit,
+        condition: format!("{name}, {}", word(primary.verdict, false)),
+        caveat: caveat(comparison, primary),
+        interval: match primary.effect {
+            Some(_) => format!("95% CI {}", interval_words(primary)),
+            None => "interval not known: one run does not show how runs vary".to_owned(),
+        },
+        basis: format!(
+            "{} of A, {} of B; {} matters",
+            plural(comparison.runs[0], "run"),
+            comparison.runs[1],
+            threshold(primary)
+        ),
+        limit,
+        keys: keys(comparison, primary),
+        ..Answer::default()
+    }
+}
+
+fn caveat(comparison: &Comparison, primary: &Compared) -> Option<&'static str> {
+    if comparison.is_guarded() {
+        return Some("no verdict: the groups were asked different questions");
+    }
+    let is_open = primary.verdict == Verdict::Inconclusive;
+    is_open.then_some("inconclusive: these runs do not show whether it differs")
+}
+
+/// Both names, each with what differs.
+pub(crate) fn question(names: [&str; 2], comparison: &Comparison) -> String {
+    let [a, b] = titles(names, comparison);
+    format!("Is B, {b}, better than A, {a}?")
+}
+
+/// What each group is called: its name, and the setting in which the groups differ.
+pub(crate) fn titles(names: [&str; 2], comparison: &Comparison) -> [String; 2] {
+    let telling = telling(comparison);
+    let named = |side: usize| {
+        let name = foreign(names[side], WORDS);
+        match telling {
+            Some(difference) => {
+                let value = if side == 0 {
+                    &difference.a
+                } else {
+                    &difference.b
+                };
+                let value = foreign(value, WORDS);
+                let of = plain_name(difference);
+                if name.contains(&value) {
+                    name
+                } else {
+                    format!("{name} ({of} {value})")
+                }
+            }
+            None => name,
+        }
+    };
+    [named(0), named(1)]
+}
+
+fn telling(comparison: &Comparison) -> Option<&Difference> {
+    let settings = || {
+        let differences = comparison.differences.iter();
+        differences.filter(|difference| difference.kind == Kind::Setting)
+    };
+    TELLING
+        .iter()
+        .find_map(|start| settings().find(|difference| difference.name.starts_with(start)))
+}
+
+fn plain_name(difference: &Difference) -> String {
+    let name = difference.name.as_str();
+    let name = ["parameter ", "setting ", "machine "]
+        .iter()
+        .find_map(|start| name.strip_prefix(start))
+        .unwrap_or(name);
+    foreign(name, WORDS)
+}
+
+fn differs(comparison: &Comparison) -> LimitLine {
+    let all = comparison.differences.len();
+    let shown = telling(comparison).or_else(|| comparison.differences.first());
+    let Some(shown) = shown else {
+        return LimitLine {
+            label: "Differs:".to_owned(),
+            what: "nothing".to_owned(),
+            more: "that the records show.".to_owned(),
+            is_reached: false,
+        };
+    };
+    let value = |text: &str| match text {
+        "" => "–".to_owned(),
+        text => foreign(text, WORDS),
+    };
+    let what = format!(
+        "{} {} → {}",
+        plain_name(shown),
+        value(&shown.a),
+        value(&shown.b)
+    );
+    LimitLine {
+        label: "Differs:".to_owned(),
+        what,
+        more: match all {
+            1 => "All else that the records show is the same.".to_owned(),
+            more => format!("And {} more.", more - 1),
+        },
+        is_reached: comparison.is_guarded(),
+    }
+}
+
+fn keys(comparison: &Comparison, primary: &Compared) -> Vec<KeyFigure> {
+    let [a, b] = figures_of(primary);
+    let name = foreign(&primary.figure.full_name(), WORDS);
+    let runs = comparison.runs.map(|runs| plural(runs, "run"));
+    let number = |verdict: Verdict| {
+        let figures = comparison.figures.iter();
+        let same: Vec<&Compared> = figures.filter(|of| of.verdict == verdict).collect();
+        let names: Vec<&str> = same.iter().map(|of| of.figure.name.as_str()).collect();
+        let note = foreign(&names.join(", "), WORDS);
+        let figure = format!("{} of {}", same.len(), comparison.figures.len());
+        KeyFigure::new(word(verdict, false), figure, note)
+    };
+    vec![
+        KeyFigure::new("A", a, format!("{name}, {}", runs[0])),
+        KeyFigure::new("B", b, format!("{name}, {}", runs[1])),
+        number(Verdict::Better),
+        number(Verdict::Worse),
+        number(Verdict::Equal),
+        number(Verdict::Inconclusive),
+    ]
+}

@@ -1,0 +1,124 @@
+//! The first screen of a page: question, answer with its interval, the limit, three judgments, key figures.
+
+use maud::{Markup, html};
+
+use super::kept::kept;
+use crate::answer::{Answer, JudgmentLine, KeyFigure, LimitLine};
+use crate::text::judged::Tone;
+
+/// Settings are longer than a figure of this many letters.
+const FIGURE_MAX: usize = 12;
+
+pub(super) fn head(answer: &Answer, tags: &[String]) -> Markup {
+    html! {
+        section class="head" aria-label="Answer" {
+            div class="said" {
+                h1 {
+                    (kept(&answer.question))
+                    @for tag in tags { " " span class="tag" { (tag) } }
+                }
+                (figure(answer))
+                @if let Some(caveat) = answer.caveat { p class="caveat" { (first_upper(caveat)) "." } }
+                @if !answer.interval.is_empty() || !answer.basis.is_empty() {
+                    p class="interval" {
+                        @if !answer.interval.is_empty() { b { (kept(&answer.interval)) } }
+                        @if !answer.interval.is_empty() && !answer.basis.is_empty() { "; " }
+                        (kept(&answer.basis))
+                    }
+                }
+                @if let Some(limit) = &answer.limit { (limit_line(limit)) }
+            }
+            ul class="judgments" { @for line in &answer.judgments { (judgment(line)) } }
+        }
+    }
+}
+
+fn figure(answer: &Answer) -> Markup {
+    let is_long = answer.figure.chars().count() > FIGURE_MAX;
+    let parts: Vec<&str> = answer.figure.split(", ").collect();
+    let classes = match (is_long, answer.caveat.is_some()) {
+        (true, true) => "answer long weak",
+        (true, false) => "answer long",
+        (false, true) => "answer weak",
+        (false, false) => "answer",
+    };
+    html! {
+        p class=(classes) {
+            @if !answer.lead.is_empty() { span class="lead" { (answer.lead) } " " }
+            span id="answer" {
+                @for (number, part) in parts.iter().enumerate() {
+                    @if number > 0 { ", " }
+                    span class="whole" { (part) }
+                }
+            }
+            @if !answer.unit.is_empty() { " " span class="unit" { (answer.unit) } }
+            @if !answer.condition.is_empty() {
+                " " span class="condition" { (kept(&answer.condition)) }
+            }
+        }
+    }
+}
+
+fn limit_line(limit: &LimitLine) -> Markup {
+    let class = if limit.is_reached {
+        "limit reached"
+    } else {
+        "limit"
+    };
+    let stop = if limit.more.is_empty() { "." } else { "" };
+    html! {
+        p class=(class) {
+            (limit.label)
+            @if !limit.what.is_empty() { " " b { (kept(&limit.what)) } }
+            @if limit.what.is_empty() || !stop.is_empty() { "." }
+            @if !limit.more.is_empty() { " " span { (kept(&limit.more)) } }
+        }
+    }
+}
+
+/// How a judgment looks, and its sign, told by its form and not by its color alone; its word says the
+/// same.
+const fn look(tone: Tone) -> (&'static str, &'static str) {
+    match tone {
+        Tone::Good => ("good", "M10 2a8 8 0 1 0 .01 0M6 10l3 3l5 -6"),
+        Tone::Bad => ("bad", "M3 3h14v14h-14zM7 7l6 6M13 7l-6 6"),
+        Tone::Open => ("open", "M10 2.5L18.5 17h-17zM10 8v4M10 14.4v.2"),
+        Tone::None => ("none", "M10 2a8 8 0 1 0 .01 0M7 10h6"),
+    }
+}
+
+fn judgment(line: &JudgmentLine) -> Markup {
+    let (class, sign) = look(line.tone);
+    html! {
+        li class=(class) {
+            svg viewBox="0 0 20 20" aria-hidden="true" { path d=(sign) {} }
+            p class="badge" { (line.name) " " b { (line.value) } }
+            p class="evidence" { (kept(&line.sentence)) }
+        }
+    }
+}
+
+/// At most six figures.
+pub(super) fn keys(keys: &[KeyFigure]) -> Markup {
+    if keys.is_empty() {
+        return html! {};
+    }
+    html! {
+        dl class="keys" {
+            @for key in keys {
+                div {
+                    dt { (key.name) }
+                    dd class="figure" { (key.figure) }
+                    @if !key.note.is_empty() { dd class="note" { (kept(&key.note)) } }
+                }
+            }
+        }
+    }
+}
+
+fn first_upper(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        format!("{}{}", first.to_uppercase(), letters.as_str())
+    })
+}

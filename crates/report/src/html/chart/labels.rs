@@ -1,0 +1,116 @@
+//! Names in a drawing: of phases and levels where they are, of a few lines at their ends.
+
+use maud::{Markup, html};
+
+use highwater_model::display::foreign;
+
+use super::figures::rounded;
+use super::frame::{Frame, LETTER, x_of, y_of};
+use super::{COLORS, Chart, Series, Shape, SpanKind};
+
+/// Lines that are named at their ends; of more there is a legend.
+const DIRECT_MAX: usize = 6;
+/// Characters of such a name.
+const WORDS: usize = 26;
+/// Pixels between two names, one above the other.
+const APART: f64 = 14.0;
+
+/// Whether the lines of a chart are named at their ends, and no legend is needed: few of them, all shown.
+pub(super) fn are_direct(chart: &Chart) -> bool {
+    let lines = named(chart).count();
+    let all = chart.series.iter();
+    lines > 0
+        && lines <= DIRECT_MAX
+        && all.clone().all(|series| series.on)
+        && all
+            .clone()
+            .all(|series| is_line(series) || series.shape == Shape::Band)
+}
+
+const fn is_line(series: &Series) -> bool {
+    matches!(series.shape, Shape::Line | Shape::Thin | Shape::Dashed)
+}
+
+/// The lines that have an end.
+fn named(chart: &Chart) -> impl Iterator<Item = &Series> {
+    let lines = chart.series.iter().filter(|series| is_line(series));
+    lines.filter(|series| series.points.iter().any(|point| point.y.is_some()))
+}
+
+/// What a line is called at its end: its part where all lines are of one name.
+fn name_of(chart: &Chart, series: &Series) -> String {
+    let first = named(chart).next().map(|series| &series.name);
+    let is_one = series.part.is_empty() || named(chart).all(|of| Some(&of.name) == first);
+    let name = if series.part.is_empty() {
+        series.name.clone()
+    } else if is_one || series.name.ends_with(series.part) {
+        series.part.to_owned()
+    } else {
+        format!("{} {}", series.name, series.part)
+    };
+    foreign(&name, WORDS)
+}
+
+/// Pixels right of the plot for the names at the ends of lines.
+pub(super) fn room(chart: &Chart) -> f64 {
+    if !are_direct(chart) {
+        return 0.0;
+    }
+    let letters = named(chart).map(|series| name_of(chart, series).chars().count());
+    let widest = letters.max().unwrap_or(0);
+    (0..widest).fold(18.0, |room, _| room + LETTER + 0.4)
+}
+
+/// A name at the end of each line, in its color, moved apart where they would touch.
+pub(super) fn ends(chart: &Chart, frame: &Frame) -> Markup {
+    let mut names: Vec<(f64, &Series)> = named(chart)
+        .filter_map(|series| {
+            let last = series.points.iter().rev().find_map(|point| point.y)?;
+            Some((y_of(chart, frame, last), series))
+        })
+        .collect();
+    names.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut free = frame.top + 4.0;
+    for (y, _) in &mut names {
+        // On a phone a name stands above its line.
+        let wanted = if frame.is_narrow() { *y - 9.0 } else { *y };
+        *y = wanted.max(free);
+        free = *y + APART;
+    }
+    let mut most = frame.height - frame.bottom;
+    for (y, _) in names.iter_mut().rev() {
+        *y = y.min(most);
+        most = *y - APART;
+    }
+    let (x, anchor) = if frame.is_narrow() {
+        (frame.width - frame.right - 2.0, "end")
+    } else {
+        (frame.width - frame.right + 8.0, "start")
+    };
+    html! {
+        @for (y, series) in names {
+            text class=(format!("end c{}", series.color % COLORS)) x=(rounded(x)) y=(rounded(y))
+                dy="0.32em" text-anchor=(anchor) { (name_of(chart, series)) }
+        }
+    }
+}
+
+/// Names of phases above the plot, where they fit; names of levels at their lines.
+pub(super) fn names(chart: &Chart, frame: &Frame) -> Markup {
+    html! {
+        @for span in chart.spans.iter().filter(|span| !span.name.is_empty()) {
+            @let [from, to] = [span.from, span.to].map(|x| x_of(chart, frame, x));
+            @let room = span.name.chars().fold(8.0, |room, _| room + LETTER);
+            @if to - from >= room || span.kind == SpanKind::Mark {
+                text x=(rounded(f64::midpoint(from, to))) y=(frame.top - 7.0)
+                    text-anchor="middle" data-x=(rounded(f64::midpoint(span.from, span.to))) {
+                    (span.name)
+                }
+            }
+        }
+        @for level in &chart.levels {
+            text class="level" x=(frame.width - frame.right - 4.0)
+                y=(rounded(y_of(chart, frame, level.y) - 5.0)) text-anchor="end" { (level.name) }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Figures that no line break takes apart from their units.
+
+/// What stands behind a figure and belongs to it.
+const UNITS: [&str; 26] = [
+    "%",
+    "ns",
+    "µs",
+    "ms",
+    "s",
+    "min",
+    "h",
+    "d",
+    "B",
+    "kB",
+    "MB",
+    "GB",
+    "TB",
+    "PB",
+    "rows/s",
+    "queries/s",
+    "ops/s",
+    "rows",
+    "queries",
+    "ops",
+    "nodes",
+    "node",
+    "cores",
+    "probes",
+    "runs",
+    "sessions",
+];
+
+/// The same text with a no-break space between a figure and its unit.
+pub(crate) fn kept(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut words = text.split(' ').peekable();
+    while let Some(word) = words.next() {
+        kept.push_str(word);
+        let Some(next) = words.peek() else { break };
+        let unit = next.trim_end_matches([',', ';', '.', ')', ':', '?', ']']);
+        let ends_in_digit = word.ends_with(|c: char| c.is_ascii_digit());
+        let is_sign = matches!(word, "≤" | "≥" | "<" | ">");
+        let is_kept =
+            (ends_in_digit && UNITS.contains(&unit)) || is_sign || matches!(*next, "≤" | "≥");
+        kept.push(if is_kept { '\u{a0}' } else { ' ' });
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_kept_with_its_unit() {
+        let cases = [
+            ("p99 64.0 ms.", "p99 64.0\u{a0}ms."),
+            ("at 1,000 rows/s, of 3", "at 1,000\u{a0}rows/s, of 3"),
+            ("within p99 ≤ 50 ms?", "within p99\u{a0}≤\u{a0}50\u{a0}ms?"),
+            ("5 min 1 s more", "5\u{a0}min 1\u{a0}s more"),
+            ("A 5 B", "A 5\u{a0}B"),
+            ("no figure", "no figure"),
+            ("", ""),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(kept(text), expected);
+        }
+    }
+}
