@@ -17,12 +17,12 @@ use std::fs;
 
 use highwater_bench::figures::{self, Budget, Figure, median};
 use highwater_bench::meters::thread_cpu;
+use highwater_import::{Format, Import, Stamp, plan, record};
 use highwater_model::record::{RunRecord, TelemetrySample};
 use highwater_model::target_telemetry::{
     SeriesKind, TargetTelemetry, TelemetrySeries, TelemetrySource, names,
 };
 use highwater_report as report;
-use highwater_report::import::{Format, Import, Stamp, plan, record};
 
 const SECONDS: u64 = 3_600;
 const OPS: u64 = 10;

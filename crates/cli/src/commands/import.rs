@@ -7,11 +7,11 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use highwater_import::{
+    self as import, Format, HEAD, Import, ImportError, LONGEST_LINE, Stamp, TimeUnit, tools,
+};
 use highwater_model::quantity::QuantityError;
 use highwater_report as report;
-use highwater_report::import::{
-    self, Format, HEAD, Import, ImportError, LONGEST_LINE, Stamp, TimeUnit, tools,
-};
 use highwater_runner::store::RunDirectory;
 
 use crate::failure::{Failure, Place};

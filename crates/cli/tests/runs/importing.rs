@@ -7,7 +7,7 @@ use crate::called::Place;
 
 /// A sample of the importers' tests.
 fn sample(name: &str) -> String {
-    let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/src/import/samples");
+    let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/src/samples");
     Path::new(samples).join(name).display().to_string()
 }
 

@@ -1,10 +1,10 @@
 //! Percentiles as HdrHistogram prints them: `value percentile count 1/(1-percentile)`.
 
-use crate::import::decimal::{TimeUnit, count, nanos, number};
-use crate::import::error::ImportError;
-use crate::import::format::Format;
-use crate::import::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use crate::import::output_reader::{OutputReader, only_one};
+use crate::decimal::{TimeUnit, count, nanos, number};
+use crate::error::ImportError;
+use crate::format::Format;
+use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
+use crate::output_reader::{OutputReader, only_one};
 use highwater_model::import_record::MissingField;
 
 use super::recorded_values::{TOOL, empty_run, rank};
@@ -26,7 +26,7 @@ const NAMED: [(&str, f64); 6] = [
 
 /// All rows so far.
 #[derive(Default)]
-pub(in crate::import) struct Reader {
+pub(crate) struct Reader {
     files: usize,
     unit: Option<TimeUnit>,
     in_rows: bool,
@@ -38,7 +38,7 @@ pub(in crate::import) struct Reader {
 }
 
 /// Whether a file has the head of such rows.
-pub(in crate::import) fn is_percentiles(head: &str) -> bool {
+pub(crate) fn is_percentiles(head: &str) -> bool {
     head.lines().any(is_head)
 }
 

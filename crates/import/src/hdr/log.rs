@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 
-use crate::import::decimal::{TimeUnit, nanos, number};
-use crate::import::error::ImportError;
-use crate::import::format::Format;
-use crate::import::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use crate::import::output_reader::{OutputReader, only_one};
+use crate::decimal::{TimeUnit, nanos, number};
+use crate::error::ImportError;
+use crate::format::Format;
+use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
+use crate::output_reader::{OutputReader, only_one};
 use highwater_model::histogram::{LatencyHistogram, decode_foreign};
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::record::IntervalRecord;
@@ -32,7 +32,7 @@ const UNIT_HINT: &str = "say it with --unit ns, us, ms or s";
 
 /// All lines so far.
 #[derive(Default)]
-pub(in crate::import) struct Reader {
+pub(crate) struct Reader {
     files: usize,
     unit: Option<TimeUnit>,
     /// As a comment says.
@@ -62,7 +62,7 @@ struct Interval {
 }
 
 /// Whether a file begins as a log.
-pub(in crate::import) fn is_log(head: &str) -> bool {
+pub(crate) fn is_log(head: &str) -> bool {
     head.lines().any(|line| {
         line.starts_with("#[Histogram log format version ")
             || line.starts_with("\"StartTimestamp\"")

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::import::decimal::nanos;
-use crate::import::error::ImportError;
-use crate::import::format::Format;
-use crate::import::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use crate::import::output_reader::{OutputReader, only_one};
+use crate::decimal::nanos;
+use crate::error::ImportError;
+use crate::format::Format;
+use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
+use crate::output_reader::{OutputReader, only_one};
 use highwater_model::import_record::MissingField;
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::units::Nanos;
@@ -30,13 +30,13 @@ const FIGURES: [(&str, &str); 8] = [
 
 /// All text so far.
 #[derive(Default)]
-pub(in crate::import) struct Reader {
+pub(crate) struct Reader {
     files: usize,
     text: String,
 }
 
 /// Whether a file is JSON with metrics of k6.
-pub(in crate::import) fn is_summary(head: &str) -> bool {
+pub(crate) fn is_summary(head: &str) -> bool {
     let own = ["\"metrics\"", "\"root_group\""];
     head.trim_start().starts_with('{') && own.iter().any(|word| head.contains(word))
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::import::decimal::nanos;
-use crate::import::error::ImportError;
-use crate::import::format::Format;
-use crate::import::imported_run::ImportedRun;
-use crate::import::op_timeline::{Event, OPS_MAX, OpTimeline, ParsedOutcome, SPAN_MAX};
-use crate::import::output_reader::{OutputReader, only_one};
+use crate::decimal::nanos;
+use crate::error::ImportError;
+use crate::format::Format;
+use crate::imported_run::ImportedRun;
+use crate::op_timeline::{Event, OPS_MAX, OpTimeline, ParsedOutcome, SPAN_MAX};
+use crate::output_reader::{OutputReader, only_one};
 use highwater_model::display::duration;
 use highwater_model::import_record::MissingField;
 use highwater_model::quantity::parse_instant;
@@ -40,7 +40,7 @@ struct Data {
 
 /// All lines so far.
 #[derive(Default)]
-pub(in crate::import) struct Reader {
+pub(crate) struct Reader {
     files: usize,
     timeline: OpTimeline,
     dropped: u64,
@@ -48,7 +48,7 @@ pub(in crate::import) struct Reader {
 }
 
 /// Whether a file begins with a line of a metric.
-pub(in crate::import) fn is_lines(head: &str) -> bool {
+pub(crate) fn is_lines(head: &str) -> bool {
     let first = head.lines().next().unwrap_or_default();
     first.starts_with('{')
         && first.contains("\"metric\":")

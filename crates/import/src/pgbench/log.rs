@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::import::decimal::count;
-use crate::import::error::ImportError;
-use crate::import::op_timeline::{Event, OPS_MAX, OpTimeline, ParsedOutcome, SPAN_MAX};
+use crate::decimal::count;
+use crate::error::ImportError;
+use crate::op_timeline::{Event, OPS_MAX, OpTimeline, ParsedOutcome, SPAN_MAX};
 use highwater_model::display::{duration, percent, ratio};
 use highwater_model::units::Nanos;
 

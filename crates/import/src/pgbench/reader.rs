@@ -6,29 +6,29 @@ use std::collections::BTreeMap;
 
 use highwater_model::import_record::{ImportedPace, MissingField};
 
-use crate::import::error::ImportError;
-use crate::import::format::Format;
-use crate::import::imported_run::{ImportedRun, ParsedOp};
-use crate::import::output_reader::OutputReader;
+use crate::error::ImportError;
+use crate::format::Format;
+use crate::imported_run::{ImportedRun, ParsedOp};
+use crate::output_reader::OutputReader;
 
 use super::log::{self, Log};
 use super::output::{self, Output, begin_of};
 
 /// Reads logs and outputs of one run.
 #[derive(Default)]
-pub(in crate::import) struct Reader {
+pub(crate) struct Reader {
     log: Log,
     output: Option<Output>,
     in_output: bool,
 }
 
 /// Whether a file begins with lines of a log of transactions.
-pub(in crate::import) fn is_log(head: &str) -> bool {
+pub(crate) fn is_log(head: &str) -> bool {
     head.lines().next().is_some_and(log::is_line)
 }
 
 /// Whether a file holds what pgbench prints.
-pub(in crate::import) fn is_output(head: &str) -> bool {
+pub(crate) fn is_output(head: &str) -> bool {
     head.lines().any(output::is_own)
 }
 

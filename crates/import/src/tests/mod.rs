@@ -15,7 +15,7 @@ use highwater_model::record::{ImportedRecord, RunRecord};
 
 /// A sample by its name.
 fn sample(name: &str) -> String {
-    let directory = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src/import/samples"));
+    let directory = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src/samples"));
     std::fs::read_to_string(directory.join(name)).unwrap()
 }
 
@@ -42,7 +42,7 @@ fn imported(names: &[&str]) -> (ImportedRun, RunRecord) {
 
 /// What is printed of the samples.
 fn printed_report(names: &[&str]) -> String {
-    crate::text(&imported_record(names).1)
+    highwater_report::text(&imported_record(names).1)
 }
 
 /// Where the figures of the samples come from.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::import::imported_run::ImportedRun;
+use crate::imported_run::ImportedRun;
 use highwater_model::import_record::MissingField;
 
 pub(super) const TOOL: &str = "HdrHistogram";

@@ -1,7 +1,7 @@
 //! HdrHistogram 2.2.2 for Java: its files against the figures that it computed of the same values.
 
 use super::{close, imported, ms, parsed_run, sample};
-use crate::import::{Import, TimeUnit, recognize};
+use crate::{Import, TimeUnit, recognize};
 use highwater_model::import_record::{LatencyBegin, MissingField};
 
 /// The run of a file whose values have this unit.

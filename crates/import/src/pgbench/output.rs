@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::import::averages::{Average, Averages};
-use crate::import::decimal::{count, millis, nanos, number, seconds};
-use crate::import::error::ImportError;
-use crate::import::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
+use crate::averages::{Average, Averages};
+use crate::decimal::{count, millis, nanos, number, seconds};
+use crate::error::ImportError;
+use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
 use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
 use highwater_model::numbers::to_f64;
 use highwater_model::units::Nanos;

@@ -2,7 +2,7 @@
 //!
 //! What must not be here: reading one of its formats.
 
-use crate::import::imported_run::ImportedRun;
+use crate::imported_run::ImportedRun;
 use highwater_model::import_record::LatencyBegin;
 
 pub(super) const TOOL: &str = "k6";
