@@ -98,8 +98,16 @@ pub static NPM: Program = Program {
     find: || in_path("npm"),
 };
 
+/// What scrapes metrics and evaluates queries over them; its `promtool` is beside it.
+pub static PROMETHEUS: Program = Program {
+    name: "Prometheus",
+    package: "prometheus",
+    tests: "metrics of a run as they are scraped, and the queries of the dashboards",
+    find: || beside("promtool", "prometheus"),
+};
+
 /// Every program that a test needs.
-pub static ALL: [&Program; 7] = [
+pub static ALL: [&Program; 8] = [
     &POSTGRESQL,
     &MARIADB,
     &GALERA,
@@ -107,6 +115,7 @@ pub static ALL: [&Program; 7] = [
     &CLICKHOUSE,
     &CHROMIUM,
     &NPM,
+    &PROMETHEUS,
 ];
 
 /// What this process has already reported as left out.

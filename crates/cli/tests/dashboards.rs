@@ -1,0 +1,242 @@
+//! What is exported is what Prometheus reads, and every query of every dashboard gives data: those of a run beside a
+//! real one that is scraped, those of databases over series with the names of their exporters.
+
+#![expect(clippy::unwrap_used, reason = "functions that only tests call")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use highwater_documents::dashboards::{self, ALL, Dashboard};
+use highwater_testing::programs::PROMETHEUS;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// The directory of Prometheus' programs; `None` if they are not installed and these tests are left out.
+fn programs() -> Option<PathBuf> {
+    if PROMETHEUS.is_left_out() {
+        return None;
+    }
+    PROMETHEUS.path()
+}
+
+/// Ended with the test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// A run that goes on until its test ends, and where its metrics are.
+fn run(place: &Path) -> (Ended, String) {
+    let mut run = Command::new(env!("CARGO_BIN_EXE_highwater"))
+        .args([
+            "run",
+            "-R",
+            "2k",
+            "-d",
+            "10m",
+            "--p99",
+            "10s",
+            "--metrics-listen",
+            "0",
+        ])
+        .current_dir(place)
+        .env_remove("HIGHWATER_TARGET")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines();
+    let url = lines.find_map(|line| Some(line.unwrap().strip_prefix("metrics: ")?.to_owned()));
+    // Who writes progress must find a reader.
+    std::thread::spawn(move || lines.for_each(drop));
+    let address = url.unwrap().split('/').nth(2).unwrap().to_owned();
+    (Ended(run), address)
+}
+
+/// The body of the response; empty where nobody listens yet.
+fn get(address: &str, path: &str) -> String {
+    let mut response = Vec::new();
+    if let Ok(mut stream) = TcpStream::connect(address) {
+        let request = format!("GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n");
+        let _ = stream.write_all(request.as_bytes());
+        let _ = stream.read_to_end(&mut response);
+    }
+    let response = String::from_utf8_lossy(&response);
+    response
+        .split_once("\r\n\r\n")
+        .map_or(String::new(), |(_, body)| body.to_owned())
+}
+
+fn escaped(query: &str) -> String {
+    query.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+fn of_run() -> &'static Dashboard {
+    ALL.into_iter()
+        .find(|one| one.name == "highwater-run")
+        .unwrap()
+}
+
+#[test]
+fn a_run_that_is_scraped_gives_data_to_every_query_of_its_dashboard() {
+    let Some(programs) = programs() else { return };
+    let place = TempDir::new().unwrap();
+    let (_run, metrics) = run(place.path());
+    let config = json!({
+        "global": {"scrape_interval": "1s"},
+        "scrape_configs": [{"job_name": "highwater", "static_configs": [{"targets": [metrics]}]}],
+    });
+    let file = place.path().join("prometheus.yml");
+    fs::write(&file, config.to_string()).unwrap();
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let server = Command::new(programs.join("prometheus"))
+        .arg(format!("--config.file={}", file.display()))
+        .arg(format!(
+            "--storage.tsdb.path={}",
+            place.path().join("data").display()
+        ))
+        .arg(format!("--web.listen-address={free}"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut server = Ended(server);
+    let at = free.to_string();
+    for query in of_run().queries() {
+        let path = format!("/api/v1/query?query={}", escaped(&query));
+        loop {
+            assert!(server.0.try_wait().unwrap().is_none(), "Prometheus ended");
+            let answer: Value = serde_json::from_str(&get(&at, &path)).unwrap_or_default();
+            assert_ne!(answer["status"], "error", "{query}: {answer}");
+            let found = answer["data"]["result"].as_array();
+            if found.is_some_and(|found| !found.is_empty()) {
+                break;
+            }
+        }
+    }
+    let up = get(&at, &format!("/api/v1/query?query={}", escaped("up")));
+    assert!(up.contains(r#","1"]"#), "scraped without an error: {up}");
+    let exposed = get(&metrics, "/metrics");
+    checked(&programs, &exposed);
+}
+
+/// What Prometheus' own checker says of names, help and types: nothing.
+fn checked(programs: &Path, exposed: &str) {
+    let mut checker = Command::new(programs.join("promtool"))
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let older = older(exposed);
+    checker
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(older.as_bytes())
+        .unwrap();
+    let output = checker.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.success() && said.is_empty(),
+        "{said}\n{older}"
+    );
+}
+
+/// The older text format, which the checker reads: help and types stand behind the full names of samples.
+fn older(exposed: &str) -> String {
+    let suffix = |name: &str| {
+        let is = |kind: &str| exposed.contains(&format!("# TYPE {name} {kind}\n"));
+        if is("counter") {
+            "_total"
+        } else if is("info") {
+            "_info"
+        } else {
+            ""
+        }
+    };
+    let line = |line: &str| {
+        let mut words = line.splitn(4, ' ');
+        match (words.next(), words.next(), words.next(), words.next()) {
+            (Some("#"), Some(kind @ ("HELP" | "TYPE")), Some(name), Some(rest)) => {
+                let rest = if rest == "info" { "gauge" } else { rest };
+                format!("# {kind} {name}{} {rest}\n", suffix(name))
+            }
+            _ => format!("{line}\n"),
+        }
+    };
+    exposed.lines().map(line).collect()
+}
+
+#[test]
+fn every_query_of_every_dashboard_gives_data_over_its_samples() {
+    let Some(programs) = programs() else { return };
+    let place = TempDir::new().unwrap();
+    for dashboard in ALL {
+        let series = dashboard.samples.iter();
+        let series: Vec<Value> = series
+            .map(|(series, values)| json!({"series": series, "values": values}))
+            .collect();
+        let queries = dashboard.queries().map(|query| {
+            json!({
+                "expr": format!("count({query}) > bool 0"), "eval_time": "2m",
+                "exp_samples": [{"labels": "{}", "value": 1}],
+            })
+        });
+        let queries: Vec<Value> = queries.collect();
+        assert!(
+            queries.len() >= dashboard.panels.len(),
+            "{}",
+            dashboard.name
+        );
+        let test = json!({
+            "rule_files": [],
+            "evaluation_interval": "15s",
+            "tests": [{"interval": "15s", "input_series": series, "promql_expr_test": queries}],
+        });
+        let file = place.path().join(format!("{}.yml", dashboard.name));
+        fs::write(&file, test.to_string()).unwrap();
+        let output = Command::new(programs.join("promtool"))
+            .args(["test", "rules"])
+            .arg(&file)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{}: {said}", dashboard.name);
+    }
+}
+
+#[test]
+fn dashboards_have_what_grafana_needs() {
+    let mut names: Vec<&str> = ALL.iter().map(|one| one.name).collect();
+    names.dedup();
+    assert_eq!(names.len(), ALL.len(), "each has its own identity");
+    for dashboard in ALL {
+        let made: Value = serde_json::from_str(&dashboards::json(dashboard)).unwrap();
+        let panels = made["panels"].as_array().unwrap();
+        assert_eq!(panels.len(), dashboard.panels.len());
+        for (place, panel) in panels.iter().enumerate() {
+            let at = |side: &str| panel["gridPos"][side].as_u64().unwrap();
+            assert!(at("x") + at("w") <= 24, "{panel}");
+            let overlap = panels[..place].iter().find(|other| {
+                let of = |side: &str| other["gridPos"][side].as_u64().unwrap();
+                at("x") < of("x") + of("w")
+                    && of("x") < at("x") + at("w")
+                    && at("y") < of("y") + of("h")
+                    && of("y") < at("y") + at("h")
+            });
+            assert_eq!(overlap, None, "panels of {} overlap", dashboard.name);
+        }
+    }
+}

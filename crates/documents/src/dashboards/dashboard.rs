@@ -1,0 +1,107 @@
+//! What a dashboard is. Must not know any metric, nor Grafana's format.
+
+/// A dashboard.
+#[derive(Debug)]
+pub struct Dashboard {
+    /// Name of its file, without the ending, and its identity in Grafana.
+    pub name: &'static str,
+    /// Its title.
+    pub title: &'static str,
+    /// Where its metrics come from.
+    pub about: &'static str,
+    /// What its user chooses: name, and the query of its values.
+    pub choices: &'static [(&'static str, &'static str)],
+    /// Its panels, in order.
+    pub panels: &'static [Panel],
+    /// Series that its queries are tried on, in the notation of `promtool`: name with labels, and how it goes on.
+    pub samples: &'static [(&'static str, &'static str)],
+}
+
+/// A panel.
+#[derive(Debug)]
+pub struct Panel {
+    /// Its title.
+    pub title: &'static str,
+    /// What it shows, and how to read it.
+    pub about: &'static str,
+    /// What its values are.
+    pub unit: Unit,
+    /// How it is drawn.
+    pub shape: Shape,
+    /// What is drawn: query and legend.
+    pub queries: &'static [(&'static str, &'static str)],
+}
+
+/// What values of a panel are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Whole numbers of something.
+    Count,
+    /// Anything per second.
+    PerSecond,
+    /// Seconds.
+    Seconds,
+    /// Milliseconds.
+    Milliseconds,
+    /// Parts of one.
+    Share,
+    /// Bytes.
+    Bytes,
+    /// Bytes per second.
+    BytesPerSecond,
+}
+
+/// How a panel is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// The last value as a figure.
+    Figure,
+    /// Lines over time.
+    Lines,
+}
+
+impl Dashboard {
+    /// Its file from the repository's root.
+    pub fn path(&self) -> String {
+        format!("grafana/dashboards/{}.json", self.name)
+    }
+
+    /// Every query, with what stands for all values of a choice, and for the width of a rate.
+    pub fn queries(&self) -> impl Iterator<Item = String> + '_ {
+        let queries = self.panels.iter().flat_map(|panel| panel.queries);
+        queries.map(|(query, _)| {
+            let mut query = query.replace("$__rate_interval", "1m");
+            for (choice, _) in self.choices {
+                query = query.replace(&format!("${choice}"), ".*");
+            }
+            query
+        })
+    }
+}
+
+pub(super) const fn lines(
+    title: &'static str,
+    about: &'static str,
+    unit: Unit,
+    queries: &'static [(&'static str, &'static str)],
+) -> Panel {
+    Panel {
+        title,
+        about,
+        unit,
+        shape: Shape::Lines,
+        queries,
+    }
+}
+
+pub(super) const fn figure(
+    title: &'static str,
+    about: &'static str,
+    unit: Unit,
+    queries: &'static [(&'static str, &'static str)],
+) -> Panel {
+    Panel {
+        shape: Shape::Figure,
+        ..lines(title, about, unit, queries)
+    }
+}

@@ -1,0 +1,168 @@
+//! A run of Highwater, by the metrics that `--metrics-listen` serves.
+
+use super::dashboard::{Dashboard, Unit, figure, lines};
+
+pub(super) static DASHBOARD: Dashboard = Dashboard {
+    name: "highwater-run",
+    title: "Highwater run",
+    about: "What `highwater run --metrics-listen` serves, as it goes on. The record has the result.",
+    choices: &[("instance", "label_values(highwater_run_info, instance)")],
+    panels: &[
+        figure(
+            "Run",
+            "Workload and target",
+            Unit::Count,
+            &[(
+                r#"highwater_run_info{instance=~"$instance"}"#,
+                "{{workload}} on {{target}}",
+            )],
+        ),
+        figure(
+            "Phase",
+            "The phase that goes on",
+            Unit::Count,
+            &[(r#"highwater_phase{instance=~"$instance"}"#, "{{phase}}")],
+        ),
+        figure(
+            "Elapsed",
+            "Since the first phase began",
+            Unit::Seconds,
+            &[(r#"highwater_elapsed{instance=~"$instance"}"#, "elapsed")],
+        ),
+        figure(
+            "Sessions",
+            "Open now",
+            Unit::Count,
+            &[(r#"highwater_sessions{instance=~"$instance"}"#, "sessions")],
+        ),
+        lines(
+            "Rows acknowledged",
+            "Rows per second that the target acknowledged",
+            Unit::PerSecond,
+            &[(
+                r#"rate(highwater_rows_acknowledged_total{instance=~"$instance"}[$__rate_interval])"#,
+                "{{stream}}",
+            )],
+        ),
+        lines(
+            "Ops offered and acknowledged",
+            "The gap between both is what the target does not keep up with",
+            Unit::PerSecond,
+            &[
+                (
+                    r#"rate(highwater_ops_offered_total{instance=~"$instance"}[$__rate_interval])"#,
+                    "{{stream}}, offered",
+                ),
+                (
+                    r#"rate(highwater_ops_acknowledged_total{instance=~"$instance"}[$__rate_interval])"#,
+                    "{{stream}}, acknowledged",
+                ),
+            ],
+        ),
+        lines(
+            "Latency",
+            "From the time at which an op was due. Between the bounds of the histogram it is estimated: the record \
+             has the percentiles",
+            Unit::Seconds,
+            &[
+                (
+                    r#"histogram_quantile(0.99, sum by (stream, le) (rate(highwater_latency_seconds_bucket{instance=~"$instance"}[$__rate_interval])))"#,
+                    "{{stream}}, p99",
+                ),
+                (
+                    r#"histogram_quantile(0.5, sum by (stream, le) (rate(highwater_latency_seconds_bucket{instance=~"$instance"}[$__rate_interval])))"#,
+                    "{{stream}}, p50",
+                ),
+                (
+                    r#"highwater_objective_latency_seconds{instance=~"$instance"}"#,
+                    "allowed, {{percentile}}",
+                ),
+            ],
+        ),
+        lines(
+            "Failed ops",
+            "Rejected for lack of capacity, or failed otherwise",
+            Unit::PerSecond,
+            &[(
+                r#"rate(highwater_ops_failed_total{instance=~"$instance"}[$__rate_interval])"#,
+                "{{stream}}, {{class}}",
+            )],
+        ),
+        lines(
+            "Ops given up",
+            "Due, and never sent, because no session was free in time",
+            Unit::PerSecond,
+            &[(
+                r#"rate(highwater_ops_dropped_total{instance=~"$instance"}[$__rate_interval])"#,
+                "{{stream}}",
+            )],
+        ),
+        lines(
+            "Rows refused",
+            "Rows that the target said it did not store",
+            Unit::PerSecond,
+            &[(
+                r#"rate(highwater_rows_refused_total{instance=~"$instance"}[$__rate_interval])"#,
+                "{{stream}}",
+            )],
+        ),
+        lines(
+            "Offered rate",
+            "What the plan offers, in units per second; nothing in closed load",
+            Unit::PerSecond,
+            &[(
+                r#"highwater_offered_rate{instance=~"$instance"}"#,
+                "{{stream}}",
+            )],
+        ),
+    ],
+    samples: &[
+        (
+            r#"highwater_run_info{instance="a",workload="cpu",target="t",version="1"}"#,
+            "1x10",
+        ),
+        (r#"highwater_phase{instance="a",phase="measure"}"#, "1x10"),
+        (r#"highwater_elapsed{instance="a"}"#, "0+15x10"),
+        (r#"highwater_sessions{instance="a"}"#, "8x10"),
+        (
+            r#"highwater_rows_acknowledged_total{instance="a",stream="insert"}"#,
+            "0+1500x10",
+        ),
+        (
+            r#"highwater_ops_offered_total{instance="a",stream="insert"}"#,
+            "0+20x10",
+        ),
+        (
+            r#"highwater_ops_acknowledged_total{instance="a",stream="insert"}"#,
+            "0+15x10",
+        ),
+        (
+            r#"highwater_latency_seconds_bucket{instance="a",stream="insert",le="0.01"}"#,
+            "0+10x10",
+        ),
+        (
+            r#"highwater_latency_seconds_bucket{instance="a",stream="insert",le="+Inf"}"#,
+            "0+15x10",
+        ),
+        (
+            r#"highwater_objective_latency_seconds{instance="a",percentile="0.99"}"#,
+            "0.1x10",
+        ),
+        (
+            r#"highwater_ops_failed_total{instance="a",stream="insert",class="rejected"}"#,
+            "0+5x10",
+        ),
+        (
+            r#"highwater_ops_dropped_total{instance="a",stream="insert"}"#,
+            "0+5x10",
+        ),
+        (
+            r#"highwater_rows_refused_total{instance="a",stream="insert"}"#,
+            "0+5x10",
+        ),
+        (
+            r#"highwater_offered_rate{instance="a",stream="insert"}"#,
+            "20x10",
+        ),
+    ],
+};

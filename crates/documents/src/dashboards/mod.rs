@@ -1,0 +1,27 @@
+//! Dashboards for Grafana, as data: from one description come the files under `grafana/dashboards`, which nobody
+//! edits by hand, and the samples over which a test evaluates each of their queries.
+//!
+//! Must not query any server.
+
+mod cockroachdb;
+mod cratedb;
+mod dashboard;
+mod grafana;
+mod highwater_run;
+mod postgresql;
+
+pub use dashboard::{Dashboard, Panel, Shape, Unit};
+
+/// All of them.
+pub static ALL: [&Dashboard; 5] = [
+    &highwater_run::DASHBOARD,
+    &cratedb::ON_KUBERNETES,
+    &cratedb::ON_MACHINES,
+    &postgresql::DASHBOARD,
+    &cockroachdb::DASHBOARD,
+];
+
+/// The file of a dashboard.
+pub fn json(dashboard: &Dashboard) -> String {
+    grafana::json(dashboard)
+}

@@ -1,0 +1,164 @@
+//! A PostgreSQL server under load, by the metrics of postgres_exporter, whose names are from its documentation.
+
+use super::dashboard::{Dashboard, Unit, lines};
+
+pub(super) static DASHBOARD: Dashboard = Dashboard {
+    name: "postgresql",
+    title: "PostgreSQL server",
+    about: "postgres_exporter. Sessions that wait for locks and checkpoints that are requested, not timed, are the \
+            usual reasons why a server is no faster while its CPU is idle.",
+    choices: &[(
+        "instance",
+        "label_values(pg_stat_database_xact_commit, instance)",
+    )],
+    panels: &[
+        lines(
+            "Transactions",
+            "Committed and rolled back",
+            Unit::PerSecond,
+            &[
+                (
+                    r#"sum by (instance) (rate(pg_stat_database_xact_commit{instance=~"$instance"}[$__rate_interval]))"#,
+                    "{{instance}}, committed",
+                ),
+                (
+                    r#"sum by (instance) (rate(pg_stat_database_xact_rollback{instance=~"$instance"}[$__rate_interval]))"#,
+                    "{{instance}}, rolled back",
+                ),
+            ],
+        ),
+        lines(
+            "Rows",
+            "Inserted, updated, and returned to readers",
+            Unit::PerSecond,
+            &[
+                (
+                    r#"sum by (instance) (rate(pg_stat_database_tup_inserted{instance=~"$instance"}[$__rate_interval]))"#,
+                    "{{instance}}, inserted",
+                ),
+                (
+                    r#"sum by (instance) (rate(pg_stat_database_tup_updated{instance=~"$instance"}[$__rate_interval]))"#,
+                    "{{instance}}, updated",
+                ),
+                (
+                    r#"sum by (instance) (rate(pg_stat_database_tup_fetched{instance=~"$instance"}[$__rate_interval]))"#,
+                    "{{instance}}, fetched",
+                ),
+            ],
+        ),
+        lines(
+            "Sessions",
+            "By state",
+            Unit::Count,
+            &[(
+                r#"sum by (state) (pg_stat_activity_count{instance=~"$instance"})"#,
+                "{{state}}",
+            )],
+        ),
+        lines(
+            "Locks",
+            "Held, by mode",
+            Unit::Count,
+            &[(
+                r#"sum by (mode) (pg_locks_count{instance=~"$instance"})"#,
+                "{{mode}}",
+            )],
+        ),
+        lines(
+            "Checkpoints",
+            "Timed, and requested because too much was written",
+            Unit::PerSecond,
+            &[
+                (
+                    r#"rate(pg_stat_bgwriter_checkpoints_timed_total{instance=~"$instance"}[$__rate_interval])"#,
+                    "{{instance}}, timed",
+                ),
+                (
+                    r#"rate(pg_stat_bgwriter_checkpoints_req_total{instance=~"$instance"}[$__rate_interval])"#,
+                    "{{instance}}, requested",
+                ),
+            ],
+        ),
+        lines(
+            "Blocks from disk",
+            "Share of the blocks that were not in shared buffers",
+            Unit::Share,
+            &[(
+                r#"sum by (instance) (rate(pg_stat_database_blks_read{instance=~"$instance"}[$__rate_interval])) / (sum by (instance) (rate(pg_stat_database_blks_read{instance=~"$instance"}[$__rate_interval])) + sum by (instance) (rate(pg_stat_database_blks_hit{instance=~"$instance"}[$__rate_interval])))"#,
+                "{{instance}}",
+            )],
+        ),
+        lines(
+            "Deadlocks",
+            "Found by the server",
+            Unit::PerSecond,
+            &[(
+                r#"sum by (instance) (rate(pg_stat_database_deadlocks{instance=~"$instance"}[$__rate_interval]))"#,
+                "{{instance}}",
+            )],
+        ),
+        lines(
+            "Size of databases",
+            "On disk",
+            Unit::Bytes,
+            &[(
+                r#"sum by (datname) (pg_database_size_bytes{instance=~"$instance"})"#,
+                "{{datname}}",
+            )],
+        ),
+    ],
+    samples: &[
+        (
+            r#"pg_stat_database_xact_commit{instance="a",datname="d"}"#,
+            "0+100x10",
+        ),
+        (
+            r#"pg_stat_database_xact_rollback{instance="a",datname="d"}"#,
+            "0+1x10",
+        ),
+        (
+            r#"pg_stat_database_tup_inserted{instance="a",datname="d"}"#,
+            "0+100x10",
+        ),
+        (
+            r#"pg_stat_database_tup_updated{instance="a",datname="d"}"#,
+            "0+100x10",
+        ),
+        (
+            r#"pg_stat_database_tup_fetched{instance="a",datname="d"}"#,
+            "0+100x10",
+        ),
+        (
+            r#"pg_stat_activity_count{instance="a",datname="d",state="active"}"#,
+            "8x10",
+        ),
+        (
+            r#"pg_locks_count{instance="a",datname="d",mode="rowexclusivelock"}"#,
+            "8x10",
+        ),
+        (
+            r#"pg_stat_bgwriter_checkpoints_timed_total{instance="a"}"#,
+            "0+1x10",
+        ),
+        (
+            r#"pg_stat_bgwriter_checkpoints_req_total{instance="a"}"#,
+            "0+1x10",
+        ),
+        (
+            r#"pg_stat_database_blks_read{instance="a",datname="d"}"#,
+            "0+1x10",
+        ),
+        (
+            r#"pg_stat_database_blks_hit{instance="a",datname="d"}"#,
+            "0+99x10",
+        ),
+        (
+            r#"pg_stat_database_deadlocks{instance="a",datname="d"}"#,
+            "0+1x10",
+        ),
+        (
+            r#"pg_database_size_bytes{instance="a",datname="d"}"#,
+            "1000000x10",
+        ),
+    ],
+};
