@@ -15,33 +15,47 @@ use highwater_runner::control::{self, Controller, Controls};
 use highwater_runner::interrupts::Interrupter;
 
 use crate::failure::Failure;
-use crate::intent::CommandSource;
+use crate::intent::{CommandSource, RunIntent};
 use crate::terminal;
 
 /// Bytes of a line.
 const LINE_MAX: u64 = 16 * 1_024;
 
-/// Begins to read commands, if they come from anywhere.
+/// Begins to read commands, if they come from anywhere; also returns what the live page may send by.
 ///
 /// # Errors
 /// The source cannot be read.
-pub fn open(source: Option<&CommandSource>, interrupter: Interrupter) -> Result<Controls, Failure> {
+pub fn open(
+    settings: &RunIntent,
+    interrupter: Interrupter,
+) -> Result<(Option<Controller>, Controls), Failure> {
+    let from_page = settings.output.live.control;
+    if settings.control.is_none() && !from_page {
+        return Ok((None, Controls::default()));
+    }
+    let (controller, controls) = control::channel(interrupter);
+    if let Some(source) = &settings.control {
+        read(source, controller.clone())?;
+    }
+    Ok((from_page.then_some(controller), controls))
+}
+
+/// Reads from a source in a thread of its own.
+fn read(source: &CommandSource, controller: Controller) -> Result<(), Failure> {
     let file = match source {
-        None => return Ok(Controls::default()),
-        Some(CommandSource::Stdin) => None,
-        Some(CommandSource::File(path)) => Some(file(path).map_err(|error| {
+        CommandSource::Stdin => None,
+        CommandSource::File(path) => Some(file(path).map_err(|error| {
             let message = format!("--control: cannot read {}: {error}", path.display());
             Failure::usage(message).with_hint("make a named pipe (mkfifo FILE), or name a file")
         })?),
     };
-    let (controller, controls) = control::channel(interrupter);
     let reader = thread::Builder::new().name("control".to_owned());
     let reader = reader.spawn(move || match file {
         Some(file) => obey_all(BufReader::new(file), &controller),
         None => obey_all(io::stdin().lock(), &controller),
     });
-    reader.map_err(|error| Failure::usage(format!("--control: {error}")))?;
-    Ok(controls)
+    let started = reader.map_err(|error| Failure::usage(format!("--control: {error}")));
+    started.map(drop)
 }
 
 /// A pipe is opened for both ways: so opening does not wait for a writer, and the last one of several that come

@@ -13,6 +13,7 @@ use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::thread;
 use std::time::Duration;
 
+use highwater_live::Live;
 use highwater_model::event::{EVENT_SCHEMA, Event};
 use highwater_model::quantity::print_instant;
 use highwater_model::record::RecordRef;
@@ -158,10 +159,11 @@ pub fn result(output: &RunOutput, text: &str) -> Result<(), Failure> {
     terminal::data(text)
 }
 
-/// Who watches a command: its progress, unless only the result is wanted, and the log.
+/// Who watches a command: its progress, unless only the result is wanted, the log, and who looks from elsewhere.
 pub fn observer(
     output: &RunOutput,
     log: Option<&Rc<EventLog>>,
+    live: Option<Rc<Live>>,
     progress: impl FnOnce() -> Rc<dyn Observer>,
 ) -> Rc<dyn Observer> {
     let shown: Rc<dyn Observer> = if output.quiet || output.json {
@@ -169,10 +171,11 @@ pub fn observer(
     } else {
         progress()
     };
-    match log {
-        None => shown,
-        Some(log) => Rc::new(Observers(vec![shown, Rc::clone(log) as Rc<dyn Observer>])),
-    }
+    let log = log.map(|log| Rc::clone(log) as Rc<dyn Observer>);
+    let live = live.map(|live| live as Rc<dyn Observer>);
+    Rc::new(Observers(
+        [shown].into_iter().chain(log).chain(live).collect(),
+    ))
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ pub mod grammar;
 pub mod intent;
 pub mod invocation;
 pub mod layers;
+pub mod live;
 pub mod prepare;
 pub mod process_title;
 pub mod progress;

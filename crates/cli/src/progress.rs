@@ -61,6 +61,7 @@ impl Progress {
                 workload,
                 urls,
                 target,
+                ..
             } => {
                 let title = report::begun(workload, urls, target);
                 terminal::note(&format!("{title}\n{directory}\n\n"));

@@ -5,6 +5,7 @@
 //! `cargo xtask docs`. Nothing here is part of the product.
 
 pub mod accuracy;
+pub mod dashboards;
 #[expect(
     clippy::expect_used,
     reason = "a case that cannot be run must fail its test, and the documents with it"

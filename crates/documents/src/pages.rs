@@ -19,7 +19,7 @@ use xtask::tidy::Tree;
 use xtask::tidy::markdown::title_and_summary;
 use xtask::{bench, blocks, first_run, process};
 
-use crate::{accuracy, limits};
+use crate::{accuracy, dashboards, limits};
 
 /// Where the text of a page comes from.
 enum Source {
@@ -52,6 +52,15 @@ const fn files(path: &'static str, block: &'static str, text: fn(&Tree) -> Strin
     Page {
         path,
         block: Some(block),
+        source: Source::Files(text),
+    }
+}
+
+/// A file for Grafana.
+const fn dashboard(path: &'static str, text: fn(&Tree) -> String) -> Page {
+    Page {
+        path,
+        block: None,
         source: Source::Files(text),
     }
 }
@@ -94,6 +103,7 @@ const PAGES: &[Page] = &[
     help("highwater tune", &["tune", "--help"]),
     help("highwater scale", &["scale", "--help"]),
     help("highwater show", &["show", "--help"]),
+    help("highwater serve", &["serve", "--help"]),
     help("highwater import", &["import", "--help"]),
     help("highwater size", &["size", "--help"]),
     help("highwater check", &["check", "--help"]),
@@ -151,6 +161,21 @@ const PAGES: &[Page] = &[
         block: None,
         source: Source::Files(|_| cluster::schema()),
     },
+    dashboard("grafana/dashboards/highwater-run.json", |_| {
+        dashboards::json(dashboards::ALL[0])
+    }),
+    dashboard("grafana/dashboards/cratedb-kubernetes.json", |_| {
+        dashboards::json(dashboards::ALL[1])
+    }),
+    dashboard("grafana/dashboards/cratedb-machines.json", |_| {
+        dashboards::json(dashboards::ALL[2])
+    }),
+    dashboard("grafana/dashboards/postgresql.json", |_| {
+        dashboards::json(dashboards::ALL[3])
+    }),
+    dashboard("grafana/dashboards/cockroachdb.json", |_| {
+        dashboards::json(dashboards::ALL[4])
+    }),
     // After the other pages, because it lists them.
     files("docs/README.md", "pages", index),
 ];

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::control::InterventionRecord;
 use super::group::GroupTrial;
 use super::judgment::Judgments;
-use super::plan::{AuditLevel, Unit};
+use super::plan::{AuditLevel, Objective, PhasePlan, Unit};
 use super::run_record::EstimateRecord;
 use super::scale::{PredictedRate, ScalePurpose, ScaleTrial};
 use super::search::{ProbePurpose, ProbeRecord, SearchAxis};
@@ -50,6 +50,12 @@ pub enum Event {
         urls: Vec<String>,
         /// What the target is.
         target: String,
+        /// What is planned, in order.
+        #[serde(default)]
+        phases: Vec<PhasePlan>,
+        /// What must hold.
+        #[serde(default)]
+        objectives: Vec<Objective>,
     },
     /// What the run is expected to take.
     Estimate(EstimateRecord),
@@ -113,7 +119,7 @@ pub enum Event {
     /// A size of a growth was measured.
     Sized {
         /// What it showed.
-        trial: ScaleTrial,
+        trial: Box<ScaleTrial>,
         /// What its throughput counts.
         unit: Unit,
     },
@@ -310,6 +316,54 @@ pub struct StreamProgress {
     pub errors: u64,
     /// Those of them that were rejected for lack of capacity.
     pub rejected: u64,
+    /// Everything else that was counted in this second.
+    #[serde(default)]
+    pub counts: StreamCounts,
+}
+
+/// Bounds of [`StreamCounts::latency_up_to`], in nanoseconds: 100 µs to 60 s.
+pub const LATENCY_BOUNDS_NS: [u64; 18] = [
+    100_000,
+    250_000,
+    500_000,
+    1_000_000,
+    2_500_000,
+    5_000_000,
+    10_000_000,
+    25_000_000,
+    50_000_000,
+    100_000_000,
+    250_000_000,
+    500_000_000,
+    1_000_000_000,
+    2_500_000_000,
+    5_000_000_000,
+    10_000_000_000,
+    30_000_000_000,
+    60_000_000_000,
+];
+
+/// What a stream did in one second; ops, unless it says rows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamCounts {
+    /// Due in this second.
+    pub offered: u64,
+    /// Those of them that were sent.
+    pub sent: u64,
+    /// Those of them that were given up.
+    pub dropped: u64,
+    /// Acknowledged in this second.
+    pub acknowledged: u64,
+    /// Rows acknowledged in this second.
+    pub rows_acknowledged: u64,
+    /// Rows that the target said it did not store.
+    pub rows_refused: u64,
+    /// Of those due, how many ended within 100 µs, 250 µs, 500 µs, 1 ms and so on up to 10 s, then 30 s and 60 s;
+    /// the last number is of all, also of those that never ended. Absent where none was due.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latency_up_to: Vec<u64>,
+    /// Latencies of those that ended, added up.
+    pub latency_sum_ns: u64,
 }
 
 /// What a trial of an experiment tries.

@@ -2,18 +2,18 @@
 //! from a size plan to text, JSON and HTML.
 //!
 //! Equal records give equal bytes. No report may read a clock, a file or a locale, and none
-//! changes a figure: what is judged comes from the record or from `highwater-analysis`. The other way
-//! round, `import` makes records of what other tools wrote.
+//! changes a figure: what is judged comes from the record or from `highwater-analysis`.
 
 mod answer;
 mod compare;
+mod compare_report;
 mod comparison;
 mod csv;
 mod events;
 mod figures;
 mod findings;
+mod history;
 mod html;
-pub mod import;
 mod json;
 mod layout;
 mod limit;
@@ -27,8 +27,10 @@ mod size;
 mod tests;
 mod text;
 mod version1;
+mod watched;
 
-pub use compare::{CompareReport, Group, compare_html, compare_markdown, compare_text};
+pub use compare::{compare_html, compare_markdown, compare_text};
+pub use compare_report::{CompareReport, Group};
 pub use csv::{csv, results_csv, telemetry_csv};
 pub use events::{
     audit_stage, begun, control_schema, estimate, event_line, event_schema, intervention,
@@ -37,7 +39,11 @@ pub use events::{
 pub use figures::{
     FIGURES_SCHEMA, FiguresReport, figures_json, figures_schema, figures_text, warnings_text,
 };
-pub use html::{html, size_html};
+pub use history::{HistoryAnswer, HistoryKind, HistoryRow};
+pub use html::{
+    HistoryFilter, LiveRights, deletion_page, history_page, html, live_page, live_parts,
+    live_style, size_html,
+};
 pub use json::{ParseError, json, parse, schema, write_json};
 pub use live::Live;
 pub use markdown::markdown;
@@ -45,3 +51,4 @@ pub use merge::{MergeError, merge};
 pub use progress::{Filling, interval_header, interval_line};
 pub use size::{size_json, size_schema, size_text};
 pub use text::{group_trial_line, probe_line, quoted, scale_trial_line, text, text_at, trial_line};
+pub use watched::{RunWatched, Seconds, Slot, SlotStream, Stage, StreamTotals, Totals, Watched};

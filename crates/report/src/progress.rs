@@ -111,6 +111,7 @@ fn rate_width(stream: &StreamProgress) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use highwater_model::event::StreamCounts;
     use highwater_model::plan::Unit;
 
     #[test]
@@ -128,6 +129,7 @@ mod tests {
                 p99_at_least: false,
                 errors: 0,
                 rejected: 0,
+                counts: StreamCounts::default(),
             }],
             errors: 0,
             dropped: 0,
@@ -156,6 +158,7 @@ mod tests {
             p99_at_least,
             errors: 0,
             rejected: 0,
+            counts: StreamCounts::default(),
         };
         let line = SecondProgress {
             second: 12,

@@ -4,7 +4,7 @@ use super::finding::Finding;
 use super::tree::{Tree, code_lines, is_test};
 
 /// Crates without I/O, async, clocks and global randomness: equal input gives equal bytes.
-pub(super) const PURE: [&str; 5] = [MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT];
+pub(super) const PURE: [&str; 6] = [MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT, IMPORT];
 
 const MODEL: &str = "highwater-model";
 const WORKLOAD: &str = "highwater-workload";
@@ -22,9 +22,11 @@ const NULL: &str = "highwater-driver-null";
 const DRIVERS: &str = "highwater-drivers";
 const RUNNER: &str = "highwater-runner";
 const EXPERIMENT: &str = "highwater-experiment";
+const IMPORT: &str = "highwater-import";
+const LIVE: &str = "highwater-live";
 
 /// Each crate of the workspace, and those of the workspace that it may depend on.
-const DIRECTION: [(&str, &[&str]); 20] = [
+const DIRECTION: [(&str, &[&str]); 22] = [
     (MODEL, &[]),
     (WORKLOAD, &[MODEL]),
     (ANALYSIS, &[MODEL, WORKLOAD]),
@@ -51,15 +53,20 @@ const DIRECTION: [(&str, &[&str]); 20] = [
         EXPERIMENT,
         &[MODEL, ANALYSIS, SIZING, REPORT, DRIVER, RUNNER, WORKLOAD],
     ),
+    (IMPORT, &[MODEL, ANALYSIS, REPORT]),
+    (LIVE, &[MODEL, ANALYSIS, REPORT, RUNNER]),
     (
         "highwater",
         &[
-            MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT, DRIVER, DRIVERS, RUNNER, EXPERIMENT,
+            MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT, DRIVER, DRIVERS, RUNNER, EXPERIMENT, IMPORT,
+            LIVE,
         ],
     ),
     (
         "highwater-bench",
-        &[MODEL, WORKLOAD, ANALYSIS, REPORT, DRIVER, DRIVERS, RUNNER],
+        &[
+            MODEL, WORKLOAD, ANALYSIS, REPORT, DRIVER, DRIVERS, RUNNER, IMPORT,
+        ],
     ),
     (TESTING, &[MODEL, WORKLOAD, DRIVER]),
     (XTASK, &[TESTING]),

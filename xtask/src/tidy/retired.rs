@@ -142,7 +142,7 @@ const EXCEPTIONS: [&str; 8] = [
     "crates/cli/src/intent/tests/old_names.rs",
     "crates/cli/tests/fixtures/version-1",
     "crates/cli/tests/version_1.rs",
-    "crates/report/src/import/samples/",
+    "crates/import/src/samples/",
     "crates/report/src/version1",
     "xtask/src/tidy/retired.rs",
     "target/",

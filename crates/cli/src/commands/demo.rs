@@ -6,7 +6,6 @@
 use std::path::Path;
 
 use highwater_report as report;
-use highwater_runner::interrupts::Interrupts;
 
 use super::find::{self, FindIntent};
 use super::{size, table};
@@ -15,8 +14,9 @@ use crate::grammar::CommandSpec;
 use crate::grammar::flags::{NO_COLOR, OUT, OUTPUT};
 use crate::intent::parsers;
 use crate::layers::Layers;
+use crate::prepare::{self, Stops};
 use crate::sources::of_words;
-use crate::{exit, prepare, terminal};
+use crate::{exit, terminal};
 
 /// `highwater demo`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
@@ -44,10 +44,10 @@ fn demo(layers: &Layers) -> Result<u8, Failure> {
     let out = layers.require("out", parsers::word)?;
     let id = prepare::id("", "demo", "");
     let store = Path::new(&out).join(id);
-    let interrupts = prepare::signals()?;
+    let stops = prepare::stops()?;
     for nodes in NODES {
         let first = nodes == NODES[0];
-        let code = search(&store, nodes, first, &interrupts)?;
+        let code = search(&store, nodes, first, &stops)?;
         if code != exit::SUCCESS {
             return Ok(code);
         }
@@ -63,7 +63,7 @@ fn demo(layers: &Layers) -> Result<u8, Failure> {
 }
 
 /// One search; if not `shown`, it prints only its command and mark.
-fn search(store: &Path, nodes: u32, shown: bool, interrupts: &Interrupts) -> Result<u8, Failure> {
+fn search(store: &Path, nodes: u32, shown: bool, stops: &Stops) -> Result<u8, Failure> {
     let url = format!("sim:?nodes={nodes}&{CLUSTER}");
     let store = store.display().to_string();
     // The workload has hosts and shards of its own, which are not the cluster's.
@@ -72,7 +72,7 @@ fn search(store: &Path, nodes: u32, shown: bool, interrupts: &Interrupts) -> Res
     let mut words = vec!["find", "cpu", &url, "-o", &store, "-q"];
     words.extend(labels.into_iter().chain(SEARCH.split(' ')));
     let layers = layers_of(&find::COMMAND, &words)?;
-    let (record, directory) = find::search(&FindIntent::resolve(&layers)?, interrupts)?;
+    let (record, directory) = find::search(&FindIntent::resolve(&layers)?, stops)?;
     let text = report::text_at(&record, &directory);
     let code = exit::of(&record);
     if shown || code != exit::SUCCESS {

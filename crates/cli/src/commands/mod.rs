@@ -11,6 +11,7 @@ mod load;
 pub mod manual;
 pub(crate) mod run;
 pub(crate) mod scale;
+mod serve;
 pub(crate) mod show;
 mod size;
 mod table;
@@ -20,7 +21,7 @@ mod workloads;
 use crate::grammar::CommandSpec;
 
 /// All of them, in the order of the help.
-pub static ALL: [&CommandSpec; 15] = [
+pub static ALL: [&CommandSpec; 16] = [
     &demo::COMMAND,
     &run::COMMAND,
     &load::COMMAND,
@@ -28,6 +29,7 @@ pub static ALL: [&CommandSpec; 15] = [
     &tune::COMMAND,
     &scale::COMMAND,
     &show::COMMAND,
+    &serve::COMMAND,
     &audit::COMMAND,
     &compare::COMMAND,
     &import::COMMAND,

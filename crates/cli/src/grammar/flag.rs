@@ -12,6 +12,8 @@ pub struct Flag {
     pub old_name: Option<&'static str>,
     /// Placeholder of its value in the help; `None` for a switch.
     pub value: Option<&'static str>,
+    /// What it means without a value; a value then follows `=`. `None`: a value must follow.
+    pub alone: Option<&'static str>,
     /// Whether it may be given several times.
     pub repeats: bool,
     /// The default as text, parsed like any other value, so that the help cannot drift.
@@ -44,6 +46,7 @@ pub(crate) const fn flag(spelled: &'static str, help: &'static str) -> Flag {
         short,
         old_name: None,
         value,
+        alone: None,
         repeats,
         default: None,
         help,
@@ -66,6 +69,13 @@ impl Flag {
     pub(crate) const fn old_name(self, old_name: &'static str) -> Self {
         Self {
             old_name: Some(old_name),
+            ..self
+        }
+    }
+
+    pub(crate) const fn alone(self, value: &'static str) -> Self {
+        Self {
+            alone: Some(value),
             ..self
         }
     }

@@ -26,9 +26,32 @@ pub(crate) const EVENTS: Flag = flag(
     "Write progress as JSON, one event per line, to FILE, or to standard output (-), with the \
      summary on standard error",
 );
+const UI: Flag = flag(
+    "--ui <ADDR>",
+    "Serve a page that shows what goes on, at PORT of this machine or at ADDR, such as 0.0.0.0:4790, which needs \
+     the token that is printed [default: 127.0.0.1:4790]",
+)
+.alone("usual");
+const UI_CONTROL: Flag = flag(
+    "--ui-control",
+    "Let that page stop the run, change its rates and sessions, and note something",
+);
+const METRICS_LISTEN: Flag = flag(
+    "--metrics-listen <ADDR>",
+    "Serve metrics in OpenMetrics for Prometheus, at PORT of this machine or at ADDR",
+);
 pub(crate) const LABEL: Flag = flag("--label <KEY=VALUE>...", "Store a label in the record");
 /// Of all commands that run a workload.
-pub(crate) const STORED: &[Flag] = &[OUT, LABEL, QUIET, JSON, EVENTS];
+pub(crate) const STORED: &[Flag] = &[
+    OUT,
+    LABEL,
+    QUIET,
+    JSON,
+    EVENTS,
+    UI,
+    UI_CONTROL,
+    METRICS_LISTEN,
+];
 /// Of `run` and `load`.
 pub(crate) const PLAN: Flag = flag(
     "--plan",

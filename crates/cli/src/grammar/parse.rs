@@ -130,6 +130,13 @@ fn argument(flag: &Flag) -> Arg {
         .help(help)
         .short(flag.short)
         .aliases(flag.old_name);
+    let argument = match flag.alone {
+        None => argument,
+        Some(alone) => argument
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value(alone),
+    };
     match flag.value {
         None => argument.action(ArgAction::SetTrue),
         Some(value) => argument

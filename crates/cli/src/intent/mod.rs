@@ -4,6 +4,7 @@
 //! beside that command. Must not expose flags, environment or file.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use highwater_driver::TargetUrl;
@@ -11,6 +12,7 @@ use highwater_model::units::{Nanos, Seed};
 use highwater_runner::planner::PlanInput;
 use highwater_runner::request::{TableRequest, TelemetryRequest};
 
+mod live;
 pub(crate) mod parsers;
 pub(crate) mod probes;
 mod repeated_flags;
@@ -98,6 +100,26 @@ pub enum CommandSource {
     File(PathBuf),
 }
 
+/// What is served while a command goes on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LiveRequest {
+    /// The page; absent without one.
+    pub page: Option<PageAddress>,
+    /// Whether the page may stop the run, and change it.
+    pub control: bool,
+    /// Where metrics can be scraped.
+    pub metrics: Option<SocketAddr>,
+}
+
+/// Where the live page is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageAddress {
+    /// On loopback, at the usual port, or at another one where that is taken.
+    Usual,
+    /// Here, or nowhere.
+    At(SocketAddr),
+}
+
 /// What a command that runs something shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunOutput {
@@ -107,6 +129,8 @@ pub struct RunOutput {
     pub json: bool,
     /// Events as JSON.
     pub events: Option<EventSink>,
+    /// What others can look at while it goes on.
+    pub live: LiveRequest,
     /// Only the plan, as JSON; nothing is run.
     pub plan_only: bool,
 }

@@ -1,6 +1,7 @@
 //! Parsers of single settings that are not quantities: kinds, shares, names and their values. Must
 //! not look at other settings.
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use highwater_model::plan::{Arrivals, AuditLevel, LANES, Predicate, Share};
@@ -11,7 +12,7 @@ use highwater_model::search::SearchAxis;
 use highwater_model::units::{Nanos, Seed};
 use highwater_sizing::scaling::ScalingModel;
 
-use super::StartAt;
+use super::{PageAddress, StartAt};
 
 /// Longest name or value of a label or a parameter, in bytes.
 const LONGEST_WORD: usize = 256;
@@ -49,6 +50,25 @@ pub(crate) fn arrivals(text: &str) -> Result<Arrivals, QuantityError> {
     ];
     let hint = "there are `constant` and `poisson`";
     one_of(&all, text, "is not a kind of arrivals", hint)
+}
+
+/// Where the live page is: `usual`, or an address.
+pub(crate) fn page_address(text: &str) -> Result<PageAddress, QuantityError> {
+    match text {
+        "usual" => Ok(PageAddress::Usual),
+        _ => address(text).map(PageAddress::At),
+    }
+}
+
+/// `4790`, `localhost:4790`, `0.0.0.0:4790`, `[::]:4790`.
+pub(crate) fn address(text: &str) -> Result<SocketAddr, QuantityError> {
+    let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let port = text.strip_prefix("localhost:").unwrap_or(text);
+    let local = port.parse().map(|port| SocketAddr::new(loopback, port));
+    local.or_else(|_| text.parse()).map_err(|_| {
+        let hint = "give a port, or an IP address and a port, such as 127.0.0.1:4790";
+        wrong(text, "is not an address to listen on", hint)
+    })
 }
 
 /// A scaling model by its name in tables, in any case.

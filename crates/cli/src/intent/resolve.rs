@@ -13,6 +13,7 @@ use highwater_model::units::Nanos;
 use highwater_runner::planner::{PlanInput, StreamInput};
 use highwater_runner::request::TableRequest;
 
+use super::live::live;
 use super::repeated_flags::repeated_flags;
 use super::streams::streams;
 use super::telemetry::telemetry;
@@ -157,6 +158,7 @@ pub(crate) fn output(layers: &Layers) -> Result<RunOutput, Failure> {
         quiet: layers.switch("quiet")?,
         json: layers.switch("json")?,
         events: events(layers)?,
+        live: live(layers)?,
         plan_only: layers.switch("plan")?,
     })
 }

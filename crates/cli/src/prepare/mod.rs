@@ -151,14 +151,25 @@ pub fn request(
 
 /// Interrupts (Ctrl-C) and requests to end (SIGTERM) as stop requests of the run.
 pub fn signals() -> Result<Interrupts, Failure> {
-    Ok(stops()?.1)
+    Ok(stops()?.interrupts)
 }
 
-/// The same, with the end by which others can send them, too.
-pub fn stops() -> Result<(Interrupter, Interrupts), Failure> {
+/// Stop requests of a run or an experiment, and the end by which others can send them, too.
+pub struct Stops {
+    /// Sends one.
+    pub interrupter: Interrupter,
+    /// What is obeyed.
+    pub interrupts: Interrupts,
+}
+
+/// Those of [`signals`], with both ends.
+pub fn stops() -> Result<Stops, Failure> {
     let (interrupter, interrupts) = interrupts::channel();
     let of_signals = interrupter.clone();
     ctrlc::set_handler(move || of_signals.interrupt())
         .map_err(|error| Failure::usage(format!("cannot listen for interrupts: {error}")))?;
-    Ok((interrupter, interrupts))
+    Ok(Stops {
+        interrupter,
+        interrupts,
+    })
 }

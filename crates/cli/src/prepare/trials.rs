@@ -18,7 +18,8 @@ use highwater_workload::Workload;
 use crate::event_log::{self, EventLog};
 use crate::failure::Failure;
 use crate::intent::{RunIntent, RunOutput, WorkloadChoice};
-use crate::prepare::target;
+use crate::live;
+use crate::prepare::{Stops, target};
 use crate::progress::Progress;
 use crate::workload_file;
 use crate::{exit, terminal};
@@ -50,9 +51,10 @@ impl Around {
         workload: &Workload,
         plan: &Plan,
     ) -> Result<Self, Failure> {
-        let warm_up = match run.plan.until_steady {
-            true => Nanos(run.plan.warm_up.0 / STEADY_PART),
-            false => run.plan.warm_up,
+        let warm_up = if run.plan.until_steady {
+            Nanos(run.plan.warm_up.0 / STEADY_PART)
+        } else {
+            run.plan.warm_up
         };
         let target = target::open(run, &run.targets, &run.out)?;
         if target.capabilities().simulated_clock {
@@ -194,9 +196,14 @@ impl Resuming<'_> {
 }
 
 /// Prints the preview, and returns the observer.
-pub fn observer(output: &RunOutput, preview: &str) -> Result<Rc<dyn Observer>, Failure> {
+pub fn observer(
+    output: &RunOutput,
+    preview: &str,
+    stops: &Stops,
+) -> Result<Rc<dyn Observer>, Failure> {
     let log = EventLog::open(output.events.as_ref())?;
-    Ok(event_log::observer(output, log.as_ref(), || {
+    let live = live::of_trials(&output.live, &stops.interrupter)?;
+    Ok(event_log::observer(output, log.as_ref(), live, || {
         terminal::note(preview);
         Rc::new(Progress::of_trials())
     }))

@@ -86,7 +86,7 @@ fn find(pages: &Pages) -> Answered {
     pages.call(&[
         "find",
         "cpu",
-        "sim:?nodes=1",
+        "sim:?nodes=1&replicas=0",
         "--p99",
         "60ms",
         "--probe",
@@ -107,7 +107,7 @@ fn tune(pages: &Pages) -> Answered {
     pages.call(&[
         "tune",
         "cpu",
-        "sim:?nodes=1",
+        "sim:?nodes=1&replicas=0",
         "--over",
         "batch=100,1000",
         "--over",
@@ -137,7 +137,16 @@ fn tune(pages: &Pages) -> Answered {
 
 fn scale(pages: &Pages) -> Answered {
     pages.call(&[
-        "scale", "cpu", "sim:", "--nodes", "1,2,3", "--each", "run", "-d", "5s", "-q",
+        "scale",
+        "cpu",
+        "sim:?nodes={nodes}&replicas=0",
+        "--nodes",
+        "1,2,3",
+        "--each",
+        "run",
+        "-d",
+        "5s",
+        "-q",
     ]);
     let record = record(pages);
     let trials = record["question"]["scale"]["trials"].as_array().unwrap();

@@ -25,6 +25,8 @@ pub(crate) struct Browser {
     session: String,
     sent: u64,
     scheme: &'static str,
+    /// The address that may be asked; empty for pages from files.
+    own: String,
     /// What went wrong in the page, and what it requested from the network.
     pub(crate) complaints: Vec<String>,
 }
@@ -73,6 +75,7 @@ impl Browser {
             session: String::new(),
             sent: 0,
             scheme: if dark { "dark" } else { "light" },
+            own: String::new(),
             complaints: Vec::new(),
         };
         let target = browser.send("Target.createTarget", &json!({"url": "about:blank"}));
@@ -124,9 +127,25 @@ impl Browser {
         );
     }
 
+    /// Opens a page that is served on this machine; nothing else may be asked.
+    pub(crate) fn visit(&mut self, url: &str) {
+        url.clone_into(&mut self.own);
+        let online = json!({
+            "offline": false, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1
+        });
+        self.send("Network.emulateNetworkConditions", &online);
+        self.send("Page.navigate", &json!({"url": url}));
+        self.wait("document.readyState === 'complete' && location.protocol === 'http:'");
+    }
+
     fn until(&mut self, file: &Path, condition: &str) {
         let url = format!("file://{}", file.display());
         self.send("Page.navigate", &json!({"url": url}));
+        self.wait(condition);
+    }
+
+    /// Waits until an expression in the page is true.
+    pub(crate) fn wait(&mut self, condition: &str) {
         let ready = format!(
             "new Promise(done => {{ const poll = () => {condition} ? done(true) : \
              setTimeout(poll, 20); poll(); }})"
@@ -232,8 +251,10 @@ impl Browser {
             "Log.entryAdded" => details["entry"]["level"] == "error",
             "Network.requestWillBeSent" => {
                 let url = details["request"]["url"].as_str().unwrap_or_default();
+                let own = !self.own.is_empty() && url.starts_with(&self.own);
                 !(url.starts_with("file://") && details["type"] == "Document"
-                    || url.starts_with("about:"))
+                    || url.starts_with("about:")
+                    || own)
             }
             _ => false,
         };

@@ -10,3 +10,4 @@ mod chromium;
 mod pages;
 mod reading;
 mod taking;
+mod watching;

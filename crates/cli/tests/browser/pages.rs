@@ -1,7 +1,8 @@
 //! Pages to look at, made by the program itself, and axe-core, which looks at them.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use highwater_testing::programs::{NPM, leave_out};
 use tempfile::TempDir;
@@ -35,6 +36,23 @@ impl Pages {
             "{errors}"
         );
         String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The program, which goes on, and the address that it serves.
+    pub(crate) fn watched(&self, words: &[&str]) -> (Child, String) {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_highwater"))
+            .args(words)
+            .current_dir(self.place.path())
+            .env_remove("HIGHWATER_TARGET")
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let url = lines.find_map(|line| Some(line.unwrap().strip_prefix("page: ")?.to_owned()));
+        // Who writes progress must find a reader.
+        std::thread::spawn(move || lines.for_each(drop));
+        (child, url.unwrap())
     }
 
     /// The page of the newest run.

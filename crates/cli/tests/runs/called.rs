@@ -178,14 +178,14 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Waits for a line of progress that contains this; panics if there is none.
-    pub(crate) fn wait_for(&mut self, what: &str) {
+    /// Waits for a line of progress that contains this, and returns it; panics if there is none.
+    pub(crate) fn wait_for(&mut self, what: &str) -> String {
         let mut all = String::new();
         loop {
             let before = all.len();
             assert!(self.stderr.read_line(&mut all).unwrap() > 0, "{all}");
             if all[before..].contains(what) {
-                return;
+                return all[before..].trim_end().to_owned();
             }
         }
     }

@@ -346,7 +346,7 @@ fn a_growth_of_another_cluster_file_is_not_resumed() {
     let words = [&["scale", "cpu"], GROWN, RUN].concat();
     assert_eq!(place.call(&words).code, Some(0));
     let first = place.runs().pop().unwrap();
-    let resume = ["--nodes", "1..3", "--resume", first.to_str().unwrap()];
+    let resume = ["--resume", first.to_str().unwrap()];
     let words = [&words[..], &resume].concat();
     place.file("grown.toml", &waiting("grown", "environment.THREADS = '4'"));
     let called = place.call(&words);

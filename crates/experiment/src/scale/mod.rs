@@ -118,6 +118,7 @@ impl Experiment for ScaleRecord {
         };
         self.trials.push(trial.clone());
         let unit = self.unit;
+        let trial = Box::new(trial);
         Event::Sized { trial, unit }
     }
 

@@ -215,6 +215,25 @@ impl LatencyHistogram {
         self.percentiles(&[quantile]).into_iter().next().flatten()
     }
 
+    /// How many ops took no longer than each of these bounds in nanoseconds, at the histogram's resolution; behind
+    /// them the count of all ops.
+    pub fn up_to(&self, bounds_ns: &[u64]) -> Vec<u64> {
+        let within = bounds_ns.iter();
+        let within = within.map(|bound| self.inner().count_between(0, *bound));
+        within.chain([self.count()]).collect()
+    }
+
+    /// All finite latencies together, in nanoseconds, at the histogram's resolution.
+    pub fn sum_ns(&self) -> u64 {
+        let values = self.inner().iter_recorded();
+        values.fold(0, |sum, value| {
+            let of_value = value
+                .value_iterated_to()
+                .saturating_mul(value.count_at_value());
+            sum.saturating_add(of_value)
+        })
+    }
+
     /// What a report prints.
     pub fn summary(&self) -> LatencySummary {
         const NAMES: [&str; 7] = ["p50", "p90", "p95", "p99", "p999", "p9999", "max"];

@@ -311,6 +311,19 @@ proptest! {
     }
 
     #[test]
+    fn ops_up_to_a_bound_are_those_that_took_no_longer(
+        values in proptest::collection::vec(0..2_000_u64, 0..300),
+        beyond in 0..10_usize,
+        bound in 0..2_100_u64,
+    ) {
+        let histogram = of(values.iter().copied(), beyond as u64);
+        let within = values.iter().filter(|value| **value <= bound).count() as u64;
+        let all = (values.len() + beyond) as u64;
+        prop_assert_eq!(histogram.up_to(&[bound]), [within, all]);
+        prop_assert_eq!(histogram.sum_ns(), values.iter().sum::<u64>());
+    }
+
+    #[test]
     fn a_percentile_is_the_value_of_its_rank(
         mut values in proptest::collection::vec(0..2_000_u64, 10..300),
         beyond in 0..100_usize,

@@ -4,8 +4,8 @@ use highwater_analysis::comparison::{Compared, Comparison, Difference, Kind, Ver
 use highwater_model::display::foreign;
 
 use super::judged::together;
-use super::{Answer, KeyFigure, LimitLine, WORDS, plural};
-use crate::compare::CompareReport;
+use super::parts::{Answer, KeyFigure, LimitLine, WORDS, plural};
+use crate::compare_report::CompareReport;
 use crate::comparison::{difference, figures_of, interval_words, threshold, word};
 
 /// Kinds of settings that name what is compared, the most telling first.

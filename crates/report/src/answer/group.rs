@@ -6,7 +6,7 @@ use highwater_model::group::GroupRecord;
 use highwater_model::record::MeasuredRun;
 
 use super::compared::of_comparison;
-use super::{Answer, KeyFigure, plural, target_name};
+use super::parts::{Answer, KeyFigure, plural, target_name};
 use crate::text::group::{mean, names};
 
 pub(super) fn group(run: &MeasuredRun<'_>, group: &GroupRecord) -> Answer {

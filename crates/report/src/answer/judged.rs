@@ -5,7 +5,7 @@ use highwater_model::display::{count, duration, foreign, percent_whole};
 use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue, Reason};
 use highwater_model::record::{MeasuredRun, Question, RecordRef};
 
-use super::{JudgmentLine, plural};
+use super::parts::{JudgmentLine, plural};
 use crate::text::judged as judgment_text;
 use crate::text::judged::Tone;
 use crate::text::search::objective as search_objective;
@@ -37,14 +37,16 @@ pub(super) fn lines(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> V
 }
 
 /// Of several runs together: the worst of each.
-pub(super) fn together<'a>(
-    all_runs: impl Iterator<Item = &'a Judgments> + Clone,
-) -> Vec<JudgmentLine> {
-    let runs = all_runs.clone().count();
+pub(super) fn together<'a>(all_runs: impl Iterator<Item = &'a Judgments>) -> Vec<JudgmentLine> {
+    let all_runs: Vec<&Judgments> = all_runs.collect();
+    let runs = all_runs.len();
     let line = |name, of: &dyn Fn(&Judgments) -> (&'static str, Tone)| {
-        let worst = all_runs.clone().map(of).max_by_key(|(_, tone)| rank(*tone));
+        let worst = all_runs
+            .iter()
+            .map(|judged| of(judged))
+            .max_by_key(|(_, tone)| rank(*tone));
         let (value, tone) = worst.unwrap_or(("none", Tone::None));
-        let same = all_runs.clone().filter(|judged| of(judged).0 == value);
+        let same = all_runs.iter().filter(|judged| of(judged).0 == value);
         JudgmentLine {
             name,
             value: value.to_owned(),
@@ -72,11 +74,16 @@ const fn rank(tone: Tone) -> u8 {
     }
 }
 
-fn all(judged: &Judgments, [measurement, data, objective]: [String; 3]) -> Vec<JudgmentLine> {
+fn all(judged: &Judgments, evidence: [String; 3]) -> Vec<JudgmentLine> {
+    let [measurement, data, objective] = evidence;
+    let of_measurement = judgment_text::measurement(judged.measurement.value);
+    let of_data = judgment_text::data(judged.data.value);
+    let of_objective = judgment_text::objective(judged.objective.value);
     vec![
         line(
             "Measurement",
-            judgment_text::measurement(judged.measurement.value),
+            of_measurement.0,
+            of_measurement.1,
             measurement,
             // Notes of a valid measurement change nothing.
             if judged.measurement.value == Measurement::Valid {
@@ -85,15 +92,11 @@ fn all(judged: &Judgments, [measurement, data, objective]: [String; 3]) -> Vec<J
                 &judged.measurement.reasons
             },
         ),
-        line(
-            "Data",
-            judgment_text::data(judged.data.value),
-            data,
-            &judged.data.reasons,
-        ),
+        line("Data", of_data.0, of_data.1, data, &judged.data.reasons),
         line(
             "Objective",
-            judgment_text::objective(judged.objective.value),
+            of_objective.0,
+            of_objective.1,
             objective,
             &judged.objective.reasons,
         ),
@@ -103,7 +106,8 @@ fn all(judged: &Judgments, [measurement, data, objective]: [String; 3]) -> Vec<J
 /// The first reason is the evidence, where there is one; the others are counted.
 fn line(
     name: &'static str,
-    (value, tone): (&'static str, Tone),
+    value: &'static str,
+    tone: Tone,
     evidence: String,
     reasons: &[Reason],
 ) -> JudgmentLine {

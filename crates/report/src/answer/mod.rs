@@ -6,6 +6,7 @@
 mod compared;
 mod group;
 mod judged;
+mod parts;
 mod run;
 mod scale;
 mod search;
@@ -15,129 +16,11 @@ mod tests;
 mod tune;
 
 use highwater_analysis::judge::MeasuredStream;
-use highwater_model::display::foreign;
-use highwater_model::judgment::{Data, Judgments, Measurement};
-use highwater_model::limit::Limit;
-use highwater_model::record::{MeasuredRun, Question, RecordRef};
-
-use crate::limit;
-use crate::text::judged::Tone;
+use highwater_model::record::{Question, RecordRef};
 
 pub(crate) use compared::compared;
+pub(crate) use parts::{Answer, JudgmentLine, KeyFigure, LimitLine, plural};
 pub(crate) use size::size;
-
-/// Characters of a target's own words.
-const WORDS: usize = 60;
-
-/// What is said first.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Answer {
-    /// One line, with a question mark.
-    pub(crate) question: String,
-    /// Before the figure, such as `Yes:`; may be empty.
-    pub(crate) lead: String,
-    /// The one large figure, or the setting that was found.
-    pub(crate) figure: String,
-    /// Of the figure; may be empty.
-    pub(crate) unit: String,
-    /// On what condition, such as `at p99 64.0 ms`; may be empty.
-    pub(crate) condition: String,
-    /// Why it is not to be quoted; absent where it is.
-    pub(crate) caveat: Option<&'static str>,
-    /// How well the figure is known.
-    pub(crate) interval: String,
-    /// What the figure rests on, behind the interval.
-    pub(crate) basis: String,
-    /// What kept it from being higher, or why it is not another one.
-    pub(crate) limit: Option<LimitLine>,
-    /// Three judgments, always in the same order.
-    pub(crate) judgments: Vec<JudgmentLine>,
-    /// At most six figures beside the answer.
-    pub(crate) keys: Vec<KeyFigure>,
-}
-
-/// What kept an answer from being higher.
-#[derive(Debug, Clone)]
-pub(crate) struct LimitLine {
-    /// `Limited by`.
-    pub(crate) label: String,
-    /// The resource with its figure; may be empty.
-    pub(crate) what: String,
-    /// What else is to be said of it; may be empty.
-    pub(crate) more: String,
-    /// Whether something was at its limit.
-    pub(crate) is_reached: bool,
-}
-
-/// A judgment with the one sentence that holds its evidence.
-#[derive(Debug, Clone)]
-pub(crate) struct JudgmentLine {
-    /// `Measurement`.
-    pub(crate) name: &'static str,
-    /// `valid`.
-    pub(crate) value: String,
-    /// How good that is.
-    pub(crate) tone: Tone,
-    /// The evidence.
-    pub(crate) sentence: String,
-}
-
-/// A figure with its name and a word of context.
-#[derive(Debug, Clone)]
-pub(crate) struct KeyFigure {
-    /// What it is.
-    pub(crate) name: String,
-    /// With its unit.
-    pub(crate) figure: String,
-    /// Of what, or with how much; may be empty.
-    pub(crate) note: String,
-}
-
-impl KeyFigure {
-    fn new(name: impl Into<String>, figure: impl Into<String>, note: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            figure: figure.into(),
-            note: note.into(),
-        }
-    }
-}
-
-impl Answer {
-    /// The answer as one sentence to quote.
-    pub(crate) fn sentence(&self) -> String {
-        let answer = [&self.lead, &self.figure, &self.unit, &self.condition];
-        let answer: Vec<&str> = answer.into_iter().map(String::as_str).collect();
-        let answer = answer.join(" ").replace("  ", " ");
-        let known = [&self.interval, &self.basis];
-        let known: Vec<&str> = known.into_iter().map(String::as_str).collect();
-        let known = known.join(", ");
-        let judged = self.judgments.iter();
-        let judged: Vec<String> = judged
-            .map(|line| format!("{} {}", line.name.to_lowercase(), line.value))
-            .collect();
-        let known = known.trim_matches([',', ' ']);
-        format!(
-            "{} {} ({known}). {}.",
-            self.question,
-            answer.trim(),
-            judged.join(", ")
-        )
-    }
-
-    /// An answer of a measurement that is not valid, or of data that are wrong, does not stand.
-    fn cautioned(mut self, judged: &Judgments) -> Self {
-        let spoiled = match (judged.measurement.value, judged.data.value) {
-            (Measurement::Invalid, _) => Some("not to be quoted: the measurement is not valid"),
-            (_, Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered) => {
-                Some("not to be quoted: the data are wrong")
-            }
-            _ => None,
-        };
-        self.caveat = spoiled.or(self.caveat);
-        self
-    }
-}
 
 /// The answer of a record.
 pub(crate) fn answer(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> Answer {
@@ -167,39 +50,4 @@ pub(crate) fn kind(record: RecordRef<'_>) -> &'static str {
         (RecordRef::Imported(_), _) => "Import",
         _ => "Run",
     }
-}
-
-/// Who was asked: the target in its own words, without an address.
-pub(crate) fn target_name(run: &MeasuredRun<'_>) -> String {
-    let version = foreign(&run.target.version, WORDS);
-    // The model of a simulated cluster is a detail of it.
-    let version = version.split(", model").next().unwrap_or_default().trim();
-    match version {
-        "" => "the target".to_owned(),
-        _ if run.target.simulated => format!("a {version}"),
-        _ => version.to_owned(),
-    }
-}
-
-/// The limit as a line; the runner-up behind it.
-fn limit_line(limit: &Limit) -> LimitLine {
-    let (_, sentence) = limit::line(limit);
-    let (what, more) = match sentence.split_once(" (") {
-        Some((what, more)) => (what, format!("({more}")),
-        None => (sentence.as_str(), String::new()),
-    };
-    let is_reached = limit.by.is_some();
-    LimitLine {
-        label: if is_reached { "Limited by" } else { "Limit" }.to_owned(),
-        what: what.to_owned(),
-        more,
-        is_reached,
-    }
-}
-
-/// `1 run`, `3 runs`.
-pub(crate) fn plural(number: usize, one: &str) -> String {
-    let number_text = highwater_model::display::count(number as u64);
-    let s = if number == 1 { "" } else { "s" };
-    format!("{number_text} {one}{s}")
 }

@@ -7,7 +7,7 @@ use highwater_model::judgment::{Data, ObjectiveValue};
 use highwater_model::plan::{Pace, StreamPlan, Unit};
 use highwater_model::record::{MeasuredRun, ResultRecord};
 
-use super::{Answer, KeyFigure, LimitLine, limit_line, target_name};
+use super::parts::{Answer, KeyFigure, LimitLine, limit_line, target_name};
 use crate::text::judged::objectives;
 
 pub(super) fn run(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Answer {
@@ -142,10 +142,10 @@ fn others(run: &MeasuredRun<'_>, streams: &[StreamPlan], main: Option<&str>) -> 
 fn lead(run: &MeasuredRun<'_>) -> &'static str {
     let streams = &run.plan.definition.streams;
     let first = streams.first().and_then(|plan| plan.paces.first());
-    let asks = matches!(first, Some(Pace::Open { .. })) && !objectives(run).is_empty();
+    let is_question = matches!(first, Some(Pace::Open { .. })) && !objectives(run).is_empty();
     match run.judgments.objective.value {
-        ObjectiveValue::Met if asks => "Yes:",
-        ObjectiveValue::Missed if asks => "No:",
+        ObjectiveValue::Met if is_question => "Yes:",
+        ObjectiveValue::Missed if is_question => "No:",
         _ => "",
     }
 }

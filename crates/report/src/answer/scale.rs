@@ -5,7 +5,7 @@ use highwater_model::record::MeasuredRun;
 use highwater_model::scale::{ScaleEach, ScaleRecord};
 use highwater_sizing::growth::{GrowthReport, report};
 
-use super::{Answer, KeyFigure, limit_line, target_name};
+use super::parts::{Answer, KeyFigure, limit_line, target_name};
 use crate::text::scale::nodes;
 
 pub(super) fn scale(run: &MeasuredRun<'_>, scale: &ScaleRecord) -> Answer {

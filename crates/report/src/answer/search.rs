@@ -7,7 +7,7 @@ use highwater_model::search::{
     Mark, NoMark, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
 };
 
-use super::{Answer, KeyFigure, limit_line, plural, target_name};
+use super::parts::{Answer, KeyFigure, limit_line, plural, target_name};
 use crate::text::judged::objectives;
 use crate::text::search::no_mark_reason;
 

@@ -3,7 +3,7 @@
 use highwater_model::display::{about, percent_whole, rate};
 use highwater_sizing::cluster::{Alternative, Origin, SizePlan};
 
-use super::{Answer, JudgmentLine, KeyFigure, LimitLine, plural};
+use super::parts::{Answer, JudgmentLine, KeyFigure, LimitLine, plural};
 use crate::size::probability;
 use crate::text::judged::Tone;
 

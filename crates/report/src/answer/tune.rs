@@ -4,7 +4,7 @@ use highwater_model::display::{count, duration, percent_signed};
 use highwater_model::record::MeasuredRun;
 use highwater_model::tune::{BestConfiguration, TuneFigure, TuneOutcome, TuneRecord};
 
-use super::{Answer, KeyFigure, target_name};
+use super::parts::{Answer, KeyFigure, target_name};
 use crate::text::tune::{figure, named, no_best_reason};
 
 pub(super) fn tune(run: &MeasuredRun<'_>, tune: &TuneRecord) -> Answer {
@@ -77,7 +77,7 @@ fn found(tune: &TuneRecord, best: &BestConfiguration) -> Answer {
                     setting(tune, &other.at)
                 ),
                 (!other.is_significant)
-                    .then_some("inconclusive: it cannot be told from the runner-up"),
+                    .then_some("inconclusive: it cannot be distinguished from the runner-up"),
             )
         }
     };

@@ -4,30 +4,10 @@ mod page;
 #[cfg(test)]
 mod tests;
 
-use highwater_analysis::comparison::Comparison;
-use highwater_model::record::RecordRef;
-
+use crate::compare_report::CompareReport;
 use crate::comparison::{blocks, lines};
 
 pub use page::compare_html;
-
-/// Runs with the name that the user gave them.
-#[derive(Debug)]
-pub struct Group<'a> {
-    /// Name of a run, a directory of runs, a variant.
-    pub name: String,
-    /// Its runs; never empty.
-    pub runs: Vec<RecordRef<'a>>,
-}
-
-/// What is compared with what.
-#[derive(Debug)]
-pub struct CompareReport<'a> {
-    /// What the others are compared with.
-    pub baseline: Group<'a>,
-    /// The others, each with its comparison.
-    pub others: Vec<(Group<'a>, Comparison)>,
-}
 
 /// The comparison as text, without colors.
 pub fn compare_text(report: &CompareReport<'_>) -> String {

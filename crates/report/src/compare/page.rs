@@ -5,8 +5,8 @@ use maud::{Markup, html};
 
 use highwater_model::display::foreign;
 
-use super::{CompareReport, Group};
 use crate::answer::{self, plural};
+use crate::compare_report::{CompareReport, Group};
 use crate::comparison::{WORDS, basis, differing, directions, named, rows};
 use crate::html::{Overlaid, Page, Part, differences, forest, overlaid, page, table};
 

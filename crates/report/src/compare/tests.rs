@@ -1,8 +1,10 @@
 //! A comparison as people see it.
 
 use super::*;
+use crate::compare_report::Group;
 use highwater_analysis::comparison::{Criteria, compare};
 use highwater_analysis::fixture;
+use highwater_model::record::RecordRef;
 use highwater_model::record::RunRecord;
 
 fn runs(factors: &[f64]) -> Vec<RunRecord> {

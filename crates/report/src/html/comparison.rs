@@ -10,7 +10,7 @@ use crate::comparison::{difference, differing, figures_of, interval_words, named
 /// Half the width of a drawing, in differences that matter.
 const REACH: f64 = 4.0;
 /// Pixels of a drawing.
-const WIDTH: f64 = 264.0;
+const WIDTH: f64 = 240.0;
 const HEIGHT: f64 = 22.0;
 
 /// Every figure with its interval, turned so that right is better; in units of what matters, so that the grey

@@ -9,12 +9,14 @@
 mod answered;
 mod chart;
 mod comparison;
+mod history;
 mod kept;
 mod page;
 mod plots;
 mod sections;
 #[cfg(test)]
 mod tests;
+mod watched;
 
 use maud::Markup;
 
@@ -27,11 +29,13 @@ use crate::answer;
 use chart::Chart;
 
 pub(super) use comparison::{differences, forest};
+pub use history::{HistoryFilter, deletion_page, history_page};
 pub(super) use page::{Page, Part, page};
 pub(super) use plots::Overlaid;
 use sections::short_id;
 
 pub(super) use sections::table;
+pub use watched::{LiveRights, live_page, live_parts, live_style};
 
 /// The page of a record.
 pub fn html<'a>(record: impl Into<RecordRef<'a>>) -> String {

@@ -1,7 +1,7 @@
 //! What is drawn, from what is known.
 
 use super::*;
-use highwater_model::event::{AuditStage, TableStep};
+use highwater_model::event::{AuditStage, StreamCounts, TableStep};
 
 fn stream(name: &str, unit: Unit, offered_per_s: Option<f64>, units_per_s: f64) -> StreamProgress {
     StreamProgress {
@@ -14,6 +14,7 @@ fn stream(name: &str, unit: Unit, offered_per_s: Option<f64>, units_per_s: f64) 
         p99_at_least: false,
         errors: 0,
         rejected: 0,
+        counts: StreamCounts::default(),
     }
 }
 

@@ -164,21 +164,24 @@ fn replaced(audit: &AuditRecord) -> String {
 }
 
 pub(crate) fn objectives(record: &RunRecord) -> String {
-    use highwater_model::display::{percent_asked as share, plain, quantile, span};
     let stated = record.plan.definition.objectives.iter();
-    let named: Vec<String> = stated
-        .map(|objective| match *objective {
-            Objective::Latency { quantile_ppm, max } => {
-                format!("{} ≤ {}", quantile(quantile_ppm), span(max.0))
-            }
-            Objective::RowLatency { quantile_ppm, max } => {
-                format!("{} of rows ≤ {}", quantile(quantile_ppm), span(max.0))
-            }
-            Objective::Errors { max_ppm } => format!("errors ≤ {}", share(max_ppm)),
-            Objective::Rejected { max_ppm } => format!("rejected ≤ {}", share(max_ppm)),
-            Objective::Throughput { min } => format!("throughput ≥ {}/s", plain(min.as_f64())),
-            Objective::Cpu { max_ppm } => format!("CPU ≤ {}", share(max_ppm)),
-        })
-        .collect();
+    let named: Vec<String> = stated.map(objective_bound).collect();
     named.join(" · ")
+}
+
+/// What must hold: `p99 ≤ 100 ms`.
+pub(crate) fn objective_bound(objective: &Objective) -> String {
+    use highwater_model::display::{percent_asked as share, plain, quantile, span};
+    match *objective {
+        Objective::Latency { quantile_ppm, max } => {
+            format!("{} ≤ {}", quantile(quantile_ppm), span(max.0))
+        }
+        Objective::RowLatency { quantile_ppm, max } => {
+            format!("{} of rows ≤ {}", quantile(quantile_ppm), span(max.0))
+        }
+        Objective::Errors { max_ppm } => format!("errors ≤ {}", share(max_ppm)),
+        Objective::Rejected { max_ppm } => format!("rejected ≤ {}", share(max_ppm)),
+        Objective::Throughput { min } => format!("throughput ≥ {}/s", plain(min.as_f64())),
+        Objective::Cpu { max_ppm } => format!("CPU ≤ {}", share(max_ppm)),
+    }
 }

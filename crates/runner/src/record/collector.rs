@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use highwater_model::event::{Event, SecondProgress, StreamProgress, WarningKind};
+use highwater_model::event::{
+    Event, LATENCY_BOUNDS_NS, SecondProgress, StreamCounts, StreamProgress, WarningKind,
+};
 use highwater_model::plan::{Pace, Plan, Unit};
 use highwater_model::record::{IntervalRecord, InterventionRecord, TelemetrySample, Windows};
 use highwater_model::units::Nanos;
@@ -400,6 +402,7 @@ impl<'a> Collector<'a> {
                 p99_at_least: p99.is_some_and(|p99| p99.at_least),
                 errors: sum.errors,
                 rejected: sum.rejected,
+                counts: counts(&sum),
             });
         }
         line
@@ -451,5 +454,24 @@ impl<'a> Collector<'a> {
                 message: error.to_owned(),
             });
         }
+    }
+}
+
+/// What else was counted in a second of a stream.
+fn counts(sum: &IntervalDelta) -> StreamCounts {
+    let up_to = sum.latency.up_to(&LATENCY_BOUNDS_NS);
+    StreamCounts {
+        offered: sum.offered,
+        sent: sum.sent,
+        dropped: sum.dropped,
+        acknowledged: sum.acknowledged,
+        rows_acknowledged: sum.rows_acknowledged,
+        rows_refused: sum.rows_refused,
+        latency_up_to: if sum.latency.is_empty() {
+            Vec::new()
+        } else {
+            up_to
+        },
+        latency_sum_ns: sum.latency.sum_ns(),
     }
 }

@@ -219,6 +219,8 @@ impl Run {
             workload: self.request.plan.workload.name.clone(),
             urls: self.request.target.urls(),
             target: parts.facts.version.clone(),
+            phases: self.request.plan.phases.clone(),
+            objectives: self.request.plan.objectives.clone(),
         });
     }
 

@@ -363,6 +363,29 @@ pub fn find(root: &Path, run: Option<&str>) -> Result<PathBuf, StoreError> {
     }
 }
 
+/// Directories of the runs below `root`, the newest first; none where there is no such directory.
+///
+/// # Errors
+/// The directory cannot be read.
+pub fn list(root: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let mut ids = ids(root)?;
+    ids.sort_by_cached_key(|id| std::cmp::Reverse(age(root, id)));
+    Ok(ids.iter().map(|id| root.join(id)).collect())
+}
+
+/// Removes a run of that store with everything in its directory.
+///
+/// # Errors
+/// There is no such run in it, or it cannot be removed.
+pub fn remove(root: &Path, id: &str) -> Result<(), StoreError> {
+    let known = ids(root)?;
+    let directory = root.join(id);
+    if !known.iter().any(|known| known == id) {
+        return Err(StoreError::new(&directory, "no such run"));
+    }
+    fs::remove_dir_all(&directory).map_err(|error| StoreError::new(&directory, error))
+}
+
 /// Ids of the runs below `root`, in no order; none where there is no such directory.
 fn ids(root: &Path) -> Result<Vec<String>, StoreError> {
     match fs::read_dir(root) {

@@ -14,7 +14,6 @@ use highwater_model::plan::Plan;
 use highwater_model::record::{ExperimentRecord, Question, RecordRef};
 use highwater_model::search::{ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchRecord};
 use highwater_model::units::{Nanos, Rate};
-use highwater_runner::interrupts::Interrupts;
 use highwater_runner::planner::PaceInput;
 use highwater_runner::record;
 use highwater_runner::run::RunRequest;
@@ -31,7 +30,7 @@ use crate::grammar::flags::{
 use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::RunIntent;
 use crate::prepare::trials::{self, ProbeFailure, Resuming};
-use crate::prepare::{self, StoredPlan, signals, target};
+use crate::prepare::{self, Stops, StoredPlan, target};
 use crate::{event_log, exit, terminal};
 
 pub(crate) use self::intent::FindIntent;
@@ -142,7 +141,7 @@ fn find(settings: &FindIntent) -> Result<u8, Failure> {
         let preview = prepared(settings)?.preview;
         return terminal::data(&preview.text(settings)).map(|()| exit::SUCCESS);
     }
-    let (record, directory) = search(settings, &signals()?)?;
+    let (record, directory) = search(settings, &prepare::stops()?)?;
     event_log::record(&settings.run.output, (&record).into(), &directory)
 }
 
@@ -227,22 +226,29 @@ fn prepared_on(settings: &FindIntent, urls: Vec<TargetUrl>) -> Result<Prepared<'
 /// Searches, and returns the record and its directory.
 pub(super) fn search(
     settings: &FindIntent,
-    interrupts: &Interrupts,
+    stops: &Stops,
 ) -> Result<(ExperimentRecord, String), Failure> {
     let Prepared {
         mut runs,
         preview,
         first,
     } = prepared(settings)?;
-    let observer = trials::observer(&settings.run.output, &preview.text(settings))?;
+    let observer = trials::observer(&settings.run.output, &preview.text(settings), stops)?;
     let search = preview.search;
     let id = prepare::id("find", runs.workload.name(), &search.objective_hash);
     let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
     runs.directory = Some(directory.clone());
     let shown = directory.path().display().to_string();
     let settle = settings.settle;
-    let record = experiment::run(search, directory, settle, &runs, &observer, interrupts)
-        .map_err(|failure| failure.located(&settings.run.workload, &runs.workload))?;
+    let record = experiment::run(
+        search,
+        directory,
+        settle,
+        &runs,
+        &observer,
+        &stops.interrupts,
+    )
+    .map_err(|failure| failure.located(&settings.run.workload, &runs.workload))?;
     Ok((record, shown))
 }
 

@@ -25,7 +25,7 @@ use crate::exit;
 use crate::failure::Failure;
 use crate::intent::RunIntent;
 use crate::prepare::trials::{self, Around, ProbeFailure, Resuming};
-use crate::prepare::{self, StoredPlan, signals, target};
+use crate::prepare::{self, StoredPlan, stops, target};
 use crate::{ceiling, event_log, secret_variables, terminal};
 
 /// Runs that a preview lists.
@@ -51,13 +51,21 @@ pub(super) fn repeat(settings: &RepeatIntent) -> Result<u8, Failure> {
     if settings.dry_run {
         return terminal::data(&preview).map(|()| exit::SUCCESS);
     }
-    let observer = trials::observer(&settings.run.output, &preview)?;
+    let stops = stops()?;
+    let observer = trials::observer(&settings.run.output, &preview, &stops)?;
     let id = prepare::id("group", runs.workload.name(), &group.definition_hash);
     let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
     let shown = directory.path().display().to_string();
     let settle = settings.settle;
-    let record = experiment::run(group, directory, settle, &runs, &observer, &signals()?)
-        .map_err(|failure| failure.located(&settings.run.workload, &runs.workload))?;
+    let record = experiment::run(
+        group,
+        directory,
+        settle,
+        &runs,
+        &observer,
+        &stops.interrupts,
+    )
+    .map_err(|failure| failure.located(&settings.run.workload, &runs.workload))?;
     // Ends the drawing.
     drop(observer);
     ceiling::keep(&record.last_run);

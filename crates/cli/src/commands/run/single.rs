@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_driver::TargetUrl;
+use highwater_live::Live;
 use highwater_model::plan::Plan;
 use highwater_model::record::RunRecord;
 use highwater_runner::interrupts::Interrupts;
@@ -16,7 +17,7 @@ use crate::failure::Failure;
 use crate::intent::RunIntent;
 use crate::prepare::{self, StoredPlan, target};
 use crate::progress::Progress;
-use crate::{ceiling, control, exit, terminal, workload_file};
+use crate::{ceiling, control, exit, live, terminal, workload_file};
 
 /// Does what the settings ask for; returns the exit code.
 pub(crate) fn run(settings: &RunIntent) -> Result<u8, Failure> {
@@ -27,13 +28,14 @@ pub(crate) fn run(settings: &RunIntent) -> Result<u8, Failure> {
     }
     check_share(settings, &prepared.urls)?;
     let log = EventLog::open(settings.output.events.as_ref())?;
-    let (interrupter, interrupts) = prepare::stops()?;
-    let controls = control::open(settings.control.as_ref(), interrupter)?;
+    let stops = prepare::stops()?;
+    let (controller, controls) = control::open(settings, stops.interrupter)?;
+    let live = live::of_run(&settings.output.live, controller)?;
     let request = RunRequest {
         controls,
         ..request(settings, prepared)?
     };
-    let (record, directory) = execute(settings, request, interrupts, log.as_ref())?;
+    let (record, directory) = execute(settings, request, stops.interrupts, log.as_ref(), live)?;
     event_log::record(&settings.output, (&record).into(), &directory)
 }
 
@@ -88,9 +90,10 @@ fn execute(
     request: RunRequest,
     interrupts: Interrupts,
     log: Option<&Rc<EventLog>>,
+    live: Option<Rc<Live>>,
 ) -> Result<(RunRecord, String), Failure> {
     let directory = request.directory.path().display().to_string();
-    let observer = event_log::observer(&settings.output, log, || Rc::new(Progress::of_run()));
+    let observer = event_log::observer(&settings.output, log, live, || Rc::new(Progress::of_run()));
     let workload = Arc::clone(&request.workload);
     let end = runner::run(request, observer, interrupts)
         .map_err(|error| workload_file::located(error, &settings.workload, &workload));

@@ -26,7 +26,7 @@ use crate::grammar::flags::{
     OBJECTIVES, OUTPUT, RATE, RETRIES, RUNNING, SESSIONS, STORED, TABLES, TIMEOUT, TUNED, WARM_UP,
 };
 use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
-use crate::prepare::{self, signals, trials};
+use crate::prepare::{self, stops, trials};
 use crate::{event_log, exit, terminal};
 
 /// `highwater scale`.
@@ -192,9 +192,10 @@ fn scale(settings: &ScaleIntent) -> Result<u8, Failure> {
     if settings.dry_run {
         return terminal::data(&preview).map(|()| exit::SUCCESS);
     }
-    let interrupts = signals()?;
-    let cluster = cluster(settings, &interrupts)?;
-    let observer = trials::observer(&settings.output, &preview)?;
+    let stops = stops()?;
+    let interrupts = &stops.interrupts;
+    let cluster = cluster(settings, interrupts)?;
+    let observer = trials::observer(&settings.output, &preview, &stops)?;
     let id = prepare::id("scale", &first.workload.name, &scale.definition_hash);
     let directory = RunDirectory::create(&settings.out, &id, &first)?;
     let shown = directory.path().display().to_string();
@@ -209,7 +210,7 @@ fn scale(settings: &ScaleIntent) -> Result<u8, Failure> {
         observer: Rc::clone(&observer),
     };
     let settle = settings.settle;
-    let record = experiment::run(scale, directory, settle, &runs, &observer, &interrupts);
+    let record = experiment::run(scale, directory, settle, &runs, &observer, interrupts);
     let ended = runs.cluster.borrow_mut().end();
     let record = record.map_err(|failure| {
         let failure = runs.located(failure);

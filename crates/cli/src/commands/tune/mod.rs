@@ -27,7 +27,7 @@ use crate::grammar::flags::{
 use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::RunIntent;
 use crate::prepare::trials::{self, Around, ProbeFailure, Resuming};
-use crate::prepare::{self, StoredPlan, signals, target};
+use crate::prepare::{self, StoredPlan, stops, target};
 use crate::tuned::SIM;
 use crate::{event_log, exit, terminal};
 
@@ -117,13 +117,15 @@ fn tune(settings: &TuneIntent) -> Result<u8, Failure> {
     if settings.dry_run {
         return terminal::data(&preview(&tune)).map(|()| exit::SUCCESS);
     }
-    let observer = trials::observer(&settings.run.output, &preview(&tune))?;
+    let stops = stops()?;
+    let observer = trials::observer(&settings.run.output, &preview(&tune), &stops)?;
     let id = prepare::id("tune", &first.workload.name, &tune.definition_hash);
     let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
     runs.directory = Some(directory.clone());
     let shown = directory.path().display().to_string();
     let settle = settings.settle;
-    let record = match experiment::run(tune, directory, settle, &runs, &observer, &signals()?) {
+    let interrupts = &stops.interrupts;
+    let record = match experiment::run(tune, directory, settle, &runs, &observer, interrupts) {
         Ok(record) => record,
         Err(failure) => {
             // Axes change values, and never the statements of a file.

@@ -129,7 +129,7 @@ fn an_error_names_the_layer_and_the_place() {
     assert_snapshot!(text(&[("HIGHWATER_WARM_UP", "5")], ""), @"
     error: HIGHWATER_WARM_UP: `5` has no unit
 
-    hint: a duration has a unit: ns, us, ms, s, m or h, such as `500ms`, `60s` or `1h30m`
+    hint: give a duration, such as `30s`; or `steady`, or `steady:5m`, to run until throughput is steady, for that long at most
     ");
     assert_snapshot!(text(&[], "seed = 1\n\n[run]\nsesions = 4\n"), @"
     error: unknown setting `sesions`

@@ -320,7 +320,7 @@ fn everything_else_of_a_run() {
         quiet,
         json,
         plan_only,
-        events: _,
+        ..
     } = settings.output;
     assert_eq!((quiet, json, plan_only), (true, true, true));
     assert_eq!(

@@ -11,7 +11,7 @@ use maud::{Markup, PreEscaped, html};
 use super::description::{data, described};
 use super::figures::{rounded, shown_at};
 use super::frame::{Frame, LETTER, x_of, y_of};
-use super::labels::{are_direct, ends, names};
+use super::labels::{are_direct, ends, names, room};
 use super::{COLORS, Chart, Level, Point, Quantity, Series, Shape, Span, SpanKind};
 
 /// Places per pixel.
@@ -28,7 +28,7 @@ pub(in crate::html) fn figures(charts: &[Chart]) -> Markup {
 
 /// The chart with its title, legend, drawings and data.
 pub(in crate::html) fn figure(chart: &Chart) -> Markup {
-    drawn(chart, [Frame::wide(chart), Frame::narrow()])
+    drawn(chart, &[Frame::wide(room(chart)), Frame::narrow()])
 }
 
 /// Charts that share the one above all folds: low, the horizontal axis named below the last one only.
@@ -36,13 +36,13 @@ pub(in crate::html) fn hero(charts: &[Chart]) -> Markup {
     let height = if charts.len() > 1 { 172.0 } else { 300.0 };
     html! {
         @for (number, chart) in charts.iter().enumerate() {
-            @let frames = [Frame::wide(chart), Frame::narrow()];
-            (drawn(chart, frames.map(|frame| frame.low(height, number + 1 == charts.len()))))
+            @let frames = [Frame::wide(room(chart)), Frame::narrow()];
+            (drawn(chart, &frames.map(|frame| frame.low(height, number + 1 == charts.len()))))
         }
     }
 }
 
-fn drawn(chart: &Chart, frames: [Frame; 2]) -> Markup {
+fn drawn(chart: &Chart, frames: &[Frame; 2]) -> Markup {
     let label = format!("{}: {}", chart.title, keys());
     html! {
         figure class="chart" id=(chart.id) {
@@ -52,7 +52,7 @@ fn drawn(chart: &Chart, frames: [Frame; 2]) -> Markup {
             }
             @if !are_direct(chart) { (legend(chart)) }
             div class="plot" tabindex="0" role="group" aria-label=(label) {
-                @for frame in &frames { (drawing(chart, frame)) }
+                @for frame in frames { (drawing(chart, frame)) }
             }
             script type="application/json" class="data" { (PreEscaped(data(chart))) }
         }

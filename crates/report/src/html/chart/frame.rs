@@ -1,7 +1,6 @@
 //! The sizes of a drawing, for wide screens and paper and for phones, and places in it.
 
 use super::Chart;
-use super::labels::room;
 
 /// Pixels of a letter in a drawing, about.
 pub(super) const LETTER: f64 = 6.6;
@@ -22,14 +21,14 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// As wide as the column of a page, so that text is not scaled.
-    pub(super) fn wide(chart: &Chart) -> Self {
+    /// As wide as the column of a page, so that text is not scaled; `room` is free right of the plot.
+    pub(super) fn wide(room: f64) -> Self {
         Self {
             name: "wide",
             width: 1120.0,
             height: 300.0,
             left: 76.0,
-            right: room(chart).max(14.0),
+            right: room.max(14.0),
             top: 32.0,
             bottom: 44.0,
             x_ticks: 10.0,

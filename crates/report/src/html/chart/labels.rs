@@ -58,7 +58,7 @@ pub(super) fn room(chart: &Chart) -> f64 {
     }
     let letters = named(chart).map(|series| name_of(chart, series).chars().count());
     let widest = letters.max().unwrap_or(0);
-    (0..widest).fold(18.0, |room, _| room + LETTER + 0.4)
+    (0..widest).fold(18.0, |room, _| room + LETTER + 1.2)
 }
 
 /// A name at the end of each line, in its color, moved apart where they would touch.
@@ -73,8 +73,8 @@ pub(super) fn ends(chart: &Chart, frame: &Frame) -> Markup {
     let mut free = frame.top + 4.0;
     for (y, _) in &mut names {
         // On a phone a name stands above its line.
-        let wanted = if frame.is_narrow() { *y - 9.0 } else { *y };
-        *y = wanted.max(free);
+        let place = if frame.is_narrow() { *y - 9.0 } else { *y };
+        *y = place.max(free);
         free = *y + APART;
     }
     let mut most = frame.height - frame.bottom;

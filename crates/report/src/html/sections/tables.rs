@@ -12,7 +12,7 @@ use crate::layout::Row;
 const WORDS: usize = 200;
 
 /// Columns of a table that stays a table on a phone; the rows of a wider one become cards.
-const NARROW: usize = 3;
+const NARROW: usize = 2;
 
 /// A table whose first row is its head, in a box of its own. On a phone the rows of a wide one become cards.
 pub(crate) fn table(label: &str, rows: &[Row], words: usize) -> Markup {

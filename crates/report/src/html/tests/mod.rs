@@ -90,7 +90,11 @@ fn the_answer_comes_first_and_everything_else_is_folded() {
         })
         .collect();
     assert!(places.is_sorted(), "{places:?}");
-    assert!(!folds.contains("<h2>Probes</h2><p></p>") && !page.contains("<details open") && !page.contains("\" open"));
+    assert!(
+        !folds.contains("<h2>Probes</h2><p></p>")
+            && !page.contains("<details open")
+            && !page.contains("\" open")
+    );
     // Figures of one run of many say of which.
     assert!(folds.contains("<h2>Latency</h2><p>last of "), "{folds}");
 }

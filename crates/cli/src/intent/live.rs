@@ -1,0 +1,20 @@
+//! `--ui`, `--ui-control` and `--metrics-listen` as typed values. Must not listen.
+
+use super::{LiveRequest, parsers};
+use crate::failure::Failure;
+use crate::layers::Layers;
+
+/// What others can look at.
+pub(super) fn live(layers: &Layers) -> Result<LiveRequest, Failure> {
+    let page = layers.parse("ui", parsers::page_address)?;
+    let control = layers.switch("ui-control")?;
+    if control && page.is_none() {
+        let cause = "--ui-control: there is no page to control from";
+        return Err(Failure::usage(cause).with_hint("add --ui"));
+    }
+    Ok(LiveRequest {
+        page,
+        control,
+        metrics: layers.parse("metrics-listen", parsers::address)?,
+    })
+}

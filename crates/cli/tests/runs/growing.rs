@@ -1,0 +1,145 @@
+//! Real clusters that grow: shards that add capacity by quotas of CPU, and copies that a joining node is sent.
+
+use std::fs;
+use std::path::Path;
+
+use highwater_model::judgment::Data;
+use highwater_model::record::ExperimentRecord;
+use highwater_model::scale::{ScaleOutcome, ScaleRecord};
+use highwater_runner::record;
+use highwater_testing::clickhouse;
+use highwater_testing::programs::report_left_out;
+
+use crate::called::{Called, Place, experiment};
+
+/// A directory with a file that is shipped, whose cluster is ended with it.
+struct Lab(Place);
+
+impl Lab {
+    fn of(name: &str) -> Self {
+        let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/clusters");
+        let lab = Self(Place::new());
+        lab.0
+            .file("lab.toml", &fs::read_to_string(shipped.join(name)).unwrap());
+        lab
+    }
+
+    fn cluster(&self, action: &str, more: &[&str]) -> Called {
+        self.0
+            .call(&[&["cluster", action, "lab.toml"], more].concat())
+    }
+
+    /// Grows the cluster; each size is a run.
+    #[track_caller]
+    fn grown(&self, words: &[&str]) -> (Called, ExperimentRecord) {
+        let scale = ["scale", "cpu", "--cluster", "lab.toml", "--each", "run"];
+        let before = self.0.runs();
+        let called = self.0.call(&[&scale, words].concat());
+        let mut runs = self.0.runs();
+        runs.retain(|run| !before.contains(run));
+        let [run] = &runs[..] else {
+            panic!("{called:?}");
+        };
+        let grown = experiment(run);
+        expect_clean(grown.scale().unwrap(), &called);
+        let status = self.cluster("status", &[]);
+        assert!(status.stdout.contains("none runs"), "{status:?}");
+        (called, grown)
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        // A test that failed leaves nothing either.
+        drop(self.cluster("down", &["--remove-data"]));
+    }
+}
+
+/// Every size was measured, with all that was acknowledged in all copies that there are.
+#[track_caller]
+fn expect_clean(scale: &ScaleRecord, called: &Called) {
+    assert_eq!(scale.outcome, Some(ScaleOutcome::Complete), "{called:?}");
+    for trial in &scale.trials {
+        let judgments = trial.figures.judgments.as_ref().unwrap();
+        assert_eq!(judgments.data.value, Data::Clean, "{called:?}");
+    }
+}
+
+/// Whether this machine does not let this process make control groups; says so then.
+fn has_no_quotas() -> bool {
+    let parents = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"];
+    let name = format!("highwater-test-{}", std::process::id());
+    let has = parents.iter().any(|parent| {
+        let path = Path::new(parent).join(&name);
+        let is_hierarchy = Path::new(parent).join("cgroup.procs").exists();
+        let made = is_hierarchy && fs::create_dir(&path).is_ok();
+        let files = ["cpu.cfs_quota_us", "cpu.max"].map(|file| path.join(file).exists());
+        made && fs::remove_dir(&path).is_ok() && files.contains(&true)
+    });
+    if !has {
+        report_left_out("need control groups", "this process may not make any");
+    }
+    !has
+}
+
+/// Units per second of each measured size.
+fn rates(scale: &ScaleRecord) -> Vec<f64> {
+    let trials = scale.trials.iter();
+    trials.map(|trial| trial.figures.per_s).collect()
+}
+
+/// Nodes that wait beside a simulated cluster, whose ops take four times as long for its first 20 s.
+#[test]
+fn a_quota_begins_when_the_nodes_are_warm() {
+    if has_no_quotas() {
+        return;
+    }
+    let lab = Lab(Place::new());
+    lab.0.file(
+        "lab.toml",
+        "format = 1\nname = 'lab'\n[node]\ncommand = 'echo up; exec sleep 300'\ntargets = 'first'\n\
+         ready.log = 'up'\nquota = { cpu = 0.5, begins = 'warm-up' }\n\
+         url = 'sim:?nodes={nodes}&cores=1&queue=inf&request=0&row=7ms&shards=12&replicas=0\
+         &service=constant&warm=20s:4'\n",
+    );
+    let words = ["--nodes", "1,2", "-c", "8n", "--batch", "12", "-d", "20s"];
+    let (called, grown) = lab.grown(&[&words[..], &["--settle", "0s", "-q"]].concat());
+    assert_eq!(called.code, Some(0), "{called:?}");
+    let begun = called.stderr.matches("each node has 0.5 cores from now on");
+    assert_eq!(begun.count(), 3, "{called:?}");
+    let directory = lab.0.runs().pop().unwrap();
+    for trial in &grown.scale().unwrap().trials {
+        let before = trial.before_quota.as_ref().unwrap();
+        assert_eq!(before.steady, Some(true), "{before:?}");
+        assert!(before.took_ns > 20_000_000_000, "{before:?}");
+        // Both are runs with records of their own; the one that counts was warmed, too.
+        assert!(record::read(&directory.join(&before.run)).is_ok());
+        let own = record::read(&directory.join(&trial.run)).unwrap();
+        let own = own.into_run().unwrap();
+        assert!(own.phases.iter().any(|phase| phase.steady == Some(true)));
+        let truth = 142.857 * f64::from(trial.size.nodes);
+        assert!(
+            (trial.figures.per_s / truth - 1.0).abs() < 0.01,
+            "{trial:?}"
+        );
+    }
+    assert!(
+        called.stdout.contains(" of warm-up before quotas"),
+        "{called:?}"
+    );
+}
+
+#[test]
+fn shards_grow_from_one_to_two() {
+    if clickhouse::skipped() {
+        return;
+    }
+    let lab = Lab::of("clickhouse.toml");
+    let words = ["--nodes", "1,2", "--no-quota", "-c", "2n", "-d", "3s"];
+    let rest = ["--warm-up", "500ms", "--settle", "0s", "-q"];
+    let (called, grown) = lab.grown(&[&words[..], &rest].concat());
+    let scale = grown.scale().unwrap();
+    let nodes = scale.trials.iter().map(|trial| trial.size.nodes);
+    assert_eq!(nodes.collect::<Vec<_>>(), [1, 2, 1], "{called:?}");
+    assert!(rates(scale).iter().all(|per_s| *per_s > 0.0), "{called:?}");
+}

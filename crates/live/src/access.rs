@@ -1,0 +1,222 @@
+//! Who may see the page, and who may send to it.
+//!
+//! On loopback everybody on this machine may; a page of another site that a browser has open may not, whatever
+//! name it gives to this address. Elsewhere a token is needed, which is in the URL's fragment: no browser
+//! sends it to anybody, and nothing writes it down.
+
+use std::fmt::Write as _;
+use std::io;
+use std::net::SocketAddr;
+
+use axum::http::header::{COOKIE, HOST, ORIGIN};
+use axum::http::{HeaderMap, HeaderName};
+
+/// Name of the cookie that holds the token.
+const COOKIE_NAME: &str = "highwater";
+/// Bytes of a token, all of them random.
+const TOKEN_BYTES: usize = 24;
+
+/// What a request must bring.
+#[derive(Debug, Clone)]
+pub(crate) struct Access {
+    address: SocketAddr,
+    /// Absent on loopback.
+    token: Option<Token>,
+}
+
+/// Never printed but in the URL that its user gets.
+#[derive(Clone, PartialEq, Eq)]
+struct Token(String);
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Token")
+    }
+}
+
+/// Why a request is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// It names another host: another name was made to point here.
+    Host,
+    /// It comes from a page of another site.
+    Origin,
+    /// It has no token, or a wrong one.
+    Token,
+}
+
+impl Access {
+    /// To a page at this address.
+    ///
+    /// # Errors
+    /// The system gives no random bytes.
+    pub(crate) fn to(address: SocketAddr) -> io::Result<Self> {
+        let token = if address.ip().is_loopback() {
+            None
+        } else {
+            Some(Token::random()?)
+        };
+        Ok(Self { address, token })
+    }
+
+    /// Where the page is, for its user alone.
+    pub(crate) fn url(&self) -> String {
+        let address = self.address;
+        match &self.token {
+            None => format!("http://{address}/"),
+            Some(Token(token)) => format!("http://{address}/#token={token}"),
+        }
+    }
+
+    /// Whether a request may look.
+    pub(crate) fn look(&self, headers: &HeaderMap) -> Result<(), Refused> {
+        self.is_own_page(headers)?;
+        match &self.token {
+            None => Ok(()),
+            Some(token) => match cookie(headers) {
+                Some(given) if token.is(given) => Ok(()),
+                _ => Err(Refused::Token),
+            },
+        }
+    }
+
+    /// Whether a request comes from our own page, or from no page at all.
+    pub(crate) fn is_own_page(&self, headers: &HeaderMap) -> Result<(), Refused> {
+        let host = text(headers, &HOST).ok_or(Refused::Host)?;
+        if self.token.is_none() && !self.is_ours(host) {
+            return Err(Refused::Host);
+        }
+        match headers.get(ORIGIN) {
+            None => Ok(()),
+            Some(origin) if origin.as_bytes() == format!("http://{host}").as_bytes() => Ok(()),
+            Some(_) => Err(Refused::Origin),
+        }
+    }
+
+    /// The header that lets a browser in which has this token.
+    pub(crate) fn cookie(&self, given: &str) -> Option<String> {
+        let token = self.token.as_ref().filter(|token| token.is(given))?;
+        let Token(token) = token;
+        Some(format!(
+            "{COOKIE_NAME}={token}; HttpOnly; SameSite=Strict; Path=/"
+        ))
+    }
+
+    fn is_ours(&self, host: &str) -> bool {
+        let port = self.address.port();
+        host == self.address.to_string() || host == format!("localhost:{port}")
+    }
+}
+
+impl Token {
+    fn random() -> io::Result<Self> {
+        let mut bytes = [0; TOKEN_BYTES];
+        getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+        let mut token = String::with_capacity(2 * TOKEN_BYTES);
+        for byte in bytes {
+            // Writing to a string cannot fail.
+            let _ = write!(token, "{byte:02x}");
+        }
+        Ok(Self(token))
+    }
+
+    /// Takes as long for a token that is nearly right as for any other of its length.
+    fn is(&self, given: &str) -> bool {
+        let pairs = self.0.bytes().zip(given.bytes());
+        let differences = pairs.fold(0, |all, (ours, theirs)| all | (ours ^ theirs));
+        self.0.len() == given.len() && differences == 0
+    }
+}
+
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let cookies = text(headers, &COOKIE)?.split(';');
+    let mut pairs = cookies.filter_map(|pair| pair.trim().split_once('='));
+    pairs
+        .find(|(name, _)| *name == COOKIE_NAME)
+        .map(|(_, value)| value)
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
+        let pairs = pairs.iter();
+        pairs
+            .map(|(name, value)| (name.clone(), HeaderValue::from_str(value).unwrap()))
+            .collect()
+    }
+
+    #[track_caller]
+    fn check(access: &Access, given: &[(HeaderName, &str)], expected: Result<(), Refused>) {
+        assert_eq!(access.look(&headers(given)), expected, "{given:?}");
+    }
+
+    #[test]
+    fn on_loopback_only_our_own_names_and_pages_are_let_in() {
+        let access = Access::to("127.0.0.1:4790".parse().unwrap()).unwrap();
+        assert_eq!(access.url(), "http://127.0.0.1:4790/");
+        check(&access, &[(HOST, "127.0.0.1:4790")], Ok(()));
+        check(&access, &[(HOST, "localhost:4790")], Ok(()));
+        let own = [(HOST, "localhost:4790"), (ORIGIN, "http://localhost:4790")];
+        check(&access, &own, Ok(()));
+        check(&access, &[], Err(Refused::Host));
+        for host in [
+            "evil.example",
+            "evil.example:4790",
+            "localhost",
+            "127.0.0.1:80",
+            "localhost:4790.evil.example",
+        ] {
+            check(&access, &[(HOST, host)], Err(Refused::Host));
+        }
+        for origin in [
+            "http://evil.example",
+            "null",
+            "https://localhost:4790",
+            "http://127.0.0.1:4790",
+        ] {
+            let given = [(HOST, "localhost:4790"), (ORIGIN, origin)];
+            check(&access, &given, Err(Refused::Origin));
+        }
+    }
+
+    #[test]
+    fn elsewhere_a_token_is_needed_and_its_cookie_lets_in() {
+        let access = Access::to("192.0.2.1:4790".parse().unwrap()).unwrap();
+        let url = access.url();
+        let token = url.split_once("#token=").unwrap().1;
+        assert_eq!(token.len(), 2 * TOKEN_BYTES);
+        check(&access, &[(HOST, "db7:4790")], Err(Refused::Token));
+        let wrong = format!("{COOKIE_NAME}={}", "0".repeat(token.len()));
+        check(
+            &access,
+            &[(HOST, "db7:4790"), (COOKIE, &wrong)],
+            Err(Refused::Token),
+        );
+        let short = format!("{COOKIE_NAME}={}", &token[1..]);
+        check(
+            &access,
+            &[(HOST, "db7:4790"), (COOKIE, &short)],
+            Err(Refused::Token),
+        );
+        assert_eq!(access.cookie("0"), None);
+        let set = access.cookie(token).unwrap();
+        let given = format!("other=1; {}", set.split(';').next().unwrap());
+        check(&access, &[(HOST, "db7:4790"), (COOKIE, &given)], Ok(()));
+        let from_elsewhere = [
+            (HOST, "db7:4790"),
+            (COOKIE, given.as_str()),
+            (ORIGIN, "http://evil.example"),
+        ];
+        check(&access, &from_elsewhere, Err(Refused::Origin));
+        assert!(!format!("{access:?}").contains(token), "nothing prints it");
+        let other = Access::to("192.0.2.1:4790".parse().unwrap()).unwrap();
+        assert_ne!(other.url(), url, "each page has its own");
+    }
+}

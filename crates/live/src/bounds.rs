@@ -1,0 +1,59 @@
+//! Serves connections within bounds: their number, the time for a request's head, the time for a reader that
+//! takes nothing. Must not know what is served.
+
+use std::net::TcpListener as StdListener;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_io_timeout::TimeoutStream;
+
+/// Connections at once; more are closed at once.
+const CONNECTIONS_MAX: usize = 256;
+/// For the head of a request, also of the next one on the same connection.
+const HEAD: Duration = Duration::from_secs(10);
+/// For a reader that takes nothing: a browser connects anew, and gets what is then to be seen.
+const WRITE: Duration = Duration::from_secs(15);
+/// Headers of a request.
+const HEADERS_MAX: usize = 64;
+/// After the system refused a connection, as without any file descriptor left.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Accepts until it is dropped.
+#[expect(clippy::disallowed_methods, reason = "browsers live on the real clock")]
+pub(crate) async fn serve(listener: StdListener, router: Router) {
+    let Ok(listener) = TcpListener::from_std(listener) else {
+        return;
+    };
+    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        if let Ok(place) = Arc::clone(&room).try_acquire_owned() {
+            tokio::spawn(connection(stream, router.clone(), place));
+        }
+    }
+}
+
+async fn connection(stream: TcpStream, router: Router, place: OwnedSemaphorePermit) {
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(WRITE));
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .max_headers(HEADERS_MAX)
+        .serve_connection(
+            TokioIo::new(Box::pin(stream)),
+            TowerToHyperService::new(router),
+        );
+    // A connection that breaks is its reader's business.
+    let _ = served.await;
+    drop(place);
+}

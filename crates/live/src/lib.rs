@@ -1,0 +1,160 @@
+//! Watching a run or an experiment while it goes on: a page that updates itself (`--ui`), and metrics that
+//! others scrape (`--metrics-listen`).
+//!
+//! A thread of its own serves both from events, so that neither a slow browser nor many of them slow the load.
+//! Must not measure or judge, and must not decide what a command does: it passes commands on.
+
+mod access;
+mod bounds;
+mod history;
+mod metrics;
+mod routes;
+mod server;
+mod shared;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc as blocking};
+use std::thread;
+use std::time::Duration;
+
+use highwater_model::event::Event;
+use highwater_report::LiveRights;
+use highwater_runner::control::Controller;
+use highwater_runner::observer::Observer;
+use tokio::sync::mpsc;
+
+use access::Access;
+pub use history::{History, serve};
+use server::Server;
+
+/// Events that wait to be taken in.
+const WAITING_MAX: usize = 4_096;
+/// How long the end of a command waits for those who watch to be told.
+const END: Duration = Duration::from_secs(2);
+
+/// What is served, and where.
+#[derive(Debug, Default)]
+pub struct LiveSettings {
+    /// The page.
+    pub page: Option<PageSettings>,
+    /// Metrics alone, for scrapers.
+    pub metrics: Option<SocketAddr>,
+}
+
+/// The page.
+#[derive(Debug)]
+pub struct PageSettings {
+    /// Where it listens. The port is taken from the system where another program has it, if it `may_move`.
+    pub address: SocketAddr,
+    /// Whether another port will do.
+    pub may_move: bool,
+    /// What a browser may do.
+    pub rights: LiveRights,
+    /// Takes commands; absent where it may only look.
+    pub controller: Option<Controller>,
+}
+
+/// Where something could not listen.
+#[derive(Debug)]
+pub struct ListenError {
+    /// The address.
+    pub address: SocketAddr,
+    /// What the system said.
+    pub error: io::Error,
+}
+
+/// What serves; it ends when it is dropped, after those who watch were told.
+pub struct Live {
+    events: Option<mpsc::Sender<Event>>,
+    dropped: Arc<AtomicU64>,
+    /// Disconnected when the server has ended.
+    ended: blocking::Receiver<()>,
+    /// Where the page is, with the token that it needs.
+    pub page_url: Option<String>,
+    /// Where the metrics are.
+    pub metrics_url: Option<String>,
+}
+
+impl Live {
+    /// Begins to serve.
+    ///
+    /// # Errors
+    /// An address cannot be listened on, or no thread can be had.
+    pub fn start(settings: LiveSettings) -> Result<Self, ListenError> {
+        let mut page_url = None;
+        let mut page = None;
+        if let Some(of) = settings.page {
+            let listener = listen(of.address, of.may_move)?;
+            let address = local(&listener, of.address)?;
+            let access = Access::to(address).map_err(|error| ListenError { address, error })?;
+            page_url = Some(access.url());
+            page = Some(server::Page {
+                listener,
+                access,
+                rights: of.rights,
+                controller: of.controller,
+            });
+        }
+        let mut metrics_url = None;
+        let mut metrics = None;
+        if let Some(address) = settings.metrics {
+            let listener = listen(address, false)?;
+            metrics_url = Some(format!("http://{}/metrics", local(&listener, address)?));
+            metrics = Some(listener);
+        }
+        let (events, received) = mpsc::channel(WAITING_MAX);
+        let (end, ended) = blocking::sync_channel::<()>(0);
+        let dropped = Arc::<AtomicU64>::default();
+        let server = Server::new(page, metrics, received, Arc::clone(&dropped));
+        let builder = thread::Builder::new().name("live".to_owned());
+        let started = builder.spawn(move || {
+            server.run();
+            drop(end);
+        });
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        started.map_err(|error| ListenError { address, error })?;
+        Ok(Self {
+            events: Some(events),
+            dropped,
+            ended,
+            page_url,
+            metrics_url,
+        })
+    }
+}
+
+impl Observer for Live {
+    fn event(&self, event: &Event) {
+        let Some(events) = &self.events else { return };
+        if events.try_send(event.clone()).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.events = None;
+        // It ends by the disconnection: nothing is ever sent.
+        let _ = self.ended.recv_timeout(END);
+    }
+}
+
+fn listen(address: SocketAddr, may_move: bool) -> Result<TcpListener, ListenError> {
+    let failed = |error| ListenError { address, error };
+    let listener = match TcpListener::bind(address) {
+        Err(error) if may_move && error.kind() == io::ErrorKind::AddrInUse => {
+            TcpListener::bind(SocketAddr::new(address.ip(), 0)).map_err(failed)?
+        }
+        other => other.map_err(failed)?,
+    };
+    listener.set_nonblocking(true).map_err(failed)?;
+    Ok(listener)
+}
+
+fn local(listener: &TcpListener, address: SocketAddr) -> Result<SocketAddr, ListenError> {
+    let local = listener.local_addr();
+    local.map_err(|error| ListenError { address, error })
+}

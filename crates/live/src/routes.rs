@@ -1,0 +1,213 @@
+//! The addresses of the page, and what each gives. Must not decide who may ask (`access`).
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, SET_COOKIE,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::sse::{Event as Sent, KeepAlive, Sse};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::{get, post};
+use futures_util::stream::{self, Stream};
+use highwater_model::control::{Command, Refusal};
+use highwater_report::{self as report, LiveRights};
+
+use crate::access::{Access, Refused};
+use crate::metrics;
+use crate::shared::Shared;
+
+/// Bytes of what may be sent to the page.
+pub(crate) const BODY_MAX: usize = 16 * 1_024;
+/// Nothing is loaded but from here; charts carry no style of their own.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
+                      base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+/// A report holds its style and script; it may ask for nothing.
+pub(crate) const REPORT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
+                             script-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'none'";
+const SCRIPT: &str = include_str!("live.js");
+/// Takes the token out of the URL, and asks for the page again with it.
+const LOGIN_SCRIPT: &str = include_str!("login.js");
+
+/// The page and everything that it asks for.
+pub(crate) fn page(shared: Arc<Shared>) -> Router {
+    let open = shared.access.clone().map_or_else(Router::new, login_of);
+    let seen = Router::new()
+        .route("/", get(whole))
+        .route("/live", get(live))
+        .route("/live.css", get(|| async { style() }))
+        .route("/live.js", get(|| async { script(SCRIPT) }))
+        .route("/report", get(report_page))
+        .route("/metrics", get(scraped))
+        .route("/control", post(control))
+        .layer(middleware::from_fn_with_state(Arc::clone(&shared), guard))
+        .with_state(shared);
+    open.merge(seen)
+        .layer(DefaultBodyLimit::max(BODY_MAX))
+        .layer(middleware::map_response(secured))
+}
+
+/// Metrics alone.
+pub(crate) fn metrics(shared: Arc<Shared>) -> Router {
+    Router::new()
+        .route("/metrics", get(scraped))
+        .with_state(shared)
+}
+
+async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    let is_page = request.uri().path() == "/";
+    match shared
+        .access
+        .as_ref()
+        .map(|access| access.look(request.headers()))
+    {
+        Some(Ok(())) => next.run(request).await,
+        Some(Err(Refused::Token)) if is_page => token_page(),
+        Some(Err(refused)) => refusal(refused),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+pub(crate) fn refusal(refused: Refused) -> Response {
+    let why = match refused {
+        Refused::Host => "another name was used for this address",
+        Refused::Origin => "sent by a page of another site",
+        Refused::Token => "the token is missing or wrong",
+    };
+    (StatusCode::FORBIDDEN, why).into_response()
+}
+
+pub(crate) async fn secured(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (X_FRAME_OPTIONS, "DENY"),
+        (REFERRER_POLICY, "no-referrer"),
+        (CACHE_CONTROL, "no-store"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    let policy = HeaderValue::from_static(POLICY);
+    headers.entry(CONTENT_SECURITY_POLICY).or_insert(policy);
+    response
+}
+
+fn script(text: &'static str) -> Response {
+    ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], text).into_response()
+}
+
+pub(crate) fn style() -> Response {
+    (
+        [(CONTENT_TYPE, "text/css; charset=utf-8")],
+        report::live_style(),
+    )
+        .into_response()
+}
+
+/// What a browser gets that has no token, or not yet.
+pub(crate) fn token_page() -> Response {
+    Html(
+        "<!doctype html><title>Highwater</title><p>This page needs its token: open the whole URL that the command \
+         printed.</p><script src=\"/login.js\"></script>",
+    )
+    .into_response()
+}
+
+/// Where a token becomes a cookie.
+pub(crate) fn login_of(access: Access) -> Router {
+    Router::new()
+        .route("/login.js", get(|| async { script(LOGIN_SCRIPT) }))
+        .route("/login", post(login))
+        .with_state(Arc::new(access))
+}
+
+async fn login(State(access): State<Arc<Access>>, headers: HeaderMap, token: String) -> Response {
+    if let Err(refused) = access.is_own_page(&headers) {
+        return refusal(refused);
+    }
+    match access.cookie(&token).map(HeaderValue::try_from) {
+        Some(Ok(cookie)) => ([(SET_COOKIE, cookie)], "welcome").into_response(),
+        _ => refusal(Refused::Token),
+    }
+}
+
+async fn whole(State(shared): State<Arc<Shared>>) -> Html<String> {
+    let watched = shared.watched();
+    Html(report::live_page(&watched, shared.rights))
+}
+
+async fn report_page(State(shared): State<Arc<Shared>>) -> Response {
+    let ended = shared.watched().ended;
+    let Some((directory, _)) = ended else {
+        return (StatusCode::NOT_FOUND, "there is no report before the end").into_response();
+    };
+    match std::fs::read_to_string(std::path::Path::new(&directory).join("report.html")) {
+        Ok(page) => ([(CONTENT_SECURITY_POLICY, REPORT_POLICY)], Html(page)).into_response(),
+        Err(error) => (StatusCode::NOT_FOUND, error.to_string()).into_response(),
+    }
+}
+
+async fn scraped(State(shared): State<Arc<Shared>>) -> Response {
+    let text = metrics::text(&shared.watched());
+    ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response()
+}
+
+/// The parts, each time they change: who is slow gets the latest ones, and none that are out of date.
+async fn live(
+    State(shared): State<Arc<Shared>>,
+) -> Sse<impl Stream<Item = Result<Sent, Infallible>>> {
+    let mut parts = shared.parts();
+    parts.mark_changed();
+    let sent = stream::unfold(Some(parts), |parts| async {
+        let mut parts = parts?;
+        match parts.changed().await {
+            Ok(()) => {
+                let text = parts.borrow_and_update().to_string();
+                let event = Sent::default().event("parts").data(text);
+                Some((Ok(event), Some(parts)))
+            }
+            // The command is over.
+            Err(_) => Some((Ok(Sent::default().event("over").data("over")), None)),
+        }
+    });
+    Sse::new(sent).keep_alive(KeepAlive::default())
+}
+
+async fn control(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
+    let json = headers
+        .get(CONTENT_TYPE)
+        .is_some_and(|of| of == "application/json");
+    if !json {
+        // A form of another site cannot send this type without asking first.
+        return (StatusCode::UNSUPPORTED_MEDIA_TYPE, "send application/json").into_response();
+    }
+    let command = match serde_json::from_slice::<Command>(&body) {
+        Ok(command) => command,
+        Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
+    };
+    let is_stop = command == Command::Stop;
+    let may = match shared.rights {
+        LiveRights::View => false,
+        LiveRights::Stop => is_stop,
+        LiveRights::Control => true,
+    };
+    let Some(controller) = shared.controller.as_ref().filter(|_| may) else {
+        return (StatusCode::FORBIDDEN, "this page may not do that").into_response();
+    };
+    let answer = match controller.send(command) {
+        Ok(reply) => reply.answer().await,
+        Err(refusal) => Err(refusal),
+    };
+    match answer {
+        Ok(done) => report::intervention(&done).into_response(),
+        // Of an experiment nothing but the interrupt is told.
+        Err(Refusal::RunOver) if is_stop => "stopping".into_response(),
+        Err(why) => (StatusCode::CONFLICT, report::refusal(&why)).into_response(),
+    }
+}

@@ -1,0 +1,315 @@
+//! The page and the metrics, asked over real connections on loopback: what they give, and what they refuse.
+
+#![expect(clippy::unwrap_used, reason = "functions that only tests call")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use highwater_live::{Live, LiveSettings, PageSettings};
+use highwater_model::event::{Event, LoadBounds, SecondProgress, StreamCounts, StreamProgress};
+use highwater_model::plan::Unit;
+use highwater_report::LiveRights;
+use highwater_runner::control;
+use highwater_runner::interrupts::{self, Interrupts, StopRequest};
+use highwater_runner::observer::Observer;
+
+/// Longer than any response takes; a test that waits so long has failed.
+const LIMIT: Duration = Duration::from_mins(1);
+
+struct Served {
+    live: Live,
+    address: SocketAddr,
+    interrupts: Interrupts,
+}
+
+fn served(rights: LiveRights, at: &str) -> Served {
+    let (interrupter, interrupts) = interrupts::channel();
+    let (controller, _) = control::channel(interrupter);
+    let page = PageSettings {
+        address: at.parse().unwrap(),
+        may_move: false,
+        rights,
+        controller: (rights != LiveRights::View).then_some(controller),
+    };
+    let live = Live::start(LiveSettings {
+        page: Some(page),
+        metrics: Some("127.0.0.1:0".parse().unwrap()),
+    })
+    .unwrap();
+    let address = address_of(live.page_url.as_ref().unwrap());
+    Served {
+        live,
+        address,
+        interrupts,
+    }
+}
+
+fn address_of(url: &str) -> SocketAddr {
+    let address = url.split('/').nth(2).unwrap();
+    let address: SocketAddr = address.parse().unwrap();
+    SocketAddr::from(([127, 0, 0, 1], address.port()))
+}
+
+fn connected(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
+    stream
+}
+
+/// Status and the whole response to a request with these headers besides.
+fn fetched(address: SocketAddr, line: &str, headers: &[&str], body: &str) -> (u16, String) {
+    let mut stream = connected(address);
+    let host = if headers.iter().any(|header| header.starts_with("Host:")) {
+        String::new()
+    } else {
+        format!("Host: {address}\r\n")
+    };
+    let headers: String = headers
+        .iter()
+        .map(|header| format!("{header}\r\n"))
+        .collect();
+    let length = body.len();
+    let request = format!(
+        "{line} HTTP/1.1\r\n{host}{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    );
+    // A server that refuses early may close before all is sent.
+    let _ = stream.write_all(request.as_bytes());
+    let mut response = Vec::new();
+    let _ = stream.read_to_end(&mut response);
+    let response = String::from_utf8_lossy(&response).into_owned();
+    let status = response.split(' ').nth(1).unwrap_or("0").parse().unwrap();
+    (status, response)
+}
+
+const JSON: &str = "Content-Type: application/json";
+
+fn begin(live: &Live) {
+    live.event(&Event::Begun {
+        directory: "runs/1".to_owned(),
+        workload: "cpu".to_owned(),
+        urls: vec!["sim:".to_owned()],
+        target: "simulated \"cluster\"".to_owned(),
+        phases: Vec::new(),
+        objectives: Vec::new(),
+    });
+    live.event(&Event::Load(LoadBounds::default()));
+}
+
+fn second(live: &Live, second: u64, units_per_s: f64) {
+    let stream = StreamProgress {
+        stream: "insert".to_owned(),
+        unit: Unit::Rows,
+        offered_per_s: None,
+        units_per_s,
+        p50_ns: Some(1_000_000),
+        p99_ns: Some(2_000_000),
+        p99_at_least: false,
+        errors: 3,
+        rejected: 2,
+        counts: StreamCounts {
+            offered: 10,
+            sent: 10,
+            acknowledged: 7,
+            rows_acknowledged: 700,
+            latency_up_to: (0..19).map(|bound| bound.min(9)).chain([]).collect(),
+            latency_sum_ns: 2_500_000_000,
+            ..StreamCounts::default()
+        },
+    };
+    live.event(&Event::Second(SecondProgress {
+        second,
+        phase: "measure".to_owned(),
+        streams: vec![stream],
+        errors: 3,
+        dropped: 0,
+        sessions: 8,
+    }));
+}
+
+/// Asks until the response says what was sent before: events are taken in by another thread.
+fn until(address: SocketAddr, path: &str, said: &str) -> String {
+    loop {
+        let (status, response) = fetched(address, &format!("GET {path}"), &[], "");
+        assert_eq!(status, 200, "{response}");
+        if response.contains(said) {
+            return response;
+        }
+    }
+}
+
+#[test]
+fn the_page_shows_what_was_reported_and_tells_its_end() {
+    let served = served(LiveRights::View, "127.0.0.1:0");
+    begin(&served.live);
+    second(&served.live, 1, 1_234.0);
+    let page = until(served.address, "/", "1,234");
+    assert!(
+        page.contains("content-security-policy: default-src 'none'"),
+        "{page}"
+    );
+    let mut stream = connected(served.address);
+    let request = format!("GET /live HTTP/1.1\r\nHost: {}\r\n\r\n", served.address);
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut lines = BufReader::new(stream).lines();
+    let mut wait_for = |said: &str| {
+        let found = lines
+            .by_ref()
+            .find(|line| line.as_ref().is_ok_and(|line| line.contains(said)));
+        assert!(found.is_some(), "`{said}` never came");
+    };
+    wait_for("event: parts");
+    second(&served.live, 2, 4_321.0);
+    wait_for("4,321");
+    drop(served.live);
+    wait_for("The command is over");
+    wait_for("event: over");
+}
+
+#[test]
+fn others_are_refused() {
+    let served = served(LiveRights::Control, "127.0.0.1:0");
+    let at = served.address;
+    let own = format!("Origin: http://{at}");
+    let stop = r#"{"command":"stop"}"#;
+    for (line, headers, body, expected) in [
+        ("GET /", vec!["Host: evil.example"], "", 403),
+        ("GET /live", vec!["Host: evil.example"], "", 403),
+        ("GET /metrics", vec!["Host: evil.example"], "", 403),
+        (
+            "POST /control",
+            vec![JSON, "Origin: http://evil.example"],
+            stop,
+            403,
+        ),
+        ("POST /control", vec![JSON, "Origin: null"], stop, 403),
+        (
+            "POST /control",
+            vec!["Content-Type: text/plain", &own],
+            stop,
+            415,
+        ),
+        ("POST /control", vec![JSON, &own], "{", 400),
+        (
+            "POST /control",
+            vec![JSON, &own],
+            r#"{"command":"drop"}"#,
+            400,
+        ),
+        ("GET /control", vec![], "", 405),
+        ("GET /../../etc/passwd", vec![], "", 404),
+        ("GET /%2e%2e/%2e%2e/etc/passwd", vec![], "", 404),
+        ("GET /report", vec![], "", 404),
+    ] {
+        let (status, response) = fetched(at, line, &headers, body);
+        assert_eq!(status, expected, "{line} {headers:?}: {response}");
+    }
+    let form = "x".repeat(10 << 20);
+    let (status, response) = fetched(at, "POST /control", &[JSON, &own], &form);
+    assert!(status == 413 || status == 0, "{response}");
+    assert_eq!(
+        served.interrupts.requested(),
+        None,
+        "none of them stopped anything"
+    );
+    let (status, response) = fetched(at, "POST /control", &[JSON, &own], stop);
+    assert_eq!(status, 200, "{response}");
+    assert_eq!(served.interrupts.requested(), Some(StopRequest::Stop));
+}
+
+#[test]
+fn who_may_look_may_not_stop_and_who_may_stop_may_not_change() {
+    let stop = r#"{"command":"stop"}"#;
+    let note = r#"{"command":"note","text":"x"}"#;
+    let look = served(LiveRights::View, "127.0.0.1:0");
+    assert_eq!(fetched(look.address, "POST /control", &[JSON], stop).0, 403);
+    assert_eq!(look.interrupts.requested(), None);
+    let may_stop = served(LiveRights::Stop, "127.0.0.1:0");
+    assert_eq!(
+        fetched(may_stop.address, "POST /control", &[JSON], note).0,
+        403
+    );
+    assert_eq!(
+        fetched(may_stop.address, "POST /control", &[JSON], stop).0,
+        200
+    );
+}
+
+#[test]
+fn elsewhere_than_on_loopback_nothing_is_given_without_the_token() {
+    let served = served(LiveRights::View, "0.0.0.0:0");
+    begin(&served.live);
+    let url = served.live.page_url.clone().unwrap();
+    let token = url.split_once("#token=").unwrap().1;
+    let at = served.address;
+    let (status, page) = fetched(at, "GET /", &[], "");
+    assert_eq!(status, 200);
+    assert!(
+        page.contains("needs its token") && !page.contains("cpu"),
+        "{page}"
+    );
+    for path in ["GET /live", "GET /metrics", "GET /report"] {
+        assert_eq!(fetched(at, path, &[], "").0, 403, "{path}");
+    }
+    assert_eq!(fetched(at, "POST /login", &[], "0").0, 403);
+    let other = "Origin: http://evil.example";
+    assert_eq!(fetched(at, "POST /login", &[other], token).0, 403);
+    let (status, response) = fetched(at, "POST /login", &[], token);
+    assert_eq!(status, 200, "{response}");
+    let mut lines = response.lines();
+    let cookie = lines
+        .find_map(|line| line.strip_prefix("set-cookie: "))
+        .unwrap();
+    assert!(
+        cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"),
+        "{cookie}"
+    );
+    let cookie = format!("Cookie: {}", cookie.split(';').next().unwrap());
+    let (status, page) = fetched(at, "GET /", &[&cookie], "");
+    assert!(status == 200 && page.contains("id=\"parts\""), "{page}");
+    assert!(!page.contains(token), "the page does not repeat it");
+}
+
+#[test]
+fn two_hundred_connections_that_say_nothing_keep_nobody_out() {
+    let served = served(LiveRights::View, "127.0.0.1:0");
+    begin(&served.live);
+    let silent: Vec<TcpStream> = (0..200).map(|_| connected(served.address)).collect();
+    until(served.address, "/", "simulated");
+    drop(silent);
+    // More than there is room for are closed, and the room comes back.
+    let crowd: Vec<TcpStream> = (0..400).map(|_| connected(served.address)).collect();
+    drop(crowd);
+    loop {
+        if fetched(served.address, "GET /", &[], "").0 == 200 {
+            break;
+        }
+    }
+}
+
+#[test]
+fn metrics_add_up_what_was_reported() {
+    let served = served(LiveRights::View, "127.0.0.1:0");
+    begin(&served.live);
+    second(&served.live, 1, 700.0);
+    second(&served.live, 2, 700.0);
+    let at = address_of(served.live.metrics_url.as_ref().unwrap());
+    let text = until(at, "/metrics", "highwater_elapsed 2.0");
+    for line in [
+        r#"highwater_ops_offered_total{stream="insert"} 20"#,
+        r#"highwater_ops_acknowledged_total{stream="insert"} 14"#,
+        r#"highwater_rows_acknowledged_total{stream="insert"} 1400"#,
+        r#"highwater_ops_failed_total{stream="insert",class="rejected"} 4"#,
+        r#"highwater_ops_failed_total{stream="insert",class="other"} 2"#,
+        r#"highwater_latency_seconds_bucket{le="0.00025",stream="insert"} 2"#,
+        r#"highwater_latency_seconds_count{stream="insert"} 18"#,
+        r#"highwater_latency_seconds_sum{stream="insert"} 5.0"#,
+        r#"highwater_phase{phase="measure"} 1.0"#,
+        "highwater_sessions 8.0",
+        r#"target="simulated \"cluster\"""#,
+        "# EOF",
+    ] {
+        assert!(text.contains(line), "`{line}` is not in:\n{text}");
+    }
+    assert_eq!(fetched(at, "GET /", &[], "").0, 404, "metrics alone");
+}

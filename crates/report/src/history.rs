@@ -1,0 +1,179 @@
+//! A record as one line of a list: what it was of, and its answer as a figure. Must not read a file, nor judge.
+
+use std::collections::BTreeMap;
+
+use highwater_analysis::judge::measured_streams;
+use highwater_model::judgment::Judgments;
+use highwater_model::plan::Unit;
+use highwater_model::record::{Question, RecordRef};
+use highwater_model::search::{SearchOutcome, SearchRecord};
+use highwater_model::tune::TuneOutcome;
+
+/// A stored run or experiment in a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HistoryRow {
+    /// Name of its directory.
+    pub id: String,
+    /// Wall clock at its begin, RFC 3339, UTC.
+    pub started_at: String,
+    /// What it is.
+    pub kind: HistoryKind,
+    /// Name of its workload.
+    pub workload: String,
+    /// Where its target was; of an experiment that of its last run.
+    pub targets: Vec<String>,
+    /// What the target was.
+    pub target: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its answer; absent where it has none.
+    pub answer: Option<HistoryAnswer>,
+    /// What to make of it; absent where it did not end.
+    pub judgments: Option<Judgments>,
+}
+
+/// What a record is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HistoryKind {
+    /// One run.
+    Run,
+    /// A search for the mark.
+    Search,
+    /// A tuning.
+    Tuning,
+    /// Runs of variants.
+    Group,
+    /// A growth.
+    Growth,
+    /// What another tool measured.
+    Imported,
+    /// A run that goes on, or ended without a record.
+    WithoutRecord,
+}
+
+/// A figure that answers a question.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HistoryAnswer {
+    /// Units per second, unless it is a number of sessions.
+    pub value: f64,
+    /// Where that lies with confidence; absent where it is not known.
+    pub interval: Option<[f64; 2]>,
+    /// What it counts; absent of sessions.
+    pub unit: Option<Unit>,
+}
+
+impl HistoryKind {
+    /// In a list.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Search => "find",
+            Self::Tuning => "tune",
+            Self::Group => "group",
+            Self::Growth => "scale",
+            Self::Imported => "imported",
+            Self::WithoutRecord => "no record yet",
+        }
+    }
+}
+
+impl HistoryRow {
+    /// The line of a record.
+    pub fn of(record: RecordRef<'_>) -> Self {
+        let header = record.header();
+        let run = record.measured_run();
+        Self {
+            id: header.id.clone(),
+            started_at: header.started_at.clone(),
+            kind: kind(record),
+            workload: run.plan.definition.workload.name.clone(),
+            targets: run.target.urls.clone(),
+            target: run.target.version.clone(),
+            labels: header.labels.clone(),
+            answer: answer(record),
+            judgments: Some(record.judgments().clone()),
+        }
+    }
+
+    /// A directory without a record.
+    pub fn without_record(id: String) -> Self {
+        Self {
+            id,
+            started_at: String::new(),
+            kind: HistoryKind::WithoutRecord,
+            workload: String::new(),
+            targets: Vec::new(),
+            target: String::new(),
+            labels: BTreeMap::new(),
+            answer: None,
+            judgments: None,
+        }
+    }
+}
+
+fn kind(record: RecordRef<'_>) -> HistoryKind {
+    match record {
+        RecordRef::Run(_) => HistoryKind::Run,
+        RecordRef::Imported(_) => HistoryKind::Imported,
+        RecordRef::Experiment(of) => match of.question {
+            Question::Search(_) => HistoryKind::Search,
+            Question::Tune(_) => HistoryKind::Tuning,
+            Question::Group(_) => HistoryKind::Group,
+            Question::Scale(_) => HistoryKind::Growth,
+        },
+    }
+}
+
+fn answer(record: RecordRef<'_>) -> Option<HistoryAnswer> {
+    let experiment = record.experiment().map(|of| &of.question);
+    match experiment {
+        None => {
+            let run = record.measured_run();
+            let measured = measured_streams(&run);
+            let stream = measured.first()?.stream;
+            Some(HistoryAnswer {
+                value: match stream.unit {
+                    Unit::Rows => stream.throughput.rows_per_s,
+                    Unit::Queries => stream.throughput.ops_per_s,
+                },
+                interval: stream.throughput.ci95,
+                unit: Some(stream.unit),
+            })
+        }
+        Some(Question::Search(search)) => mark(search),
+        Some(Question::Tune(tune)) => match tune.outcome.as_ref()? {
+            TuneOutcome::NoBest(_) => None,
+            TuneOutcome::Best(best) => {
+                let last = tune.trials.iter().rfind(|trial| trial.at == best.at)?;
+                Some(HistoryAnswer {
+                    value: last.throughput_per_s,
+                    interval: None,
+                    unit: Some(tune.unit),
+                })
+            }
+        },
+        Some(Question::Scale(scale)) => {
+            let counted = scale.trials.iter().max_by_key(|trial| trial.size.nodes)?;
+            Some(HistoryAnswer {
+                value: counted.figures.per_s,
+                interval: counted.figures.interval,
+                unit: Some(scale.unit),
+            })
+        }
+        Some(Question::Group(_)) => None,
+    }
+}
+
+fn mark(search: &SearchRecord) -> Option<HistoryAnswer> {
+    use highwater_model::search::SearchAxis;
+    let SearchOutcome::Mark(mark) = search.outcome.as_ref()? else {
+        return None;
+    };
+    Some(HistoryAnswer {
+        value: mark.confirmed,
+        interval: mark
+            .estimate
+            .map(|estimate| [estimate.low90, estimate.high90]),
+        unit: (search.policy.axis == SearchAxis::Rate).then_some(search.unit),
+    })
+}

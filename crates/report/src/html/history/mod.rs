@@ -1,0 +1,243 @@
+//! The list of stored runs, as `highwater serve` shows it: filtered, with the answers of one kind over time.
+//!
+//! What must not be here: reading a directory, and what a request may do.
+
+#[cfg(test)]
+mod tests;
+
+use maud::{DOCTYPE, Markup, html};
+
+use highwater_model::display::{harmless, rate};
+use highwater_model::numbers::len_to_f64;
+
+use super::chart::{self, Axis, Chart, Point, Quantity, Series, Shape, values};
+use crate::history::{HistoryAnswer, HistoryKind, HistoryRow};
+use crate::text::judged::{Tone, data, measurement, objective};
+
+/// Lines of a list; the filter finds older ones.
+const ROWS_MAX: usize = 500;
+/// Answers of one question, to be drawn over time.
+const TREND_MIN: usize = 3;
+
+/// What is listed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HistoryFilter {
+    /// Part of the workload's name.
+    pub workload: String,
+    /// Part of a URL or a version of the target.
+    pub target: String,
+    /// Part of `key=value` of a label.
+    pub label: String,
+}
+
+impl HistoryFilter {
+    /// Whether a line is listed.
+    pub fn takes(&self, row: &HistoryRow) -> bool {
+        let mut labels = row
+            .labels
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"));
+        let mut targets = row.targets.iter().chain([&row.target]);
+        row.workload.contains(&self.workload)
+            && targets.any(|target| target.contains(&self.target))
+            && (self.label.is_empty() || labels.any(|label| label.contains(&self.label)))
+    }
+}
+
+/// The page; rows are the newest first. `may_delete` says whether runs may be removed from it.
+pub fn history_page(rows: &[HistoryRow], filter: &HistoryFilter, may_delete: bool) -> String {
+    let listed: Vec<&HistoryRow> = rows.iter().filter(|row| filter.takes(row)).collect();
+    let body = html! {
+        (filters(filter))
+        @if let Some(chart) = trend(&listed) { (chart::figure(&chart)) }
+        @if listed.is_empty() {
+            p { "No run is stored here, or none that the filter takes." }
+        } @else {
+            (table(&listed[..listed.len().min(ROWS_MAX)], may_delete))
+        }
+        @if listed.len() > ROWS_MAX {
+            p class="term" { "The newest " (ROWS_MAX) " of " (listed.len()) "; filter to see older ones." }
+        }
+    };
+    served("Runs", &body)
+}
+
+/// What is asked before a run is removed.
+pub fn deletion_page(row: &HistoryRow) -> String {
+    let body = html! {
+        p { "Remove " b { (row.id) } " with everything that is in its directory? It cannot be brought back." }
+        form method="post" action="/delete" {
+            input type="hidden" name="id" value=(row.id);
+            button type="submit" { "Remove it" }
+            " " a href="/" { "Keep it" }
+        }
+    };
+    served("Remove a run", &body)
+}
+
+fn served(title: &str, body: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " · Highwater" }
+                link rel="stylesheet" href="/live.css";
+            }
+            body {
+                header { p class="brand" { a href="/" { "Highwater" } } h1 { (title) } }
+                main { (body) }
+            }
+        }
+    };
+    harmless(&page.into_string()) + "\n"
+}
+
+fn filters(filter: &HistoryFilter) -> Markup {
+    let field = |name: &str, value: &str| {
+        html! { label { (name) " " input name=(name) value=(value); } " " }
+    };
+    html! {
+        form id="controls" method="get" action="/" {
+            (field("workload", &filter.workload))
+            (field("target", &filter.target))
+            (field("label", &filter.label))
+            button type="submit" { "Filter" }
+        }
+    }
+}
+
+fn table(rows: &[&HistoryRow], may_delete: bool) -> Markup {
+    html! {
+        form method="get" action="/compare" {
+            p { button type="submit" { "Compare the chosen" } " the oldest is the baseline" }
+            div class="table" {
+                table id="runs" {
+                    thead { tr {
+                        @for name in ["", "begun", "what", "workload", "target"] { th { (name) } }
+                        th class="figure" { "answer" }
+                        @for name in ["measurement", "data", "objective", "labels", ""] { th { (name) } }
+                    } }
+                    tbody { @for row in rows { (line(row, may_delete)) } }
+                }
+            }
+        }
+    }
+}
+
+fn line(row: &HistoryRow, may_delete: bool) -> Markup {
+    let labels: Vec<String> = row
+        .labels
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    html! {
+        tr {
+            td {
+                @if row.judgments.is_some() {
+                    input type="checkbox" name="run" value=(row.id) aria-label=(format!("compare {}", row.id));
+                }
+            }
+            th {
+                @if row.judgments.is_some() {
+                    a href=(format!("/run/{}", row.id)) { (begun(row)) }
+                } @else { (begun(row)) }
+            }
+            td { (row.kind.name()) }
+            td { (row.workload) }
+            td { (row.target) }
+            td class="figure" { (row.answer.map_or_else(String::new, figure)) }
+            (judgments(row))
+            td class="remark" { (labels.join(", ")) }
+            td {
+                @if may_delete && row.kind != HistoryKind::WithoutRecord {
+                    a href=(format!("/delete/{}", row.id)) { "Remove" }
+                }
+            }
+        }
+    }
+}
+
+fn begun(row: &HistoryRow) -> String {
+    if row.started_at.is_empty() {
+        return row.id.clone();
+    }
+    let second = row.started_at.get(..19).unwrap_or(&row.started_at);
+    second.replace('T', " ")
+}
+
+fn figure(answer: HistoryAnswer) -> String {
+    let value = rate(answer.value);
+    answer.unit.map_or_else(
+        || format!("{value} sessions"),
+        |unit| format!("{value} {}/s", unit.name()),
+    )
+}
+
+fn judgments(row: &HistoryRow) -> Markup {
+    let Some(judged) = &row.judgments else {
+        return html! { td {} td {} td {} };
+    };
+    let cell = |(word, tone): (&str, Tone)| {
+        let class = match tone {
+            Tone::Good | Tone::None => "",
+            Tone::Bad | Tone::Open => "note",
+        };
+        html! { td { span class=(class) { (word) } } }
+    };
+    html! {
+        (cell(measurement(judged.measurement.value)))
+        (cell(data(judged.data.value)))
+        (cell(objective(judged.objective.value)))
+    }
+}
+
+/// Answers of the newest question that has several, oldest first, each with its interval.
+fn trend(rows: &[&HistoryRow]) -> Option<Chart> {
+    let newest = rows.iter().find(|row| row.answer.is_some())?;
+    let same = |row: &&&HistoryRow| {
+        let unit = |row: &HistoryRow| row.answer.map(|answer| answer.unit);
+        row.kind == newest.kind && row.workload == newest.workload && unit(row) == unit(newest)
+    };
+    let answers: Vec<HistoryAnswer> = rows
+        .iter()
+        .rev()
+        .filter(same)
+        .filter_map(|row| row.answer)
+        .collect();
+    if answers.len() < TREND_MIN {
+        return None;
+    }
+    let point = |number: usize, low: Option<f64>, y: f64| Point {
+        x: len_to_f64(number + 1),
+        y: Some(y),
+        low,
+    };
+    let numbered = || answers.iter().enumerate();
+    let bands = numbered().filter_map(|(number, answer)| {
+        let [low, high] = answer.interval?;
+        Some(point(number, Some(low), high))
+    });
+    let measured = numbered().map(|(number, answer)| point(number, None, answer.value));
+    let mut series = vec![Series::new("answer", Shape::Dot, 0, measured.collect())];
+    let bands: Vec<Point> = bands.collect();
+    if !bands.is_empty() {
+        series.insert(0, Series::new("its interval", Shape::Band, 0, bands));
+    }
+    let unit = newest.answer.and_then(|answer| answer.unit);
+    let unit = unit.map_or("sessions".to_owned(), |unit| format!("{}/s", unit.name()));
+    Some(Chart {
+        id: "trend".to_owned(),
+        title: format!("{} {}, oldest first", newest.kind.name(), newest.workload),
+        about: "The answer of each run that is listed, with its interval. Targets and settings may differ: \
+                compare runs before you conclude anything from it."
+            .to_owned(),
+        x: Axis::between("run", Quantity::Number, 0.0, len_to_f64(answers.len() + 1)),
+        y: Axis::from_zero(unit, Quantity::Number, values(&series)),
+        series,
+        spans: Vec::new(),
+        levels: Vec::new(),
+    })
+}

@@ -1,0 +1,323 @@
+//! The page of a run or an experiment that goes on: what was seen so far, as parts that are swapped once a second
+//! around controls that stay.
+//!
+//! Nothing is judged here, and nothing on it is a result: each figure says that it is so far.
+
+mod charts;
+#[cfg(test)]
+mod tests;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use highwater_model::display::{
+    ABSENT, count, duration, harmless, percent_whole, rate, ratio, span,
+};
+use highwater_model::event::{LoadBounds, SecondProgress, StreamProgress};
+use highwater_model::judgment::Judgments;
+use highwater_model::numbers::to_f64;
+use highwater_model::plan::Objective;
+
+use super::chart;
+use crate::events::audit_stage;
+use crate::text::judged::{data, measurement, objective, objective_bound};
+use crate::watched::{RunWatched, Stage, Watched};
+
+/// What the page of a watched run may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LiveRights {
+    /// Nothing but to look.
+    View,
+    /// To stop it.
+    Stop,
+    /// To stop it, to change a stream's pace, and to note something.
+    Control,
+}
+
+const STYLE: &str = include_str!("../style.css");
+const LIVE_STYLE: &str = include_str!("live.css");
+
+/// The style of the page.
+pub fn live_style() -> String {
+    format!("{STYLE}\n{LIVE_STYLE}")
+}
+
+/// The page as it is now; its script, served beside it, swaps the parts. Without the script it is loaded anew.
+pub fn live_page(watched: &Watched, rights: LiveRights) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { "In progress · Highwater" }
+                link rel="stylesheet" href="/live.css";
+                script src="/live.js" defer {}
+                noscript { meta http-equiv="refresh" content="5"; }
+            }
+            body {
+                a class="skip" href="#parts" { "To the content" }
+                header class="live-top" {
+                    p class="brand" { "Highwater" }
+                    p id="connection" role="status" { "live" }
+                }
+                main {
+                    @if rights != LiveRights::View { (controls(rights)) }
+                    div id="parts" { (PreEscaped(live_parts(watched))) }
+                }
+                footer { p { "So far: figures of a load that goes on. The record has the result." } }
+            }
+        }
+    };
+    harmless(&page.into_string()) + "\n"
+}
+
+/// What changes while the page stays.
+pub fn live_parts(watched: &Watched) -> String {
+    let run = &watched.run;
+    let parts = html! {
+        (status(watched))
+        (answer(watched))
+        @for chart in charts::of(&run.seconds, &run.objectives) { (chart::figure(&chart)) }
+        @if let Some(last) = &run.last { (streams(run, last)) }
+        @if !watched.trials.is_empty() {
+            section {
+                h2 { "Trials" }
+                ol class="lines" { @for line in &watched.trials { li { (line) } } }
+            }
+        }
+        @if !watched.notes.is_empty() {
+            section {
+                h2 { "What happened" }
+                ul class="lines" { @for line in &watched.notes { li { (line) } } }
+            }
+        }
+        @if watched.dropped > 0 {
+            p class="note" { (count(watched.dropped)) " events were not taken in time and are not shown." }
+        }
+    };
+    harmless(&parts.into_string())
+}
+
+fn controls(rights: LiveRights) -> Markup {
+    html! {
+        form id="controls" aria-label="Control" {
+            @if rights == LiveRights::Control {
+                label { "Stream " select id="stream" {} }
+                label { "Pace "
+                    input id="pace" inputmode="decimal" autocomplete="off" size="9" required;
+                }
+                select id="pace-kind" aria-label="Unit of the pace" {
+                    option value="rate" { "per second" }
+                    option value="sessions" { "sessions" }
+                }
+                button id="change" type="submit" { "Change" }
+                label { "Note " input id="note" maxlength="1000" autocomplete="off"; }
+                button id="keep-note" type="button" { "Keep the note" }
+            }
+            button id="stop" type="button" { "Stop and keep" }
+            output id="said" role="status" {}
+            @if rights == LiveRights::Control {
+                p class="term" {
+                    "A change begins a new phase, which the record lists. Stop ends the load, and keeps and audits \
+                     what was measured; twice ends at once."
+                }
+            }
+        }
+    }
+}
+
+/// What goes on, and how long it will.
+fn status(watched: &Watched) -> Markup {
+    let run = &watched.run;
+    let words = match &run.stage {
+        _ if watched.is_over => "The command is over".to_owned(),
+        Stage::Before => "Connecting".to_owned(),
+        Stage::Part(words) => words.clone(),
+        Stage::Load(bounds) => loading(run, *bounds),
+        Stage::Audit(progress) => {
+            let part = percent_whole(ratio(progress.rows, progress.of));
+            format!("Audit: {}, {part}", audit_stage(&progress.doing))
+        }
+        Stage::Over => "The run is over".to_owned(),
+    };
+    let share = match &run.stage {
+        Stage::Load(bounds) => elapsed_share(run, *bounds),
+        Stage::Audit(progress) => Some(ratio(progress.rows, progress.of)),
+        Stage::Before | Stage::Part(_) | Stage::Over => None,
+    };
+    let most = watched.progress.map(|progress| {
+        let number = progress.done + 1;
+        format!("trial {number} of at most {}", progress.most)
+    });
+    html! {
+        p class="status" {
+            b { (words) }
+            @if let Some(most) = most { " · " (most) }
+        }
+        @if let Some(share) = share {
+            progress max="1" value=(format!("{share:.3}")) aria-label="How far this part is" {}
+        }
+    }
+}
+
+fn loading(run: &RunWatched, bounds: LoadBounds) -> String {
+    let Some(last) = &run.last else {
+        return "The load begins".to_owned();
+    };
+    let left = bounds.length.map(|length| {
+        let passed = last.second.saturating_mul(1_000_000_000);
+        format!(", {} left", span(length.0.saturating_sub(passed)))
+    });
+    let phase = &last.phase;
+    format!(
+        "Running: {phase}, {} s{}",
+        last.second,
+        left.unwrap_or_default()
+    )
+}
+
+fn elapsed_share(run: &RunWatched, bounds: LoadBounds) -> Option<f64> {
+    let last = run.last.as_ref()?;
+    let length_s = to_f64(bounds.length?.0) / 1e9;
+    Some((to_f64(last.second) / length_s).clamp(0.0, 1.0))
+}
+
+/// The question, and what is known of its answer.
+fn answer(watched: &Watched) -> Markup {
+    let run = &watched.run;
+    let bounds: Vec<String> = run.objectives.iter().map(objective_bound).collect();
+    let question = if bounds.is_empty() {
+        "How much does it take?".to_owned()
+    } else {
+        format!("Does it hold {}?", bounds.join(" and "))
+    };
+    html! {
+        @if !run.workload.is_empty() {
+            h1 class="question" { (run.workload) " on " (run.target) ": " (question) }
+        }
+        @if let Some((directory, judgments)) = watched.ended.as_ref().filter(|_| run.stage == Stage::Over) {
+            (judged(directory, judgments))
+        } @else if let Some(first) = run.last.as_ref().and_then(|last| last.streams.first()) {
+            @let so_far = phase_rate(run, 0);
+            p class="so-far" {
+                span class="soft" { "so far " }
+                b id="so-far" class="figure" { (rate(so_far)) }
+                " " (first.unit.name()) "/s"
+                @if let Some(p99) = first.p99_ns {
+                    span class="beside" { " p99 " (at_least(first.p99_at_least)) (duration(p99)) " in the last second" }
+                }
+            }
+            @for line in run.objectives.iter().filter_map(|objective| distance(run, objective)) {
+                p class="distance" { (line) }
+            }
+        }
+        p class="plan" { (run.urls.join(", ")) }
+    }
+}
+
+fn at_least(at_least: bool) -> &'static str {
+    if at_least { "≥ " } else { "" }
+}
+
+/// Units per second of a stream over the phase so far.
+fn phase_rate(run: &RunWatched, stream: usize) -> f64 {
+    let Some(last) = &run.last else { return 0.0 };
+    let slots = run.seconds.slots.iter().rev();
+    let of_phase = slots.take_while(|slot| slot.phase == last.phase);
+    let (mut units, mut seconds) = (0.0, 0);
+    for slot in of_phase {
+        units += slot.streams.get(stream).map_or(0.0, |stream| stream.units);
+        seconds += slot.seconds;
+    }
+    units / to_f64(seconds.max(1))
+}
+
+/// How far an objective is from being missed, as the last second or the phase so far shows it.
+fn distance(run: &RunWatched, objective: &Objective) -> Option<String> {
+    let first = run.last.as_ref()?.streams.first()?;
+    match *objective {
+        Objective::Latency {
+            quantile_ppm: 990_000,
+            max,
+        } => {
+            let p99 = to_f64(first.p99_ns?);
+            Some(beside(p99 / to_f64(max.0), objective, "in the last second"))
+        }
+        Objective::Throughput { min } => {
+            let share = min.as_f64() / phase_rate(run, 0);
+            Some(beside(share, objective, "over the phase so far"))
+        }
+        _ => None,
+    }
+}
+
+/// The measured part of what is allowed: below 1 the objective holds.
+fn beside(part: f64, objective: &Objective, when: &str) -> String {
+    let bound = objective_bound(objective);
+    if part <= 1.0 {
+        format!("{bound}: {} of what is allowed {when}", percent_whole(part))
+    } else {
+        format!("{bound}: missed {when}")
+    }
+}
+
+fn judged(directory: &str, judgments: &Judgments) -> Markup {
+    let three = [
+        ("Measurement", measurement(judgments.measurement.value).0),
+        ("Data", data(judgments.data.value).0),
+        ("Objective", objective(judgments.objective.value).0),
+    ];
+    html! {
+        ul class="judged" {
+            @for (name, value) in three { li { (name) " " b { (value) } } }
+        }
+        p { a href="/report" { "The report" } " · kept in " code { (directory) } }
+    }
+}
+
+fn streams(run: &RunWatched, last: &SecondProgress) -> Markup {
+    html! {
+        section {
+            h2 { "Streams" }
+            div class="table" {
+                table id="streams" {
+                    thead { tr {
+                        th { "stream" }
+                        @for name in ["offered/s", "last second", "so far", "p50", "p99", "failed"] {
+                            th class="figure" { (name) }
+                        }
+                    } }
+                    tbody {
+                        @for (number, stream) in last.streams.iter().enumerate() {
+                            (stream_row(run, number, stream))
+                        }
+                    }
+                }
+            }
+            p class="term" {
+                (count(last.sessions.into())) " sessions are open. p50 and p99 are of the last second; p99 from 100 ops."
+            }
+        }
+    }
+}
+
+fn stream_row(run: &RunWatched, number: usize, stream: &StreamProgress) -> Markup {
+    let latency = |ns: Option<u64>| ns.map_or_else(|| ABSENT.to_owned(), duration);
+    let unit = stream.unit.name();
+    let slots = run.seconds.slots.iter();
+    let failed = slots
+        .filter_map(|slot| Some(slot.streams.get(number)?.errors))
+        .sum();
+    html! {
+        tr data-stream=(stream.stream) data-open=(stream.offered_per_s.is_some()) {
+            th { (stream.stream) }
+            td class="figure" { (stream.offered_per_s.map_or_else(|| "closed".to_owned(), rate)) }
+            td class="figure" { (rate(stream.units_per_s)) " " (unit) "/s" }
+            td class="figure" { (rate(phase_rate(run, number))) " " (unit) "/s" }
+            td class="figure" { (latency(stream.p50_ns)) }
+            td class="figure" { (at_least(stream.p99_at_least)) (latency(stream.p99_ns)) }
+            td class="figure" { (count(failed)) }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The load of a run over time: a bounded number of slots, which all become twice as long when there is no room.
+
+use highwater_model::event::{SecondProgress, StreamProgress};
+use highwater_model::plan::Unit;
+
+/// Slots at most; half as many are left after joining.
+const SLOTS_MAX: usize = 600;
+
+/// The seconds of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seconds {
+    /// In order; none is longer than [`Self::slot_s`].
+    pub slots: Vec<Slot>,
+    /// Seconds that a slot holds.
+    pub slot_s: u64,
+}
+
+/// One or several seconds, all of one phase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slot {
+    /// Name of the phase.
+    pub phase: String,
+    /// Where it begins, in seconds from the start of the first phase.
+    pub from_s: u64,
+    /// Seconds that are in it.
+    pub seconds: u64,
+    /// In the order of the plan.
+    pub streams: Vec<SlotStream>,
+}
+
+/// A stream in a slot.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SlotStream {
+    /// Its name.
+    pub stream: String,
+    /// What it counts in.
+    pub unit: Unit,
+    /// Units that were acknowledged.
+    pub units: f64,
+    /// Units that the plan offered; absent in closed load.
+    pub offered: Option<f64>,
+    /// Median of the slowest second; a percentile is never averaged.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile of the slowest second.
+    pub p99_ns: Option<u64>,
+    /// Ops that failed.
+    pub errors: u64,
+}
+
+impl Default for Seconds {
+    fn default() -> Self {
+        Self {
+            slots: Vec::new(),
+            slot_s: 1,
+        }
+    }
+}
+
+impl Seconds {
+    /// Adds the next second.
+    pub fn add(&mut self, second: &SecondProgress) {
+        let slot = Slot::of(second);
+        match self.slots.last_mut() {
+            Some(last) if last.takes(&slot, self.slot_s) => last.join(&slot),
+            _ => self.slots.push(slot),
+        }
+        // Phases that are shorter than a slot are not joined; beyond any that a run may have, slots grow on.
+        while self.slots.len() >= SLOTS_MAX && self.slot_s < u64::MAX / 2 {
+            self.double();
+        }
+    }
+
+    fn double(&mut self) {
+        self.slot_s *= 2;
+        let mut joined: Vec<Slot> = Vec::with_capacity(SLOTS_MAX);
+        for slot in self.slots.drain(..) {
+            match joined.last_mut() {
+                Some(last) if last.takes(&slot, self.slot_s) => last.join(&slot),
+                _ => joined.push(slot),
+            }
+        }
+        self.slots = joined;
+    }
+}
+
+impl Slot {
+    fn of(second: &SecondProgress) -> Self {
+        Self {
+            phase: second.phase.clone(),
+            from_s: second.second.saturating_sub(1),
+            seconds: 1,
+            streams: second.streams.iter().map(SlotStream::of).collect(),
+        }
+    }
+
+    /// Whether another slot, which follows, may become part of this one: slots lie at multiples of their length.
+    fn takes(&self, next: &Self, slot_s: u64) -> bool {
+        let same_place = self.from_s / slot_s == next.from_s / slot_s;
+        let names = |slot: &Self| slot.streams.len();
+        // A slot of a year holds whatever comes, so that the number of phases does not undo the bound.
+        let same_phase = self.phase == next.phase || slot_s > 365 * 86_400;
+        same_place && same_phase && names(self) == names(next)
+    }
+
+    fn join(&mut self, next: &Self) {
+        self.seconds += next.seconds;
+        for (stream, next) in self.streams.iter_mut().zip(&next.streams) {
+            stream.units += next.units;
+            stream.offered = sum(stream.offered, next.offered);
+            stream.p50_ns = stream.p50_ns.max(next.p50_ns);
+            stream.p99_ns = stream.p99_ns.max(next.p99_ns);
+            stream.errors += next.errors;
+        }
+    }
+}
+
+impl SlotStream {
+    fn of(stream: &StreamProgress) -> Self {
+        Self {
+            stream: stream.stream.clone(),
+            unit: stream.unit,
+            units: stream.units_per_s,
+            offered: stream.offered_per_s,
+            p50_ns: stream.p50_ns,
+            p99_ns: stream.p99_ns,
+            errors: stream.errors,
+        }
+    }
+}
+
+fn sum(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    Some(a? + b?)
+}

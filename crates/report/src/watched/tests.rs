@@ -1,0 +1,121 @@
+//! What is kept of what was seen, however long it goes on.
+
+use super::*;
+use highwater_model::event::{StreamCounts, StreamProgress, WarningKind};
+use highwater_model::numbers::to_f64;
+use highwater_model::plan::Unit;
+
+fn second(second: u64, phase: &str, units_per_s: f64, p99_ns: u64) -> Event {
+    let stream = StreamProgress {
+        stream: "insert".to_owned(),
+        unit: Unit::Rows,
+        offered_per_s: Some(2.0 * units_per_s),
+        units_per_s,
+        p50_ns: Some(p99_ns / 2),
+        p99_ns: Some(p99_ns),
+        p99_at_least: false,
+        errors: 3,
+        rejected: 2,
+        counts: StreamCounts {
+            offered: 10,
+            sent: 9,
+            dropped: 1,
+            acknowledged: 6,
+            rows_acknowledged: 600,
+            latency_up_to: vec![1; 19],
+            latency_sum_ns: 5,
+            ..StreamCounts::default()
+        },
+    };
+    Event::Second(SecondProgress {
+        second,
+        phase: phase.to_owned(),
+        streams: vec![stream],
+        errors: 3,
+        dropped: 1,
+        sessions: 8,
+    })
+}
+
+fn begun() -> Event {
+    Event::Begun {
+        directory: "runs/1".to_owned(),
+        workload: "cpu".to_owned(),
+        urls: vec!["sim:".to_owned()],
+        target: "simulated cluster".to_owned(),
+        phases: Vec::new(),
+        objectives: Vec::new(),
+    }
+}
+
+#[test]
+fn a_day_of_seconds_is_as_small_as_ten_minutes_and_loses_nothing() {
+    let mut watched = Watched::default();
+    watched.event(&begun());
+    let day = 24 * 3_600;
+    let mut most = 0;
+    for s in 1..=day {
+        let phase = if s <= 60 { "warm-up" } else { "measure" };
+        let p99 = if s == 5_000 { 9_000_000 } else { 1_000_000 };
+        watched.event(&second(s, phase, 100.0, p99));
+        most = most.max(watched.run.seconds.slots.len());
+    }
+    assert!(most <= 600, "{most} slots");
+    let slots = &watched.run.seconds.slots;
+    assert!(slots.len() >= 300, "{}", slots.len());
+    let units: f64 = slots.iter().map(|slot| slot.streams[0].units).sum();
+    let seconds: u64 = slots.iter().map(|slot| slot.seconds).sum();
+    assert_eq!(seconds, day);
+    assert!((units - 100.0 * to_f64(day)).abs() < 1e-6, "{units}");
+    let slowest = slots
+        .iter()
+        .filter(|slot| slot.streams[0].p99_ns == Some(9_000_000));
+    assert_eq!(
+        slowest.count(),
+        1,
+        "the slowest second is not averaged away"
+    );
+    let warm_up = slots.iter().filter(|slot| slot.phase == "warm-up");
+    assert_eq!(
+        warm_up.map(|slot| slot.seconds).sum::<u64>(),
+        60,
+        "phases are not joined"
+    );
+    assert_eq!(watched.totals.streams[0].rows_acknowledged, 600 * day);
+    assert_eq!(watched.totals.streams[0].rejected, 2 * day);
+    assert_eq!(watched.totals.streams[0].failed_otherwise, day);
+}
+
+#[test]
+fn phases_without_end_do_not_undo_the_bound() {
+    let mut watched = Watched::default();
+    for s in 1..20_000 {
+        watched.event(&second(s, &format!("step {s}"), 1.0, 1));
+    }
+    assert!(watched.run.seconds.slots.len() <= 600);
+}
+
+#[test]
+fn a_trial_begins_anew_and_counters_go_on() {
+    let mut watched = Watched::default();
+    for _ in 0..3 {
+        watched.event(&begun());
+        watched.event(&second(1, "measure", 100.0, 1));
+    }
+    assert_eq!(watched.run.seconds.slots.len(), 1);
+    assert_eq!(watched.totals.runs, 3);
+    assert_eq!(watched.totals.streams[0].offered, 30);
+}
+
+#[test]
+fn lists_keep_their_last_entries() {
+    let mut watched = Watched::default();
+    for number in 0..1_000 {
+        watched.event(&Event::Warning {
+            kind: WarningKind::FileNotWritten,
+            message: format!("message {number}"),
+        });
+    }
+    assert_eq!(watched.notes.len(), LINES_MAX);
+    assert!(watched.notes.back().unwrap().contains("message 999"));
+}
