@@ -184,7 +184,7 @@ fn every_query_of_every_dashboard_gives_data_over_its_samples() {
     let Some(programs) = programs() else { return };
     let place = TempDir::new().unwrap();
     for dashboard in ALL {
-        let series = dashboard.samples.iter();
+        let series = dashboard.samples.iter().copied().flatten();
         let series: Vec<Value> = series
             .map(|(series, values)| json!({"series": series, "values": values}))
             .collect();

@@ -102,7 +102,7 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
             ],
         ),
     ],
-    samples: &[
+    samples: &[&[
         (r#"sql_insert_count{instance="a"}"#, "0+100x10"),
         (r#"sql_update_count{instance="a"}"#, "0+100x10"),
         (r#"sql_select_count{instance="a"}"#, "0+100x10"),
@@ -128,5 +128,5 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
         (r#"sys_host_disk_write_bytes{instance="a"}"#, "0+1000x10"),
         (r#"ranges{instance="a"}"#, "40x10"),
         (r#"ranges_underreplicated{instance="a"}"#, "0x10"),
-    ],
+    ]],
 };

@@ -5,7 +5,7 @@
 //! sample was recorded from a real exporter. Where the guide's queries are mistaken (a rate of a gauge, a number
 //! of cores that is always 8) these are not.
 
-use super::dashboard::{Dashboard, Panel, Unit, figure, lines};
+use super::dashboard::{Dashboard, Panel, Sample, Unit, figure, lines};
 
 const QUERIES: Panel = lines(
     "Queries per second",
@@ -86,6 +86,43 @@ const READY: Panel = figure(
     Unit::Count,
     &[("sum(crate_ready)", "nodes")],
 );
+
+/// What CrateDB's own exporter gives.
+const EXPORTER: &[Sample] = &[
+    (r#"crate_ready{instance="a"}"#, "1x10"),
+    (
+        r#"crate_query_total_count{instance="a",query="Insert"}"#,
+        "0+100x10",
+    ),
+    (
+        r#"crate_query_failed_count{instance="a",query="Insert"}"#,
+        "0+1x10",
+    ),
+    (
+        r#"crate_query_sum_of_durations_millis{instance="a",query="Insert"}"#,
+        "0+500x10",
+    ),
+    (
+        r#"crate_threadpools{instance="a",name="write",property="rejected"}"#,
+        "0+1x10",
+    ),
+    (
+        r#"crate_threadpools{instance="a",name="write",property="active"}"#,
+        "4x10",
+    ),
+    (
+        r#"crate_node{instance="a",name="shard_stats",property="started"}"#,
+        "8x10",
+    ),
+    (
+        r#"crate_node{instance="a",name="shard_info",property="size",schema="doc",table="cpu"}"#,
+        "1000x10",
+    ),
+    (
+        r#"crate_connections{instance="a",property="open",protocol="http"}"#,
+        "16x10",
+    ),
+];
 
 /// Beside cAdvisor: one series for each pod.
 pub(super) static ON_KUBERNETES: Dashboard = Dashboard {
@@ -175,71 +212,41 @@ pub(super) static ON_KUBERNETES: Dashboard = Dashboard {
         CONNECTIONS,
     ],
     samples: &[
-        (
-            r#"container_cpu_usage_seconds_total{container="crate",namespace="n",pod="crate-0"}"#,
-            "0+30x10",
-        ),
-        (
-            r#"container_spec_cpu_quota{container="crate",namespace="n",pod="crate-0"}"#,
-            "400000x10",
-        ),
-        (
-            r#"container_spec_cpu_period{container="crate",namespace="n",pod="crate-0"}"#,
-            "100000x10",
-        ),
-        (
-            r#"container_memory_usage_bytes{container="crate",namespace="n",pod="crate-0"}"#,
-            "1000000x10",
-        ),
-        (
-            r#"container_fs_reads_bytes_total{container="crate",namespace="n",pod="crate-0"}"#,
-            "0+1000x10",
-        ),
-        (
-            r#"container_fs_writes_bytes_total{container="crate",namespace="n",pod="crate-0"}"#,
-            "0+1000x10",
-        ),
-        (
-            r#"container_network_receive_bytes_total{namespace="n",pod="crate-0"}"#,
-            "0+1000x10",
-        ),
-        (
-            r#"container_network_transmit_bytes_total{namespace="n",pod="crate-0"}"#,
-            "0+1000x10",
-        ),
-        (r#"crate_ready{instance="a"}"#, "1x10"),
-        (
-            r#"crate_query_total_count{instance="a",query="Insert"}"#,
-            "0+100x10",
-        ),
-        (
-            r#"crate_query_failed_count{instance="a",query="Insert"}"#,
-            "0+1x10",
-        ),
-        (
-            r#"crate_query_sum_of_durations_millis{instance="a",query="Insert"}"#,
-            "0+500x10",
-        ),
-        (
-            r#"crate_threadpools{instance="a",name="write",property="rejected"}"#,
-            "0+1x10",
-        ),
-        (
-            r#"crate_threadpools{instance="a",name="write",property="active"}"#,
-            "4x10",
-        ),
-        (
-            r#"crate_node{instance="a",name="shard_stats",property="started"}"#,
-            "8x10",
-        ),
-        (
-            r#"crate_node{instance="a",name="shard_info",property="size",schema="doc",table="cpu"}"#,
-            "1000x10",
-        ),
-        (
-            r#"crate_connections{instance="a",property="open",protocol="http"}"#,
-            "16x10",
-        ),
+        EXPORTER,
+        &[
+            (
+                r#"container_cpu_usage_seconds_total{container="crate",namespace="n",pod="crate-0"}"#,
+                "0+30x10",
+            ),
+            (
+                r#"container_spec_cpu_quota{container="crate",namespace="n",pod="crate-0"}"#,
+                "400000x10",
+            ),
+            (
+                r#"container_spec_cpu_period{container="crate",namespace="n",pod="crate-0"}"#,
+                "100000x10",
+            ),
+            (
+                r#"container_memory_usage_bytes{container="crate",namespace="n",pod="crate-0"}"#,
+                "1000000x10",
+            ),
+            (
+                r#"container_fs_reads_bytes_total{container="crate",namespace="n",pod="crate-0"}"#,
+                "0+1000x10",
+            ),
+            (
+                r#"container_fs_writes_bytes_total{container="crate",namespace="n",pod="crate-0"}"#,
+                "0+1000x10",
+            ),
+            (
+                r#"container_network_receive_bytes_total{namespace="n",pod="crate-0"}"#,
+                "0+1000x10",
+            ),
+            (
+                r#"container_network_transmit_bytes_total{namespace="n",pod="crate-0"}"#,
+                "0+1000x10",
+            ),
+        ],
     ],
 };
 
@@ -328,70 +335,40 @@ pub(super) static ON_MACHINES: Dashboard = Dashboard {
         CONNECTIONS,
     ],
     samples: &[
-        (
-            r#"node_cpu_seconds_total{instance="a",job="node",mode="idle",cpu="0"}"#,
-            "0+3x10",
-        ),
-        (
-            r#"node_cpu_seconds_total{instance="a",job="node",mode="user",cpu="0"}"#,
-            "0+12x10",
-        ),
-        (
-            r#"node_memory_MemTotal_bytes{instance="a",job="node"}"#,
-            "8000000x10",
-        ),
-        (
-            r#"node_memory_MemAvailable_bytes{instance="a",job="node"}"#,
-            "3000000x10",
-        ),
-        (
-            r#"node_disk_read_bytes_total{instance="a",job="node",device="sda"}"#,
-            "0+1000x10",
-        ),
-        (
-            r#"node_disk_written_bytes_total{instance="a",job="node",device="sda"}"#,
-            "0+1000x10",
-        ),
-        (
-            r#"node_network_receive_bytes_total{instance="a",job="node",device="eth0"}"#,
-            "0+1000x10",
-        ),
-        (
-            r#"node_network_transmit_bytes_total{instance="a",job="node",device="eth0"}"#,
-            "0+1000x10",
-        ),
-        (r#"crate_ready{instance="a"}"#, "1x10"),
-        (
-            r#"crate_query_total_count{instance="a",query="Insert"}"#,
-            "0+100x10",
-        ),
-        (
-            r#"crate_query_failed_count{instance="a",query="Insert"}"#,
-            "0+1x10",
-        ),
-        (
-            r#"crate_query_sum_of_durations_millis{instance="a",query="Insert"}"#,
-            "0+500x10",
-        ),
-        (
-            r#"crate_threadpools{instance="a",name="write",property="rejected"}"#,
-            "0+1x10",
-        ),
-        (
-            r#"crate_threadpools{instance="a",name="write",property="active"}"#,
-            "4x10",
-        ),
-        (
-            r#"crate_node{instance="a",name="shard_stats",property="started"}"#,
-            "8x10",
-        ),
-        (
-            r#"crate_node{instance="a",name="shard_info",property="size",schema="doc",table="cpu"}"#,
-            "1000x10",
-        ),
-        (
-            r#"crate_connections{instance="a",property="open",protocol="http"}"#,
-            "16x10",
-        ),
+        EXPORTER,
+        &[
+            (
+                r#"node_cpu_seconds_total{instance="a",job="node",mode="idle",cpu="0"}"#,
+                "0+3x10",
+            ),
+            (
+                r#"node_cpu_seconds_total{instance="a",job="node",mode="user",cpu="0"}"#,
+                "0+12x10",
+            ),
+            (
+                r#"node_memory_MemTotal_bytes{instance="a",job="node"}"#,
+                "8000000x10",
+            ),
+            (
+                r#"node_memory_MemAvailable_bytes{instance="a",job="node"}"#,
+                "3000000x10",
+            ),
+            (
+                r#"node_disk_read_bytes_total{instance="a",job="node",device="sda"}"#,
+                "0+1000x10",
+            ),
+            (
+                r#"node_disk_written_bytes_total{instance="a",job="node",device="sda"}"#,
+                "0+1000x10",
+            ),
+            (
+                r#"node_network_receive_bytes_total{instance="a",job="node",device="eth0"}"#,
+                "0+1000x10",
+            ),
+            (
+                r#"node_network_transmit_bytes_total{instance="a",job="node",device="eth0"}"#,
+                "0+1000x10",
+            ),
+        ],
     ],
 };

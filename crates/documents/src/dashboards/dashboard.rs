@@ -13,9 +13,12 @@ pub struct Dashboard {
     pub choices: &'static [(&'static str, &'static str)],
     /// Its panels, in order.
     pub panels: &'static [Panel],
-    /// Series that its queries are tried on, in the notation of `promtool`: name with labels, and how it goes on.
-    pub samples: &'static [(&'static str, &'static str)],
+    /// Series that its queries are tried on, by who exports them.
+    pub samples: &'static [&'static [Sample]],
 }
+
+/// A series in the notation of `promtool`: its name with labels, and how it goes on.
+pub type Sample = (&'static str, &'static str);
 
 /// A panel.
 #[derive(Debug)]

@@ -116,7 +116,7 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
             )],
         ),
     ],
-    samples: &[
+    samples: &[&[
         (
             r#"highwater_run_info{instance="a",workload="cpu",target="t",version="1"}"#,
             "1x10",
@@ -164,5 +164,5 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
             r#"highwater_offered_rate{instance="a",stream="insert"}"#,
             "20x10",
         ),
-    ],
+    ]],
 };

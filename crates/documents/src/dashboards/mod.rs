@@ -10,7 +10,7 @@ mod grafana;
 mod highwater_run;
 mod postgresql;
 
-pub use dashboard::{Dashboard, Panel, Shape, Unit};
+pub use dashboard::{Dashboard, Panel, Sample, Shape, Unit};
 
 /// All of them.
 pub static ALL: [&Dashboard; 5] = [

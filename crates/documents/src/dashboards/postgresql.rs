@@ -107,7 +107,7 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
             )],
         ),
     ],
-    samples: &[
+    samples: &[&[
         (
             r#"pg_stat_database_xact_commit{instance="a",datname="d"}"#,
             "0+100x10",
@@ -160,5 +160,5 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
             r#"pg_database_size_bytes{instance="a",datname="d"}"#,
             "1000000x10",
         ),
-    ],
+    ]],
 };

@@ -14,6 +14,7 @@ mod kept;
 mod page;
 mod plots;
 mod sections;
+mod served;
 #[cfg(test)]
 mod tests;
 mod watched;

@@ -105,7 +105,6 @@ impl Watched {
                     objectives: objectives.clone(),
                     ..RunWatched::default()
                 };
-                self.totals.begin();
             }
             Event::Part(part) => self.run.stage = Stage::Part(part_line(part)),
             Event::Load(bounds) => self.run.stage = Stage::Load(*bounds),

@@ -11,10 +11,6 @@ const STREAMS_MAX: usize = 64;
 pub struct Totals {
     /// By stream, in the order in which they were first seen.
     pub streams: Vec<StreamTotals>,
-    /// Runs that began.
-    pub runs: u64,
-    /// Seconds of load.
-    pub seconds: u64,
 }
 
 /// Counters of a stream, and its state in the last second.
@@ -49,14 +45,8 @@ pub struct StreamTotals {
 }
 
 impl Totals {
-    /// A run begins.
-    pub(super) fn begin(&mut self) {
-        self.runs += 1;
-    }
-
     /// Adds a second.
     pub(super) fn add(&mut self, second: &SecondProgress) {
-        self.seconds += 1;
         for stream in &second.streams {
             if let Some(totals) = self.of(stream) {
                 totals.add(stream);

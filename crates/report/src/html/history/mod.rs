@@ -5,12 +5,13 @@
 #[cfg(test)]
 mod tests;
 
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 
-use highwater_model::display::{harmless, rate};
+use highwater_model::display::rate;
 use highwater_model::numbers::len_to_f64;
 
 use super::chart::{self, Axis, Chart, Point, Quantity, Series, Shape, values};
+use super::served::served;
 use crate::history::{HistoryAnswer, HistoryKind, HistoryRow};
 use crate::text::judged::{Tone, data, measurement, objective};
 
@@ -59,7 +60,7 @@ pub fn history_page(rows: &[HistoryRow], filter: &HistoryFilter, may_delete: boo
             p class="term" { "The newest " (ROWS_MAX) " of " (listed.len()) "; filter to see older ones." }
         }
     };
-    served("Runs", &body)
+    titled("Runs", &body)
 }
 
 /// What is asked before a run is removed.
@@ -72,27 +73,15 @@ pub fn deletion_page(row: &HistoryRow) -> String {
             " " a href="/" { "Keep it" }
         }
     };
-    served("Remove a run", &body)
+    titled("Remove a run", &body)
 }
 
-fn served(title: &str, body: &Markup) -> String {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) " · Highwater" }
-                link rel="stylesheet" href="/live.css";
-            }
-            body {
-                header { p class="brand" { a href="/" { "Highwater" } } h1 { (title) } }
-                main { (body) }
-            }
-        }
+fn titled(title: &str, content: &Markup) -> String {
+    let body = html! {
+        header { p class="brand" { a href="/" { "Highwater" } } h1 { (title) } }
+        main { (content) }
     };
-    harmless(&page.into_string()) + "\n"
+    served(title, &html! {}, &body)
 }
 
 fn filters(filter: &HistoryFilter) -> Markup {

@@ -7,7 +7,7 @@ mod charts;
 #[cfg(test)]
 mod tests;
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 
 use highwater_model::display::{
     ABSENT, count, duration, harmless, percent_whole, rate, ratio, span,
@@ -18,6 +18,7 @@ use highwater_model::numbers::to_f64;
 use highwater_model::plan::Objective;
 
 use super::chart;
+use super::served::served;
 use crate::events::audit_stage;
 use crate::text::judged::{data, measurement, objective, objective_bound};
 use crate::watched::{RunWatched, Stage, Watched};
@@ -43,33 +44,23 @@ pub fn live_style() -> String {
 
 /// The page as it is now; its script, served beside it, swaps the parts. Without the script it is loaded anew.
 pub fn live_page(watched: &Watched, rights: LiveRights) -> String {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { "In progress · Highwater" }
-                link rel="stylesheet" href="/live.css";
-                script src="/live.js" defer {}
-                noscript { meta http-equiv="refresh" content="5"; }
-            }
-            body {
-                a class="skip" href="#parts" { "To the content" }
-                header class="live-top" {
-                    p class="brand" { "Highwater" }
-                    p id="connection" role="status" { "live" }
-                }
-                main {
-                    @if rights != LiveRights::View { (controls(rights)) }
-                    div id="parts" { (PreEscaped(live_parts(watched))) }
-                }
-                footer { p { "So far: figures of a load that goes on. The record has the result." } }
-            }
-        }
+    let head = html! {
+        script src="/live.js" defer {}
+        noscript { meta http-equiv="refresh" content="5"; }
     };
-    harmless(&page.into_string()) + "\n"
+    let body = html! {
+        a class="skip" href="#parts" { "To the content" }
+        header class="live-top" {
+            p class="brand" { "Highwater" }
+            p id="connection" role="status" { "live" }
+        }
+        main {
+            @if rights != LiveRights::View { (controls(rights)) }
+            div id="parts" { (PreEscaped(live_parts(watched))) }
+        }
+        footer { p { "So far: figures of a load that goes on. The record has the result." } }
+    };
+    served("In progress", &head, &body)
 }
 
 /// What changes while the page stays.
@@ -272,7 +263,7 @@ fn judged(directory: &str, judgments: &Judgments) -> Markup {
         ul class="judged" {
             @for (name, value) in three { li { (name) " " b { (value) } } }
         }
-        p { a href="/report" { "The report" } " · kept in " code { (directory) } }
+        p { "Kept in " code { (directory) } "; " code { "report.html" } " there is its page." }
     }
 }
 
