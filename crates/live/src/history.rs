@@ -18,7 +18,9 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use highwater_analysis::comparison::{Criteria, PRACTICAL, compare};
 use highwater_model::record::RecordRef;
-use highwater_report::{self as report, CompareReport, Group, HistoryFilter, HistoryRow};
+use highwater_report::{
+    self as report, CompareReport, Group, HistoryFilter, HistoryKind, HistoryRow,
+};
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::{record, store};
 
@@ -233,6 +235,7 @@ async fn compared(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) 
 async fn confirmation(State(shared): State<Arc<Shared>>, Part(id): Part<String>) -> Response {
     let rows = shared.rows();
     match rows.iter().find(|row| row.id == id) {
+        Some(row) if row.kind == HistoryKind::WithoutRecord => missing(),
         Some(row) if shared.may_delete => Html(report::deletion_page(row)).into_response(),
         Some(_) => not_allowed(),
         None => missing(),
@@ -250,6 +253,12 @@ async fn deleted(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: St
     let Some(id) = values(&body, "id").into_iter().next() else {
         return (StatusCode::BAD_REQUEST, "no run is named").into_response();
     };
+    // What has no record may be a run that goes on.
+    let rows = shared.rows();
+    let is_over = |row: &HistoryRow| row.id == id && row.kind != HistoryKind::WithoutRecord;
+    if !rows.iter().any(is_over) {
+        return (StatusCode::CONFLICT, "no run with a record has this name").into_response();
+    }
     match store::remove(&shared.root, &id) {
         Ok(()) => (StatusCode::SEE_OTHER, [(LOCATION, "/")]).into_response(),
         Err(error) => (StatusCode::CONFLICT, error.to_string()).into_response(),

@@ -28,7 +28,7 @@ pub(crate) const BODY_MAX: usize = 16 * 1_024;
 /// Nothing is loaded but from here; charts carry no style of their own.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
-/// A report holds its style and script; it may ask for nothing.
+/// Of a report, which holds its style and script; it may ask for nothing.
 pub(crate) const REPORT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
                              script-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'none'";
 const SCRIPT: &str = include_str!("live.js");
@@ -43,7 +43,6 @@ pub(crate) fn page(shared: Arc<Shared>) -> Router {
         .route("/live", get(live))
         .route("/live.css", get(|| async { style() }))
         .route("/live.js", get(|| async { script(SCRIPT) }))
-        .route("/report", get(report_page))
         .route("/metrics", get(scraped))
         .route("/control", post(control))
         .layer(middleware::from_fn_with_state(Arc::clone(&shared), guard))
@@ -142,17 +141,6 @@ async fn whole(State(shared): State<Arc<Shared>>) -> Html<String> {
     Html(report::live_page(&watched, shared.rights))
 }
 
-async fn report_page(State(shared): State<Arc<Shared>>) -> Response {
-    let ended = shared.watched().ended;
-    let Some((directory, _)) = ended else {
-        return (StatusCode::NOT_FOUND, "there is no report before the end").into_response();
-    };
-    match std::fs::read_to_string(std::path::Path::new(&directory).join("report.html")) {
-        Ok(page) => ([(CONTENT_SECURITY_POLICY, REPORT_POLICY)], Html(page)).into_response(),
-        Err(error) => (StatusCode::NOT_FOUND, error.to_string()).into_response(),
-    }
-}
-
 async fn scraped(State(shared): State<Arc<Shared>>) -> Response {
     let text = metrics::text(&shared.watched());
     ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response()
@@ -162,9 +150,7 @@ async fn scraped(State(shared): State<Arc<Shared>>) -> Response {
 async fn live(
     State(shared): State<Arc<Shared>>,
 ) -> Sse<impl Stream<Item = Result<Sent, Infallible>>> {
-    let mut parts = shared.parts();
-    parts.mark_changed();
-    let sent = stream::unfold(Some(parts), |parts| async {
+    let sent = stream::unfold(Some(shared.parts()), |parts| async {
         let mut parts = parts?;
         match parts.changed().await {
             Ok(()) => {

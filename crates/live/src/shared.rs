@@ -25,12 +25,11 @@ impl Shared {
         lock(&self.watched).clone()
     }
 
-    /// Each version of the parts of the page.
+    /// Each version of the parts of the page, beginning with what is to be seen now; none when nothing more comes.
     pub(crate) fn parts(&self) -> watch::Receiver<Arc<str>> {
-        match lock(&self.parts).as_ref() {
-            Some(parts) => parts.subscribe(),
-            None => watch::channel(Arc::from("")).1,
-        }
+        let parts = lock(&self.parts).as_ref().map(watch::Sender::subscribe);
+        self.update();
+        parts.unwrap_or_else(|| watch::channel(Arc::from("")).1)
     }
 
     /// Makes the parts anew, if anybody looks.

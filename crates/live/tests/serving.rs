@@ -30,7 +30,8 @@ fn served(rights: LiveRights, at: &str) -> Served {
         address: at.parse().unwrap(),
         may_move: false,
         rights,
-        controller: (rights != LiveRights::View).then_some(controller),
+        // The rights alone decide.
+        controller: Some(controller),
     };
     let live = Live::start(LiveSettings {
         page: Some(page),
@@ -156,9 +157,14 @@ fn the_page_shows_what_was_reported_and_tells_its_end() {
         let found = lines
             .by_ref()
             .find(|line| line.as_ref().is_ok_and(|line| line.contains(said)));
-        assert!(found.is_some(), "`{said}` never came");
+        found
+            .unwrap_or_else(|| panic!("`{said}` never came"))
+            .unwrap()
     };
+    // Whoever comes gets what is to be seen, and not an empty page until the next second.
     wait_for("event: parts");
+    let first = wait_for("data:");
+    assert!(first.contains("1,234"), "{first}");
     second(&served.live, 2, 4_321.0);
     wait_for("4,321");
     drop(served.live);
@@ -199,7 +205,6 @@ fn others_are_refused() {
         ("GET /control", vec![], "", 405),
         ("GET /../../etc/passwd", vec![], "", 404),
         ("GET /%2e%2e/%2e%2e/etc/passwd", vec![], "", 404),
-        ("GET /report", vec![], "", 404),
     ] {
         let (status, response) = fetched(at, line, &headers, body);
         assert_eq!(status, expected, "{line} {headers:?}: {response}");
@@ -248,7 +253,7 @@ fn elsewhere_than_on_loopback_nothing_is_given_without_the_token() {
         page.contains("needs its token") && !page.contains("cpu"),
         "{page}"
     );
-    for path in ["GET /live", "GET /metrics", "GET /report"] {
+    for path in ["GET /live", "GET /metrics", "GET /live.js"] {
         assert_eq!(fetched(at, path, &[], "").0, 403, "{path}");
     }
     assert_eq!(fetched(at, "POST /login", &[], "0").0, 403);

@@ -194,8 +194,8 @@ fn a_search_is_seen_with_its_trials() {
     assert!(!seen.contains("id=\"stop\""), "nobody said that it may");
 }
 
-#[test]
-fn stored_runs_are_listed_opened_compared_and_removed() {
+/// Three stored runs: one that was killed, and two of which each has a label.
+fn with_runs() -> (Place, [String; 3]) {
     let place = Place::new();
     for label in ["version=<i>1", "version=2"] {
         let called = place.call(&["run", "sim:", "-d", "20s", "--label", label, "-q"]);
@@ -209,10 +209,14 @@ fn stored_runs_are_listed_opened_compared_and_removed() {
         .iter()
         .map(|run| run.file_name().unwrap().to_string_lossy().into_owned())
         .collect();
-    let [killed, first, second] = &ids[..] else {
-        panic!("{ids:?}");
-    };
-    let mut running = place.start(&["serve", "--listen", "0", "--allow-delete"]);
+    (place, ids.try_into().unwrap())
+}
+
+#[test]
+fn stored_runs_are_listed_opened_and_compared() {
+    let (place, [killed, first, second]) = with_runs();
+    let (killed, first, second) = (&killed, &first, &second);
+    let mut running = place.start(&["serve", "--listen", "0"]);
     let page = served(&mut running, "page");
     let listed = fetched(page, "GET /", "");
     for said in [
@@ -251,6 +255,17 @@ fn stored_runs_are_listed_opened_compared_and_removed() {
         );
     }
     assert!(fetched(page, &format!("GET /compare?run={first}"), "").starts_with("HTTP/1.1 400"));
+    let refused = fetched(page, "POST /delete", &format!("id={first}"));
+    assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
+    running.signal(rustix::process::Signal::INT);
+    assert_eq!(running.end().code, Some(0));
+}
+
+#[test]
+fn a_stored_run_is_removed_when_that_is_allowed_and_confirmed() {
+    let (place, [killed, first, _]) = with_runs();
+    let mut running = place.start(&["serve", "--listen", "0", "--allow-delete"]);
+    let page = served(&mut running, "page");
     let confirm = fetched(page, &format!("GET /delete/{first}"), "");
     assert!(confirm.contains("cannot be brought back"), "{confirm}");
     assert_eq!(
@@ -260,6 +275,8 @@ fn stored_runs_are_listed_opened_compared_and_removed() {
     );
     let outside = fetched(page, "POST /delete", "id=..");
     assert!(outside.starts_with("HTTP/1.1 409"), "{outside}");
+    let going_on = fetched(page, "POST /delete", &format!("id={killed}"));
+    assert!(going_on.starts_with("HTTP/1.1 409"), "{going_on}");
     let removed = fetched(page, "POST /delete", &format!("id={first}"));
     assert!(removed.starts_with("HTTP/1.1 303"), "{removed}");
     assert_eq!(place.runs().len(), 2);

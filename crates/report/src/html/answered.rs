@@ -71,7 +71,16 @@ fn limit_line(limit: &LimitLine) -> Markup {
             (limit.label)
             @if !limit.what.is_empty() { " " b { (kept(&limit.what)) } }
             @if limit.what.is_empty() || !stop.is_empty() { "." }
-            @if !limit.more.is_empty() { " " span { (kept(&limit.more)) } }
+            @if !limit.more.is_empty() { " " span { (with_commands(&limit.more)) } }
+        }
+    }
+}
+
+/// A sentence with commands between backquotes.
+fn with_commands(text: &str) -> Markup {
+    html! {
+        @for (number, part) in text.split('`').enumerate() {
+            @if number % 2 == 1 { code { (part) } } @else { (kept(part)) }
         }
     }
 }
