@@ -128,8 +128,12 @@ impl SizedRuns<'_> {
         let request = prepare::request(&warming, workload, stored, &urls)?;
         let (observer, interrupts) = (Rc::clone(&self.observer), self.interrupts.clone());
         let record = runner::run(request, observer, interrupts)?.record;
-        let mut tables = record.target.tables.iter();
-        run.drop |= tables.any(|table| table.start != TableStart::Continued);
+        let tables = &record.target.tables;
+        // Data that were brought back must stay, and with them what was written beside them.
+        let made_all = tables
+            .iter()
+            .all(|table| table.start != TableStart::Continued);
+        run.drop |= made_all && !tables.is_empty();
         let phases = record.phases.iter();
         let mut phases = phases.filter(|phase| phase.kind == PhaseKind::WarmUp);
         let warm_up = phases.next_back();
