@@ -21,6 +21,14 @@ pub(super) const MARK: &str = "_HIGHWATER_CLUSTER";
 const PAUSE: Duration = Duration::from_millis(20);
 /// How long processes may take to end after SIGKILL: one in the kernel's hands ends when its disk responds.
 const KILL_WITHIN: Nanos = Nanos::from_secs(10);
+/// How often, and with which pause, the environment of a process is read that has none: one that waits for a core
+/// in the middle has none for long.
+const LOOKS: u32 = 100;
+const MOMENT: Duration = Duration::from_millis(2);
+/// How often it is read that has others than the mark.
+const OTHERS: u32 = 3;
+/// The flag of a thread of the kernel: `PF_KTHREAD` in its `sched.h`.
+const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// A process that cannot be taken for another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -37,6 +45,8 @@ struct Stat {
     id: ProcessId,
     /// It has ended; only its parent has not taken notice.
     is_zombie: bool,
+    /// It is a thread of the kernel, which has no program.
+    is_kernel: bool,
     parent: i32,
     group: i32,
     session: i32,
@@ -109,6 +119,35 @@ impl Stat {
     fn is_in(&self, number: i32) -> bool {
         self.group == number || self.session == number
     }
+
+    /// Whether the environment that it was started with has the mark; that of another user's process cannot be
+    /// read. While a process becomes another program, it has none for a moment, or one that ends too early.
+    fn has_mark(&self, mark: &str) -> bool {
+        let expected = format!("{MARK}={mark}");
+        let mut others = 0;
+        for _ in 0..LOOKS {
+            let Ok(environment) = fs::read(format!("/proc/{}/environ", self.id.pid)) else {
+                return false;
+            };
+            let mut variables = environment.split(|byte| *byte == 0);
+            if variables.any(|variable| variable == expected.as_bytes()) {
+                return true;
+            }
+            if environment.is_empty() {
+                let has_none = self.is_zombie || self.is_kernel || !self.id.is_alive();
+                if has_none {
+                    return false;
+                }
+                thread::sleep(MOMENT);
+                continue;
+            }
+            others += 1;
+            if others == OTHERS {
+                return false;
+            }
+        }
+        false
+    }
 }
 
 impl Family<'_> {
@@ -129,8 +168,7 @@ impl Family<'_> {
                 let in_group = own_groups && stat.is_in(leader.pid);
                 stat.id == leader
                     || grouped.contains(&stat.id.pid)
-                    || stat.id.started >= leader.started
-                        && (in_group || has_mark(stat.id.pid, self.mark))
+                    || stat.id.started >= leader.started && (in_group || stat.has_mark(self.mark))
             })
             .map(|stat| stat.id)
             .collect();
@@ -157,7 +195,7 @@ impl Family<'_> {
         let leader = self.leader;
         let of_group = |stat: &Stat| stat.is_in(leader.pid) && stat.id.started >= leader.started;
         all.iter()
-            .any(|stat| stat.id == leader || of_group(stat) && has_mark(stat.id.pid, self.mark))
+            .any(|stat| stat.id == leader || of_group(stat) && stat.has_mark(self.mark))
     }
 
     /// Ends it: in order by what `gently` does, and by SIGKILL when that took longer than `within`, or when
@@ -212,15 +250,6 @@ fn pids_of(group: &Path) -> Vec<i32> {
         .collect()
 }
 
-/// Whether the environment that a process was started with has the mark; that of another user's process
-/// cannot be read.
-fn has_mark(pid: i32, mark: &str) -> bool {
-    let expected = format!("{MARK}={mark}");
-    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    let mut variables = environment.split(|byte| *byte == 0);
-    variables.any(|variable| variable == expected.as_bytes())
-}
-
 fn all() -> Vec<Stat> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -246,6 +275,7 @@ fn parsed(line: &str) -> Option<Stat> {
             started: natural(22)?,
         },
         is_zombie: matches!(*fields.first()?, "Z" | "X"),
+        is_kernel: natural(9)? & KERNEL_THREAD != 0,
         parent: small(4)?,
         group: small(5)?,
         session: small(6)?,
@@ -303,6 +333,36 @@ mod tests {
         assert_eq!(ended, Ended::Killed);
         assert_eq!(family.members(), BTreeSet::new());
         assert_eq!(family.end(|| {}, Nanos::ZERO, || false), Ended::Before);
+    }
+
+    /// A process that becomes one program after the other, and has no environment in between.
+    #[test]
+    fn what_becomes_another_program_is_found_at_any_moment() {
+        let place = tempfile::tempdir().unwrap();
+        let script = place.path().join("again");
+        fs::write(&script, "exec sh \"$0\"\n").unwrap();
+        let mark = format!("test-again-{}", std::process::id());
+        let mut command = Command::new("sh");
+        command
+            .arg("-c")
+            .arg("setsid sh \"$0\" & sleep 300; true")
+            .arg(&script);
+        let command = command.env(MARK, &mark).stdin(Stdio::null());
+        let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+        let leader = ProcessId::of(child.id()).unwrap();
+        let family = Family {
+            leader,
+            mark: &mark,
+            groups: &[],
+        };
+        while family.members().len() < 3 {
+            thread::yield_now();
+        }
+        leader.signal(Signal::KILL);
+        child.wait().unwrap();
+        let missed = (0..500).filter(|_| family.members().len() < 2).count();
+        let ended = family.end(|| {}, Nanos::ZERO, || false);
+        assert_eq!((missed, ended), (0, Ended::Killed));
     }
 
     #[test]
