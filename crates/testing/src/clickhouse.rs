@@ -16,7 +16,7 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::programs::CLICKHOUSE;
-use crate::server::{free_port, is_root, run, signal};
+use crate::server::{free_port, is_root, run, signal, started};
 
 /// The user that is there from the beginning, without a password and with every right.
 pub const SUPERUSER: &str = "default";
@@ -66,8 +66,9 @@ impl ClickHouse {
     ///
     /// As [`ClickHouse::start`].
     pub fn start_with(configuration: &str, settings: &str) -> Self {
-        let started = free_port().and_then(|port| Self::try_start(port, configuration, settings));
-        match started {
+        let attempt =
+            || free_port().and_then(|port| Self::try_start(port, configuration, settings));
+        match started(attempt) {
             Ok(server) => server,
             Err(error) => panic!("ClickHouse for this test: {error}"),
         }

@@ -5,7 +5,7 @@ use std::io;
 use std::thread;
 
 use crate::clickhouse::{ClickHouse, DATABASE, SUPERUSER};
-use crate::server::free_ports;
+use crate::server::{free_ports, started};
 
 /// Servers of a cluster, each of them one shard.
 pub const SHARDS: usize = 3;
@@ -13,9 +13,6 @@ pub const SHARDS: usize = 3;
 pub const CLUSTER: &str = "three";
 /// A cluster of the first two servers only.
 pub const SMALLER_CLUSTER: &str = "two";
-
-/// How often it is tried to start one.
-const START_ATTEMPTS: u32 = 3;
 
 /// A running cluster.
 pub struct Shards {
@@ -38,12 +35,7 @@ impl Shards {
     ///
     /// As [`Shards::start`].
     pub fn start_with(names: &[&str]) -> Self {
-        let mut started = Self::try_start(names);
-        // Somebody else may have a port by now.
-        for _ in 1..START_ATTEMPTS {
-            started = started.or_else(|_| Self::try_start(names));
-        }
-        match started {
+        match started(|| Self::try_start(names)) {
             Ok(cluster) => cluster,
             Err(error) => panic!("ClickHouse for this test: {error}"),
         }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::mariadb::{self, DATABASE, MariaDb, give_away};
 use crate::programs::{GALERA, RSYNC};
-use crate::server::free_ports;
+use crate::server::{free_ports, started};
 
 /// Nodes of a cluster: the fewest of which one can be lost.
 pub const NODES: usize = 3;
@@ -51,7 +51,7 @@ impl Galera {
     ///
     /// If Galera is not installed, or a node does not start.
     pub fn start() -> Self {
-        match Self::try_start() {
+        match started(Self::try_start) {
             Ok(cluster) => cluster,
             Err(error) => panic!("Galera for this test: {error}"),
         }

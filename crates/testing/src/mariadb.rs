@@ -14,7 +14,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use crate::programs::{MARIADB, in_path};
-use crate::server::{copy, free_port, is_root, run};
+use crate::server::{copy, free_port, is_root, run, started};
 
 /// The superuser, without a password over loopback and over the socket.
 pub const SUPERUSER: &str = "root";
@@ -60,7 +60,7 @@ impl MariaDb {
     ///
     /// As [`MariaDb::start`].
     pub fn start_with(settings: &[&str]) -> Self {
-        match Self::try_start(settings) {
+        match started(|| Self::try_start(settings)) {
             Ok(server) => server,
             Err(error) => panic!("MariaDB for this test: {error}"),
         }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use crate::programs::POSTGRESQL;
-use crate::server::{copy, free_port, is_root, run, signal};
+use crate::server::{copy, free_port, is_root, run, signal, started};
 
 /// The superuser; connections over the socket are always trusted.
 pub const SUPERUSER: &str = "postgres";
@@ -70,7 +70,7 @@ impl Postgres {
     ///
     /// As [`Postgres::start`].
     pub fn start_with(setup: &Setup) -> Self {
-        match Self::try_start(setup) {
+        match started(|| Self::try_start(setup)) {
             Ok(server) => server,
             Err(error) => panic!("PostgreSQL for this test: {error}"),
         }

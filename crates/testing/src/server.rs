@@ -5,6 +5,9 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+/// Attempts to start a server, each on other ports.
+const START_ATTEMPTS: u32 = 3;
+
 /// Copies a directory with its owners.
 pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     run(Command::new("cp").arg("-a").arg(from).arg(to))
@@ -30,6 +33,15 @@ pub(crate) fn free_ports<const N: usize>() -> io::Result<[u16; N]> {
         held.push(listener);
     }
     Ok(ports)
+}
+
+/// Starts a server by another attempt where somebody else took one of its ports meanwhile.
+pub(crate) fn started<T>(attempt: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    let mut started = attempt();
+    for _ in 1..START_ATTEMPTS {
+        started = started.or_else(|_| attempt());
+    }
+    started
 }
 
 /// Signals a process that we started.
