@@ -157,6 +157,13 @@ impl<'a> ProbeHistory<'a> {
         self.probes
     }
 
+    /// Values at which the load generator gave out.
+    pub(super) fn ceilings(&self) -> u32 {
+        let values = self.values.iter();
+        let ceilings = values.filter(|value| value.status == Status::Ceiling);
+        u32::try_from(ceilings.count()).unwrap_or(u32::MAX)
+    }
+
     /// Values that passed above one that failed.
     pub(super) fn met_above(&self, failed: f64) -> Vec<f64> {
         let above = self.values.iter().filter(|v| v.at > failed);

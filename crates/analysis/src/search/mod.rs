@@ -192,6 +192,10 @@ fn down(history: &ProbeHistory<'_>, high: &Value) -> Step {
         };
         return no_mark(history, why);
     }
+    if high.status == Status::Ceiling {
+        // What closed load reached is the load generator's, and says nothing of where the target's limit is.
+        return history.probe(high.at / grow(SQRT_2, history.ceilings().saturating_sub(1)));
+    }
     let streak = history.failed_streak().max(1);
     let width = 1.0 + policy.width;
     let at = match guess::mark(history, None) {

@@ -70,6 +70,29 @@ fn a_load_generator_that_gives_out_first_gives_no_mark() {
 }
 
 #[test]
+fn closed_load_that_the_load_generator_limits_is_left_by_long_steps() {
+    let mut target = Awkward::new(10_000.0);
+    // Of what closed load reached, no more than four fifths are out of the load generator's reach.
+    for part in [0.8, 0.5, 0.2] {
+        target.client = 4_000.0 * part;
+        let closed = ProbeRecord {
+            acknowledged_per_s: 4_000.0,
+            ..fixture::probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated)
+        };
+        let found = go_on(&search(), &mut target, vec![closed]);
+        let no_mark = found.no_mark();
+        assert_eq!(
+            no_mark.why,
+            NoMarkReason::ClientCeiling,
+            "{}",
+            found.story()
+        );
+        assert!(no_mark.highest_met.unwrap() >= target.client / CEILING_NEAR);
+        assert!(found.probes.len() <= 10, "{}", found.story());
+    }
+}
+
+#[test]
 fn a_load_generator_that_gives_out_at_every_rate_is_not_the_target_that_missed() {
     let mut target = Awkward::new(10_000.0);
     target.client = 0.0;
