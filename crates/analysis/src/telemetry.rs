@@ -112,12 +112,21 @@ pub fn rejected(record: &RunRecord) -> Option<u64> {
     (!rejected.is_empty()).then(|| highwater_model::numbers::round_to_u64(rejected.iter().sum()))
 }
 
-/// Busy share of the CPU of each node that tells it, over all measured time, by its name.
+/// Whether a series is of a node with a quota, which neither the node itself nor its machine need see.
+fn is_of_control_groups(series: &TelemetrySeries) -> bool {
+    series.source == sources::CONTROL_GROUPS
+}
+
+/// Busy share of the CPU of each node that tells it, over all measured time, by its name; of nodes with quotas the
+/// used share of these.
 pub fn busy_cpus(record: &RunRecord) -> Vec<(&str, f64)> {
     let (Some(telemetry), Some(range)) = (&record.target_telemetry, measured(record)) else {
         return Vec::new();
     };
-    let busy = named(telemetry, names::CPU_BUSY).filter_map(|series| {
+    let has_groups = named(telemetry, names::CPU_BUSY).any(is_of_control_groups);
+    let known = named(telemetry, names::CPU_BUSY)
+        .filter(|series| !has_groups || is_of_control_groups(series));
+    let busy = known.filter_map(|series| {
         let node = series.node.as_deref().unwrap_or(&series.source);
         Some((node, mean(telemetry, series, range)?))
     });
@@ -151,16 +160,18 @@ impl<'a> OverTime<'a> {
         Some(Self { telemetry, range })
     }
 
-    /// Each series of that name from the first source that reports it; from all endpoints, where that is
-    /// one of them.
+    /// Each series of that name from the control groups of the nodes, or else from the first source that reports
+    /// it; from all endpoints, where that is one of them.
     pub(crate) fn series(
         &self,
         name: &'static str,
     ) -> impl Iterator<Item = &'a TelemetrySeries> + use<'a> {
         let telemetry = self.telemetry;
-        let first = named(telemetry, name).next();
+        let mut of_groups = named(telemetry, name).filter(|series| is_of_control_groups(series));
+        let first = of_groups.next().or_else(|| named(telemetry, name).next());
         let source = first.map_or("", |series| series.source.as_str());
-        let is_endpoint = |source: &str| ![sources::TARGET, sources::HOST].contains(&source);
+        let others = [sources::TARGET, sources::HOST, sources::CONTROL_GROUPS];
+        let is_endpoint = move |source: &str| !others.contains(&source);
         named(telemetry, name).filter(move |series| {
             series.source == source || is_endpoint(source) && is_endpoint(&series.source)
         })
@@ -177,6 +188,13 @@ impl<'a> OverTime<'a> {
     pub(crate) fn greatest(&self, name: &'static str) -> Option<(&'a TelemetrySeries, f64)> {
         let means = self.means(name).into_iter();
         means.max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// The machine's CPU, and how busy it was.
+    pub(crate) fn host_cpu(&self) -> Option<(&'a TelemetrySeries, f64)> {
+        let mut all = named(self.telemetry, names::CPU_BUSY);
+        let series = all.find(|series| series.source == sources::HOST)?;
+        Some((series, mean(self.telemetry, series, self.range)?))
     }
 
     /// The highest value of all series of that name.

@@ -260,6 +260,25 @@ fn a_quota_holds_from_the_start_or_from_the_end_of_the_warm_up() {
     let used = cores(pid);
     // A tick of 0.01 s at each end, and two periods of 20 ms that the kernel may hand out early.
     assert!(used < 0.1 + 0.02 + 0.01, "{used}");
+    // What a run measures the node by: it has used up its quota again and again.
+    let limited = cluster.limited_nodes();
+    assert_eq!(
+        (limited.len(), limited[0].node.as_str(), limited[0].cores),
+        (1, "1", 0.1)
+    );
+    let read = |file: &str| {
+        let mut groups = limited[0].group.iter();
+        groups.find_map(|group| fs::read_to_string(group.join(file)).ok())
+    };
+    let stat = read("cpu.stat").unwrap();
+    let throttled = stat
+        .lines()
+        .find_map(|line| line.strip_prefix("nr_throttled "));
+    assert!(throttled.unwrap().parse::<u64>().unwrap() > 0, "{stat}");
+    assert!(
+        stat.contains("usage_usec") || read("cpuacct.usage").is_some(),
+        "{limited:?}"
+    );
     drop(cluster);
     assert!(!is_alive(pid));
 
@@ -295,4 +314,5 @@ fn without_quotas_no_control_group_is_made() {
     let mut cluster = lab.open_with(options).0.unwrap();
     let log = cluster.resize(1).unwrap()[0].log.clone().unwrap();
     assert!(!fs::read_to_string(log).unwrap().contains("highwater-lab"));
+    assert_eq!(cluster.limited_nodes(), []);
 }

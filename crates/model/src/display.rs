@@ -32,6 +32,12 @@ pub fn rate(per_second: f64) -> String {
     format!("{sign}{}", count(round_to_u64(per_second.abs())))
 }
 
+/// The same with its sign: a rate more or less than another one.
+pub fn rate_signed(per_second: f64) -> String {
+    let sign = if per_second < 0.0 { "" } else { "+" };
+    format!("{sign}{}", rate(per_second))
+}
+
 /// `2.31 ms`, `38.0 µs`, `14.2 s`, `1 h 2 min`: three significant digits below two minutes.
 pub fn duration(nanos: u64) -> String {
     const MINUTE: u64 = 60_000_000_000;

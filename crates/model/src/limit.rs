@@ -117,6 +117,10 @@ pub enum LimitFigure {
     Busy,
     /// The same of the other nodes, on average.
     OthersBusy,
+    /// The cores of a quota; `busy` is a part of them then.
+    QuotaCores,
+    /// Saturation: part of the time in whose periods a quota of CPU was used up, 0 to 1.
+    Throttled,
     /// Utilization: what is left of a credit, 0 to 1.
     CreditLeft,
     /// Utilization: bytes per second.

@@ -22,9 +22,10 @@ pub use super::result_record::{
     ThroughputRecord, WINDOW_NS, Windows,
 };
 pub use super::run_record::{
-    AvailabilityRecord, ClientRecord, DiskRecord, EstimateRecord, HostRecord, IntervalRecord,
-    PhaseRecord, PlanRecord, RecoveryRecord, RunNote, RunRecord, STALL_NS, SchedulingClass,
-    StallKind, StallRecord, TableRecord, TableStart, TargetRecord, TelemetrySample, WorkloadRecord,
+    AvailabilityRecord, ClientRecord, CpuQuota, DiskRecord, EstimateRecord, HostRecord,
+    IntervalRecord, PhaseRecord, PlanRecord, RecoveryRecord, RunNote, RunRecord, STALL_NS,
+    SchedulingClass, StallKind, StallRecord, TableRecord, TableStart, TargetRecord,
+    TelemetrySample, WorkloadRecord,
 };
 
 use super::judgment::Judgments;

@@ -124,6 +124,18 @@ pub struct TargetRecord {
     /// Bytes that the tables grew by for each row that was acknowledged in between; what the target
     /// has not yet merged or cleaned up is part of it.
     pub disk_bytes_per_row: Option<f64>,
+    /// Quotas of CPU of nodes that were started with one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpu_quotas: Vec<CpuQuota>,
+}
+
+/// What a node may use of the CPUs of its machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuQuota {
+    /// The node, as the telemetry of control groups names it.
+    pub node: String,
+    /// Cores.
+    pub cores: f64,
 }
 
 /// What a run was expected to take.

@@ -247,6 +247,9 @@ pub struct SizeFigures {
     pub sessions: u32,
     /// Primary shards, where the target has any.
     pub shards: Option<u64>,
+    /// Replicas of each shard, as they were asked for, where the target has any; a size with fewer nodes holds fewer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<u64>,
     /// Busy share of the CPU of the busiest node in that run; absent where the target does not report.
     pub target_cpu: Option<f64>,
     /// Busy share of the load generator's CPU in that run, the greatest of several; 1 is saturated.

@@ -15,6 +15,8 @@ pub const POINTS_MAX: usize = 1_201;
 pub mod names {
     /// Busy share of the CPUs of a node or host, 0 to 1.
     pub const CPU_BUSY: &str = "cpu_busy";
+    /// Share of the time in whose periods a node used up its quota of CPU, 0 to 1.
+    pub const CPU_THROTTLED: &str = "cpu_throttled";
     /// Share of the CPUs' time that a hypervisor gave to others, 0 to 1.
     pub const CPU_STEAL: &str = "cpu_steal";
     /// Share of the time that CPUs were idle while something waited for a disk, 0 to 1.
@@ -75,6 +77,8 @@ pub mod sources {
     pub const TARGET: &str = "target";
     /// The machine, where the target is on it.
     pub const HOST: &str = "host";
+    /// The control groups of the nodes that were started here, whose CPU is measured against their quotas.
+    pub const CONTROL_GROUPS: &str = "control_groups";
 }
 
 /// Units that figures are converted by.
@@ -102,7 +106,8 @@ pub struct TargetTelemetry {
 /// One that was asked, and what that cost.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TelemetrySource {
-    /// `target`, `host` (the machine, when the target is on it), or the URL of an endpoint.
+    /// `target`, `host` (the machine, when the target is on it), `control_groups` (of nodes that were started with
+    /// a quota), or the URL of an endpoint.
     pub name: String,
     /// Times that it was asked.
     pub readings: u64,

@@ -1,6 +1,7 @@
 //! All findings about a record, in the order in which reports have them.
 
 use highwater_analysis::findings::{self, RuleFinding};
+use highwater_analysis::growth;
 use highwater_model::record::{ExperimentRecord, RecordRef};
 use highwater_sizing::batch_too_small;
 
@@ -15,8 +16,10 @@ pub(crate) fn findings(record: RecordRef<'_>) -> Vec<RuleFinding> {
 fn of_experiment(experiment: &ExperimentRecord) -> Vec<RuleFinding> {
     let search = experiment.search();
     let of_search = search.and_then(findings::more_sessions_less);
+    let of_growth = experiment.scale().map(growth::findings);
     batch_too_small(experiment)
         .into_iter()
         .chain(of_search)
+        .chain(of_growth.into_iter().flatten())
         .collect()
 }

@@ -5,7 +5,8 @@
 use highwater_model::display::{bytes, count, foreign, percent, percent_whole, plain};
 use highwater_model::limit::LimitFigure::{
     Busy, BytesPerS, CreditLeft, DelayedInserts, OfCeiling, Offered, OthersBusy, Overload, Parts,
-    Paused, RejectedOps, RejectedPerS, RowsPerOp, Sessions, SpeedBytesPerS, StallsPerS, Waiting,
+    Paused, QuotaCores, RejectedOps, RejectedPerS, RowsPerOp, Sessions, SpeedBytesPerS, StallsPerS,
+    Throttled, Waiting,
 };
 use highwater_model::limit::{Evidence, Limit, LimitFigure, LimitingResource, Resource};
 use highwater_model::numbers::round_to_u64;
@@ -56,15 +57,16 @@ const fn unseen(resource: Resource) -> &'static str {
 fn resource(of: &LimitingResource) -> String {
     let figure = |figure| of.value(figure);
     match of.resource {
-        Resource::Cpu => format!("CPU {}{}", place(of, "node"), busy(of)),
+        Resource::Cpu => format!("CPU {}{}{}", place(of, "node"), busy(of), quota(of)),
         Resource::HotNode => {
             let others = figure(OthersBusy).map_or_else(String::new, |others| {
                 format!(", {} on the others", percent_whole(others))
             });
             format!(
-                "one hot node: CPU {}{}{others}",
+                "one hot node: CPU {}{}{}{others}",
                 place(of, "node"),
-                busy(of)
+                busy(of),
+                quota(of)
             )
         }
         Resource::Disk => disk(of),
@@ -191,6 +193,22 @@ fn busy(of: &LimitingResource) -> String {
         .map_or_else(String::new, |busy| format!(", {}", percent_whole(busy)))
 }
 
+/// ` of its quota of 0.3 cores, which was used up 96 % of the time`.
+fn quota(of: &LimitingResource) -> String {
+    let Some(cores) = of.value(QuotaCores) else {
+        return String::new();
+    };
+    let plural = if (cores - 1.0).abs() < f64::EPSILON {
+        ""
+    } else {
+        "s"
+    };
+    let throttled = of.value(Throttled).map_or_else(String::new, |part| {
+        format!(", which was used up {} of the time", percent_whole(part))
+    });
+    format!(" of its quota of {} core{plural}{throttled}", plain(cores))
+}
+
 /// `of node 2`, `of the host`, `of the target`.
 fn place(of: &LimitingResource, kind: &str) -> String {
     match (of.source.as_deref(), &of.node) {
@@ -297,6 +315,20 @@ mod tests {
         assert_eq!(
             hot,
             "one hot node: CPU of node n3, 97 %, 41 % on the others"
+        );
+        let groups = ("control_groups", "2");
+        let quota = says(Resource::Cpu, groups, &[(Busy, 0.98), (QuotaCores, 0.3)]);
+        assert_eq!(quota, "CPU of node 2, 98 % of its quota of 0.3 cores");
+        let figures = [
+            (Busy, 0.98),
+            (QuotaCores, 1.0),
+            (Throttled, 0.96),
+            (OthersBusy, 0.41),
+        ];
+        assert_eq!(
+            says(Resource::HotNode, groups, &figures),
+            "one hot node: CPU of node 2, 98 % of its quota of 1 core, which was used up 96 % of the time, \
+             41 % on the others"
         );
         let disk = says(Resource::Disk, ("host", "nvme0n1"), &[(Busy, 0.93)]);
         assert_eq!(disk, "disk nvme0n1, 93 %");

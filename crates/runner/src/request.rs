@@ -61,6 +61,19 @@ pub struct TelemetryRequest {
     pub off: bool,
     /// Endpoints that are asked besides the target and its host.
     pub endpoints: Vec<Endpoint>,
+    /// Nodes of the target that were started on this machine with a quota of CPU.
+    pub limited_nodes: Vec<LimitedNode>,
+}
+
+/// A node on this machine whose CPU a control group limits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LimitedNode {
+    /// Its name in the record.
+    pub node: String,
+    /// The cores that it may use.
+    pub cores: f64,
+    /// Its control group: a directory in each hierarchy.
+    pub group: Vec<PathBuf>,
 }
 
 /// What was asked of tables besides their columns.

@@ -82,10 +82,8 @@ pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
         Some(Question::Tune(tune)) => of_best(tune).unwrap_or(last),
         Some(Question::Group(_) | Question::Scale(_)) | None => last,
     };
-    let shards = figure.best.get("shards");
-    let shards = shards.or_else(|| run.target.settings.get("shards"));
-    let shards = shards.or_else(|| run.workload.parameters.get("shards"));
-    let shards = shards.and_then(|shards| shards.parse().ok());
+    let layout = |name| layout(run, &figure.best, name);
+    let (shards, replicas) = (layout("shards"), layout("replicas"));
     let mut tables = run.target.tables.iter();
     // The last run of a tuning need not be one of its best configuration.
     let sessions = figure.best.get("sessions").and_then(|n| n.parse().ok());
@@ -100,6 +98,7 @@ pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
         p99_ns: showed.p99_ns,
         sessions: sessions.unwrap_or(0),
         shards,
+        replicas,
         target_cpu: showed.target_cpu,
         client_cpu: showed.client_cpu,
         limit: showed.limit,
@@ -107,6 +106,19 @@ pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
         rows: rows_before(run),
         continued: tables.any(|table| table.start == TableStart::Continued),
     }
+}
+
+/// Shards or replicas. The parameter of a workload says nothing of a target without them; one that has them counts
+/// its nodes, and refuses the flag otherwise.
+fn layout(run: &RunRecord, best: &BTreeMap<String, String>, name: &str) -> Option<u64> {
+    let settings = &run.target.settings;
+    let counts_nodes = settings
+        .get("nodes")
+        .is_some_and(|n| n.parse::<u64>().is_ok());
+    let has_them = counts_nodes || run.header.given.contains_key(name);
+    let parameter = run.workload.parameters.get(name).filter(|_| has_them);
+    let stated = best.get(name).or_else(|| settings.get(name)).or(parameter);
+    stated?.parse().ok()
 }
 
 fn unreached() -> SizeFigures {
@@ -120,6 +132,7 @@ fn unreached() -> SizeFigures {
         p99_ns: None,
         sessions: 0,
         shards: None,
+        replicas: None,
         target_cpu: None,
         client_cpu: 0.0,
         limit: None,

@@ -7,6 +7,8 @@
 mod conclusion;
 mod drift;
 mod figures;
+mod findings;
+mod sizes;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +19,8 @@ use highwater_model::scale::{
 pub use conclusion::conclude;
 pub use drift::{Drift, REPEAT_ERROR, drift};
 pub use figures::figures;
+pub use findings::findings;
+pub use sizes::{ComparedSize, REPLICA_RULE, SizedRate, replicas, replicas_of};
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,9 +9,8 @@ use highwater_model::numbers::round_to_u64;
 use highwater_model::plan::Objective;
 use highwater_model::target_telemetry::names;
 
-use super::input::{Candidate, Input};
+use super::input::{Candidate, FULL, Input};
 use super::saturation::{REJECTED_OPS, REJECTED_PART};
-use super::utilization::FULL;
 use crate::judge::shares::{offered, rejected_ops};
 use crate::telemetry::{mean, part_at_least};
 

@@ -9,6 +9,8 @@ use highwater_model::target_telemetry::{TelemetrySeries, names, sources};
 use crate::judge::{MeasuredStream, measured_streams};
 use crate::telemetry::{OverTime, TimeRange};
 
+/// A CPU or disk this busy is at its limit.
+pub(super) const FULL: f64 = 0.9;
 /// Below the bound from which on a resource is named.
 const UNSURE: f64 = 0.99;
 
@@ -107,16 +109,42 @@ impl<'a> Input<'a> {
         self.over.as_ref()?.greatest(name)
     }
 
-    /// Busy share of the busiest CPU; absent where not all nodes report it.
+    /// Busy share of the busiest CPU, of a node with a quota the used part of that; absent where not all nodes
+    /// report it. A machine that idles shows nothing of a node that has used up its quota, so it does not count for
+    /// nodes that have one.
     pub(super) fn cpu(&self) -> Option<f64> {
         let nodes = self.over.as_ref()?.means(names::CPU_BUSY);
         let number = |of: usize| u32::try_from(of).ok().map(f64::from);
-        let hosts = number(self.record.target.hosts.len())?;
-        let all = self.setting("nodes").unwrap_or(hosts);
-        let is_host = |(series, _): &(&TelemetrySeries, f64)| series.source == sources::HOST;
-        let is_all = nodes.iter().any(is_host) || number(nodes.len())? >= all;
-        let busiest = nodes.iter().map(|(_, mean)| *mean).reduce(f64::max)?;
+        let target = &self.record.target;
+        let quotas = &target.cpu_quotas;
+        let of_host = |(series, _): &(&TelemetrySeries, f64)| series.source == sources::HOST;
+        let is_all = if nodes.iter().any(of_host) {
+            quotas.is_empty()
+        } else {
+            let listed = target.hosts.len().max(quotas.len());
+            number(nodes.len())? >= self.setting("nodes").unwrap_or(number(listed)?)
+        };
+        let (_, busiest) = self.busiest_cpu()?;
         is_all.then_some(busiest)
+    }
+
+    /// The busiest CPU that is reported. Beside nodes with quotas the machine counts where it is full: then no node
+    /// gets what its quota allows.
+    pub(super) fn busiest_cpu(&self) -> Option<(&'a TelemetrySeries, f64)> {
+        let (series, busy) = self.greatest(names::CPU_BUSY)?;
+        let has_quota = series.source == sources::CONTROL_GROUPS && busy < FULL;
+        let host = self.over.as_ref()?.host_cpu();
+        let host = host.filter(|(_, busy)| has_quota && *busy >= FULL);
+        Some(host.unwrap_or((series, busy)))
+    }
+
+    /// The quota of the node of a series, cores.
+    pub(super) fn quota_of(&self, series: &TelemetrySeries) -> Option<f64> {
+        let is_measured = series.source == sources::CONTROL_GROUPS;
+        let mut quotas = self.record.target.cpu_quotas.iter();
+        quotas
+            .find(|quota| is_measured && Some(&quota.node) == series.node.as_ref())
+            .map(|quota| quota.cores)
     }
 
     /// What a saturated CPU may explain as well is named only where all CPUs are known.

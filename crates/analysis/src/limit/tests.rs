@@ -2,10 +2,10 @@
 
 use highwater_model::limit::{LimitFigure, SaturationSign};
 use highwater_model::plan::Objective;
-use highwater_model::record::HostRecord;
+use highwater_model::record::{CpuQuota, HostRecord};
 use highwater_model::search::{ProbePurpose, ProbeVerdict};
 use highwater_model::target_telemetry::SeriesKind::{Count, Level};
-use highwater_model::target_telemetry::names;
+use highwater_model::target_telemetry::{names, sources};
 
 use super::*;
 use crate::fixture;
@@ -302,6 +302,81 @@ fn what_is_not_shown_is_not_named_and_neither_is_what_it_might_explain() {
     one_of_three.target.hosts = [1, 2, 3].map(|_| HostRecord { ..host.clone() }).to_vec();
     assert_eq!(named_and_next(&one_of_three).0, None);
     assert_eq!(limit(&one_of_three).unwrap().unseen, [R::Cpu]);
+}
+
+/// The record with its CPU reported by another source: by the host, or by the control groups of nodes.
+fn with_cpu_of(source: &str, cpus: &[(&str, f64)]) -> RunRecord {
+    let mut record = reporting(closed(), &[], names::CPU_BUSY);
+    for (node, busy) in cpus {
+        fixture::add_series(&mut record, (names::CPU_BUSY, Some(node), Level), |_| *busy);
+        let telemetry = record.target_telemetry.as_mut().unwrap();
+        source.clone_into(&mut telemetry.series.last_mut().unwrap().source);
+    }
+    record
+}
+
+fn quotas(cores: &[(&str, f64)]) -> Vec<CpuQuota> {
+    let quotas = cores.iter().map(|(node, cores)| CpuQuota {
+        node: (*node).to_owned(),
+        cores: *cores,
+    });
+    quotas.collect()
+}
+
+#[test]
+fn an_idle_host_clears_the_cpu_only_where_no_node_has_a_quota_and_a_busy_one_is_the_limit() {
+    let named = |busy, quotas| {
+        let mut record = with_cpu_of(sources::HOST, &[("", busy)]);
+        record.target.cpu_quotas = quotas;
+        (named_and_next(&record).0, limit(&record).unwrap().unseen)
+    };
+    assert_eq!(named(0.3, quotas(&[("1", 0.3)])), (None, vec![R::Cpu]));
+    assert_eq!(named(0.3, quotas(&[])), (Some(R::Sessions), Vec::new()));
+    assert_eq!(named(0.95, quotas(&[("1", 0.3)])).0, Some(R::Cpu));
+}
+
+#[test]
+fn a_node_that_used_up_its_quota_is_named_although_the_host_idles() {
+    let measured = |cpus: &[(&str, f64)], host| {
+        let mut record = with_cpu_of(sources::HOST, &[("", host)]);
+        let of_groups = with_cpu_of(sources::CONTROL_GROUPS, cpus);
+        let series = of_groups.target_telemetry.unwrap().series.into_iter();
+        let of_groups = series.filter(|series| series.source == sources::CONTROL_GROUPS);
+        let telemetry = record.target_telemetry.as_mut().unwrap();
+        telemetry.series.extend(of_groups);
+        record.target.cpu_quotas = quotas(&[("1", 0.3), ("2", 0.3)]);
+        record
+    };
+    let mut record = measured(&[("1", 0.95), ("2", 0.98)], 0.3);
+    let throttled = (names::CPU_THROTTLED, Some("2"), Level);
+    fixture::add_series(&mut record, throttled, |_| 0.9);
+    let telemetry = record.target_telemetry.as_mut().unwrap();
+    let last = telemetry.series.last_mut().unwrap();
+    sources::CONTROL_GROUPS.clone_into(&mut last.source);
+    let by = limit(&record).unwrap().by.unwrap();
+    assert_eq!((by.resource, by.node.as_deref()), (R::Cpu, Some("2")));
+    let figures = [LimitFigure::QuotaCores, LimitFigure::Throttled].map(|figure| by.value(figure));
+    assert_eq!(figures[0], Some(0.3));
+    assert!(
+        figures[1].is_some_and(|part| (part - 0.9).abs() < 1e-9),
+        "{by:?}"
+    );
+    let idle = [("1", 0.3), ("2", 0.3)];
+    assert_eq!(named_and_next(&measured(&idle, 0.8)).0, Some(R::Sessions));
+    let full = limit(&measured(&idle, 0.95)).unwrap().by.unwrap();
+    assert_eq!(
+        (full.resource, full.source.as_deref()),
+        (R::Cpu, Some(sources::HOST))
+    );
+    assert_eq!(
+        named_and_next(&measured(&[("1", 0.3)], 0.3)).0,
+        None,
+        "node 2 is not seen"
+    );
+    assert_eq!(
+        named_and_next(&measured(&[("1", 0.3), ("2", 0.95)], 0.3)).0,
+        Some(R::HotNode)
+    );
 }
 
 #[test]

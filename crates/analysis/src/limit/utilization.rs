@@ -1,16 +1,14 @@
 //! Resources that can be busy: CPUs, disks, networks.
 
 use highwater_model::limit::LimitFigure::{
-    Busy, BytesPerS, CreditLeft, OthersBusy, SpeedBytesPerS, Waiting,
+    Busy, BytesPerS, CreditLeft, OthersBusy, QuotaCores, SpeedBytesPerS, Throttled, Waiting,
 };
 use highwater_model::limit::{LimitFigure, Resource};
 use highwater_model::target_telemetry::{TelemetrySeries, names};
 
-use super::input::{Candidate, Input};
-use crate::telemetry::{TimeRange, mean};
+use super::input::{Candidate, FULL, Input};
+use crate::telemetry::{OverTime, TimeRange, mean};
 
-/// A CPU or disk this busy is at its limit.
-pub(super) const FULL: f64 = 0.9;
 /// A node so many times as busy as the others is a hot one.
 const HOT: f64 = 1.5;
 /// A disk for which this part of the sessions waits is at its limit, however busy it says it is.
@@ -20,37 +18,47 @@ const SPENT: f64 = 0.05;
 /// A network is looked at only where the CPU has this much room: its speed is a guess.
 const NETWORK_CPU: f64 = 0.7;
 
-/// The busiest CPU; of a hot node where the others have room.
+/// The busiest CPU; of a hot node where the others have room. Of a node with a quota, the part of that.
 pub(super) fn cpu(input: &Input<'_>) -> Option<Candidate> {
-    let (series, busy) = input.greatest(names::CPU_BUSY)?;
-    let nodes = input.over.as_ref()?.means(names::CPU_BUSY);
-    let others = nodes
-        .iter()
-        .filter(|(other, _)| !std::ptr::eq(*other, series));
+    let over = input.over.as_ref()?;
+    let (series, busy) = input.busiest_cpu()?;
+    let nodes = over.means(names::CPU_BUSY);
+    let is_this = |other: &TelemetrySeries| std::ptr::eq(other, series);
+    // A machine is no node beside those on it.
+    let is_node = nodes.iter().any(|(node, _)| is_this(node));
+    let others = nodes.iter().filter(|(node, _)| !is_this(node));
     let others: Vec<f64> = others.map(|(_, mean)| *mean).collect();
     let number = f64::from(u32::try_from(others.len()).ok()?);
-    let mean_of_others = (number > 0.0).then(|| others.iter().sum::<f64>() / number);
+    let has_others = is_node && number > 0.0;
+    let mean_of_others = has_others.then(|| others.iter().sum::<f64>() / number);
     let hot = mean_of_others.filter(|others| busy > HOT * others);
     let resource = if hot.is_some() {
         Resource::HotNode
     } else {
         Resource::Cpu
     };
-    let waiting = waiting_at(input, series);
+    let quota = input.quota_of(series);
     let evidence = [
         Some((Busy, busy)),
+        quota.map(|cores| (QuotaCores, cores)),
+        quota.and_then(|_| at_node(over, names::CPU_THROTTLED, series, Throttled)),
         hot.map(|others| (OthersBusy, others)),
-        waiting,
+        at_node(over, names::QUEUE, series, Waiting),
     ];
     let evidence = evidence.into_iter().flatten();
     Some(Candidate::new(resource, busy / FULL, evidence).at(series))
 }
 
-/// What waits at the node of this series.
-fn waiting_at(input: &Input<'_>, series: &TelemetrySeries) -> Option<(LimitFigure, f64)> {
-    let queues = input.over.as_ref()?.means(names::QUEUE);
-    let mut here = queues.iter().filter(|(queue, _)| queue.node == series.node);
-    here.next().map(|(_, waiting)| (Waiting, *waiting))
+/// The mean of that name at the node of this series, as a figure.
+fn at_node(
+    over: &OverTime<'_>,
+    name: &'static str,
+    series: &TelemetrySeries,
+    figure: LimitFigure,
+) -> Option<(LimitFigure, f64)> {
+    let means = over.means(name);
+    let mut here = means.iter().filter(|(other, _)| other.node == series.node);
+    here.next().map(|(_, mean)| (figure, *mean))
 }
 
 /// The busiest disk. One whose credit ended holds work back from then on, so the last third counts too.

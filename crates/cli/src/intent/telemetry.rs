@@ -34,5 +34,6 @@ pub(super) fn telemetry(layers: &Layers) -> Result<TelemetryRequest, Failure> {
     Ok(TelemetryRequest {
         off,
         endpoints: endpoints.collect::<Result<_, Failure>>()?,
+        limited_nodes: Vec::new(),
     })
 }

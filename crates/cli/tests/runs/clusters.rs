@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::Signal;
 
 use crate::called::{Called, Place};
+use highwater_model::limit::Resource;
 
 /// A node that does what it is to do when it is stopped, with a child that it ends itself.
 const OBEDIENT: &str = "trap 'kill $!; exit 0' TERM; sleep 300 & echo up {node} of {nodes}; wait";
@@ -539,5 +540,45 @@ fn shards_start_as_shipped() {
 fn long_a_synchronous_cluster_starts_as_shipped() {
     if !highwater_testing::galera::skipped() {
         expect_usable("galera.toml", ["2", "3"]);
+    }
+}
+
+/// Whether this machine lets this process give quotas, as the shipped file needs.
+fn can_limit() -> bool {
+    let group = format!("/sys/fs/cgroup/cpu/highwater-test-{}", std::process::id());
+    rustix::process::geteuid().is_root()
+        && fs::create_dir(&group).is_ok()
+        && fs::remove_dir(&group).is_ok()
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn long_shards_that_use_up_their_quotas_are_limited_by_their_cpu() {
+    if highwater_testing::clickhouse::skipped() || !can_limit() {
+        return;
+    }
+    let lab = Lab(Place::new());
+    let shipped = fs::read_to_string(shipped().join("clickhouse.toml")).unwrap();
+    lab.0.file("lab.toml", &shipped);
+    let length = ["-d", "8s", "--warm-up", "3s", "--settle", "1s"];
+    let words = ["scale", "cpu", "--cluster", "lab.toml", "--nodes", "1,2"];
+    let load = ["--each", "run", "-c", "16n"];
+    let called = lab.0.call(&[&words[..], &load, &length].concat());
+    let limit = "\nlimited by     CPU of node ";
+    assert!(called.stdout.contains(limit), "{called:?}");
+    assert!(
+        called.stdout.contains(" of its quota of 0.3 cores"),
+        "{called:?}"
+    );
+    let record = highwater_runner::record::read(&lab.0.runs().pop().unwrap()).unwrap();
+    let scale = record.into_experiment().unwrap();
+    for trial in &scale.scale().unwrap().trials {
+        let limit = trial.figures.limit.as_ref().unwrap();
+        let by = limit.by.as_ref().unwrap();
+        let is_cpu = [Resource::Cpu, Resource::HotNode].contains(&by.resource);
+        assert!(
+            is_cpu && trial.figures.target_cpu.unwrap() > 0.9,
+            "{trial:?}"
+        );
     }
 }

@@ -3,6 +3,7 @@
 //! Searches and size estimates are tested against these numbers, so nothing here may depend on a
 //! run.
 
+use highwater_model::numbers::to_f64;
 use highwater_model::units::Nanos;
 
 use super::parameters::SimParameters;
@@ -11,7 +12,7 @@ use super::parameters::SimParameters;
 /// mean core time per op on the busiest node, divided by its cores.
 ///
 /// `rows_per_op` is the batch size and counts only for `inserts`; otherwise ops are queries. An
-/// op's first shard is uniformly random, so each shard gets `parts / shards` requests and `rows /
+/// op's first shard is uniformly random, so without a hot shard each shard gets `parts / shards` requests and `rows /
 /// shards` rows per op on average, `parts` being the smaller of rows (at least 1) and shards. All
 /// service laws keep the mean. Infinite for infinitely many cores and for work that takes no time.
 /// A disk bounds inserts to its rate, divided by the rows of an op on its node; its credit is for a
@@ -26,24 +27,18 @@ pub fn capacity(parameters: &SimParameters, rows_per_op: u64, inserts: bool) -> 
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "batches and rates are far below 2⁵³ rows, and the result is a mean"
-)]
 fn of_disks(parameters: &SimParameters, rows_per_op: u64) -> f64 {
     let Some(rate) = parameters.disk else {
         return f64::INFINITY;
     };
-    let copies = |node: u32| {
-        let all = (0..parameters.shards)
-            .flat_map(|shard| (0..=parameters.replicas).map(move |copy| (shard, copy)));
-        all.filter(|(shard, copy)| parameters.node_of(*shard, *copy) == node)
-            .count()
+    let rows_on = |node: u32| -> f64 {
+        let here = copies_on(parameters, node);
+        here.map(|(shard, _)| dealt(parameters, shard, rows_per_op).1)
+            .sum()
     };
-    let most = (0..parameters.nodes).map(copies).max().unwrap_or(0);
-    let rows = rows_per_op as f64 * most as f64 / f64::from(parameters.shards);
+    let rows = (0..parameters.nodes).map(rows_on).fold(0.0, f64::max);
     if rows > 0.0 {
-        rate as f64 / rows
+        to_f64(rate) / rows
     } else {
         f64::INFINITY
     }
@@ -71,21 +66,33 @@ fn of_cores(parameters: &SimParameters, rows_per_op: u64, inserts: bool) -> f64 
 }
 
 /// Mean core seconds per insert op on one node at speed 1, copies included.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "batches are far below 2⁵³ rows, and the result is a mean"
-)]
 fn insert_work(parameters: &SimParameters, node: u32, rows: u64) -> f64 {
+    let here = copies_on(parameters, node);
+    here.map(|(shard, copy)| {
+        let (parts, rows) = dealt(parameters, shard, rows);
+        let work = parts * seconds(parameters.request) + rows * seconds(parameters.row);
+        parameters.cost_of_copy(copy) * work
+    })
+    .sum()
+}
+
+/// The shards and copies that are on a node.
+fn copies_on(parameters: &SimParameters, node: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
+    let all = (0..parameters.shards)
+        .flat_map(|shard| (0..=parameters.replicas).map(move |copy| (shard, copy)));
+    all.filter(move |(shard, copy)| parameters.node_of(*shard, *copy) == node)
+}
+
+/// Pieces and rows of an insert op for a shard, on average.
+fn dealt(parameters: &SimParameters, shard: u32, rows: u64) -> (f64, f64) {
     let shards = f64::from(parameters.shards);
-    let parts = rows.clamp(1, parameters.shards.into()) as f64 / shards;
-    let per_shard =
-        parts * seconds(parameters.request) + rows as f64 / shards * seconds(parameters.row);
-    let copies: f64 = (0..parameters.shards)
-        .flat_map(|shard| (0..=parameters.replicas).map(move |copy| (shard, copy)))
-        .filter(|(shard, copy)| parameters.node_of(*shard, *copy) == node)
-        .map(|(_, copy)| parameters.cost_of_copy(copy))
-        .sum();
-    copies * per_shard
+    let (hot, others) = parameters.hot_and_other(rows);
+    let touched = others.clamp(u64::from(hot == 0), parameters.shards.into());
+    let (parts, rows) = (to_f64(touched) / shards, to_f64(others) / shards);
+    match (shard, hot) {
+        (0, 1..) => (1.0, rows + to_f64(hot)),
+        _ => (parts, rows),
+    }
 }
 
 fn seconds(span: Nanos) -> f64 {

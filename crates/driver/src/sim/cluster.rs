@@ -95,6 +95,8 @@ pub(super) struct Cluster {
     nodes: Vec<Node>,
     tables: Vec<Table>,
     planted: Planted,
+    /// What the load generator gets out; none for one without a bound.
+    client: Option<Disk>,
     /// Latest arrival so far; virtual scheduling needs arrivals in order.
     latest: Nanos,
     /// When all work booked so far is done.
@@ -120,6 +122,8 @@ impl Cluster {
                 })
                 .collect(),
             pieces_on: (0..parameters.nodes).map(|_| 0).collect(),
+            // A rate without credit, as that of a disk.
+            client: parameters.client.map(|rate| Disk::new(to_f64(rate), 0.0)),
             parameters,
             seed,
             tables: Vec::new(),
@@ -182,6 +186,12 @@ impl Cluster {
             Some(number) => self.tables[number] = table,
             None => self.tables.push(table),
         }
+    }
+
+    /// When the load generator has got out an op of so many rows.
+    pub(super) fn sent(&mut self, now: Nanos, rows: u64) -> Nanos {
+        let client = self.client.as_mut();
+        client.map_or(now, |client| client.write(now, rows.max(1)))
     }
 
     /// Books an op that arrives now.
@@ -271,8 +281,8 @@ impl Cluster {
         }
     }
 
-    /// A query is one piece on a random node. The rows of an insert are spread evenly over
-    /// the shards, from a random one on; each copy of each shard that gets rows is a piece.
+    /// A query is one piece on a random node. The rows of an insert, but for those of a hot shard, are spread
+    /// evenly over the shards, from a random one on; each copy of each shard that gets rows is a piece.
     fn cut_into_pieces(&mut self, op: &SimOp, random: RandomKey) {
         self.pieces.clear();
         let parameters = &self.parameters;
@@ -285,18 +295,22 @@ impl Cluster {
             return;
         };
         let shards = u64::from(parameters.shards);
-        let (each, one_more) = (rows / shards, rows % shards);
+        let (mut hot, others) = parameters.hot_and_other(rows);
+        let (each, one_more) = (others / shards, others % shards);
         let mut shard = random.below(parameters.shards);
-        for dealt in 0..rows.clamp(1, shards) {
+        // Without any row, an op touches one shard.
+        for dealt in 0..others.clamp(u64::from(hot == 0), shards) {
             let rows = each + u64::from(dealt < one_more);
-            let mean = to_f64(parameters.request.0) + to_f64(parameters.row.0) * to_f64(rows);
-            self.pieces
-                .extend((0..=parameters.replicas).map(|copy| Piece {
-                    node: parameters.node_of(shard, copy),
-                    mean: mean * parameters.cost_of_copy(copy),
-                    rows,
-                }));
+            let of_hot = if shard == 0 {
+                std::mem::take(&mut hot)
+            } else {
+                0
+            };
+            self.pieces.extend(copies(parameters, shard, rows + of_hot));
             shard = (shard + 1) % parameters.shards;
+        }
+        if hot > 0 {
+            self.pieces.extend(copies(parameters, 0, hot));
         }
     }
 
@@ -336,6 +350,20 @@ impl Cluster {
         self.busy_until = self.busy_until.max(last);
         last
     }
+}
+
+/// The pieces of an insert in all copies of a shard.
+fn copies(
+    parameters: &SimParameters,
+    shard: u32,
+    rows: u64,
+) -> impl Iterator<Item = Piece> + use<'_> {
+    let mean = to_f64(parameters.request.0) + to_f64(parameters.row.0) * to_f64(rows);
+    (0..=parameters.replicas).map(move |copy| Piece {
+        node: parameters.node_of(shard, copy),
+        mean: mean * parameters.cost_of_copy(copy),
+        rows,
+    })
 }
 
 impl SimResponse {

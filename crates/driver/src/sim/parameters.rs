@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::units::Nanos;
 
 /// A simulated cluster. Valid when made by [`SimParameters::parse`](Self::parse) or by default;
@@ -26,8 +27,12 @@ pub struct SimParameters {
     pub replicas: u32,
     /// Core time of a replica's work as a multiple of the primary's.
     pub replica_cost: f64,
+    /// Part of an insert's rows that all go to the first shard, 0 to 1.
+    pub hot_shard: f64,
     /// Network round trip, added to every answer.
     pub rtt: Nanos,
+    /// Rows, or queries, per second that a load generator gets out; none for one without a bound.
+    pub client: Option<u64>,
     /// Most pieces that may wait per node; `None` means no bound.
     pub queue: Option<u32>,
     /// Rows per second that each node's disk takes in the long run, copies counted; none for a disk
@@ -75,7 +80,9 @@ impl Default for SimParameters {
             shards: 6,
             replicas: 1,
             replica_cost: 1.0,
+            hot_shard: 0.0,
             rtt: Nanos::from_micros(300),
+            client: None,
             queue: Some(200),
             disk: None,
             burst: 0,
@@ -101,6 +108,12 @@ impl SimParameters {
     /// different nodes.
     pub fn node_of(&self, shard: u32, copy: u32) -> u32 {
         (shard % self.nodes + copy % self.nodes) % self.nodes
+    }
+
+    /// How the rows of an insert are dealt: those for the first shard alone, and the others for all shards.
+    pub fn hot_and_other(&self, rows: u64) -> (u64, u64) {
+        let hot = round_to_u64(to_f64(rows) * self.hot_shard).min(rows);
+        (hot, rows - hot)
     }
 
     /// Core time of a copy's work as a multiple of the primary's.

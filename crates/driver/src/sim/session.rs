@@ -70,6 +70,11 @@ impl Session for SimSession {
                 return not_prepared(request.op.rows());
             };
             self.usable = false;
+            let now = self.timeline.now();
+            let sent = lock(&self.cluster).sent(now, request.op.rows());
+            if sent > now {
+                self.timeline.sleep_until(sent).await;
+            }
             let response = lock(&self.cluster).submit(self.timeline.now(), &op);
             self.timeline.sleep_until(response.at).await;
             self.usable = response.outcome.session_usable;

@@ -11,7 +11,7 @@ use super::parameters::{ServiceDistribution, SimClock, SimParameters, Stall, War
 use crate::contract::TargetError;
 
 /// All parameters, in the order of the reference page.
-pub const PARAMETERS: [&str; 26] = [
+pub const PARAMETERS: [&str; 28] = [
     "nodes",
     "cores",
     "request",
@@ -21,7 +21,9 @@ pub const PARAMETERS: [&str; 26] = [
     "shards",
     "replicas",
     "replica_cost",
+    "hot_shard",
     "rtt",
+    "client",
     "queue",
     "disk",
     "burst",
@@ -101,9 +103,11 @@ impl SimParameters {
             "shards" => self.shards = count(text, 1, MAX_SHARDS)?,
             "replicas" => self.replicas = count(text, 0, MAX_REPLICAS)?,
             "replica_cost" => self.replica_cost = number(text, 0.0, MAX_FACTOR)?,
+            "hot_shard" => self.hot_shard = number(text, 0.0, 1.0)?,
             "rtt" => self.rtt = span(text)?,
+            "client" => self.client = rows_per_s(text)?,
             "queue" => self.queue = count_or_inf(text, 0, MAX_QUEUE)?,
-            "disk" => self.disk = disk(text)?,
+            "disk" => self.disk = rows_per_s(text)?,
             "burst" => self.burst = disk_rows(text, 0)?,
             "answer_bytes" => self.answer_bytes = bytes(text)?,
             "slow_node" => self.slow_node = slow_nodes(text)?,
@@ -175,7 +179,9 @@ impl SimParameters {
             "shards" => self.shards.to_string(),
             "replicas" => self.replicas.to_string(),
             "replica_cost" => self.replica_cost.to_string(),
+            "hot_shard" => Some(self.hot_shard).filter(|part| *part > 0.0)?.to_string(),
             "rtt" => span_text(self.rtt),
+            "client" => self.client?.to_string(),
             "queue" => or_inf(self.queue),
             "disk" => self.disk?.to_string(),
             "burst" => Some(self.burst).filter(|rows| *rows > 0)?.to_string(),
@@ -231,8 +237,8 @@ fn bytes(text: &str) -> Result<u64, Expected> {
         .ok_or_else(|| format!("a whole number of bytes up to {MAX_ANSWER_BYTES}"))
 }
 
-/// Rows per second of a disk, or no bound.
-fn disk(text: &str) -> Result<Option<u64>, Expected> {
+/// Rows per second, or no bound.
+fn rows_per_s(text: &str) -> Result<Option<u64>, Expected> {
     if text == "inf" {
         return Ok(None);
     }

@@ -51,6 +51,16 @@ impl Hierarchies {
         Ok(Self { parents })
     }
 
+    /// The same with a controller that need not be there, and is part of another one in version 2.
+    pub(super) fn with_optional(mut self, controller: &str) -> Self {
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+        let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let parent = version_1(&mounts, &own, controller);
+        self.parents
+            .extend(parent.filter(|parent| !self.parents.contains(parent)));
+        self
+    }
+
     /// Directories that stand for hierarchies, for tests.
     #[cfg(test)]
     pub(super) fn at(parents: Vec<PathBuf>) -> Self {

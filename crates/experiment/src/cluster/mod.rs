@@ -25,6 +25,7 @@ use std::path::Path;
 use highwater_model::cluster::{ClusterSpec, NODES_MAX, Provider};
 use highwater_model::units::Nanos;
 use highwater_runner::interrupts::Interrupts;
+use highwater_runner::request::LimitedNode;
 
 use self::commands::{Commands, filled};
 pub use self::error::{ClusterError, ClusterErrorKind};
@@ -229,6 +230,14 @@ impl Cluster {
     /// That cannot be set.
     pub fn end_quota(&mut self) -> Result<(), ClusterError> {
         self.limit(false)
+    }
+
+    /// The nodes of this machine that run with a quota of CPU.
+    pub fn limited_nodes(&self) -> Vec<LimitedNode> {
+        match &self.kind {
+            Kind::Processes(processes) => processes.limited(&self.site),
+            Kind::Commands(_) => Vec::new(),
+        }
     }
 
     fn limit(&mut self, limited: bool) -> Result<(), ClusterError> {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use highwater_model::cluster::{Condition, NodeSpec, QuotaStart, StopSignal, Targets, expand};
 use highwater_model::display::span;
 use highwater_model::units::Nanos;
+use highwater_runner::request::LimitedNode;
 use rustix::process::Signal;
 
 use super::control_group::{Hierarchies, free_cpu, limit_cpu};
@@ -176,6 +177,24 @@ impl Processes {
             site.note(format!("each node has {cores} cores from now on"));
         }
         Ok(())
+    }
+
+    /// The nodes that run with a quota of CPU.
+    pub(super) fn limited(&self, site: &Site) -> Vec<LimitedNode> {
+        let quota = self.spec.quota.filter(|_| !site.options.no_quota);
+        let Some(cores) = quota.and_then(|quota| quota.cpu) else {
+            return Vec::new();
+        };
+        let running = Self::running(site).into_iter();
+        let limited = running.filter_map(|number| {
+            let process = site.file.state.nodes.get(&number)?.process.as_ref()?;
+            Some(LimitedNode {
+                node: number.to_string(),
+                cores,
+                group: process.groups.clone(),
+            })
+        });
+        limited.filter(|node| !node.group.is_empty()).collect()
     }
 
     /// The nodes, as others see them; one that does not run is left out where the file has changed so much that

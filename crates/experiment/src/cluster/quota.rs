@@ -31,7 +31,12 @@ pub(super) fn hierarchies(quota: &Quota) -> Result<Hierarchies, ClusterError> {
     let cpu = quota.cpu.map(|_| "cpu");
     let memory = quota.memory.map(|_| "memory");
     let controllers: Vec<&str> = cpu.into_iter().chain(memory).collect();
-    Hierarchies::find(&controllers)
+    let found = Hierarchies::find(&controllers)?;
+    // What a node uses of its quota is told by another one.
+    Ok(match quota.cpu {
+        Some(_) => found.with_optional("cpuacct"),
+        None => found,
+    })
 }
 
 /// Makes the control group of a node that is to start.

@@ -11,6 +11,7 @@ use highwater_model::scale::ClusterStart;
 use highwater_model::units::Nanos;
 use highwater_runner::clock::RealClock;
 use highwater_runner::interrupts::Interrupts;
+use highwater_runner::request::LimitedNode;
 
 /// A cluster of a size.
 #[derive(Debug)]
@@ -48,6 +49,11 @@ pub trait Cluster {
     /// They cannot be set.
     fn begin_quota(&mut self) -> Result<(), TargetError> {
         Ok(())
+    }
+
+    /// The nodes of this machine that run with a quota of CPU, which the machine's own CPU does not show.
+    fn limited_nodes(&self) -> Vec<LimitedNode> {
+        Vec::new()
     }
 
     /// Ends what it started, if anything; also after a failure.
@@ -108,6 +114,10 @@ impl Cluster for StartedCluster {
     fn begin_quota(&mut self) -> Result<(), TargetError> {
         let begun = self.cluster.begin_quota();
         begun.map_err(|error| ClusterOrTargetError::from(error).0)
+    }
+
+    fn limited_nodes(&self) -> Vec<LimitedNode> {
+        self.cluster.limited_nodes()
     }
 
     fn end(&mut self) -> Result<(), ClusterError> {

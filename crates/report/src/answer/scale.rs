@@ -33,7 +33,7 @@ pub(super) fn scale(run: &MeasuredRun<'_>, scale: &ScaleRecord) -> Answer {
     let basis = first.map_or_else(String::new, |first| {
         format!(
             "{} of linear from {}",
-            percent(largest.of_linear),
+            percent(largest.compared.of_linear),
             nodes(first.trial.size.nodes)
         )
     });
@@ -60,21 +60,24 @@ fn keys(grown: &GrowthReport<'_>, unit: &str) -> Vec<KeyFigure> {
         ));
         keys.push(KeyFigure::new(
             "of linear",
-            percent(last.of_linear),
+            percent(last.compared.of_linear),
             format!("at {}", nodes(last.trial.size.nodes)),
         ));
-        if let Some(gain) = last.gain {
+        if let Some(gain) = last.compared.gain {
             let sign = if gain < 0.0 { "" } else { "+" };
-            let change = last.change.map_or_else(String::new, percent_signed);
+            let change = last
+                .compared
+                .change
+                .map_or_else(String::new, percent_signed);
             let figure = format!("{sign}{} {unit}", rate(gain));
             keys.push(KeyFigure::new("last step", figure, change));
         }
         keys.push(KeyFigure::new(
             "per node",
-            format!("{} {unit}", rate(last.per_node)),
+            format!("{} {unit}", rate(last.compared.per_node)),
             format!(
                 "{} with {}",
-                rate(first.per_node),
+                rate(first.compared.per_node),
                 nodes(first.trial.size.nodes)
             ),
         ));

@@ -57,6 +57,7 @@ fn columns(table: &Table) -> Vec<Column> {
         "time"
     };
     vec![
+        column("gain", |row| row.gain.map(display::rate_signed)),
         column("change", |row| row.change.map(percent_signed)),
         column("efficiency", |row| {
             row.efficiency
@@ -64,6 +65,11 @@ fn columns(table: &Table) -> Vec<Column> {
         }),
         column(per_piece, |row| row.per_piece.map(display::rate)),
         column("per node", |row| row.per_node.map(display::rate)),
+        column("0.8 rule", |row| row.rule_of_thumb.map(display::rate)),
+        column("off", |row| {
+            row.rule_of_thumb
+                .map(|rule| percent_signed(rule / row.throughput - 1.0))
+        }),
         column(amount, |row| row.amount_s.map(seconds)),
         column("repeats", |row| {
             (row.repeats > 1).then(|| row.repeats.to_string())

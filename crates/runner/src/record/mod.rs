@@ -21,10 +21,10 @@ use highwater_model::op::OpId;
 use highwater_model::plan::{Pace, PhaseKind, Plan};
 use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::record::{
-    AuditRecord, AvailabilityRecord, ClientRecord, EstimateRecord, Header, HostRecord, Incident,
-    IncidentKind, InterventionRecord, PhaseRecord, PlanRecord, ProgramRecord, RECORD_SCHEMA,
-    Record, ResultRecord, RunNote, RunRecord, SchedulingClass, StreamRecord, TargetRecord,
-    WorkloadRecord,
+    AuditRecord, AvailabilityRecord, ClientRecord, CpuQuota, EstimateRecord, Header, HostRecord,
+    Incident, IncidentKind, InterventionRecord, PhaseRecord, PlanRecord, ProgramRecord,
+    RECORD_SCHEMA, Record, ResultRecord, RunNote, RunRecord, SchedulingClass, StreamRecord,
+    TargetRecord, WorkloadRecord,
 };
 use highwater_model::units::Nanos;
 
@@ -400,6 +400,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
             bytes_before: None,
             bytes_after: None,
             disk_bytes_per_row: None,
+            cpu_quotas: cpu_quotas(request),
         },
         judgments: Judgments::unjudged(),
         limit: None,
@@ -417,6 +418,16 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
         notes: Vec::new(),
         intervals: Vec::new(),
     }
+}
+
+/// The quotas of nodes that were started here with one.
+fn cpu_quotas(request: &RunRequest) -> Vec<CpuQuota> {
+    let nodes = request.telemetry.limited_nodes.iter();
+    let quotas = nodes.map(|limited| CpuQuota {
+        node: limited.node.clone(),
+        cores: limited.cores,
+    });
+    quotas.collect()
 }
 
 fn header(request: &RunRequest) -> Header {

@@ -43,7 +43,9 @@ use crate::store::LedgerHead;
 use crate::table_setup::{self, SetupRequest};
 use state::Run;
 
-pub use crate::request::{Ended, RunEnd, RunError, RunRequest, TableRequest, TelemetryRequest};
+pub use crate::request::{
+    Ended, LimitedNode, RunEnd, RunError, RunRequest, TableRequest, TelemetryRequest,
+};
 
 /// What there is to say about a sink.
 const STORES_NOTHING: &str = "a sink stores nothing: no audit, and no figure is a database's";

@@ -47,7 +47,8 @@ impl Run {
         // One of all shares is enough to poll the target.
         let polls = !request.telemetry.off && request.plan.share.index == 1;
         let mut poller = if polls {
-            TelemetryPoller::of_target(&request.target, &timeline)
+            let nodes = &request.telemetry.limited_nodes;
+            TelemetryPoller::of_target(&request.target, nodes, &timeline)
         } else {
             TelemetryPoller::new(Rc::clone(&timeline))
         };

@@ -4,6 +4,7 @@
 //! alone for a while and tried again. What must not be here: anything that a run waits for longer
 //! than for one answer, and anything that could end it.
 
+mod control_groups;
 mod host;
 mod series;
 #[cfg(test)]
@@ -20,6 +21,7 @@ use highwater_model::target_telemetry::{TargetTelemetry, TelemetrySource, source
 use highwater_model::units::Nanos;
 
 use self::series::Table;
+use crate::request::LimitedNode;
 
 /// Longest time for an answer.
 const ANSWER_LIMIT: Nanos = Nanos::from_secs(1);
@@ -72,24 +74,41 @@ impl TelemetryPoller {
         }
     }
 
-    /// The target itself, and the machine under it where that is this one.
-    pub(crate) fn of_target(target: &Arc<dyn Target>, timeline: &Rc<dyn Timeline>) -> Self {
+    /// The target itself; where that is on this machine also its nodes with a quota, and the machine.
+    pub(crate) fn of_target(
+        target: &Arc<dyn Target>,
+        limited_nodes: &[LimitedNode],
+        timeline: &Rc<dyn Timeline>,
+    ) -> Self {
         let mut poller = Self::new(Rc::clone(timeline));
+        let is_here = is_on_this_machine(target.as_ref());
+        if is_here && !limited_nodes.is_empty() {
+            poller.add_limited_nodes(limited_nodes.to_vec());
+        }
         let polls = Arc::clone(target);
         let open: Opener = Box::new(move |timeline| {
             let target = Arc::clone(&polls);
             Box::pin(async move { target.telemetry(timeline).await })
         });
         poller.add(sources::TARGET, open);
-        let capabilities = target.capabilities();
-        let in_this_process = capabilities.embedded && !capabilities.simulated;
-        if in_this_process || target.is_local() {
+        if is_here {
             poller.add(
                 sources::HOST,
                 Box::new(|_| Box::pin(async { Ok(host::reader()) })),
             );
         }
         poller
+    }
+
+    /// The control groups of nodes that were started here.
+    fn add_limited_nodes(&mut self, nodes: Vec<LimitedNode>) {
+        self.add(
+            sources::CONTROL_GROUPS,
+            Box::new(move |_| {
+                let reader = control_groups::reader(&nodes);
+                Box::pin(async { Ok(Some(reader)) })
+            }),
+        );
     }
 
     /// One more to be asked.
@@ -179,6 +198,13 @@ impl TelemetryPoller {
             .collect();
         (!telemetry.sources.is_empty()).then_some(telemetry)
     }
+}
+
+/// Whether the target runs here, in this process or beside it.
+fn is_on_this_machine(target: &dyn Target) -> bool {
+    let capabilities = target.capabilities();
+    let in_this_process = capabilities.embedded && !capabilities.simulated;
+    in_this_process || target.is_local()
 }
 
 impl Source {

@@ -10,7 +10,7 @@ pub(crate) mod faulty;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -24,6 +24,7 @@ use highwater_model::plan::{
 };
 use highwater_model::record::{AuditStatus, InterventionRecord, ResultRecord, RunRecord};
 use highwater_model::units::{Nanos, Rate, Seed};
+use highwater_runner::ceilings::{self, Ceiling, CeilingKey};
 use highwater_runner::control::{self, Controller, Controls, Reply};
 use highwater_runner::interrupts::{self, Interrupter};
 use highwater_runner::observer::{Observer, Silent};
@@ -33,6 +34,26 @@ use highwater_runner::store::RunDirectory;
 use highwater_workload::{Workload, WorkloadSpec, builtin};
 
 use self::faulty::{Faults, Faulty};
+
+/// Version of the program in records.
+const VERSION: &str = "0";
+/// How the simulated cluster inserts, and the sink that stands for it.
+const SIM_INSERT: &str = "bulk";
+const SINK: &str = "null:";
+
+/// Keeps what this load generator reaches in runs of a plan; where it is, and against which sink.
+fn keep_ceiling(plan: &Plan, directory: &Path, units_per_s: f64) -> (PathBuf, String) {
+    let ceiling = Ceiling {
+        key: CeilingKey::new(plan, SINK, SIM_INSERT, VERSION),
+        measured_at: "2026-01-01T00:00:00Z".to_owned(),
+        units_per_s,
+        unit: "rows".to_owned(),
+        ops_per_s: units_per_s,
+        cpu_ns_per_op: 1e6,
+    };
+    ceilings::keep(directory, ceiling).unwrap();
+    (directory.to_owned(), SINK.to_owned())
+}
 
 /// A run to be.
 #[derive(Debug, Clone)]
@@ -57,6 +78,8 @@ pub(crate) struct Job {
     pub(crate) audit: AuditLevel,
     pub(crate) audit_limit: Nanos,
     pub(crate) telemetry: TelemetryRequest,
+    /// What this load generator reaches against a sink, units per second.
+    pub(crate) ceiling: Option<f64>,
     /// The workload's file; `cpu` without one.
     pub(crate) text: Option<&'static str>,
 }
@@ -88,6 +111,7 @@ impl Job {
             audit: AuditLevel::Sums,
             audit_limit: Nanos::from_secs(60),
             telemetry: TelemetryRequest::default(),
+            ceiling: None,
             text: None,
         }
     }
@@ -129,7 +153,11 @@ impl Job {
         plan: Plan,
         directory: RunDirectory,
     ) -> RunRequest {
+        let ceilings = self
+            .ceiling
+            .map(|per_s| keep_ceiling(&plan, directory.path(), per_s));
         RunRequest {
+            ceilings,
             directory,
             plan,
             workload: self.workload(),
@@ -141,12 +169,11 @@ impl Job {
             tables: TableRequest::default(),
             guard_disk: true,
             telemetry: self.telemetry.clone(),
-            ceilings: None,
             controls: Controls::default(),
             start_in: self.start_in,
             labels: BTreeMap::new(),
             given: BTreeMap::new(),
-            version: "0".to_owned(),
+            version: VERSION.to_owned(),
         }
     }
 

@@ -6,38 +6,71 @@
 #[cfg(test)]
 mod tests;
 
-use highwater_analysis::growth::{Drift, counted, drift};
+use highwater_analysis::growth::{
+    ComparedSize, Drift, REPLICA_RULE, SizedRate, counted, drift, replicas, replicas_of,
+};
 use highwater_model::scale::{PredictedRate, ScalePurpose, ScaleRecord, ScaleTrial};
 
 use crate::cluster::{ModelPlan, SizePlanPoint, curve, models};
 use crate::scaling::{Average, Growth, Identifiability, Point, PooledGrowth, Sweep, Weighting};
 
-/// What a further node is taken to add, as a part of what linear growth would: the rule of an article about
-/// growing a cluster by one node after the other.
-const RULE_OF_THUMB: f64 = 0.8;
+/// Nine of ten factors of a further replica lie between these: from one that costs a little more than the first copy
+/// to one that costs hardly anything.
+const REPLICA_INTERVAL: [f64; 2] = [0.45, 0.95];
 /// Seconds of an hour, and rows or queries that a price is for.
 const HOUR_S: f64 = 3_600.0;
 const MILLION: f64 = 1e6;
 
 /// What is predicted for a size from the smaller ones that were measured; absent where it is beyond what they can
-/// show.
+/// show. Those with other replicas count only where there are none with the same.
 pub fn predicted(scale: &ScaleRecord, nodes: u32) -> Option<PredictedRate> {
     let mut smaller = scale.clone();
     smaller.trials.retain(|trial| trial.size.nodes < nodes);
-    let (_, growth) = measured(&smaller)?;
+    let of_size = replicas(scale, nodes);
+    let known = counted(&smaller).map(replicas_of);
+    let of_smaller = known.min_by_key(|known| (known.abs_diff(of_size), u32::MAX - known))?;
+    let (_, growth) = measured(&smaller, of_smaller)?;
     let nodes = f64::from(nodes);
     (nodes <= growth.farthest()).then(|| {
         let predicted = growth.forecast(nodes).prediction();
-        PredictedRate {
+        let predicted = PredictedRate {
             expected: predicted.expected,
             low90: predicted.low,
             high90: predicted.high,
-        }
+        };
+        with_replicas(predicted, of_smaller, of_size)
     })
 }
 
-/// Sizes and how they grow: one alone as published clusters do.
-fn measured(scale: &ScaleRecord) -> Option<(Sweep, Growth)> {
+/// With another number of replicas; both uncertainties are independent, so their widths add up in squares, in the
+/// logarithm.
+fn with_replicas(rate: PredictedRate, from: u32, to: u32) -> PredictedRate {
+    if from == to {
+        return rate;
+    }
+    let further = f64::from(to) - f64::from(from);
+    let side = |end: f64, factor: f64| {
+        let of_rate = (end / rate.expected).ln();
+        let of_replicas = further * (factor / REPLICA_RULE).ln();
+        of_rate.hypot(of_replicas)
+    };
+    let [least, most] = REPLICA_INTERVAL;
+    // Of fewer replicas the ends change places.
+    let (low, high) = if further < 0.0 {
+        (most, least)
+    } else {
+        (least, most)
+    };
+    let expected = rate.expected * REPLICA_RULE.powf(further);
+    PredictedRate {
+        expected,
+        low90: expected / side(rate.low90, low).exp(),
+        high90: expected * side(rate.high90, high).exp(),
+    }
+}
+
+/// Sizes with so many replicas and how they grow: one alone as published clusters do.
+fn measured(scale: &ScaleRecord, with: u32) -> Option<(Sweep, Growth)> {
     let unchanged = drift(scale).is_some_and(|drift| !drift.is_drifted());
     let again = scale.trials.iter();
     // A repeat shows how well sizes are known, unless the machine changed between.
@@ -45,6 +78,7 @@ fn measured(scale: &ScaleRecord) -> Option<(Sweep, Growth)> {
     let counting = again.filter(|trial| trial.figures.verdict.counts());
     let points: Vec<Point> = counted(scale)
         .chain(counting)
+        .filter(|trial| replicas_of(trial) == with)
         .map(|trial| Point {
             size: f64::from(trial.size.nodes),
             per_s: trial.figures.per_s,
@@ -83,18 +117,8 @@ pub struct GrowthReport<'a> {
 pub struct GrowthSize<'a> {
     /// What was measured.
     pub trial: &'a ScaleTrial,
-    /// Nodes more than before, as a part.
-    pub increase: Option<f64>,
-    /// Throughput more than before, per second.
-    pub gain: Option<f64>,
-    /// The same as a part of it.
-    pub change: Option<f64>,
-    /// Throughput over that of the first size times as many nodes.
-    pub of_linear: f64,
-    /// Throughput per node.
-    pub per_node: f64,
-    /// What the size before gives where each further node adds 0.8 of what it had of each, per second.
-    pub rule_of_thumb: Option<f64>,
+    /// Against the one before it and the first one.
+    pub compared: ComparedSize,
     /// What a million units cost, where a node has a price.
     pub price_per_million: Option<f64>,
 }
@@ -115,7 +139,8 @@ pub fn report(scale: &ScaleRecord) -> GrowthReport<'_> {
         let nodes = last.saturating_add(step.max(1));
         Some((nodes, predicted(scale, nodes)?))
     });
-    let grown = measured(scale).filter(|(sweep, _)| sweep.sizes().len() > 1);
+    let with = sizes.last().map_or(0, |size| replicas_of(size.trial));
+    let grown = measured(scale, with).filter(|(sweep, _)| sweep.sizes().len() > 1);
     let to = next.map_or(0.0, |(nodes, _)| f64::from(nodes));
     let made = sizes.iter().filter_map(|size| {
         let predicted = size.trial.predicted?;
@@ -156,21 +181,12 @@ fn size<'a>(
     before: Option<&ScaleTrial>,
     first: &ScaleTrial,
 ) -> GrowthSize<'a> {
-    let nodes = |trial: &ScaleTrial| f64::from(trial.size.nodes);
-    let per_s = trial.figures.per_s;
-    let increase = before.map(|before| nodes(trial) / nodes(before) - 1.0);
-    let earlier = before.map(|before| before.figures.per_s);
+    let measured = SizedRate::of(trial);
     let price = scale.price_per_node_hour;
     GrowthSize {
         trial,
-        increase,
-        gain: earlier.map(|earlier| per_s - earlier),
-        change: earlier.map(|earlier| per_s / earlier - 1.0),
-        of_linear: per_s * nodes(first) / (first.figures.per_s * nodes(trial)),
-        per_node: per_s / nodes(trial),
-        rule_of_thumb: earlier
-            .zip(increase)
-            .map(|(earlier, increase)| earlier * (1.0 + RULE_OF_THUMB * increase)),
-        price_per_million: price.map(|price| price * nodes(trial) / HOUR_S / per_s * MILLION),
+        compared: measured.beside(before.map(SizedRate::of), SizedRate::of(first)),
+        price_per_million: price
+            .map(|price| price * measured.nodes / HOUR_S / measured.per_s * MILLION),
     }
 }

@@ -47,6 +47,48 @@ fn each_size_is_predicted_from_those_before_it() {
     assert_eq!(predicted_from(&[], 1), None);
 }
 
+#[test]
+fn sizes_with_other_replicas_predict_only_where_there_are_none_with_the_same() {
+    // One replica each, which one node cannot hold.
+    let mut scale = grown(&[(1, 1_000.0), (2, 1_000.0), (3, 1_500.0)]);
+    for trial in &mut scale.trials {
+        trial.figures.replicas = Some(1);
+    }
+    let near =
+        |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 1e-9, "{value}");
+    let second = predicted(&scale, 2).unwrap();
+    near(second.expected, 0.6 * 1_000.0 * 2_f64.powf(0.8));
+    // A replica that costs as much as the first copy, and one that costs half of it.
+    assert!(second.holds(1_000.0) && second.holds(1_333.0), "{second:?}");
+    assert!(!second.holds(2_000.0), "{second:?}");
+    let third = predicted(&scale, 3).unwrap();
+    near(third.expected, 1_000.0 * 1.5_f64.powf(0.8));
+    assert!(third.holds(1_500.0), "{third:?}");
+    // The models are of those with replicas: they grow linearly.
+    let report = report(&scale);
+    let (next, predicted) = report.next.unwrap();
+    assert_eq!(next, 4);
+    assert!(
+        (predicted.expected / 2_000.0 - 1.0).abs() < 0.05,
+        "{predicted:?}"
+    );
+    let rules: Vec<_> = report
+        .sizes
+        .iter()
+        .map(|size| size.compared.rule_of_thumb)
+        .collect();
+    assert_eq!(rules, [None, Some(1_080.0), Some(1_400.0)]);
+    // Fewer replicas leave more.
+    let mut fewer = grown(&[(2, 1_000.0), (3, 1_500.0)]);
+    fewer.trials[0].figures.replicas = Some(1);
+    fewer.sizes[1]
+        .settings
+        .insert("replicas".to_owned(), "0".to_owned());
+    let third = super::predicted(&fewer, 3).unwrap();
+    near(third.expected, 1_000.0 * 1.5_f64.powf(0.8) / 0.6);
+    assert!(third.low90 < third.expected && third.expected < third.high90);
+}
+
 /// A growth that is resumed with a size in between.
 #[test]
 fn a_size_is_not_predicted_from_larger_ones() {
@@ -78,17 +120,20 @@ fn sizes_are_set_beside_each_other_as_in_the_article() {
             assert!((found - expected).abs() < 0.000_6, "{found} {expected}");
         }
     };
-    near(figures(|size| size.increase), &[1.0, 0.5, 0.3333, 0.25]);
     near(
-        figures(|size| size.change),
+        figures(|size| size.compared.increase),
+        &[1.0, 0.5, 0.3333, 0.25],
+    );
+    near(
+        figures(|size| size.compared.change),
         &[0.6842, 0.3708, 0.2655, 0.2186],
     );
     near(
-        figures(|size| Some(size.of_linear)),
+        figures(|size| Some(size.compared.of_linear)),
         &[1.0, 0.8421, 0.7696, 0.7304, 0.7120],
     );
     // The rule is off by so much, from one size to the next.
-    let off = figures(|size| Some(size.rule_of_thumb? / size.trial.figures.per_s - 1.0));
+    let off = figures(|size| Some(size.compared.rule_of_thumb? / size.trial.figures.per_s - 1.0));
     near(off, &[0.0688, 0.0213, 0.0009, -0.0152]);
     // 3.6 an hour are a thousandth a second.
     let price = figures(|size| size.price_per_million);

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::amount::amount_s;
 use super::axis::Axis;
 use crate::series::{Origin, Point, Setting, names};
+use highwater_analysis::growth::SizedRate;
 
 /// One value of the axis.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -24,6 +25,10 @@ pub struct Row {
     pub places: Vec<String>,
     /// Throughput over that of the row before, minus one.
     pub change: Option<f64>,
+    /// Throughput more than in the row before; over nodes.
+    pub gain: Option<f64>,
+    /// What the row before gives by the rules of thumb of a growth; over nodes.
+    pub rule_of_thumb: Option<f64>,
     /// Throughput per piece over that of the first row; for axes of pieces.
     pub efficiency: Option<f64>,
     /// Throughput per piece; for axes of pieces.
@@ -38,6 +43,7 @@ pub(super) fn rows(points: &[&Point], axis: &Axis) -> Vec<Row> {
     let groups = by_value(points, axis);
     let mut rows: Vec<Row> = Vec::with_capacity(groups.len());
     let mut first_per_piece = None;
+    let mut size_before = None;
     for (setting, points) in groups {
         let number = match &setting {
             Setting::Number(number) => Some(*number),
@@ -48,6 +54,20 @@ pub(super) fn rows(points: &[&Point], axis: &Axis) -> Vec<Row> {
         let per_piece = number.filter(|_| axis.pieces).and_then(per);
         let base = *first_per_piece.get_or_insert(per_piece);
         let nodes = points.first().and_then(|point| point.nodes());
+        let is_over_nodes = axis.name == names::NODES;
+        let size = number.filter(|nodes| is_over_nodes && *nodes > 0.0);
+        let replicas = points
+            .first()
+            .and_then(|point| point.number(names::REPLICAS));
+        let size = size.map(|nodes| SizedRate {
+            nodes,
+            replicas: replicas.unwrap_or(0.0),
+            per_s: throughput,
+        });
+        let before = size_before.replace(size).flatten();
+        let compared = size
+            .zip(before)
+            .map(|(size, before)| size.beside(Some(before), before));
         rows.push(Row {
             number,
             value: setting.to_string(),
@@ -57,9 +77,11 @@ pub(super) fn rows(points: &[&Point], axis: &Axis) -> Vec<Row> {
             change: rows
                 .last()
                 .map(|before| throughput / before.throughput - 1.0),
+            gain: compared.and_then(|compared| compared.gain),
+            rule_of_thumb: compared.and_then(|compared| compared.rule_of_thumb),
             efficiency: per_piece.zip(base).map(|(now, first)| now / first),
             per_piece,
-            per_node: nodes.filter(|_| axis.name != names::NODES).and_then(per),
+            per_node: nodes.filter(|_| !is_over_nodes).and_then(per),
             amount_s: amount_s(axis, number, throughput, &points),
         });
     }

@@ -91,6 +91,7 @@ impl SizedRuns<'_> {
             ready.took = ready.took.saturating_add(clock.now());
         }
         cluster.begin_quota().map_err(RunError::from)?;
+        run.telemetry.limited_nodes = cluster.limited_nodes();
         *self.ready.borrow_mut() = ready;
         Ok(())
     }

@@ -159,6 +159,37 @@ fn rows_are_dealt_evenly_to_the_shards() {
 }
 
 #[test]
+fn a_hot_shard_gets_its_part_of_the_rows_besides() {
+    // Of 20 rows 10 for shard 0, the others for all four: 13 and 2 or 3 of 1 ms, a node each.
+    let mut four = cluster("nodes=4&cores=1&shards=4&request=0&row=1ms&hot_shard=0.5");
+    let ends = (0..20).map(|op| insert_at(&mut four, 1_000 * op, 20).0.0 - 1_000_000_000 * op);
+    let ends: Vec<u64> = ends.map(|ns| ns / 1_000_000).collect();
+    assert!(ends.iter().all(|ms| (12..=13).contains(ms)), "{ends:?}");
+    let capacity = |query: &str| {
+        let parameters = parse(&format!("{CONSTANT}&request=0&row=1ms&{query}")).unwrap();
+        capacity(&parameters, 20, true) * 20.0
+    };
+    // Amdahl's law: 4 / (1 + 0.5 × 3) nodes of 1,000 rows per second.
+    let hot = capacity("nodes=4&cores=1&shards=4&hot_shard=0.5");
+    assert!((hot - 1_600.0).abs() < 1e-6, "{hot}");
+    let none_left = capacity("nodes=4&cores=1&shards=4&hot_shard=1");
+    assert!((none_left - 1_000.0).abs() < 1e-6, "{none_left}");
+    // Few rows of which none is dealt to shard 0 otherwise are a piece of their own.
+    let mut alone = cluster("nodes=4&cores=1&shards=4&request=0&row=1ms&hot_shard=1");
+    assert_eq!(insert_at(&mut alone, 0, 2).0, ms(2));
+    assert_eq!(insert_at(&mut alone, 0, 2).0, ms(4));
+}
+
+#[test]
+fn ops_pass_a_load_generator_one_after_the_other() {
+    let mut slow = cluster("nodes=1&cores=1&shards=1&client=1000");
+    assert_eq!(slow.sent(ms(0), 20), ms(20));
+    assert_eq!(slow.sent(ms(5), 10), ms(30));
+    assert_eq!(slow.sent(ms(100), 0), ms(101), "a query counts as a row");
+    assert_eq!(cluster("nodes=1&shards=1").sent(ms(7), 20), ms(7));
+}
+
+#[test]
 fn a_slow_node_takes_longer() {
     let mut slow = cluster("nodes=1&cores=1&shards=1&slow_node=0:0.5");
     assert_eq!(query_at(&mut slow, 0).0, ms(20));

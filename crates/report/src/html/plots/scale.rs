@@ -105,6 +105,6 @@ fn linear(grown: &GrowthReport<'_>) -> Vec<Series> {
         return Vec::new();
     };
     let ends = [first, last].map(|size| f64::from(size.trial.size.nodes));
-    let points = ends.map(|nodes| Point::new(nodes, Some(first.per_node * nodes)));
+    let points = ends.map(|nodes| Point::new(nodes, Some(first.compared.per_node * nodes)));
     vec![Series::new("linear", Shape::Dashed, 7, points.to_vec())]
 }

@@ -20,8 +20,9 @@ const WORDS: usize = 60;
 
 /// Names that mean the same whoever says them, in the order in which they are drawn, with their
 /// titles.
-const TITLES: [(&str, &str); 19] = [
+const TITLES: [(&str, &str); 20] = [
     (names::CPU_BUSY, "CPU"),
+    (names::CPU_THROTTLED, "CPU quota used up"),
     (names::CPU_STEAL, "CPU stolen by the hypervisor"),
     (names::CPU_IOWAIT, "CPU idle while a disk was waited for"),
     (names::LOAD, "Load average"),

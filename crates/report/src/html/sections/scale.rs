@@ -20,7 +20,7 @@ pub(in crate::html) fn scale(
     charts: &[Chart],
 ) -> Vec<Part> {
     let linear = grown.sizes.last().map_or_else(String::new, |last| {
-        format!(", {} of linear", percent(last.of_linear))
+        format!(", {} of linear", percent(last.compared.of_linear))
     });
     let mut parts = vec![Part {
         id: "growth",

@@ -10,7 +10,7 @@ pub(super) use command::{again, command};
 
 use highwater_analysis::growth::{Drift, counted, reached};
 use highwater_model::display::{
-    ABSENT, about, duration, foreign, percent, percent_signed, percent_whole, rate,
+    ABSENT, about, duration, foreign, percent, percent_signed, percent_whole, rate, rate_signed,
 };
 use highwater_model::numbers::round_to_usize;
 use highwater_model::record::{MeasuredRun, RunRecord};
@@ -161,7 +161,7 @@ fn largest(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> String {
     let linear = match &grown.sizes[..] {
         [first, _, ..] => format!(
             ", {} of linear from {}",
-            percent(largest.of_linear),
+            percent(largest.compared.of_linear),
             nodes(first.trial.size.nodes)
         ),
         _ => String::new(),
@@ -256,15 +256,18 @@ fn growth_row(size: &GrowthSize<'_>) -> Row {
     let shown =
         |value: Option<f64>, show: fn(f64) -> String| value.map_or_else(|| ABSENT.to_owned(), show);
     let per_s = size.trial.figures.per_s;
-    let rule = size.rule_of_thumb;
+    let compared = size.compared;
+    let rule = compared.rule_of_thumb;
     let mut cells = vec![
         size.trial.size.nodes.to_string(),
-        shown(size.increase, |part| format!("+{}", percent_whole(part))),
+        shown(compared.increase, |part| {
+            format!("+{}", percent_whole(part))
+        }),
         rate(per_s),
-        shown(size.gain, signed_rate),
-        shown(size.change, percent_signed),
-        percent(size.of_linear),
-        rate(size.per_node),
+        shown(compared.gain, rate_signed),
+        shown(compared.change, percent_signed),
+        percent(compared.of_linear),
+        rate(compared.per_node),
         shown(rule, rate),
         shown(rule.map(|rule| rule / per_s - 1.0), percent_signed),
     ];
@@ -277,11 +280,6 @@ fn price(amount: f64) -> String {
     let small = (2.0 - amount.log10().floor()).clamp(0.0, 9.0);
     let decimals = round_to_usize(small);
     format!("{amount:.decimals$}")
-}
-
-fn signed_rate(gain: f64) -> String {
-    let sign = if gain < 0.0 { "" } else { "+" };
-    format!("{sign}{}", rate(gain))
 }
 
 /// The head and a row for each measured size, in order; the first column holds words.

@@ -1,0 +1,101 @@
+//! Sizes beside each other: what each adds to the one before it, against linear growth and against rules of thumb.
+//!
+//! One arithmetic for what was measured here and for what others published. Must not predict.
+
+use std::collections::BTreeMap;
+
+use highwater_model::scale::{ScaleRecord, ScaleTrial};
+
+use super::counted;
+
+/// What a further node is taken to add, as a part of what linear growth would: the rule of an article about
+/// growing a cluster by one node after the other.
+const NODE_RULE: f64 = 0.8;
+/// What is taken to be left of throughput with one replica more, by the same article.
+pub const REPLICA_RULE: f64 = 0.6;
+
+/// The throughput of a cluster.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SizedRate {
+    /// Nodes; above 0.
+    pub nodes: f64,
+    /// Replicas of each shard.
+    pub replicas: f64,
+    /// Per second; above 0.
+    pub per_s: f64,
+}
+
+/// A size beside the one before it and the first one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ComparedSize {
+    /// Nodes more than before, as a part.
+    pub increase: Option<f64>,
+    /// Throughput more than before, per second.
+    pub gain: Option<f64>,
+    /// The same as a part of it.
+    pub change: Option<f64>,
+    /// Throughput over that of the first size times as many nodes.
+    pub of_linear: f64,
+    /// Throughput per node.
+    pub per_node: f64,
+    /// What the size before gives where each further node adds 0.8 of what it had of each, and each further replica
+    /// leaves 0.6 of it, per second.
+    pub rule_of_thumb: Option<f64>,
+}
+
+impl SizedRate {
+    /// Of a measured size.
+    pub fn of(trial: &ScaleTrial) -> Self {
+        Self {
+            nodes: f64::from(trial.size.nodes),
+            replicas: f64::from(replicas_of(trial)),
+            per_s: trial.figures.per_s,
+        }
+    }
+
+    /// This size beside others.
+    pub fn beside(self, before: Option<Self>, first: Self) -> ComparedSize {
+        ComparedSize {
+            increase: before.map(|before| self.nodes / before.nodes - 1.0),
+            gain: before.map(|before| self.per_s - before.per_s),
+            change: before.map(|before| self.per_s / before.per_s - 1.0),
+            of_linear: self.per_s * first.nodes / (first.per_s * self.nodes),
+            per_node: self.per_s / self.nodes,
+            rule_of_thumb: before.map(|before| {
+                let further = self.replicas - before.replicas;
+                self.without_replicas(before) * REPLICA_RULE.powf(further)
+            }),
+        }
+    }
+
+    /// What the rule of nodes alone expects of this size after the one before it, per second.
+    pub(super) fn without_replicas(self, before: Self) -> f64 {
+        before.per_s * (1.0 + NODE_RULE * (self.nodes / before.nodes - 1.0))
+    }
+}
+
+/// Replicas of each shard at a measured size.
+pub fn replicas_of(trial: &ScaleTrial) -> u32 {
+    let stated = trial.figures.replicas.and_then(|of| of.try_into().ok());
+    let stated = stated.or_else(|| stated_by(&trial.size.settings));
+    held(stated, trial.size.nodes)
+}
+
+/// Replicas at a size that may not be measured yet: as its settings say, or else as at the last size.
+pub fn replicas(scale: &ScaleRecord, nodes: u32) -> u32 {
+    let mut sizes = scale.sizes.iter();
+    let size = sizes.find(|size| size.nodes == nodes);
+    let stated = size.and_then(|size| stated_by(&size.settings));
+    let last = counted(scale).next_back();
+    let last = last.and_then(|trial| trial.figures.replicas?.try_into().ok());
+    held(stated.or(last), nodes)
+}
+
+fn stated_by(settings: &BTreeMap<String, String>) -> Option<u32> {
+    settings.get("replicas")?.parse().ok()
+}
+
+/// Two copies of a shard are never on one node.
+fn held(stated: Option<u32>, nodes: u32) -> u32 {
+    stated.unwrap_or(0).min(nodes.saturating_sub(1))
+}

@@ -1,0 +1,333 @@
+//! Clusters that grow: what they can do at each size, and how their sizes are measured.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+
+use highwater_driver::TargetUrl;
+use highwater_driver::sim::{SimParameters, capacity};
+use highwater_experiment::trial_maker::{NestedPlace, Requested, TrialMaker};
+use highwater_experiment::{SizedTrial, run};
+use highwater_model::limit::Resource;
+use highwater_model::plan::{Plan, Unit};
+use highwater_model::record::ExperimentRecord;
+use highwater_model::scale::{ClusterStart, ScaleEach, ScaleRecord, ScaleSize};
+use highwater_model::units::Nanos;
+use highwater_runner::interrupts::{self, Interrupts};
+use highwater_runner::observer::{Observer, Silent};
+use highwater_runner::run::{RunError, RunRequest};
+use highwater_runner::store::RunDirectory;
+
+use crate::hunting::{Hunt, nanos, whole};
+use crate::marks::Dice;
+use crate::support::{Job, closed};
+
+/// Rows of a batch: they are dealt evenly to each number of nodes here.
+const BATCH: u32 = 24;
+/// Seeds go through so many kinds of growth.
+pub(super) const KINDS: u64 = 9;
+
+/// How capacity grows with nodes, as a multiple of one node's.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Shape {
+    Linear,
+    /// Each further node adds 0.8 of what each node before had.
+    Rule,
+    /// Amdahl's law with this contention.
+    Contention(f64),
+    /// The universal scalability law with this contention and this peak.
+    Crosstalk {
+        contention: f64,
+        peak: f64,
+    },
+    /// Linear up to so many nodes, and no further.
+    Limit(f64),
+    /// Linear, but with two nodes and more each shard has a replica, which costs so many times as much as the shard.
+    Replica(f64),
+    /// Linear, but this part of all rows is for one shard.
+    HotShard(f64),
+    /// Linear, but the load generator gets out no more than so many times what one node does.
+    Client(f64),
+}
+
+impl Shape {
+    /// Its name, which all of a kind have.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Linear => "linear",
+            Self::Rule => "0.8 rule",
+            Self::Contention(_) => "contention",
+            Self::Crosstalk { .. } => "crosstalk with a peak",
+            Self::Limit(_) => "linear up to a limit",
+            Self::Replica(_) => "a replica from two nodes on",
+            Self::HotShard(_) => "a hot shard",
+            Self::Client(_) => "a load generator that gives out",
+        }
+    }
+
+    /// Of the work of rows; what other kinds add is in the parameters of the cluster.
+    fn of(self, nodes: u32) -> f64 {
+        let n = f64::from(nodes);
+        match self {
+            Self::Linear | Self::Replica(_) | Self::HotShard(_) | Self::Client(_) => n,
+            Self::Rule => (1..nodes)
+                .map(|before| 1.0 + 0.8 / f64::from(before))
+                .product(),
+            Self::Contention(contention) => n / (1.0 + contention * (n - 1.0)),
+            Self::Crosstalk { contention, peak } => {
+                let crosstalk = (1.0 - contention) / (peak * peak);
+                n / (1.0 + contention * (n - 1.0) + crosstalk * n * (n - 1.0))
+            }
+            Self::Limit(most) => n.min(most),
+        }
+    }
+
+    /// Replicas of each shard.
+    fn replicas(self, nodes: u32) -> u32 {
+        u32::from(matches!(self, Self::Replica(_)) && nodes > 1)
+    }
+
+    /// What limits a cluster of this size.
+    pub(super) fn limit(self, nodes: u32) -> Resource {
+        match self {
+            Self::HotShard(_) if nodes > 1 => Resource::HotNode,
+            Self::Client(most) if f64::from(nodes) > most => Resource::LoadGenerator,
+            _ => Resource::Cpu,
+        }
+    }
+}
+
+/// A cluster that grows.
+pub(super) struct Growing {
+    pub(super) shape: Shape,
+    /// Rows per second of one node.
+    pub(super) one: f64,
+    pub(super) nodes: Vec<u32>,
+    pub(super) each: ScaleEach,
+    /// How service times scatter, and so how many ops a probe needs.
+    pub(super) service: (&'static str, f64),
+    pub(super) seed: u64,
+    /// By how much slower the machine is at the end than at the beginning.
+    pub(super) drift: f64,
+    /// Sizes that were made so far.
+    pub(super) made: Cell<u32>,
+    /// Nothing answers with so many nodes.
+    pub(super) gone: Option<u32>,
+    /// A run that was planned.
+    pub(super) job: RefCell<Option<Job>>,
+}
+
+impl Growing {
+    pub(super) fn new(shape: Shape, nodes: &[u32]) -> Self {
+        Self {
+            shape,
+            one: 1_000.0,
+            nodes: nodes.to_vec(),
+            each: ScaleEach::Find,
+            service: ("constant", 1_500.0),
+            seed: 1,
+            drift: 0.0,
+            made: Cell::new(0),
+            gone: None,
+            job: RefCell::default(),
+        }
+    }
+
+    /// That of a seed.
+    pub(super) fn seeded(seed: u64) -> Self {
+        let mut dice = Dice(seed.wrapping_add(7 << 32));
+        let peak = dice.between(4.0, 12.0);
+        let shape = match seed % KINDS {
+            0 => Shape::Linear,
+            1 => Shape::Rule,
+            2 | 3 => Shape::Contention(dice.between(0.02, 0.25)),
+            4 => Shape::Crosstalk {
+                contention: dice.between(0.01, 0.1),
+                peak,
+            },
+            5 => Shape::Limit(peak),
+            6 => Shape::Replica(dice.between(0.5, 1.0)),
+            7 => Shape::HotShard(dice.between(0.25, 0.5)),
+            // Below two thirds of its ceiling a load generator is not suspected of anything.
+            _ => Shape::Client(dice.between(3.1, 3.8)),
+        };
+        let nodes: [&[u32]; 5] = [
+            &[1, 2, 3, 4],
+            &[1, 2, 4, 8],
+            &[3, 6, 12],
+            &[2, 3, 4, 6],
+            &[1, 2, 3, 4, 6],
+        ];
+        let nodes = match shape {
+            Shape::Replica(_) | Shape::HotShard(_) => dice.of(&nodes[..2]),
+            Shape::Client(_) => nodes[1],
+            _ => dice.of(&nodes),
+        };
+        Self {
+            one: dice.between(500.0, 2_000.0),
+            seed: 1_000 * seed,
+            ..Self::new(shape, nodes)
+        }
+    }
+
+    fn target(&self, nodes: u32, slower: f64) -> String {
+        let row_ns = whole(slower * f64::from(nodes) / (self.one * self.shape.of(nodes)) * 1e9);
+        let die = if self.gone == Some(nodes) {
+            "&die=0s"
+        } else {
+            ""
+        };
+        let service = self.service.0;
+        let replicas = self.shape.replicas(nodes);
+        let special = match self.shape {
+            Shape::Replica(cost) => format!("&replica_cost={cost}"),
+            Shape::HotShard(part) => format!("&hot_shard={part}"),
+            Shape::Client(most) => format!("&client={}", whole(most * self.one)),
+            _ => String::new(),
+        };
+        format!(
+            "sim:?nodes={nodes}&cores=1&shards={nodes}&replicas={replicas}&request=0&row={row_ns}ns\
+             &queue=inf&service={service}{special}{die}"
+        )
+    }
+
+    /// What the load generator reaches against a sink, rows per second.
+    fn ceiling(&self) -> Option<f64> {
+        match self.shape {
+            Shape::Client(most) => Some(most * self.one),
+            _ => None,
+        }
+    }
+
+    /// Rows per second that so many nodes can do, on a machine that did not drift.
+    pub(super) fn truth(&self, nodes: u32) -> f64 {
+        let url = TargetUrl::parse(&self.target(nodes, 1.0)).unwrap();
+        let parameters = SimParameters::parse(&url.parameters).unwrap();
+        capacity(&parameters, BATCH.into(), true) * f64::from(BATCH)
+    }
+
+    /// The target of the next trial, with the drift so far.
+    fn next_target(&self, nodes: u32) -> String {
+        let made = self.made.replace(self.made.get() + 1);
+        let all = f64::from(u32::try_from(self.nodes.len()).unwrap());
+        self.target(nodes, 1.0 + self.drift * f64::from(made) / all)
+    }
+
+    /// Those that depend on the size, as the command line has them.
+    fn settings(&self, nodes: u32) -> BTreeMap<String, String> {
+        let is_given = matches!(self.shape, Shape::Replica(_));
+        let replicas = self.shape.replicas(nodes).to_string();
+        let replicas = is_given.then(|| ("replicas".to_owned(), replicas));
+        replicas.into_iter().collect()
+    }
+
+    pub(super) fn scale(&self) -> ScaleRecord {
+        let sizes = self.nodes.iter().map(|nodes| ScaleSize {
+            nodes: *nodes,
+            settings: self.settings(*nodes),
+        });
+        ScaleRecord {
+            each: self.each,
+            stream: "insert".to_owned(),
+            unit: Unit::Rows,
+            targets: vec!["sim:?nodes={nodes}".to_owned()],
+            cluster_file: None,
+            without_quotas: false,
+            sizes: sizes.collect(),
+            start: ClusterStart::Fresh,
+            until_per_s: None,
+            over: Vec::new(),
+            price_per_node_hour: None,
+            budget_ns: None,
+            trial_cost_ns: 1,
+            definition_hash: String::new(),
+            trials: Vec::new(),
+            outcome: None,
+        }
+    }
+
+    pub(super) fn grow(
+        &self,
+        root: &Path,
+        scale: ScaleRecord,
+    ) -> Result<ExperimentRecord, RunError> {
+        let (_keep, interrupts) = interrupts::channel();
+        let observer = Rc::new(Silent) as Rc<dyn Observer>;
+        self.grow_watched(root, scale, &observer, &interrupts)
+    }
+
+    pub(super) fn grow_watched(
+        &self,
+        root: &Path,
+        scale: ScaleRecord,
+        observer: &Rc<dyn Observer>,
+        interrupts: &Interrupts,
+    ) -> Result<ExperimentRecord, RunError> {
+        let first = self.job(self.nodes[0], &self.target(self.nodes[0], 1.0));
+        let first = first.plan(&first.workload(), 16);
+        let directory = RunDirectory::create(root, "growth", &first)?;
+        run(scale, directory, Nanos::ZERO, self, observer, interrupts)
+    }
+
+    pub(super) fn whole(&self) -> ExperimentRecord {
+        let root = tempfile::tempdir().unwrap();
+        self.grow(root.path(), self.scale()).unwrap()
+    }
+
+    fn job(&self, nodes: u32, target: &str) -> Job {
+        let mut job = Job::new(target, &[("insert", closed(4 * nodes))]);
+        job.settings = vec![("batch", BATCH.to_string())];
+        job.sessions = 4 * nodes;
+        job.warm_up = Nanos::from_secs(3);
+        job.step = self.length(nodes, 2.0);
+        job.seed = self.seed;
+        job.ceiling = self.ceiling();
+        job
+    }
+
+    /// As long as so many times the ops take that a probe needs.
+    fn length(&self, nodes: u32, times: f64) -> Nanos {
+        let ops_per_s = self.truth(nodes) / f64::from(BATCH);
+        nanos((times * self.service.1 / ops_per_s).clamp(10.0, 900.0))
+    }
+}
+
+impl TrialMaker<SizedTrial> for Growing {
+    type Error = RunError;
+
+    fn plan(&self, requested: &Requested<SizedTrial>) -> Result<Plan, RunError> {
+        let nodes = requested.trial.size.nodes;
+        let mut job = self.job(nodes, &self.next_target(nodes));
+        job.seed += u64::from(requested.number);
+        let plan = job.plan(&job.workload(), 16);
+        *self.job.borrow_mut() = Some(job);
+        Ok(plan)
+    }
+
+    fn request(
+        &self,
+        _: &Requested<SizedTrial>,
+        plan: Plan,
+        directory: RunDirectory,
+    ) -> Result<RunRequest, RunError> {
+        let job = self.job.take().unwrap();
+        let target = job.open_target(directory.path());
+        Ok(job.request_in(target, plan, directory))
+    }
+
+    fn nested(
+        &self,
+        requested: &Requested<SizedTrial>,
+        place: NestedPlace,
+    ) -> Result<ExperimentRecord, RunError> {
+        let nodes = requested.trial.size.nodes;
+        let mut hunt = Hunt::new(&self.next_target(nodes), "insert");
+        hunt.job.settings = vec![("batch", BATCH.to_string())];
+        hunt.job.seed = self.seed + 100 * u64::from(requested.number);
+        hunt.job.ceiling = self.ceiling();
+        hunt.probe = self.length(nodes, 1.0);
+        hunt.confirm = self.length(nodes, 2.0);
+        hunt.nested(&place)
+    }
+}
