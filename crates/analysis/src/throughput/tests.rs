@@ -2,7 +2,7 @@
 
 use super::accuracy::{Level, Process, STALLS};
 use super::*;
-use crate::synthetic::seeds_of_version;
+use crate::synthetic::{Noise, seeds_of_version};
 use highwater_model::numbers::truncate_to_u64;
 use highwater_model::plan::SteadinessRule;
 use highwater_model::record::Steadiness;
@@ -200,4 +200,32 @@ fn nothing_measured_is_not_tested() {
 fn the_rate_is_per_second() {
     let found = throughput(&[10, 20].repeat(50), Nanos::from_millis(250));
     assert!((found.mean_per_s - 60.0).abs() < 1e-9);
+}
+
+/// Counts of a target that stands still for half a second in every five, beginning anywhere.
+fn repeating(noise: &mut Noise) -> Vec<u64> {
+    let begin = truncate_to_u64(50.0 * noise.uniform());
+    (0..600)
+        .map(|window| {
+            let stands = (window + begin) % 50 < 5;
+            if stands { 0 } else { noise.poisson(100.0) }
+        })
+        .collect()
+}
+
+/// Its waves are longer than five seconds; shorter ones would take the stalls for chance.
+#[test]
+fn what_repeats_every_few_seconds_is_not_taken_for_chance() {
+    let found = (0..400).map(|seed| throughput(&repeating(&mut Noise::new(seed)), WINDOW));
+    let intervals: Vec<(f64, f64)> = found.filter_map(|found| found.ci95).collect();
+    assert_eq!(intervals.len(), 400);
+    let holds = |(low, high): &&(f64, f64)| (*low..=*high).contains(&900.0);
+    assert!(intervals.iter().filter(holds).count() >= 376);
+    let halves = intervals
+        .iter()
+        .map(|(low, high)| (high - low) / 2.0 / 900.0);
+    let mut halves: Vec<f64> = halves.collect();
+    halves.sort_by(f64::total_cmp);
+    // With waves of a second and longer, 2.4 %.
+    assert!(halves[200] < 0.02, "{}", halves[200]);
 }

@@ -57,6 +57,32 @@ fn a_short_probe_passes_where_the_confirmations_would_show_what_it_did_not() {
     assert!(!passed(1.01, 0.01));
 }
 
+/// Holds 1,000 for as long as a probe takes, and 800 for as long as a confirmation does; what it showed
+/// does not foretell that.
+fn holds_less_for_longer() -> impl Target {
+    let probe = |at: f64, seconds: f64| {
+        let holds = if seconds > SEARCH_S { 800.0 } else { 1_000.0 };
+        if at > holds {
+            Shown::missed(at, ReasonCode::ObjectiveRejected)
+        } else {
+            Shown::met(at)
+        }
+    };
+    (1_000.0, probe)
+}
+
+#[test]
+fn candidates_that_fail_one_after_the_other_are_left_by_growing_steps() {
+    let found = find(&search(), &mut holds_less_for_longer());
+    let confirmed = found.mark().confirmed;
+    assert!((760.0..=800.0).contains(&confirmed), "{confirmed}");
+    // Three candidates as they come, one step lower, and one two steps lower still.
+    let failed = found.probes.iter().filter(|probe| {
+        probe.purpose == ProbePurpose::Confirm && probe.verdict == ProbeVerdict::Failed
+    });
+    assert_eq!(failed.count(), 5, "{}", found.story());
+}
+
 #[test]
 fn a_mark_was_held_for_as_long_as_its_shortest_confirmation() {
     let search = search();

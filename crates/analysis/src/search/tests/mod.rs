@@ -15,6 +15,7 @@ use highwater_model::units::Nanos;
 
 mod concluding;
 mod confirming;
+mod estimating;
 mod levels;
 mod limits;
 mod long;
