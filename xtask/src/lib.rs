@@ -6,6 +6,7 @@
 pub mod bench;
 pub mod blocks;
 pub mod docs;
+pub mod fences;
 pub mod first_run;
 pub mod long;
 pub mod process;

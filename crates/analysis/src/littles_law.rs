@@ -1,8 +1,8 @@
 //! Little's law as a check of our own arithmetic: sessions, throughput and latency must agree.
 //!
 //! J. D. C. Little, "A proof for the queuing formula L = λW", Operations Research 9, 1961. In
-//! closed load without think time every session is always busy, so that sessions = throughput ×
-//! mean latency. Figures that contradict it were not all measured over the same ops and time.
+//! closed load every session is always busy or pauses, so that sessions = throughput × (mean latency +
+//! think time). Figures that contradict it were not all measured over the same ops and time.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

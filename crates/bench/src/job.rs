@@ -108,6 +108,7 @@ impl<'a> Job<'a> {
             streams: vec![StreamInput {
                 name: Some(self.stream.to_owned()),
                 paces: vec![self.pace],
+                think: None,
             }],
             sessions: Some(self.sessions),
             arrivals: Some(Arrivals::Constant),

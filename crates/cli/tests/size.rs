@@ -62,7 +62,7 @@ fn json_despite_warnings(words: &[&str]) -> serde_json::Value {
 
 #[test]
 fn help_of_size() {
-    assert_snapshot!(stdout(&call(&["size", "--help"])));
+    assert_snapshot!(stdout(&call(&["size", "--help-all"])));
 }
 
 #[test]

@@ -38,7 +38,7 @@ struct Page {
     source: Source,
 }
 
-/// A block of the page of the command line: what `--help` prints.
+/// A block of the page of the command line: what `--help-all` prints.
 const fn help(block: &'static str, command: &'static [&'static str]) -> Page {
     Page {
         path: CLI,
@@ -96,19 +96,19 @@ const PAGES: &[Page] = &[
         source: Source::Files(size_schema),
     },
     help("highwater", &["--help"]),
-    help("highwater demo", &["demo", "--help"]),
-    help("highwater run", &["run", "--help"]),
-    help("highwater load", &["load", "--help"]),
-    help("highwater find", &["find", "--help"]),
-    help("highwater tune", &["tune", "--help"]),
-    help("highwater scale", &["scale", "--help"]),
-    help("highwater show", &["show", "--help"]),
-    help("highwater serve", &["serve", "--help"]),
-    help("highwater import", &["import", "--help"]),
-    help("highwater size", &["size", "--help"]),
-    help("highwater check", &["check", "--help"]),
-    help("highwater table", &["table", "--help"]),
-    help("highwater cluster", &["cluster", "--help"]),
+    help("highwater demo", &["demo", "--help-all"]),
+    help("highwater run", &["run", "--help-all"]),
+    help("highwater load", &["load", "--help-all"]),
+    help("highwater find", &["find", "--help-all"]),
+    help("highwater tune", &["tune", "--help-all"]),
+    help("highwater scale", &["scale", "--help-all"]),
+    help("highwater show", &["show", "--help-all"]),
+    help("highwater serve", &["serve", "--help-all"]),
+    help("highwater import", &["import", "--help-all"]),
+    help("highwater size", &["size", "--help-all"]),
+    help("highwater check", &["check", "--help-all"]),
+    help("highwater table", &["table", "--help-all"]),
+    help("highwater cluster", &["cluster", "--help-all"]),
     printed(
         "guide-tables",
         &["table", "examples/published/benchmarking-guide.csv"],
@@ -150,7 +150,7 @@ const PAGES: &[Page] = &[
     }),
     files("docs/concepts/limit.md", "limits", |_| limits::matrix()),
     files("docs/guide/size.md", "clusters", |_| accuracy::clusters()),
-    help("highwater workloads", &["workloads", "--help"]),
+    help("highwater workloads", &["workloads", "--help-all"]),
     Page {
         path: "docs/reference/workload.schema.json",
         block: None,
@@ -374,6 +374,25 @@ fn workload_schema(_: &Tree) -> String {
     format!("{}\n", file_schema())
 }
 
+/// Pages in the order in which a reader needs them; the others follow by name.
+const FIRST_PAGES: [&str; 15] = [
+    "guide/first-run.md",
+    "guide/postgresql.md",
+    "guide/why-no-faster.md",
+    "guide/is-my-number-right.md",
+    "guide/report.md",
+    "guide/compare.md",
+    "guide/growing-a-cluster.md",
+    "guide/size.md",
+    "guide/import.md",
+    "concepts/times.md",
+    "concepts/open-and-closed.md",
+    "concepts/judgments.md",
+    "concepts/audit.md",
+    "concepts/mark.md",
+    "concepts/limit.md",
+];
+
 /// The list of all documents: title and first paragraph of each, by section.
 fn index(tree: &Tree) -> String {
     let sections = [
@@ -385,7 +404,7 @@ fn index(tree: &Tree) -> String {
     ];
     let mut text = String::new();
     for (title, directory) in sections {
-        let entries: Vec<String> = tree
+        let mut entries: Vec<(usize, String)> = tree
             .with_extension("md")
             .filter_map(|(path, text)| {
                 let inside = path.strip_prefix(directory)?;
@@ -394,9 +413,13 @@ fn index(tree: &Tree) -> String {
                 }
                 let (title, summary) = title_and_summary(text)?;
                 let link = path.strip_prefix("docs/")?;
-                Some(format!("- [{title}]({link}): {summary}"))
+                let place = FIRST_PAGES.iter().position(|first| *first == link);
+                let place = place.unwrap_or(FIRST_PAGES.len());
+                Some((place, format!("- [{title}]({link}): {summary}")))
             })
             .collect();
+        entries.sort_by_key(|(place, _)| *place);
+        let entries: Vec<String> = entries.into_iter().map(|(_, entry)| entry).collect();
         if !entries.is_empty() {
             text = format!("{text}## {title}\n\n{}\n\n", entries.join("\n"));
         }
@@ -423,6 +446,14 @@ mod tests {
             "## Concepts\n\n- [The times](concepts/times.md): An op has three.\n\n\
              ## Figures\n\n- [Benchmarks](benchmarks.md): Figures.\n\n"
         );
+    }
+
+    #[test]
+    fn the_pages_that_come_first_are_there() {
+        let tree = Tree::read(&process::root()).unwrap();
+        for page in FIRST_PAGES {
+            assert!(tree.contains(&format!("docs/{page}")), "{page}");
+        }
     }
 
     #[test]

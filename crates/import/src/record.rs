@@ -97,6 +97,7 @@ pub fn plan(run: &ImportedRun) -> Plan {
             sessions: run.sessions.unwrap_or(0),
             arrivals: Arrivals::Poisson,
             spawn_rate: None,
+            think: None,
         }],
         phases: vec![PhasePlan {
             name: PHASE.to_owned(),

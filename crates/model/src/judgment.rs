@@ -169,7 +169,7 @@ reason_codes! {
     DiskFull = "disk_full", "measurement", "The run was stopped to keep the target's disk from filling up.";
     NothingAcknowledged = "nothing_acknowledged", "measurement", "No op was acknowledged in a measured phase.";
     LatencyUnknown = "latency_unknown", "measurement", "No op that was due in a measured phase was answered, although others were.";
-    OutcomeUnknown = "outcome_unknown", "measurement", "Of more than 5 % of the offered rows nobody can say whether they were stored.";
+    OutcomeUnknown = "outcome_unknown", "measurement", "Of more than 5 % of the offered rows it is unknown whether they were stored.";
     Imported = "imported", "measurement", "Another tool measured, and does not report what a judgment needs.";
     WaitingNotCounted = "waiting_not_counted", "measurement", "Latency may not count from the intended start.";
     MachineDrifted = "machine_drifted", "measurement", "The first size of a growth, measured again at its end, was not what it had been: growth and drift cannot be distinguished.";

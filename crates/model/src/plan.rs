@@ -155,6 +155,9 @@ pub struct StreamPlan {
     pub arrivals: Arrivals,
     /// Closed sessions started per second; all at once when absent.
     pub spawn_rate: Option<Rate>,
+    /// Pause of a closed session between a response and its next op.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<Nanos>,
 }
 
 /// When the ops of a stream are asked.

@@ -120,7 +120,7 @@ fn throttle(of: &LimitingResource) -> String {
             shown(of, StallsPerS)
         ),
         _ => format!(
-            "admission control, which holds back {} pieces of work",
+            "admission control, which holds back {} tasks",
             shown(of, Waiting)
         ),
     }
@@ -150,11 +150,11 @@ fn pool(of: &LimitingResource) -> String {
             percent(part)
         ),
         (None, Some(per_s)) => format!(
-            "the write pool, which rejected {} pieces of work per second",
+            "the write pool, which rejected {} tasks per second",
             plain(per_s)
         ),
         (None, None) => format!(
-            "the write pool, in which {} pieces of work wait while CPU is left",
+            "the write pool, in which {} tasks wait while CPU is left",
             shown(of, Waiting)
         ),
     }
@@ -354,15 +354,15 @@ mod tests {
         );
         assert_eq!(
             pool(&[(RejectedOps, 0.0), (RejectedPerS, 9.0)]),
-            "the write pool, which rejected 9 pieces of work per second"
+            "the write pool, which rejected 9 tasks per second"
         );
         assert_eq!(
             pool(&[(Waiting, 3.2)]),
-            "the write pool, in which 3.2 pieces of work wait while CPU is left"
+            "the write pool, in which 3.2 tasks wait while CPU is left"
         );
         assert_eq!(
             says(Resource::AdmissionControl, ("", ""), &[(Waiting, 12.4)]),
-            "admission control, which holds back 12.4 pieces of work"
+            "admission control, which holds back 12.4 tasks"
         );
     }
 

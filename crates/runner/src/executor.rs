@@ -26,7 +26,7 @@ use crate::source::Source;
 use crate::store::RunDirectory;
 use crate::thread_record::{SessionsWorked, ThreadRecord};
 use crate::watchdog::Watchdog;
-use crate::worker::{ReconnectOrder, Worker};
+use crate::worker::{ReconnectOrder, Think, Worker};
 
 /// One stream of a pass.
 pub(crate) struct PassStream {
@@ -273,6 +273,8 @@ impl Crew<'_> {
         let pass = self.pass;
         let keys_of = Arc::clone(pass);
         let of_stream = &pass.streams[stream];
+        let think = pass.plan.streams[stream].think;
+        let think = think.map(|pause| Think::new(pause, session_of(pass, slot), begin));
         Worker {
             timeline: Rc::clone(self.timeline),
             schedule: Arc::clone(&pass.schedule),
@@ -289,7 +291,8 @@ impl Crew<'_> {
             slot,
             number,
             begin,
-            ahead: of_stream.closed,
+            ahead: of_stream.closed && think.is_none(),
+            think,
             keys: Rc::new(move |phase, op| keys_of.key(phase, stream, op)),
         }
     }
@@ -330,11 +333,16 @@ async fn send_tick(record: &Rc<RefCell<ThreadRecord>>, ticks: &mpsc::Sender<Tick
 
 /// When a session of this share appears: sessions are dealt out to the shares one by one.
 fn begin_of(pass: &Pass, stream: usize, slot: u32) -> Nanos {
-    let share = &pass.plan.share;
-    let session = slot
-        .saturating_mul(share.of)
-        .saturating_add(share.index - 1);
     let rate = pass.plan.streams[stream].spawn_rate;
-    let delay = rate.map_or(Nanos::ZERO, |rate| spawn_delay(rate, session));
+    let delay = rate.map_or(Nanos::ZERO, |rate| {
+        spawn_delay(rate, session_of(pass, slot))
+    });
     pass.start.saturating_add(delay)
+}
+
+/// The number of a session among those of all shares.
+fn session_of(pass: &Pass, slot: u32) -> u32 {
+    let share = &pass.plan.share;
+    slot.saturating_mul(share.of)
+        .saturating_add(share.index - 1)
 }

@@ -333,7 +333,7 @@ fn this_process() -> Owner {
         .nodename()
         .to_string_lossy()
         .into_owned();
-    let user = std::env::var("USER").unwrap_or_else(|_| "somebody".to_owned());
+    let user = std::env::var("USER").unwrap_or_else(|_| "unknown".to_owned());
     let name = format!("{user}@{host}");
     // What others print must not steer their terminal.
     let is_plain = |c: &char| c.is_ascii_graphic();

@@ -28,6 +28,8 @@ pub struct StreamInput {
     pub name: Option<String>,
     /// One pace per step, or one for all; never empty.
     pub paces: Vec<PaceInput>,
+    /// Pause of a closed session between a response and its next op.
+    pub think: Option<Nanos>,
 }
 
 /// What the user asked for.
@@ -262,6 +264,9 @@ fn stream_plan(
         })
         .collect();
     let closed = paces.iter().all(|pace| matches!(pace, Pace::Closed { .. }));
+    if stream.think.is_some() && !closed {
+        return Err(think_with_rate(&spec.name));
+    }
     let open_sessions = input.sessions.unwrap_or(sessions.max(OPEN_SESSIONS_MIN));
     Ok(StreamPlan {
         units_per_op: units_per_op(workload, &spec)?,
@@ -271,6 +276,7 @@ fn stream_plan(
         sessions: open_sessions,
         arrivals: input.arrivals.unwrap_or(spec.arrivals),
         spawn_rate: input.spawn_rate.filter(|_| closed),
+        think: stream.think,
     })
 }
 
@@ -344,6 +350,16 @@ fn check_spawn_rate(streams: &[StreamPlan], input: &PlanInput) -> Result<(), Pla
         hint: "leave --spawn-rate out, or give a stream a closed pace, such as `NAME@8c`"
             .to_owned(),
     })
+}
+
+/// At a rate, no op waits for the pause of a session.
+fn think_with_rate(name: &str) -> PlanError {
+    PlanError {
+        message: format!(
+            "stream `{name}` has a rate, and a think time is the pause of a closed session"
+        ),
+        hint: format!("leave the think time out, or give sessions, such as `{name}@50c,think=1s`"),
+    }
 }
 
 /// How long it takes until the last closed session has appeared and had its own share of the time
@@ -421,6 +437,7 @@ pub(crate) fn load_plan(plan: &Plan, op_name: &str, sessions: u32) -> Plan {
         sessions,
         arrivals: Arrivals::Constant,
         spawn_rate: None,
+        think: None,
     };
     let phase = PhasePlan {
         name: "load".to_owned(),
@@ -453,6 +470,7 @@ mod tests {
             sessions: 1,
             arrivals: Arrivals::Constant,
             spawn_rate: None,
+            think: None,
         };
         let share = Share {
             of: shares,

@@ -214,7 +214,7 @@ fn busy(entries: &[RegistryEntry]) -> TargetError {
     TargetError {
         kind: TargetErrorKind::ForeignTable,
         message: format!(
-            "statements of another run are still at work on {}",
+            "statements of another run are still running on {}",
             names.join(", ")
         ),
         hint: Some("wait until that run has ended; two runs cannot fill one table".to_owned()),

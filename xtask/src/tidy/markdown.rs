@@ -3,6 +3,7 @@
 use super::finding::Finding;
 use super::modules::normal;
 use super::tree::Tree;
+use crate::fences::fences;
 
 /// A document has one title, on its first line.
 pub(super) fn one_title(tree: &Tree) -> Vec<Finding> {
@@ -43,6 +44,27 @@ pub(super) fn links_resolve(tree: &Tree) -> Vec<Finding> {
                     findings.push(Finding::at(path, number, what, hint));
                 }
             }
+        }
+    }
+    findings
+}
+
+/// Every fence says its language, and each with commands how these are kept right.
+pub(super) fn commands_are_tagged(tree: &Tree) -> Vec<Finding> {
+    let hint = "write `sh run`, `sh dry-run`, or `sh needs=WHAT`, see xtask/src/fences.rs; of what is no \
+                command the language, or `text`";
+    let mut findings = Vec::new();
+    let of_users =
+        |path: &str| matches!(path, "README.md" | "CONTRIBUTING.md") || path.starts_with("docs/");
+    for (path, text) in tree.with_extension("md").filter(|(path, _)| of_users(path)) {
+        for fence in fences(text) {
+            let wrong = if fence.is_commands() {
+                fence.kept().err()
+            } else {
+                let nameless = fence.language.is_empty();
+                nameless.then(|| "a fence without a language".to_owned())
+            };
+            findings.extend(wrong.map(|what| Finding::at(path, fence.line, what, hint)));
         }
     }
     findings

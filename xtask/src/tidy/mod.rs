@@ -29,7 +29,7 @@ pub use tree::Tree;
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 /// Every rule that looks at files alone.
-const RULES: [Rule; 22] = [
+const RULES: [Rule; 23] = [
     files::opens_with_its_purpose,
     files::is_short_enough,
     files::has_a_telling_name,
@@ -49,6 +49,7 @@ const RULES: [Rule; 22] = [
     crates::is_small_enough,
     markdown::one_title,
     markdown::links_resolve,
+    markdown::commands_are_tagged,
     architecture::names_what_exists,
     architecture::names_every_crate,
     house::ci_runs_the_readme,

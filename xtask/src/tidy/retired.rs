@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::finding::Finding;
 use super::tokens::{Token, tokens};
-use super::tree::{Tree, has_word};
+use super::tree::{Tree, has_word, is_test, production_lines};
 
 /// Identifiers of Rust, with what replaces them.
 const IDENTIFIERS: [(&str, &str); 66] = [
@@ -135,6 +135,26 @@ const PHRASES: [(&str, &str); 25] = [
     ("wait at the door", "wait for a session"),
 ];
 
+/// Phrases that users do not read any more: in documents, help texts, and messages. Comments may have them.
+const READ: [(&str, &str); 16] = [
+    ("ask again", "retry, or send the next op"),
+    ("asked again", "retried"),
+    ("asks again", "sends the next op"),
+    ("at work", "running, or busy"),
+    ("but for", "except"),
+    ("come to rest", "become idle"),
+    ("everybody", "the passive, or all that are meant"),
+    ("for want of", "for lack of"),
+    ("gave up", "timed out, stopped, or abandoned"),
+    ("give up", "time out, stop, drop, or abandon"),
+    ("given up", "timed out, dropped, or abandoned"),
+    ("gives up", "times out, stops, or abandons"),
+    ("nobody", "the passive, or no one that is meant"),
+    ("pieces of work", "tasks"),
+    ("somebody", "another program, user, or writer"),
+    ("whoever", "the reader, or the thing"),
+];
+
 /// Files that must name what is retired: history, the reader of old records, flags that still
 /// work under their old names, and what other programs wrote.
 const EXCEPTIONS: [&str; 8] = [
@@ -158,6 +178,7 @@ pub(super) fn stays_retired(tree: &Tree) -> Vec<Finding> {
             continue;
         }
         findings.extend(retired_text(path, text));
+        findings.extend(retired_reading(path, text));
         if extension == Some("rs") {
             findings.extend(retired_path(path));
             findings.extend(retired_identifiers(path, text));
@@ -181,6 +202,39 @@ fn retired_text(path: &str, text: &str) -> Vec<Finding> {
         for (phrase, instead) in PHRASES {
             if lower.contains(phrase) {
                 findings.push(finding(path, i + 1, phrase, instead));
+            }
+        }
+    }
+    findings
+}
+
+fn has_extension(path: &str, extension: &str) -> bool {
+    Path::new(path)
+        .extension()
+        .is_some_and(|own| own == extension)
+}
+
+/// What stands in documents, and in code outside comments.
+fn retired_reading(path: &str, text: &str) -> Vec<Finding> {
+    let is_document = matches!(path, "README.md" | "CONTRIBUTING.md")
+        || path.starts_with("docs/") && has_extension(path, "md");
+    let is_product =
+        path.starts_with("crates/") && path.contains("/src/") && has_extension(path, "rs");
+    let lines: Vec<(usize, &str)> = if is_document {
+        (1..).zip(text.lines()).collect()
+    } else if is_product && !is_test(path) {
+        let code = production_lines(text);
+        code.filter(|(_, line)| !line.trim_start().starts_with("//"))
+            .collect()
+    } else {
+        Vec::new()
+    };
+    let mut findings = Vec::new();
+    for (number, line) in lines {
+        let lower = line.to_lowercase();
+        for (phrase, instead) in READ {
+            if has_word(&lower, phrase) {
+                findings.push(finding(path, number, phrase, instead));
             }
         }
     }
@@ -245,6 +299,17 @@ mod tests {
                 "2: `load machine` is retired",
             ],
         );
+    }
+
+    #[test]
+    fn what_users_read_counts_in_documents_and_messages_but_not_in_comments() {
+        let found = ["1: `nobody` is retired"];
+        check("docs/a.md", "Nobody knows.\n", &found);
+        check("README.md", "nobody\n", &found);
+        let code = "//! For nobody.\nfn f() {\n    // nobody\n    say(\"nobody looked\");\n}\n";
+        check("crates/model/src/a.rs", code, &["4: `nobody` is retired"]);
+        check("crates/model/tests/a.rs", code, &[]);
+        check("ARCHITECTURE.md", "nobody\n", &[]);
     }
 
     #[test]

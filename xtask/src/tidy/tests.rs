@@ -367,6 +367,25 @@ fn links_lead_somewhere() {
 }
 
 #[test]
+fn commands_of_documents_are_tagged() {
+    check_rule(
+        markdown::commands_are_tagged,
+        &[
+            ("README.md", "# R\n\n```sh run\na\n```\n\n```sh\nb\n```\n"),
+            (
+                "docs/a.md",
+                "# A\n\n```\nhighwater run\n```\n\n```text\nsaid\n```\n",
+            ),
+            ("crates/a/README.md", "# A\n\n```sh\nc\n```\n"),
+        ],
+        &[
+            "README.md:7: commands without a tag",
+            "docs/a.md:3: a fence without a language",
+        ],
+    );
+}
+
+#[test]
 fn the_map_names_what_exists() {
     let model = manifest("highwater-model", "");
     let map = "# Map\n\n`highwater-model` `highwater-gone` `crates/model/Cargo.toml` `crates/model`\n\

@@ -47,7 +47,7 @@ const DRIVERS: [(&str, &[&str]); 9] = [
         &["cratedb", "crate", "postgres", "clickhouse"],
     ),
     ("crates/drivers/registry/", &DATABASES),
-    ("crates/documents/", &["cratedb"]),
+    ("crates/documents/", &["cratedb", "postgres"]),
     (
         "crates/driver/src/sql/",
         &[

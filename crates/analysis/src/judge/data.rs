@@ -176,7 +176,7 @@ fn foreign(record: &RunRecord) -> Option<Reason> {
     }
     let hint = "find out who else writes to these tables; run again with --drop, or in a schema of \
                 its own";
-    let message = "somebody else writes to the tables";
+    let message = "another program writes to the tables";
     reason(ReasonCode::ForeignWriter, message, &places, hint)
 }
 

@@ -11,7 +11,7 @@ pub fn judge(origin: &ImportRecord) -> Judgments {
     reasons.extend(waiting(origin));
     let audited = Reason {
         code: ReasonCode::NotAudited,
-        message: "nobody looked for what was acknowledged".to_owned(),
+        message: "acknowledged rows were not looked for".to_owned(),
         evidence: format!("{} reads nothing back", origin.tool),
         hint: None,
     };

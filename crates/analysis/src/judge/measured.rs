@@ -141,7 +141,7 @@ impl MeasuredStream<'_> {
 }
 
 /// Sessions that Little's law expects in closed load: throughput × (mean latency + mean client
-/// lag). Absent in open load, and where an op never ended or failed, as its time is in no mean.
+/// lag + think time). Absent in open load, and where an op never ended or failed, as its time is in no mean.
 ///
 /// J. D. C. Little, "A Proof for the Queuing Formula L = λW", Operations Research 9(3), 1961.
 pub fn littles_law_sessions(measured: &MeasuredStream<'_>) -> Option<f64> {
@@ -160,5 +160,7 @@ pub fn littles_law_sessions(measured: &MeasuredStream<'_>) -> Option<f64> {
     let lag = measured.mean_seconds(|result| Some(result.client_lag_ns.mean.unwrap_or(0)))?;
     let throughput = measured.stream.throughput.ops_per_s;
     let sessions = f64::from(measured.stream.sessions);
-    Some(littles_law(sessions, throughput, latency + lag).expected_sessions)
+    let think = measured.plan.and_then(|plan| plan.think);
+    let think = think.map_or(0.0, Nanos::as_secs_f64);
+    Some(littles_law(sessions, throughput, latency + lag + think).expected_sessions)
 }

@@ -23,7 +23,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     examples: "  highwater serve
       the runs below highwater-runs, at http://127.0.0.1:4790/ until Ctrl-C
   highwater serve -o /srv/runs --listen 0.0.0.0:8080
-      for others, too: whoever has the URL with its token",
+      for others, too, who need the URL with its token",
     run: |layers| serve(&ServeIntent::resolve(layers)?),
 };
 

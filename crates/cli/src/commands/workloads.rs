@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use highwater_driver::TargetUrl;
 use highwater_model::units::Seed;
 use highwater_runner::clock::{RealClock, RealTimeline};
-use highwater_workload::{EXAMPLE, WorkloadSpec, catalog, file_schema, sketch};
+use highwater_workload::{EXAMPLE, WorkloadSpec, builtin, catalog, file_schema, sketch};
 
 use crate::failure::{Failure, did_you_mean};
 use crate::grammar::flags::{DATA, NO_COLOR, OUTPUT};
@@ -23,7 +23,7 @@ use crate::{exit, terminal, workload_file};
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
     name: "workloads",
     summary: "List workloads, show the file of one, or start your own file",
-    usage: "[show NAME | new [FILE] | schema | from TARGET]",
+    usage: "[NAME | show NAME | new [FILE] | schema | from TARGET]",
     positionals: POSITIONALS,
     flags: &[(DATA, DATA_FLAGS), (OUTPUT, &[NO_COLOR])],
     examples: "  highwater workloads
@@ -37,7 +37,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
 
 const POSITIONALS: &[Positional] = &[words(
     "ACTION",
-    "`show NAME` prints a workload's file; `new` prints a commented starting point, or writes it \
+    "`NAME` or `show NAME` prints a workload's file; `new` prints a commented starting point, or writes it \
      to a new FILE; `schema` prints the JSON Schema of workload files for editors; `from TARGET \
      --table NAME` sketches a file from an existing table [default: list the workloads]",
 )];
@@ -81,6 +81,8 @@ impl Action {
             ["new"] => Self::New(None),
             ["new", path] => Self::New(Some(PathBuf::from(path))),
             ["schema"] => Self::Schema,
+            [name] if builtin(name).is_some() => Self::Show(name.to_owned()),
+            [name] if !ACTIONS.contains(&name) => return Err(unknown(name)),
             [first, ..] => {
                 return Err(Failure::usage(format!("cannot do `{}`", words.join(" ")))
                     .with_hint(action_hint(first)));
@@ -89,8 +91,23 @@ impl Action {
     }
 }
 
+/// One word that is neither an action nor a workload.
+fn unknown(word: &str) -> Failure {
+    let names = catalog().iter().map(|entry| entry.name);
+    let hint = match (did_you_mean(word, ACTIONS), did_you_mean(word, names)) {
+        (None, Some(near)) => format!("did you mean `{near}`?"),
+        (Some(_), _) => action_hint(word),
+        (None, None) => "`highwater workloads` lists all workloads; for your own file write \
+                         `highwater check FILE`, or `highwater run -f FILE`"
+            .to_owned(),
+    };
+    Failure::usage(format!("there is no workload `{word}`")).with_hint(hint)
+}
+
+const ACTIONS: [&str; 4] = ["show", "new", "schema", "from"];
+
 fn action_hint(first: &str) -> String {
-    match did_you_mean(first, ["show", "new", "schema", "from"]) {
+    match did_you_mean(first, ACTIONS) {
         Some("show") => "write `highwater workloads show NAME`".to_owned(),
         Some("new") => "write `highwater workloads new`, or `new FILE`".to_owned(),
         Some("from") => "write `highwater workloads from TARGET --table NAME`".to_owned(),

@@ -92,6 +92,11 @@ pub(crate) const RATE: Flag = flag(
     "Offer RATE per second (open load), in the unit of the first stream (rows for inserts, \
      queries for queries), such as 50k [default: as fast as the sessions go]",
 );
+pub(crate) const THINK: Flag = flag(
+    "--think <DURATION>",
+    "Pause each closed session for DURATION between a response and its next op, such as 1s \
+     [default: no pause]",
+);
 pub(crate) const ARRIVALS: Flag = flag(
     "--arrivals <KIND>",
     "Space the ops of a rate evenly (constant) or randomly (poisson) [default: set by the \

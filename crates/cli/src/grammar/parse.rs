@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches};
 
 use super::command::{CommandSpec, Positional};
 use super::flag::Flag;
-use super::{parameters, texts};
+use super::{main_flags, other_tools, parameters, texts};
 use crate::exit;
 use crate::failure::{Failure, did_you_mean};
 
@@ -96,16 +96,43 @@ fn subcommand(command: &CommandSpec) -> clap::Command {
     let (settings, codes) = (texts::SETTINGS, exit::help());
     let flags = command.flags.iter().flat_map(|(heading, flags)| {
         let flags = flags.iter();
-        flags.map(|flag| argument(flag).help_heading(*heading))
+        flags.map(|flag| {
+            let is_shown = main_flags::is_shown(command, flag.name);
+            argument(flag)
+                .help_heading(*heading)
+                .hide_short_help(!is_shown)
+        })
     });
     clap::Command::new(*name)
         .about(command.summary)
         .override_usage(usage.trim_end().to_owned())
-        .after_help(texts::SHORT)
+        .after_help(format!("Examples:\n{examples}\n\n{}", texts::more(command)))
         .after_long_help(format!("Examples:\n{examples}\n\n{settings}\n\n{codes}"))
         .help_expected(true)
+        .disable_help_flag(true)
+        .args(help_flags(command))
         .args(command.positionals.iter().map(positional))
         .args(flags)
+}
+
+/// `--help` shows the flags that matter, `--help-all` everything.
+fn help_flags(command: &CommandSpec) -> [Arg; 2] {
+    let short = if main_flags::has_more(command) {
+        "Print the main flags and examples"
+    } else {
+        "Print the flags and examples"
+    };
+    [
+        Arg::new("help")
+            .short('h')
+            .long("help")
+            .action(ArgAction::HelpShort)
+            .help(short),
+        Arg::new("help-all")
+            .long("help-all")
+            .action(ArgAction::HelpLong)
+            .help("Also print all other flags, settings from the environment and file, and exit codes"),
+    ]
 }
 
 fn positional(positional: &Positional) -> Arg {
@@ -187,7 +214,7 @@ fn text_or_failure(
     let mut given = arguments.iter().skip(1);
     let command = given.find_map(|word| commands.iter().find(|command| command.name == word));
     let help = match command {
-        Some(command) => format!("`highwater {} --help` lists the flags", command.name),
+        Some(command) => format!("`highwater {} --help-all` lists the flags", command.name),
         None => "`highwater --help` lists the commands".to_owned(),
     };
     let argument = context(ContextKind::InvalidArg).unwrap_or_default();
@@ -203,15 +230,7 @@ fn text_or_failure(
             Err(Failure::usage(format!("unknown command `{word}`"))
                 .with_hint(suggestion(near, help)))
         }
-        ErrorKind::UnknownArgument => {
-            let flags = command.into_iter().flat_map(|command| command.all_flags());
-            let near = flag
-                .strip_prefix("--")
-                .and_then(|name| did_you_mean(name, flags.map(|flag| flag.name)))
-                .map(|name| format!("--{name}"));
-            Err(Failure::usage(format!("unknown flag `{flag}`"))
-                .with_hint(suggestion(near.as_deref(), help)))
-        }
+        ErrorKind::UnknownArgument => Err(unknown_flag(flag, command.copied(), help)),
         ErrorKind::ArgumentConflict => {
             let cause = match command.and_then(|command| both_names(command, flag, arguments)) {
                 Some(old_name) => format!("{flag} and {old_name} are two names of one flag"),
@@ -235,6 +254,23 @@ fn text_or_failure(
             Err(Failure::usage(cause).with_hint(help))
         }
     }
+}
+
+/// A flag that the command does not have: perhaps another tool or command does, or it is misspelled.
+fn unknown_flag(flag: &str, command: Option<&CommandSpec>, help: String) -> Failure {
+    let instead = command.and_then(|command| other_tools::instead_of(flag, command.name));
+    let hint = instead.map_or_else(
+        || {
+            let flags = command.into_iter().flat_map(CommandSpec::all_flags);
+            let near = flag
+                .strip_prefix("--")
+                .and_then(|name| did_you_mean(name, flags.map(|flag| flag.name)))
+                .map(|name| format!("--{name}"));
+            suggestion(near.as_deref(), help)
+        },
+        str::to_owned,
+    );
+    Failure::usage(format!("unknown flag `{flag}`")).with_hint(hint)
 }
 
 /// The old name of a flag that was given under both of its names.

@@ -1,6 +1,9 @@
 //! The end of the help texts that no command has for itself alone: where settings come from, and
 //! notes.
 
+use super::command::CommandSpec;
+use super::main_flags;
+
 /// Below the list of commands.
 pub(super) const TOP: &str = "\
 Examples:
@@ -11,7 +14,7 @@ Examples:
   highwater show                                   the latest run again
   highwater size 1M --from highwater-runs          the cluster for a million rows per second
 
-`highwater run --help` describes each flag.";
+`highwater run --help` shows the main flags of a command, `--help-all` all of them.";
 
 /// Where else settings come from.
 pub(super) const SETTINGS: &str = "\
@@ -25,6 +28,15 @@ keys are the long flag names, at the top for all commands, or in a table named a
 Highwater removes a password in a target URL from the process title at startup. Passwords from a \
 prompt or the environment never appear there.";
 
-/// The end of a short help.
-pub(super) const SHORT: &str =
-    "`--help` adds examples, environment variables, the file, and the exit codes.";
+/// The end of a short help: where the rest is.
+pub(super) fn more(command: &CommandSpec) -> String {
+    let hidden = if main_flags::has_more(command) {
+        "all flags, "
+    } else {
+        ""
+    };
+    format!(
+        "`highwater {} --help-all` shows {hidden}settings from the environment and file, and exit codes.",
+        command.name
+    )
+}

@@ -29,6 +29,7 @@ const REPEATED: &[&str] = &[
     "spawn-rate",
     "start",
     "steady-within",
+    "think",
     "timeout",
     "tolerance",
     "until",

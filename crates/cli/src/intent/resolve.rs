@@ -15,7 +15,7 @@ use highwater_runner::request::TableRequest;
 
 use super::live::live;
 use super::repeated_flags::repeated_flags;
-use super::streams::streams;
+use super::streams::{Streams, ramp_step, streams, with_think};
 use super::telemetry::telemetry;
 use super::{CommandSource, EventSink, RunIntent, RunOutput, StartAt, WorkloadChoice, parsers};
 use crate::failure::Failure;
@@ -38,11 +38,15 @@ const RECONNECT_LIMIT: Nanos = Nanos::from_secs(30);
 impl RunIntent {
     /// The intent of `highwater run`.
     pub fn resolve(layers: &Layers) -> Result<Self, Failure> {
-        let streams = streams(layers)?;
+        let Streams { inputs, ramp } = streams(layers)?;
         let share = share(layers)?;
         let (duration, stop) = length(layers, &share)?;
-        let step = step(layers, &streams)?.unwrap_or(duration);
-        Self::of(layers, streams, step, stop)
+        let step = match ramp_step(layers, ramp)? {
+            None => step(layers, &inputs)?,
+            of_ramp => of_ramp,
+        };
+        let step = step.unwrap_or(duration);
+        Self::of(layers, inputs, step, stop)
     }
 
     /// The intent of any command that runs a workload, with these streams, so long a measured step,
@@ -54,6 +58,7 @@ impl RunIntent {
         stop: StopRule,
     ) -> Result<Self, Failure> {
         let (workload, parameters) = (workload(layers)?, parameters(layers)?);
+        let streams = with_think(layers, streams)?;
         Ok(Self {
             repeated_flags: repeated_flags(layers, &workload, &parameters, &streams),
             workload,

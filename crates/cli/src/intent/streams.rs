@@ -1,6 +1,7 @@
 //! Streams and their paces.
 
-use highwater_model::quantity::{QuantityError, parse_rate};
+use highwater_model::quantity::{QuantityError, parse_duration, parse_rate};
+use highwater_model::units::{Nanos, Rate};
 use highwater_runner::planner::{PaceInput, StreamInput};
 
 use super::parsers;
@@ -12,19 +13,94 @@ pub(crate) const MOST_STREAMS: usize = 64;
 /// Most steps of a stream.
 const MOST_STEPS: usize = 1_000;
 
+/// Steps of a ramp, unless it changes by fewer sessions or takes less time.
+const RAMP_STEPS: u64 = 10;
+/// A shorter step says too little of its pace.
+const SHORTEST_STEP: Nanos = Nanos::from_secs(3);
+
 const STREAM_HINT: &str = "a stream is written `NAME` or `NAME@PACE,PACE…`; a pace is a rate (1k, \
-                           50/s), `8c` for 8 closed sessions, or `max`";
+                           50/s), `8c` for 8 closed sessions, or `max`; `,think=1s` behind it pauses \
+                           between ops";
+const RAMP_HINT: &str = "a ramp is written `NAME@FROM..TO:DURATION`, such as `dashboards@50c..200c:10m` for sessions or \
+     `insert@1k..50k:10m` for a rate";
+
+/// A ramp: even steps from one pace to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ramp {
+    /// Length of each step.
+    pub(crate) step: Nanos,
+}
+
+/// A stream as it was given.
+#[derive(Debug)]
+pub(crate) struct GivenStream {
+    pub(crate) input: StreamInput,
+    pub(crate) ramp: Option<Ramp>,
+}
+
+/// The streams of a run.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    pub(crate) inputs: Vec<StreamInput>,
+    /// That of one or all of them.
+    pub(crate) ramp: Option<Ramp>,
+}
 
 /// The streams of a run, side by side: named ones, or the workload's first at a rate in its own
 /// unit or closed. All that have several paces have the same number of them; those of one stream
 /// are all open or all closed.
-pub(crate) fn streams(layers: &Layers) -> Result<Vec<StreamInput>, Failure> {
+pub(crate) fn streams(layers: &Layers) -> Result<Streams, Failure> {
     let by_name = layers.strength("stream").is_some()
         && (layers.strength("rate").is_none() || layers.second_wins("rate", "stream")?);
     if by_name {
         return named(layers);
     }
-    first(layers)
+    Ok(Streams {
+        inputs: first(layers)?,
+        ramp: None,
+    })
+}
+
+/// The streams of a command whose runs have a length of their own.
+pub(crate) fn without_ramp(layers: &Layers) -> Result<Vec<StreamInput>, Failure> {
+    let Streams { inputs, ramp } = streams(layers)?;
+    match (ramp, layers.value("stream")) {
+        (Some(_), Some(given)) => Err(given
+            .failure("a ramp is for one run")
+            .with_hint("use it with `highwater run`, or give the stream one pace")),
+        _ => Ok(inputs),
+    }
+}
+
+/// The length of a ramp's steps, unless a stronger setting gives another one.
+pub(crate) fn ramp_step(layers: &Layers, ramp: Option<Ramp>) -> Result<Option<Nanos>, Failure> {
+    let Some(Ramp { step }) = ramp else {
+        return Ok(None);
+    };
+    let counts =
+        layers.second_wins("step", "stream")? && layers.second_wins("duration", "stream")?;
+    Ok(counts.then_some(step))
+}
+
+/// The streams with the think time that is given for all closed ones.
+pub(crate) fn with_think(
+    layers: &Layers,
+    mut streams: Vec<StreamInput>,
+) -> Result<Vec<StreamInput>, Failure> {
+    let think = layers.parse("think", parse_think)?;
+    let (Some(think), Some(given)) = (think, layers.value("think")) else {
+        return Ok(streams);
+    };
+    if are_open(&streams) {
+        return Err(given
+            .failure("is the pause of a closed session, and every stream has a rate")
+            .with_hint("leave it out, or give sessions in place of the rate, such as -c 50"));
+    }
+    let closed = streams.iter_mut();
+    for stream in closed.filter(|stream| !stream.paces.iter().any(is_open)) {
+        stream.think.get_or_insert(think);
+    }
+    Ok(streams)
 }
 
 /// The workload's first stream.
@@ -33,6 +109,7 @@ pub(crate) fn first(layers: &Layers) -> Result<Vec<StreamInput>, Failure> {
     Ok(vec![StreamInput {
         name: None,
         paces: vec![rate.map_or(PaceInput::Closed(None), PaceInput::Open)],
+        think: None,
     }])
 }
 
@@ -46,10 +123,20 @@ fn is_open(pace: &PaceInput) -> bool {
     matches!(pace, PaceInput::Open(_))
 }
 
-fn named(layers: &Layers) -> Result<Vec<StreamInput>, Failure> {
+fn named(layers: &Layers) -> Result<Streams, Failure> {
     let mut streams: Vec<StreamInput> = Vec::new();
+    let mut ramp = None;
     for given in layers.list("stream") {
-        let stream = given.parse(stream)?;
+        let GivenStream {
+            input: stream,
+            ramp: own,
+        } = given.parse(stream)?;
+        if own.is_some() && ramp.is_some() && own != ramp {
+            return Err(given
+                .failure("ramps of one run take the same time")
+                .with_hint("give both the same DURATION and as many steps"));
+        }
+        ramp = ramp.or(own);
         let name = |stream: &StreamInput| stream.name.clone().unwrap_or_default();
         if streams.iter().any(|other| other.name == stream.name) {
             return Err(given
@@ -76,19 +163,32 @@ fn named(layers: &Layers) -> Result<Vec<StreamInput>, Failure> {
         }
         streams.push(stream);
     }
-    Ok(streams)
+    Ok(Streams {
+        inputs: streams,
+        ramp,
+    })
 }
 
-pub(crate) fn stream(text: &str) -> Result<StreamInput, QuantityError> {
+pub(crate) fn stream(text: &str) -> Result<GivenStream, QuantityError> {
     let fail = |message: String| QuantityError {
         message,
         hint: STREAM_HINT,
+    };
+    let (text, think) = match text.split_once(",think=") {
+        Some((text, think)) => (text, Some(parse_think(think)?)),
+        None => (text, None),
     };
     let (name, paces) = text.split_once('@').unwrap_or((text, "max"));
     if name.is_empty() {
         return Err(fail(format!("`{text}` has no name")));
     }
-    let paces: Vec<PaceInput> = paces.split(',').map(pace).collect::<Result<_, _>>()?;
+    let (paces, ramp) = if paces.contains("..") {
+        let (paces, ramp) = parse_ramp(paces)?;
+        (paces, Some(ramp))
+    } else {
+        let paces: Result<_, _> = paces.split(',').map(pace).collect();
+        (paces?, None)
+    };
     if paces.len() > MOST_STEPS {
         return Err(fail(format!("`{name}` has more than {MOST_STEPS} steps")));
     }
@@ -97,10 +197,74 @@ pub(crate) fn stream(text: &str) -> Result<StreamInput, QuantityError> {
             "`{text}` mixes open and closed paces, which cannot be compared"
         )));
     }
-    Ok(StreamInput {
+    let input = StreamInput {
         name: Some(name.to_owned()),
         paces,
-    })
+        think,
+    };
+    Ok(GivenStream { input, ramp })
+}
+
+fn parse_think(text: &str) -> Result<Nanos, QuantityError> {
+    match parse_duration(text)? {
+        Nanos::ZERO => Err(parsers::wrong(
+            text,
+            "is no pause",
+            "a think time is above zero, such as `1s`",
+        )),
+        think => Ok(think),
+    }
+}
+
+/// `50c..200c:10m`, or with rates: the paces of even steps, and how long each takes.
+fn parse_ramp(text: &str) -> Result<(Vec<PaceInput>, Ramp), QuantityError> {
+    let fail = |cause: &str| parsers::wrong(text, cause, RAMP_HINT);
+    let with_hint = |error: QuantityError| QuantityError {
+        hint: RAMP_HINT,
+        ..error
+    };
+    let (range, length) = text
+        .rsplit_once(':')
+        .ok_or_else(|| fail("is a ramp without a length"))?;
+    let length = parse_duration(length).map_err(with_hint)?;
+    let (from, to) = range
+        .split_once("..")
+        .ok_or_else(|| fail("is not a ramp"))?;
+    let closed = to.strip_suffix('c');
+    let (from, to) = if let Some(to) = closed {
+        let from = from.strip_suffix('c').unwrap_or(from);
+        let sessions = |text| parsers::positive(text).map(u64::from).map_err(with_hint);
+        (sessions(from)?, sessions(to)?)
+    } else {
+        let rate = |text| parse_rate(text).map(|rate| rate.micro_per_s);
+        (rate(from).map_err(with_hint)?, rate(to).map_err(with_hint)?)
+    };
+    let different = from.abs_diff(to).saturating_add(1);
+    let steps = RAMP_STEPS.min(different).min(length.0 / SHORTEST_STEP.0);
+    if different == 1 {
+        return Err(fail("begins and ends at the same pace"));
+    }
+    if steps < 2 {
+        return Err(fail("is too short: two steps of 3 s are the least"));
+    }
+    let paces = (0..steps).map(|step| {
+        let value = between(from, to, step, steps - 1);
+        if closed.is_some() {
+            PaceInput::Closed(Some(u32::try_from(value).unwrap_or(u32::MAX)))
+        } else {
+            PaceInput::Open(Rate { micro_per_s: value })
+        }
+    });
+    let step = Nanos(length.0 / steps);
+    Ok((paces.collect(), Ramp { step }))
+}
+
+/// The value after `step` of `last` even steps, rounded.
+fn between(from: u64, to: u64, step: u64, last: u64) -> u64 {
+    let weighted = |value: u64, weight: u64| u128::from(value) * u128::from(weight);
+    let sum = weighted(from, last - step) + weighted(to, step);
+    let value = (sum + u128::from(last) / 2) / u128::from(last);
+    u64::try_from(value).unwrap_or(u64::MAX)
 }
 
 fn pace(text: &str) -> Result<PaceInput, QuantityError> {

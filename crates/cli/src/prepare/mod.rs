@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use highwater_driver::TargetUrl;
-use highwater_model::plan::Plan;
+use highwater_model::plan::{AuditLevel, Plan};
 use highwater_model::quantity::print_instant;
 use highwater_model::units::Nanos;
 use highwater_runner::clock::wall_clock;
@@ -23,7 +23,7 @@ use self::target::open;
 use crate::ceiling;
 use crate::failure::Failure;
 use crate::intent::{RunIntent, StartAt};
-use crate::workload_file;
+use crate::{terminal, workload_file};
 
 /// Characters of the plan's hash in a run's id.
 const HASH_IN_ID: usize = 6;
@@ -68,6 +68,20 @@ pub fn plan(
             .for_each(|phase| "fill".clone_into(&mut phase.name));
     }
     Ok(plan)
+}
+
+/// Says before a run which part of the audit its rows do not allow.
+pub fn warn_about_audit(workload: &Workload, plan: &Plan) {
+    let replaces = |table: &usize| workload.replacing_column(*table).is_some();
+    let mut tables = (0..workload.tables()).filter(replaces);
+    let is_blind = tables.any(|table| !workload.rows_are_marked(table));
+    if is_blind && plan.audit.level >= AuditLevel::Sums {
+        terminal::warn(
+            "the audit will compare keys only, and the data will be unverified: values of fewer than 8 bytes do \
+             not identify the write that they are of (kv: --min-block-bytes 8 --max-block-bytes 8, or --audit \
+             count)",
+        );
+    }
 }
 
 /// The stream that writes the rows to load, up to their number.

@@ -39,18 +39,25 @@ fn help_of_the_program() {
       highwater show                                   the latest run again
       highwater size 1M --from highwater-runs          the cluster for a million rows per second
 
-    `highwater run --help` describes each flag.
+    `highwater run --help` shows the main flags of a command, `--help-all` all of them.
     ");
 }
 
 #[test]
 fn help_of_run() {
-    assert_snapshot!(help(&["run", "--help"]));
+    assert_snapshot!(help(&["run", "--help-all"]));
+}
+
+#[test]
+fn help_of_run_shows_the_main_flags_first() {
+    let short = help(&["run", "--help"]);
+    assert_eq!(short, help(&["run", "-h"]));
+    assert_snapshot!(short);
 }
 
 #[test]
 fn help_of_show() {
-    assert_snapshot!(help(&["show", "--help"]), @"
+    assert_snapshot!(help(&["show", "--help-all"]), @"
     Show a finished run, or merge the shares of one run
 
     Usage: highwater show [OPTIONS] [RUN]...
@@ -62,7 +69,10 @@ fn help_of_show() {
 
     Options:
       -h, --help
-              Print help (see a summary with '-h')
+              Print the flags and examples
+
+          --help-all
+              Also print all other flags, settings from the environment and file, and exit codes
 
     Output:
           --format <FORMAT>
@@ -119,7 +129,8 @@ fn help_of_check() {
                         database]
 
     Options:
-      -h, --help  Print help (see more with '--help')
+      -h, --help      Print the flags and examples
+          --help-all  Also print all other flags, settings from the environment and file, and exit codes
 
     Workload:
           --insert <MODE>  Insert with MODE, one of the target's insert modes [default: the target's
@@ -134,7 +145,18 @@ fn help_of_check() {
       -o, --out <DIR>  Store each run in its own directory under DIR [default: highwater-runs]
           --no-color   Disable colors (same as setting NO_COLOR)
 
-    `--help` adds examples, environment variables, the file, and the exit codes.
+    Examples:
+      highwater check $URL
+          connect to each host; print version, privileges, session spread, disk space, and the load
+          generator's ceiling
+      highwater check my-workload.toml
+          read a workload file and describe it
+      highwater check my-cluster.toml
+          read a cluster file and describe it
+      highwater check sweep.csv
+          read figures, and report any that are implausible
+
+    `highwater check --help-all` shows settings from the environment and file, and exit codes.
     ");
 }
 

@@ -303,3 +303,81 @@ fn a_budget_that_nothing_fits_into_is_refused() {
     hint: raise --budget, or use shorter probes with --quick
     ");
 }
+
+#[test]
+fn a_workload_or_action_that_is_not_there() {
+    let place = Place::new();
+    assert_snapshot!(said(&place, &["workloads", "nosuch"]), @"
+    error: there is no workload `nosuch`
+
+    hint: `highwater workloads` lists all workloads; for your own file write `highwater check FILE`, or `highwater run -f FILE`
+    ");
+    assert_snapshot!(said(&place, &["workloads", "sensor"]), @"
+    error: there is no workload `sensor`
+
+    hint: did you mean `sensors`?
+    ");
+    assert_snapshot!(said(&place, &["workloads", "shwo"]), @"
+    error: there is no workload `shwo`
+
+    hint: write `highwater workloads show NAME`
+    ");
+    let by_name = place.call(&["workloads", "kv"]);
+    assert_eq!(by_name, place.call(&["workloads", "show", "kv"]));
+    assert_eq!(by_name.code, Some(0));
+}
+
+#[test]
+fn an_sql_file_without_a_statement() {
+    let place = Place::new();
+    place.file("empty.sql", "");
+    assert_snapshot!(said(&place, &["run", "-f", "empty.sql", "sqlite:"]), @"
+    error: the file is empty
+      --> empty.sql:1:1
+       |
+     1 | 
+       | ^
+
+    hint: write one statement, such as `SELECT 1`, or several between BEGIN; and END;
+    ");
+    place.file("comment.sql", "-- later\n\\set id random(1, 9)\n");
+    assert_snapshot!(said(&place, &["run", "-f", "comment.sql", "sqlite:"]), @"
+    error: there is no statement in the file
+      --> comment.sql:1:1
+       |
+     1 | -- later
+       | ^
+
+    hint: write one statement, such as `SELECT 1`, or several between BEGIN; and END;
+    ");
+}
+
+/// What is not looked at afterwards is said before anything is sent.
+#[test]
+fn kv_with_values_that_cannot_be_compared_is_warned_of() {
+    let place = Place::new();
+    let warned = |more: &[&str]| {
+        let words = [
+            "run",
+            "kv",
+            "sqlite:",
+            "--rows",
+            "10",
+            "--warm-up",
+            "0s",
+            "-q",
+        ];
+        let called = place.call(&[&words, more].concat());
+        called
+            .stderr
+            .contains("warning: the audit will compare keys only")
+    };
+    assert!(warned(&[]));
+    assert!(!warned(&["--audit", "count"]));
+    assert!(!warned(&[
+        "--min-block-bytes",
+        "8",
+        "--max-block-bytes",
+        "8"
+    ]));
+}

@@ -12,7 +12,6 @@ mod continuing;
 mod control;
 mod endings;
 mod events;
-mod examples;
 mod exit_codes;
 mod finding;
 mod foreign;

@@ -42,7 +42,7 @@ fn the_summary_and_the_progress_of_a_simulated_run() {
     insert        21.5 ms   44.3 ms   60.9 ms         –   66.6 ms       60.9 ms               0 ns         0
     row latency   32.3 ms   55.9 ms   72.4 ms   83.6 ms   86.0 ms
 
-    limit          not identified: no resource near its limit (nearest: the write pool, in which 0.5 pieces of work wait while CPU is left)
+    limit          not identified: no resource near its limit (nearest: the write pool, in which 0.5 tasks wait while CPU is left)
     availability   longest gap 54.0 ms · no dips
     client         #.## of # cores · lag p## # ns · ceiling not calibrated (highwater check)
     target         cpu 37.1 %, busiest node 37.8 % · 1.5 queued

@@ -143,7 +143,7 @@ fn refused(called: &Called, words: &str) {
 fn what_cannot_be_audited_later_is_refused_with_its_reason() {
     let place = Place::new();
     let running = under_way(&place, 0);
-    refused(&place.call(&["audit"]), "this run is still at work");
+    refused(&place.call(&["audit"]), "this run is still running");
     running.signal(Signal::INT);
     assert_eq!(running.end().code, Some(130));
     let without = short_run(&place, &["--audit", "off"]);

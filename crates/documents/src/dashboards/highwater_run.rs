@@ -89,7 +89,7 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
             )],
         ),
         lines(
-            "Ops given up",
+            "Ops never sent",
             "Due, and never sent, because no session was free in time",
             Unit::PerSecond,
             &[(

@@ -73,6 +73,7 @@ fn plan_input(case: &Case) -> PlanInput {
         streams: vec![StreamInput {
             name: Some("insert".to_owned()),
             paces: vec![pace],
+            think: None,
         }],
         sessions: Some(case.sessions),
         arrivals: Some(Arrivals::Poisson),

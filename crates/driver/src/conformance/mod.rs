@@ -158,7 +158,7 @@ const RULES: &[Rule] = &[
     rule!(
         answers::an_endless_answer_is_refused,
         StoredValues,
-        "an answer of which there is no end is refused while it is read, and the target can be asked again"
+        "an answer of which there is no end is refused while it is read, and the target responds to the next op"
     ),
     rule!(
         idling::an_idle_session_is_closed_only_by_its_target,

@@ -107,7 +107,7 @@ pub(super) async fn foreign_tables_are_left_alone(subject: &Subject) -> Result<(
     };
     admin.create_tables(&workload, &policy).await?;
     let found = subject.count(admin.as_mut(), table).await?;
-    require!(found == 0, "{found} rows in a table that was given up");
+    require!(found == 0, "{found} rows in a table that was dropped");
     Ok(())
 }
 

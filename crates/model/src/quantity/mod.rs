@@ -328,6 +328,9 @@ fn unit(number: &Number<'_>, units: &[(&str, u128)]) -> Result<u128, String> {
         .find(|(name, _)| *name == number.rest)
         .map(|(_, unit)| *unit)
         .ok_or_else(|| {
+            if let Some(cause) = another_notation(number) {
+                return cause;
+            }
             // No unit has other signs; a text that does may hold a secret.
             let is_of_unit = |c: &char| c.is_alphanumeric() || " /%".contains(*c);
             let shown: String = number
@@ -338,6 +341,33 @@ fn unit(number: &Number<'_>, units: &[(&str, u128)]) -> Result<u128, String> {
                 .collect();
             format!("has the unknown unit `{shown}`")
         })
+}
+
+/// What is wrong with a number in a notation of its own, and the same number in ours.
+fn another_notation(number: &Number<'_>) -> Option<String> {
+    /// A power of ten that leaves 22 digits far below 2^128.
+    const MOST_ZEROS: u32 = 12;
+    let exponent = number.rest.strip_prefix(['e', 'E']);
+    if let Some(zeros) = exponent.map(|exponent| exponent.trim_start_matches('+'))
+        && !zeros.is_empty()
+        && zeros.bytes().all(|digit| digit.is_ascii_digit())
+    {
+        let factor = zeros.parse().ok().filter(|zeros| *zeros <= MOST_ZEROS);
+        let value = factor.and_then(|zeros| exactly(number, 10_u128.pow(zeros)).ok());
+        return Some(match value {
+            Some(value) => format!(
+                "has an exponent, which is not read: write `{}`",
+                print_count(value)
+            ),
+            None => "has an exponent, which is not read".to_owned(),
+        });
+    }
+    let groups = number.rest.strip_prefix(',')?;
+    let is_group = |group: &str| group.len() == 3 && group.bytes().all(|b| b.is_ascii_digit());
+    groups
+        .split(',')
+        .all(is_group)
+        .then(|| "has commas between its digits: leave them out, or write `_`".to_owned())
 }
 
 enum Inexact {

@@ -52,6 +52,29 @@ fn counts() {
 }
 
 #[test]
+fn other_notations_of_numbers_are_named_with_ours() {
+    assert_snapshot!(
+        causes(
+            parse_rate,
+            &["5e3", "1.5e6", "1E+2", "1e-3", "5e", "1e99", "1.23456e2", "50,000", "1,000,000", "1,5", "5,k"]
+        ),
+        @"
+    `5e3` has an exponent, which is not read: write `5k`
+    `1.5e6` has an exponent, which is not read: write `1.5M`
+    `1E+2` has an exponent, which is not read: write `100`
+    `1e-3` has the unknown unit `e`
+    `5e` has the unknown unit `e`
+    `1e99` has an exponent, which is not read
+    `1.23456e2` has an exponent, which is not read
+    `50,000` has commas between its digits: leave them out, or write `_`
+    `1,000,000` has commas between its digits: leave them out, or write `_`
+    `1,5` has the unknown unit ``
+    `5,k` has the unknown unit ``
+    "
+    );
+}
+
+#[test]
 fn rates() {
     for (text, micro_per_s) in [
         ("50", 50_000_000),
@@ -68,7 +91,7 @@ fn rates() {
     `0` is not above zero
     `0.0000001` is finer than a millionth per second
     `50/m` has the unknown unit `/m`
-    `1e3` has the unknown unit `e3`
+    `1e3` has an exponent, which is not read: write `1k`
     `100000G` is too large
     "
     );

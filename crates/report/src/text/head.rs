@@ -181,10 +181,13 @@ fn pace(stream: &StreamPlan) -> String {
         Pace::Closed { sessions: 1 } if figures.len() == 1 => "session".to_owned(),
         Pace::Closed { .. } => "sessions".to_owned(),
     };
+    let think = stream.think.map_or(String::new(), |think| {
+        format!(" with a think time of {}", duration(think.0))
+    });
     if figures.iter().all(|figure| figure == first) {
-        format!("{first} {unit}")
+        format!("{first} {unit}{think}")
     } else {
-        format!("{first} to {last} {unit}")
+        format!("{first} to {last} {unit}{think}")
     }
 }
 

@@ -61,13 +61,16 @@ pub(super) fn command(record: &RunRecord) -> String {
     command
 }
 
-/// `50,100`, or `4c` for closed sessions.
+/// `50,100`, or `4c` for closed sessions, and `4c,think=1s` for some that pause.
 fn paces(stream: &StreamPlan) -> String {
     let paces = stream.paces.iter().map(|pace| match pace {
         Pace::Open { rate } => rate.as_f64().to_string(),
         Pace::Closed { sessions } => format!("{sessions}c"),
     });
-    paces.collect::<Vec<_>>().join(",")
+    let think = stream
+        .think
+        .map(|think| format!("think={}", flag_span(think.0)));
+    paces.chain(think).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]

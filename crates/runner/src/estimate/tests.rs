@@ -31,6 +31,7 @@ fn plan(workload: &Workload, stream: &str, paces: &[PaceInput], rows: Option<u64
         streams: vec![StreamInput {
             name: Some(stream.to_owned()),
             paces: paces.to_vec(),
+            think: None,
         }],
         sessions: None,
         arrivals: Some(Arrivals::Constant),

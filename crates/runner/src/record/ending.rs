@@ -3,7 +3,7 @@
 use highwater_model::record::{Incident, IncidentKind};
 
 /// Why an audit cannot be trusted.
-const STILL_RUNNING: &str = "statements of this run may still have been at work";
+const STILL_RUNNING: &str = "statements of this run may still have been running";
 /// What the record says when its user stopped the run before the end of the measurement.
 const STOPPED: &str = "Ctrl-C, or a signal";
 /// What it says when the user stopped the run after that.

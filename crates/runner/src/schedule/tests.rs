@@ -63,6 +63,7 @@ fn stream(paces: &[u32]) -> StreamPlan {
         sessions: 1,
         arrivals: Arrivals::Constant,
         spawn_rate: None,
+        think: None,
     }
 }
 

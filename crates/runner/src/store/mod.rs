@@ -274,7 +274,7 @@ fn lock(directory: &Path) -> Result<Option<Arc<fs::File>>, StoreError> {
     match file.try_lock() {
         Ok(()) => Ok(Some(Arc::new(file))),
         Err(fs::TryLockError::WouldBlock) => {
-            Err(StoreError::new(directory, "this run is still at work")
+            Err(StoreError::new(directory, "this run is still running")
                 .hinting("wait until it has ended"))
         }
         Err(fs::TryLockError::Error(_)) => Ok(None),

@@ -121,7 +121,7 @@ fn a_run_at_work_is_not_opened_again() {
     let run = root.path().join("one");
     let held = reopen(&run).unwrap();
     let error = reopen(&run).unwrap_err();
-    assert!(error.to_string().contains("still at work"), "{error}");
+    assert!(error.to_string().contains("still running"), "{error}");
     drop(held);
     reopen(&run).unwrap();
 }

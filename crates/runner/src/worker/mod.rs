@@ -6,7 +6,9 @@
 //! target no pause.
 
 mod connecting;
+mod pausing;
 mod reconnect_order;
+mod think;
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -23,6 +25,7 @@ use highwater_model::units::Nanos;
 use tokio::sync::watch;
 
 pub(crate) use self::reconnect_order::ReconnectOrder;
+pub(crate) use self::think::Think;
 
 use crate::feed::{Feed, inserts_into};
 use crate::ledger::{Ledger, ReplacingWrite};
@@ -57,8 +60,10 @@ pub(crate) struct Worker {
     pub(crate) number: u32,
     /// Not before this.
     pub(crate) begin: Nanos,
-    /// Closed pace: the next op is made ahead.
+    /// Closed pace without think time: the next op is made ahead.
     pub(crate) ahead: bool,
+    /// Pauses of a closed session.
+    pub(crate) think: Option<Think>,
     /// Position of the first key of (phase, this stream), and of each op behind it.
     pub(crate) keys: Rc<dyn Fn(usize, usize) -> usize>,
 }
@@ -109,11 +114,17 @@ impl Worker {
             let Some(link) = connected.as_mut() else {
                 break;
             };
+            if self.pause(link, &mut changed).await.is_err() {
+                self.rest_after(link.since).await;
+                connected = None;
+                continue;
+            }
             let prepared = match ready.take() {
                 Some(prepared) => prepared,
                 None => match self.source.claim(self.slot, self.timeline.now()) {
                     Claim::End => break,
                     Claim::Idle(until) => {
+                        self.think.iter().for_each(|think| think.begin_after(until));
                         let session = link.session.as_mut();
                         if self.wait_open(until, session, &mut changed).await.is_err() {
                             self.rest_after(link.since).await;
@@ -151,9 +162,7 @@ impl Worker {
                     continue;
                 }
             };
-            if !std::mem::replace(&mut has_worked, true) {
-                self.record.borrow_mut().worked[self.stream].working += 1;
-            }
+            self.note_working(&mut has_worked);
             if !self.perform(link, prepared, now, &mut ready).await {
                 connected = None;
             }
@@ -161,6 +170,12 @@ impl Worker {
         if let Some(prepared) = ready {
             self.source.finished();
             self.note_not_sent(prepared.ticket.index);
+        }
+    }
+
+    fn note_working(&self, has_worked: &mut bool) {
+        if !std::mem::replace(has_worked, true) {
+            self.record.borrow_mut().worked[self.stream].working += 1;
         }
     }
 
@@ -203,15 +218,7 @@ impl Worker {
                 outcome = outcome.of_rows(rows);
             }
             let finished = self.timeline.now();
-            let again = outcome.certainty == Certainty::NotApplied
-                && outcome.session_usable
-                && outcome
-                    .error
-                    .as_ref()
-                    .is_some_and(|error| error.class.is_transient())
-                && retries < self.retry.attempts
-                && !self.schedule.is_aborted();
-            if !again {
+            if !self.is_tried_again(&outcome, retries) {
                 break (outcome, finished);
             }
             let wait = Nanos(self.retry.backoff.0 << retries.min(20)).min(RETRY_BACKOFF_MAX);
@@ -249,11 +256,24 @@ impl Worker {
         }
         link.free = finished;
         drop(record);
+        if let Some(think) = &self.think {
+            think.pause_from(finished);
+        }
         if let Some(error) = link.refusals.note(&outcome, &self.bound, op) {
             self.time_out(error);
         }
         link.spare = prepared.request;
         outcome.session_usable
+    }
+
+    /// Whether an op is sent once more that came to nothing.
+    fn is_tried_again(&self, outcome: &Outcome, retries: u32) -> bool {
+        let error = outcome.error.as_ref();
+        outcome.certainty == Certainty::NotApplied
+            && outcome.session_usable
+            && error.is_some_and(|error| error.class.is_transient())
+            && retries < self.retry.attempts
+            && !self.schedule.is_aborted()
     }
 
     /// Enters the outcome of an op's rows into the ledger of their table.
@@ -311,7 +331,7 @@ impl Worker {
             Outcome::unknown(OpError {
                 class: ErrorClass::Timeout,
                 code: None,
-                message: "given up without an answer".to_owned(),
+                message: "timed out without a response".to_owned(),
             })
         })
     }

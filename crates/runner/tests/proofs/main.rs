@@ -22,5 +22,6 @@ mod shares;
 mod stall;
 mod stopping;
 mod telemetry;
+mod think_time;
 mod warming;
 mod witness;

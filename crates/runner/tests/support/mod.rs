@@ -64,6 +64,7 @@ pub(crate) struct Job {
     pub(crate) sessions: u32,
     pub(crate) arrivals: Option<Arrivals>,
     pub(crate) spawn_rate: Option<Rate>,
+    pub(crate) think: Option<Nanos>,
     pub(crate) warm_up: Nanos,
     pub(crate) until_steady: bool,
     pub(crate) step: Nanos,
@@ -97,6 +98,7 @@ impl Job {
             sessions: 16,
             arrivals: None,
             spawn_rate: None,
+            think: None,
             warm_up: Nanos::ZERO,
             until_steady: false,
             step: Nanos::from_secs(10),
@@ -186,6 +188,7 @@ impl Job {
                 .map(|(name, paces)| StreamInput {
                     name: Some((*name).to_owned()),
                     paces: paces.clone(),
+                    think: self.think,
                 })
                 .collect(),
             sessions: Some(self.sessions),

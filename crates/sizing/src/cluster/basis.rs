@@ -143,7 +143,7 @@ impl Basis {
         ));
         if matches!(self.origin, Origin::Published(_)) {
             self.notes.push(format!(
-                "The {} are those of somebody else's machines, version and data: the interval is one                  for clusters like theirs. Measure one size of your own.",
+                "The {} are those of other machines, version and data: the interval is one                  for clusters like theirs. Measure one size of your own.",
                 self.unit
             ));
         }

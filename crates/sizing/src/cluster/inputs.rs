@@ -302,7 +302,7 @@ fn of_layout(request: &Request, nodes: u32, notes: &mut Vec<String>) {
 impl Basis {
     fn error(&self) -> Traced<()> {
         use crate::scaling::ErrorSource;
-        let assumed = "nobody stated it and nothing was measured twice";
+        let assumed = "not stated, and nothing was measured twice";
         let origin = match self.sweep.error_source() {
             ErrorSource::Stated => Origin::Given("--error".to_owned()),
             ErrorSource::Replicates => self.origin.clone(),

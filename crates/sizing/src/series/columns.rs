@@ -112,7 +112,7 @@ pub const KNOWN_COLUMNS: &[KnownColumn] = &[
         Setting,
         Word,
         &[],
-        "`open` (a rate) or `closed` (each session asks again when answered)",
+        "`open` (a rate) or `closed` (each session sends its next op after the response)",
     ),
     known(
         "op",

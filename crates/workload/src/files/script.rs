@@ -215,7 +215,14 @@ impl ScriptReader<'_> {
             .filter_map(|place| sql.get(place.clone()))
             .collect();
         if texts.is_empty() {
-            self.report(0..0, "there is no statement", "write one");
+            let message = if self.script.text.trim().is_empty() {
+                "the file is empty"
+            } else {
+                "there is no statement in the file"
+            };
+            let hint =
+                "write one statement, such as `SELECT 1`, or several between BEGIN; and END;";
+            self.report(0..0, message, hint);
         }
         for (number, error) in Sql::parse_all(&texts, &names).err().unwrap_or_default() {
             let place = places.get(number).cloned().unwrap_or(0..0);

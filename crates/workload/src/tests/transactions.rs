@@ -209,7 +209,7 @@ fn a_script_without_a_whole_transaction_is_refused_at_its_place() {
             "BEGIN ISOLATION LEVEL SERIALIZABLE;\nSELECT 1;\nEND;",
             &["1:1 BEGIN says which kind of transaction"],
         ),
-        ("BEGIN;\nEND;", &["1:1 there is no statement"]),
+        ("BEGIN;\nEND;", &["1:1 there is no statement in the file"]),
         (
             "BEGIN;\nSELECT :a;\nSELECT 'x;\nEND;",
             &["3:1 the transaction does not end", "2:8 `:a` is not set"],

@@ -237,7 +237,7 @@ pub(super) fn rejected_inside(read: &RuleInput<'_>) -> Option<RuleFinding> {
         code: "rejected_inside",
         sentence: "the target rejected work for lack of capacity and tried it again itself"
             .to_owned(),
-        evidence: format!("{} pieces of work by its own count, no op", count(pieces)),
+        evidence: format!("{} tasks by its own count, no op", count(pieces)),
         hint: "it is at its limit: fewer sessions (-c) or a lower rate; --rejected 0 counts these, too",
     })
 }

@@ -154,6 +154,7 @@ fn streams(layers: &Layers, axis: SearchAxis) -> Result<(Vec<StreamInput>, usize
                 StreamInput {
                     name: (!name.is_empty()).then(|| name.to_owned()),
                     paces: vec![searched_pace],
+                    think: None,
                 }
             }
             None => fixed(stream)?,
@@ -176,6 +177,7 @@ fn streams(layers: &Layers, axis: SearchAxis) -> Result<(Vec<StreamInput>, usize
             vec![StreamInput {
                 name: None,
                 paces: vec![searched_pace],
+                think: None,
             }],
             0,
         )),
@@ -183,7 +185,7 @@ fn streams(layers: &Layers, axis: SearchAxis) -> Result<(Vec<StreamInput>, usize
 }
 
 fn fixed(given: &SettingValue) -> Result<StreamInput, Failure> {
-    let stream = given.parse(streams::stream)?;
+    let stream = given.parse(streams::stream)?.input;
     if stream.paces.len() > 1 {
         let error = QuantityError {
             message: format!("`{}` has several paces", given.text),

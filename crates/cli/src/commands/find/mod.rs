@@ -24,8 +24,8 @@ use self::preview::{Preview, searched};
 use crate::failure::Failure;
 use crate::grammar::flags::{
     ARRIVALS, AUDIT, AUDITED, BOUNDS, BUDGET, DATA, DRY_RUN, LENGTH, LITERALS, LOAD, MAX_CPU,
-    MIN_RATE, NO_COLOR, OBJECTIVES, OUTPUT, RETRIES, RUNNING, SESSIONS, STORED, TABLES, TIMEOUT,
-    TUNED, WARM_UP,
+    MIN_RATE, NO_COLOR, OBJECTIVES, OUTPUT, RETRIES, RUNNING, SESSIONS, STORED, TABLES, THINK,
+    TIMEOUT, TUNED, WARM_UP,
 };
 use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::RunIntent;
@@ -58,7 +58,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       the highest rate of rows at which 99% of the batches take at most 100 ms
   highwater find cpu $URL --quick --dry-run
       the planned probes and their duration
-  highwater find cpu $URL --stream insert@1k --stream dashboards@find --p99 2s
+  highwater find cpu $URL --stream insert@50k --stream dashboards@find --p99 2s
       the highest rate of queries during 1,000 rows/s of ingest
   highwater find cpu $URL --axis sessions --p99 100ms
       the highest number of sessions within the objective
@@ -129,6 +129,7 @@ const LOAD_FLAGS: &[Flag] = &[
          50/s, 8c, or max) [default: the first stream, @find]",
     ),
     SESSIONS,
+    THINK,
     ARRIVALS,
     TIMEOUT,
     RETRIES,
@@ -233,6 +234,7 @@ pub(super) fn search(
         preview,
         first,
     } = prepared(settings)?;
+    prepare::warn_about_audit(&runs.workload, &first);
     let observer = trials::observer(&settings.run.output, &preview.text(settings), stops)?;
     let search = preview.search;
     let id = prepare::id("find", runs.workload.name(), &search.objective_hash);

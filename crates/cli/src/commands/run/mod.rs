@@ -8,7 +8,7 @@ mod single;
 use crate::grammar::flags::{
     ARRIVALS, AUDIT, AUDITED, BOUNDS, DATA, DRY_RUN, LENGTH, LITERALS, LOAD, MAX_CPU, MIN_RATE,
     NO_COLOR, OBJECTIVES, OUTPUT, PLAN, RATE, RETRIES, ROWS, RUNNING, SESSIONS, STORED, TABLES,
-    TIMEOUT, TUNED, WARM_UP,
+    THINK, TIMEOUT, TUNED, WARM_UP,
 };
 use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
 
@@ -43,6 +43,8 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       a gate in a pipeline: the target must sustain 50,000 rows/s
   highwater run cpu $URL --stream insert@1k --stream dashboards@50,100,150,200 --step 5m
       steady ingest while the dashboards' rate rises in steps
+  highwater run cpu $URL --stream dashboards@50c..200c:10m,think=1s
+      more and more users of dashboards, each with a pause of a second between two queries
   highwater run cpu $URL -d 1m..30m --until 'ci95<1%'
       until the throughput is known to 1%
   highwater run cpu $URL --drop --shards 12 --replicas 1 --with refresh_interval=5000
@@ -62,9 +64,11 @@ const LOAD_FLAGS: &[Flag] = &[
     flag(
         "--stream <NAME[@PACE[,PACE…]]>...",
         "Run stream NAME at PACE: a rate per second in the stream's unit (1k, 50/s), 8c for 8 \
-         closed sessions, or max for the default sessions. Several paces run as steps [default: \
+         closed sessions, or max for the default sessions. Several paces run as steps, and \
+         50c..200c:10m as ten even steps within 10 minutes; 8c,think=1s pauses between ops [default: \
          the first stream, max]",
     ),
+    THINK,
     ARRIVALS,
     flag(
         "--spawn-rate <N>",

@@ -51,6 +51,7 @@ pub(super) fn repeat(settings: &RepeatIntent) -> Result<u8, Failure> {
     if settings.dry_run {
         return terminal::data(&preview).map(|()| exit::SUCCESS);
     }
+    prepare::warn_about_audit(&runs.workload, &first);
     let stops = stops()?;
     let observer = trials::observer(&settings.run.output, &preview, &stops)?;
     let id = prepare::id("group", runs.workload.name(), &group.definition_hash);

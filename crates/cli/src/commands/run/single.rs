@@ -27,6 +27,7 @@ pub(crate) fn run(settings: &RunIntent) -> Result<u8, Failure> {
         return terminal::data(&format!("{json}\n")).map(|()| exit::SUCCESS);
     }
     check_share(settings, &prepared.urls)?;
+    prepare::warn_about_audit(&prepared.workload, &prepared.plan);
     let log = EventLog::open(settings.output.events.as_ref())?;
     let stops = prepare::stops()?;
     let (controller, controls) = control::open(settings, stops.interrupter)?;

@@ -150,7 +150,7 @@ impl ScaleIntent {
         let layers = self.layers_at(at)?;
         let length = resolve::duration_above_zero(&layers, "duration")?;
         let length = length.ok_or_else(|| Failure::usage("--duration is missing"))?;
-        let streams = streams::streams(&layers)?;
+        let streams = streams::without_ramp(&layers)?;
         let mut run = RunIntent::of(&layers, streams, length, StopRule::default())?;
         self.label(at, &mut run);
         Ok(run)

@@ -23,7 +23,8 @@ use crate::cluster_file;
 use crate::failure::Failure;
 use crate::grammar::flags::{
     ARRIVALS, AUDIT, AUDITED, BOUNDS, DATA, DRY_RUN, LENGTH, LITERALS, LOAD, MAX_CPU, NO_COLOR,
-    OBJECTIVES, OUTPUT, RATE, RETRIES, RUNNING, SESSIONS, STORED, TABLES, TIMEOUT, TUNED, WARM_UP,
+    OBJECTIVES, OUTPUT, RATE, RETRIES, RUNNING, SESSIONS, STORED, TABLES, THINK, TIMEOUT, TUNED,
+    WARM_UP,
 };
 use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
 use crate::prepare::{self, stops, trials};
@@ -49,7 +50,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (OUTPUT, STORED),
         (OUTPUT, &[NO_COLOR]),
     ],
-    examples: "  highwater scale cpu 'sim:?nodes={nodes}&replicas=0' --nodes 1..5 --p99 50ms
+    examples: "  highwater scale cpu 'sim:?nodes={nodes}&shards=60&replicas=0' --nodes 1..5 --p99 100ms
       the highest rate of rows within the objective at each of five sizes
   highwater scale cpu $URL --nodes 3,6,12 --each run --sessions 30,60,120 -d 10m
       what is acknowledged at three sizes, each with sessions of its own; {nodes} stands in the URL
@@ -166,6 +167,7 @@ const LOAD_FLAGS: &[Flag] = &[
         "Run stream NAME at PACE: a rate (1k, 50/s), 8c, or max; with --each find, @find marks the \
          stream to search [default: the first stream]",
     ),
+    THINK,
     ARRIVALS,
     TIMEOUT,
     RETRIES,

@@ -21,8 +21,8 @@ use highwater_workload::Workload;
 use crate::failure::Failure;
 use crate::grammar::flags::{
     ARRIVALS, AUDIT, AUDITED, BOUNDS, BUDGET, DATA, DRY_RUN, LENGTH, LITERALS, LOAD, MAX_CPU,
-    NO_COLOR, OBJECTIVES, OUTPUT, RATE, RETRIES, RUNNING, SESSIONS, STORED, TABLES, TIMEOUT, TUNED,
-    WARM_UP,
+    NO_COLOR, OBJECTIVES, OUTPUT, RATE, RETRIES, RUNNING, SESSIONS, STORED, TABLES, THINK, TIMEOUT,
+    TUNED, WARM_UP,
 };
 use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::RunIntent;
@@ -43,7 +43,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         ("Tuning", TUNING_FLAGS),
         (
             LOAD,
-            &[SESSIONS, RATE, ARRIVALS, TIMEOUT, RETRIES, LITERALS],
+            &[SESSIONS, RATE, THINK, ARRIVALS, TIMEOUT, RETRIES, LITERALS],
         ),
         (LENGTH, &[WARM_UP]),
         (DATA, TABLES),

@@ -118,7 +118,7 @@ fn mistakes_in_a_search_are_reported_with_their_place() {
     hint: a stream that is not searched has one pace
     error: --max: 1000 is below --start 10000
     error: unknown flag `--rate`
-    hint: `highwater find --help` lists the flags
+    hint: a search offers rates of its own: bound them with `--start RATE` and `--max RATE`, or offer one with `highwater run --rate RATE`
     ");
 }
 

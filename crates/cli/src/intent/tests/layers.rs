@@ -16,6 +16,7 @@ fn the_command_line_outranks_the_environment_the_environment_the_file_the_file_t
         match resolve(&sources).unwrap().plan.streams[..] {
             [
                 StreamInput {
+                    think: None,
                     name: None,
                     ref paces,
                 },

@@ -83,7 +83,7 @@ fn both_names_at_the_same_place_are_an_error_that_names_them() {
     };
     assert_snapshot!(error(&words), @"
     error: --start and --begin are two names of one flag
-    hint: `highwater find --help` lists the flags
+    hint: `highwater find --help-all` lists the flags
     ");
     let environment = Sources {
         words: "size|1M",
@@ -120,6 +120,6 @@ fn a_flag_given_twice_under_one_name_is_reported_under_that_name() {
     };
     assert_snapshot!(error(&words), @"
     error: --start is given more than once
-    hint: `highwater find --help` lists the flags
+    hint: `highwater find --help-all` lists the flags
     ");
 }

@@ -6,6 +6,7 @@ use super::*;
 
 fn stream(name: Option<&str>, paces: &[PaceInput]) -> StreamInput {
     StreamInput {
+        think: None,
         name: name.map(str::to_owned),
         paces: paces.to_vec(),
     }
@@ -119,6 +120,99 @@ fn streams_and_paces() {
 }
 
 #[test]
+fn a_ramp_is_ten_even_steps() {
+    let settings = run("--stream|a@10c..100c:10m");
+    let sessions = |sessions| PaceInput::Closed(Some(sessions));
+    let tens: Vec<PaceInput> = (1..=10).map(|ten| sessions(10 * ten)).collect();
+    assert_eq!(settings.plan.streams, [stream(Some("a"), &tens)]);
+    assert_eq!(settings.plan.step, Nanos::from_secs(60));
+    // Downwards, rounded, and with the unit only at the end.
+    let down = run("--stream|a@200..50c:10m").plan.streams;
+    let of: Vec<PaceInput> = [200, 183, 167, 150, 133, 117, 100, 83, 67, 50]
+        .map(sessions)
+        .into();
+    assert_eq!(down, [stream(Some("a"), &of)]);
+    // Rates, beside a stream with one pace.
+    let rates = run("--stream|a@1k..10k:100s|--stream|b@5").plan;
+    let thousands = (1..=10).map(|k| PaceInput::Open(Rate::per_second(1_000 * k)));
+    assert_eq!(rates.streams[0].paces, thousands.collect::<Vec<_>>());
+    assert_eq!(rates.step, Nanos::from_secs(10));
+}
+
+#[test]
+fn a_ramp_has_fewer_steps_where_ten_would_be_too_short_or_equal() {
+    let check = |ramp: &str, steps: usize, seconds: u64| {
+        let plan = run(&format!("--stream|a@{ramp}")).plan;
+        let found = (plan.streams[0].paces.len(), plan.step);
+        assert_eq!(found, (steps, Nanos::from_secs(seconds)), "{ramp}");
+    };
+    check("1c..2c:60s", 2, 30);
+    check("1c..4c:60s", 4, 15);
+    check("10..100:6s", 2, 3);
+    check("10..100:30s", 10, 3);
+}
+
+#[test]
+fn a_think_time_is_that_of_a_stream_or_of_all_closed_ones() {
+    let think = |words: &str| {
+        let streams = run(words).plan.streams.into_iter();
+        streams
+            .map(|stream| stream.think.map(|think| think.0 / Nanos::SECOND.0))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(think("--stream|a@8c,think=2s"), [Some(2)]);
+    assert_eq!(think("--stream|a,think=2s"), [Some(2)]);
+    assert_eq!(think("--stream|a@8c,16c,think=2s"), [Some(2)]);
+    assert_eq!(think("--stream|a@8c..16c:1m,think=2s"), [Some(2)]);
+    assert_eq!(think("-c|8|--think|1s"), [Some(1)]);
+    assert_eq!(
+        think("--think|1s|--stream|a@8c,think=2s|--stream|b@4c|--stream|c@5"),
+        [Some(2), Some(1), None]
+    );
+}
+
+#[test]
+fn wrong_ramps_and_think_times() {
+    assert_snapshot!(errors(&[
+        "--stream|a@50c..200c",
+        "--stream|a@50..:10m",
+        "--stream|a@50c..200:10m",
+        "--stream|a@50c..50c:10m",
+        "--stream|a@50c..200c:5s",
+        "--stream|a@5..9:1m,7",
+        "--stream|a@1..10:1m|--stream|b@1..10:2m",
+        "--stream|a@1..10:1m|-d|5m",
+        "--stream|a@1..10:1m|--step|5m",
+        "--stream|a@8c,think=0",
+        "--stream|a@8c,think=soon",
+        "--rate|5|--think|1s",
+    ]), @"
+    error: --stream: `50c..200c` is a ramp without a length
+    hint: a ramp is written `NAME@FROM..TO:DURATION`, such as `dashboards@50c..200c:10m` for sessions or `insert@1k..50k:10m` for a rate
+    error: --stream: `` is empty
+    hint: a ramp is written `NAME@FROM..TO:DURATION`, such as `dashboards@50c..200c:10m` for sessions or `insert@1k..50k:10m` for a rate
+    error: --stream: `50c` has the unknown unit `c`
+    hint: a ramp is written `NAME@FROM..TO:DURATION`, such as `dashboards@50c..200c:10m` for sessions or `insert@1k..50k:10m` for a rate
+    error: --stream: `50c..50c:10m` begins and ends at the same pace
+    hint: a ramp is written `NAME@FROM..TO:DURATION`, such as `dashboards@50c..200c:10m` for sessions or `insert@1k..50k:10m` for a rate
+    error: --stream: `50c..200c:5s` is too short: two steps of 3 s are the least
+    hint: a ramp is written `NAME@FROM..TO:DURATION`, such as `dashboards@50c..200c:10m` for sessions or `insert@1k..50k:10m` for a rate
+    error: --stream: `1m,7` has the unknown unit `m`
+    hint: a ramp is written `NAME@FROM..TO:DURATION`, such as `dashboards@50c..200c:10m` for sessions or `insert@1k..50k:10m` for a rate
+    error: --stream: ramps of one run take the same time
+    hint: give both the same DURATION and as many steps
+    error: --stream: cannot be given together with --duration
+    error: --stream: cannot be given together with --step
+    error: --stream: `0` is no pause
+    hint: a think time is above zero, such as `1s`
+    error: --stream: `soon` is not a number
+    hint: a duration has a unit: ns, us, ms, s, m or h, such as `500ms`, `60s` or `1h30m`
+    error: --think: is the pause of a closed session, and every stream has a rate
+    hint: leave it out, or give sessions in place of the rate, such as -c 50
+    ");
+}
+
+#[test]
 fn wrong_streams_and_paces() {
     assert_snapshot!(errors(&[
         "--stream|@1k",
@@ -137,17 +231,17 @@ fn wrong_streams_and_paces() {
         "--rate|50|--step|5s",
     ]), @"
     error: --stream: `@1k` has no name
-    hint: a stream is written `NAME` or `NAME@PACE,PACE…`; a pace is a rate (1k, 50/s), `8c` for 8 closed sessions, or `max`
+    hint: a stream is written `NAME` or `NAME@PACE,PACE…`; a pace is a rate (1k, 50/s), `8c` for 8 closed sessions, or `max`; `,think=1s` behind it pauses between ops
     error: --stream: pace `` is empty
-    hint: a stream is written `NAME` or `NAME@PACE,PACE…`; a pace is a rate (1k, 50/s), `8c` for 8 closed sessions, or `max`
+    hint: a stream is written `NAME` or `NAME@PACE,PACE…`; a pace is a rate (1k, 50/s), `8c` for 8 closed sessions, or `max`; `,think=1s` behind it pauses between ops
     error: --stream: pace `` is empty
-    hint: a stream is written `NAME` or `NAME@PACE,PACE…`; a pace is a rate (1k, 50/s), `8c` for 8 closed sessions, or `max`
+    hint: a stream is written `NAME` or `NAME@PACE,PACE…`; a pace is a rate (1k, 50/s), `8c` for 8 closed sessions, or `max`; `,think=1s` behind it pauses between ops
     error: --stream: pace `0` is not above zero
-    hint: a stream is written `NAME` or `NAME@PACE,PACE…`; a pace is a rate (1k, 50/s), `8c` for 8 closed sessions, or `max`
+    hint: a stream is written `NAME` or `NAME@PACE,PACE…`; a pace is a rate (1k, 50/s), `8c` for 8 closed sessions, or `max`; `,think=1s` behind it pauses between ops
     error: --stream: pace `8x` has the unknown unit `x`
-    hint: a stream is written `NAME` or `NAME@PACE,PACE…`; a pace is a rate (1k, 50/s), `8c` for 8 closed sessions, or `max`
+    hint: a stream is written `NAME` or `NAME@PACE,PACE…`; a pace is a rate (1k, 50/s), `8c` for 8 closed sessions, or `max`; `,think=1s` behind it pauses between ops
     error: --stream: `a@1k,8c` mixes open and closed paces, which cannot be compared
-    hint: a stream is written `NAME` or `NAME@PACE,PACE…`; a pace is a rate (1k, 50/s), `8c` for 8 closed sessions, or `max`
+    hint: a stream is written `NAME` or `NAME@PACE,PACE…`; a pace is a rate (1k, 50/s), `8c` for 8 closed sessions, or `max`; `,think=1s` behind it pauses between ops
     error: --stream: `b` has 3 steps, but `a` has 2
     hint: give all streams the same number of paces, or just one
     error: --stream: `a` is given twice
@@ -375,15 +469,15 @@ fn wrong_words() {
     error: unknown flag `--sesions`
     hint: did you mean `--sessions`?
     error: unknown flag `--color`
-    hint: `highwater run --help` lists the flags
+    hint: `highwater run --help-all` lists the flags
     error: unknown flag `-x`
-    hint: `highwater run --help` lists the flags
+    hint: `highwater run --help-all` lists the flags
     error: --rate needs a value
-    hint: `highwater run --help` lists the flags
+    hint: `highwater run --help-all` lists the flags
     error: --drop takes no value
-    hint: `highwater run --help` lists the flags
+    hint: `highwater run --help-all` lists the flags
     error: --rate is given more than once
-    hint: `highwater run --help` lists the flags
+    hint: `highwater run --help-all` lists the flags
     error: unknown flag `--audti`
     hint: did you mean `--audit`?
     ");

@@ -1,0 +1,241 @@
+//! The commands that README and documents print do what is said of them: each fence of commands has a tag
+//! (`xtask::fences`), and is run, or read, or run where what it needs is installed.
+//!
+//! The fences of a document share a directory, as they do for who types them one after the other. `$URL` and the like
+//! are a simulated cluster, but for fences that need a server.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Command;
+use std::sync::Mutex;
+use std::thread;
+
+use highwater_testing::mariadb::MariaDb;
+use highwater_testing::postgres::Postgres;
+use highwater_testing::programs;
+use tempfile::TempDir;
+use xtask::fences::{Fence, Kept, fences};
+use xtask::process;
+use xtask::tidy::Tree;
+
+/// Documents whose commands run side by side.
+const DOCUMENTS_AT_ONCE: usize = 3;
+/// No fence that is run every day takes longer.
+const LONGEST_S: u32 = 60;
+
+/// Commands print that they take 20 s; here they take as long as a judgment needs.
+const SHORT_RUNS: [(&str, &str); 2] =
+    [("HIGHWATER_DURATION", "4s"), ("HIGHWATER_WARM_UP", "500ms")];
+
+/// What the documents call the targets of the reader.
+const TARGETS: [&str; 4] = ["URL", "URLS", "OLD", "NEW"];
+
+/// A document, and the fences in it that are commands or their files.
+struct Document {
+    path: String,
+    fences: Vec<Fence>,
+}
+
+fn documents() -> Vec<Document> {
+    let tree = Tree::read(&process::root()).unwrap();
+    let of_users = |path: &str| path == "README.md" || path.starts_with("docs/");
+    let all = tree.with_extension("md").filter(|(path, _)| of_users(path));
+    let all = all.map(|(path, text)| Document {
+        path: path.to_owned(),
+        fences: fences(text),
+    });
+    all.filter(|document| document.fences.iter().any(Fence::is_commands))
+        .collect()
+}
+
+/// Where the commands of a document run.
+struct Place {
+    directory: TempDir,
+    /// `highwater` and `cargo` as the reader calls them.
+    programs: TempDir,
+}
+
+impl Place {
+    fn new(document: &Document) -> Self {
+        let place = Self {
+            directory: TempDir::new().unwrap(),
+            programs: TempDir::new().unwrap(),
+        };
+        symlink(
+            process::root().join("examples"),
+            place.directory.path().join("examples"),
+        )
+        .unwrap();
+        for fence in &document.fences {
+            if let Some(name) = fence.file() {
+                fs::write(place.directory.path().join(name), &fence.text).unwrap();
+            }
+        }
+        place
+    }
+
+    fn program(&self, name: &str, script: &str) {
+        let path = self.programs.path().join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// What is wrong with the outcome of a fence; nothing if it is as stated.
+    fn failure(
+        &self,
+        fence: &Fence,
+        highwater: &str,
+        codes: &[i32],
+        target: &str,
+    ) -> Option<String> {
+        self.program("highwater", highwater);
+        // `cargo run --release -- run` as README prints it.
+        self.program(
+            "cargo",
+            "while [ \"$1\" != -- ]; do shift; done; shift; exec highwater \"$@\"",
+        );
+        let path = std::env::var("PATH").unwrap();
+        let path = format!("{}:{path}", self.programs.path().display());
+        let mut command = Command::new("timeout");
+        command
+            .args([
+                &LONGEST_S.to_string(),
+                "bash",
+                "-e",
+                "-o",
+                "pipefail",
+                "-c",
+                &fence.text,
+            ])
+            .current_dir(self.directory.path())
+            .env("PATH", path)
+            .env("NO_COLOR", "1")
+            .envs(SHORT_RUNS);
+        for name in TARGETS {
+            command.env(name, target);
+        }
+        let output = command.output().unwrap();
+        let code = output.status.code();
+        let as_stated = code.is_some_and(|code| codes.contains(&code));
+        (!as_stated).then(|| {
+            format!(
+                "exit code {code:?}, not one of {codes:?}\n{}\n{}{}",
+                fence.text,
+                String::from_utf8_lossy(&output.stdout),
+                String::from_utf8_lossy(&output.stderr)
+            )
+        })
+    }
+}
+
+/// The program under test.
+fn as_printed() -> String {
+    format!("exec '{}' \"$@\"", env!("CARGO_BIN_EXE_highwater"))
+}
+
+/// Reads all words and sends nothing: plans and previews where a command has them, else its flags alone. A search looks
+/// at its target all the same: for the host of an example it looks at a simulated one.
+fn without_a_target() -> String {
+    format!(
+        "words=$#; command=$1\n\
+         while [ $words -gt 0 ]; do\n\
+         case \"$command $1\" in *' …') ;; find\\ postgres*://*|find\\ crate*://*) set -- \"$@\" sim: ;; *) set -- \"$@\" \"$1\" ;; esac\n\
+         shift; words=$((words-1))\n\
+         done\n\
+         case \"$1\" in \n\
+         run|load) case \" $* \" in *' --plan '*|*' --dry-run '*) ;; *) set -- \"$@\" --plan ;; esac ;;\n\
+         find|tune|scale) case \" $* \" in *' --dry-run '*) ;; *) set -- \"$@\" --dry-run ;; esac ;;\n\
+         *) set -- \"$@\" --help ;;\n\
+         esac\n\
+         exec '{}' \"$@\" > /dev/null",
+        env!("CARGO_BIN_EXE_highwater")
+    )
+}
+
+/// Checks the fences of all documents, several documents at once; `check` says what is wrong with one.
+fn check_all(check: impl Fn(&Place, &Fence, &Kept) -> Option<String> + Sync) {
+    let waiting = Mutex::new(documents());
+    let wrong = Mutex::new(Vec::new());
+    thread::scope(|threads| {
+        for _ in 0..DOCUMENTS_AT_ONCE {
+            threads.spawn(|| {
+                loop {
+                    let Some(document) = waiting.lock().unwrap().pop() else {
+                        break;
+                    };
+                    let place = Place::new(&document);
+                    for fence in document.fences.iter().filter(|fence| fence.is_commands()) {
+                        let failure = match fence.kept() {
+                            Ok(kept) => check(&place, fence, &kept),
+                            Err(wrong) => Some(wrong),
+                        };
+                        let failure =
+                            failure.map(|what| format!("{}:{}: {what}", document.path, fence.line));
+                        wrong.lock().unwrap().extend(failure);
+                    }
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn printed_commands_run_with_the_exit_code_that_the_text_says() {
+    check_all(|place, fence, kept| match kept {
+        Kept::Run(codes) => place.failure(fence, &as_printed(), codes, "sim:"),
+        Kept::DryRun(target) => place.failure(fence, &without_a_target(), &[0], target),
+        Kept::Needs(_) => None,
+    });
+}
+
+/// What a fence needs, and here is.
+struct Servers {
+    postgres: Postgres,
+    mariadb: MariaDb,
+}
+
+impl Servers {
+    /// The URL of the target of a fence; nothing where something is missing.
+    fn target(&self, needs: &[String]) -> Option<String> {
+        let mut target = "sim:".to_owned();
+        for need in needs {
+            match need.as_str() {
+                "postgres" => target = self.postgres.url("postgres", "postgres"),
+                "mariadb" => target = self.mariadb.url("root"),
+                // What changes the machine, or the repository, is not run by a test of it.
+                "debian" | "docker" | "cargo" => return None,
+                program => drop(programs::in_path(program)?),
+            }
+        }
+        Some(target)
+    }
+}
+
+#[test]
+#[ignore = "long: commands at their printed lengths, against real servers"]
+fn long_printed_commands_run_where_what_they_need_is_installed() {
+    if [&programs::POSTGRESQL, &programs::MARIADB]
+        .iter()
+        .any(|program| program.is_left_out())
+    {
+        return;
+    }
+    let servers = Servers {
+        postgres: Postgres::start(),
+        mariadb: MariaDb::start(),
+    };
+    check_all(|place, fence, kept| {
+        let Kept::Needs(needs) = kept else {
+            return None;
+        };
+        let Some(target) = servers.target(needs) else {
+            programs::report_left_out(&needs.join(","), "commands of the documents need it");
+            return None;
+        };
+        // A verdict of this machine is not one of the text.
+        place.failure(fence, &as_printed(), &[0, 3], &target)
+    });
+}

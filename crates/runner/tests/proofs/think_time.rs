@@ -1,0 +1,146 @@
+//! Think time: the pause of a closed session between a response and its next op.
+//!
+//! With a constant service time S and a pause Z a session sends an op every S + Z, so that n sessions that do not
+//! wait for each other do n / (S + Z) ops a second, each in S.
+
+use std::sync::Arc;
+
+use highwater_model::judgment::Measurement;
+use highwater_model::plan::Share;
+use highwater_model::record::RunRecord;
+use highwater_model::units::{Nanos, Rate};
+
+use crate::support::{Job, closed, measured, number, one_node, seconds};
+
+/// Twenty sessions that ask a node for 10 ms of work and pause for 990 ms.
+fn thinking(cores: &str) -> Job {
+    let target = one_node(&format!(
+        "cores={cores}&service=constant&query=10ms&request=0"
+    ));
+    let mut job = Job::new(&target, &[("latest-metrics", closed(20))]);
+    job.think = Some(Nanos::from_millis(990));
+    job
+}
+
+fn acknowledged(record: &RunRecord) -> u64 {
+    measured(record, "latest-metrics").acknowledged
+}
+
+#[test]
+fn each_session_pauses_between_a_response_and_its_next_op() {
+    let record = thinking("inf").run().record;
+    // Twenty ops a second; at either end of the ten seconds one op of each session is cut in two.
+    assert!(
+        acknowledged(&record).abs_diff(200) <= 20,
+        "{}",
+        acknowledged(&record)
+    );
+    let result = measured(&record, "latest-metrics");
+    assert!((seconds(result.latency_ns.max) - 0.010).abs() < 1e-4);
+    assert_eq!(result.client_lag_ns.max, Some(0), "a pause is no lag");
+    assert_eq!(result.session_wait_ns.max, Some(0), "a pause is no wait");
+}
+
+/// Sessions, throughput, latency, and think time agree (Little's law), or the measurement would not be valid.
+#[test]
+fn a_measurement_with_pauses_is_valid() {
+    let mut job = thinking("inf");
+    job.step = Nanos::from_secs(60);
+    let record = job.run().record;
+    let judged = &record.judgments.measurement;
+    assert_eq!(judged.value, Measurement::Valid, "{:?}", judged.reasons);
+}
+
+/// Twenty ops at once would wait for one core for up to 200 ms; spread over the pause, none waits for another.
+#[test]
+fn sessions_begin_spread_over_the_pause() {
+    let record = thinking("1").run().record;
+    let latency = seconds(measured(&record, "latest-metrics").latency_ns.max);
+    assert!((latency - 0.010).abs() < 1e-4, "{latency}");
+    let windows = &measured(&record, "latest-metrics").windows.acknowledged;
+    // The gaps of the places are at most 1.9 twentieths of the pause: no 200 ms are without an op.
+    assert!(
+        windows[1..].windows(2).all(|pair| pair[0] + pair[1] > 0),
+        "{windows:?}"
+    );
+}
+
+/// A target that stalls delays the next op of a closed session; the pause follows the late response.
+#[test]
+fn the_pause_begins_with_the_response() {
+    let target = one_node("cores=inf&service=constant&query=1s&request=0");
+    let mut job = Job::new(&target, &[("latest-metrics", closed(10))]);
+    job.think = Some(Nanos::from_secs(1));
+    job.step = Nanos::from_secs(100);
+    let record = job.run().record;
+    // An op every two seconds of each session, not every second.
+    assert!(
+        acknowledged(&record).abs_diff(500) <= 10,
+        "{}",
+        acknowledged(&record)
+    );
+}
+
+#[test]
+fn the_load_ends_while_sessions_pause() {
+    let mut job = thinking("inf");
+    job.think = Some(Nanos::from_secs(3_600));
+    let end = job.run();
+    let last = end.record.phases.last().unwrap();
+    assert!(
+        last.start_ns + last.duration_ns < Nanos::from_secs(60).0,
+        "{last:?}"
+    );
+    // In ten seconds of an hour, one session has begun: the first.
+    assert_eq!(acknowledged(&end.record), 1);
+}
+
+/// Sessions that a later step adds begin within a pause of it, too.
+#[test]
+fn steps_of_more_sessions_have_their_throughput() {
+    let mut job = thinking("inf");
+    job.streams[0].1 = vec![closed(10), closed(20), closed(40)];
+    job.step = Nanos::from_secs(20);
+    let record = job.run().record;
+    let per_s: Vec<f64> = record
+        .streams
+        .iter()
+        .map(|stream| stream.throughput.ops_per_s)
+        .collect();
+    for (found, sessions) in per_s.iter().zip([10.0, 20.0, 40.0]) {
+        // One op of each session is cut in two at either end.
+        assert!(
+            (found - sessions).abs() <= sessions / 20.0 + 0.1,
+            "{per_s:?}"
+        );
+    }
+    let judged = &record.judgments.measurement;
+    assert_eq!(judged.value, Measurement::Valid, "{:?}", judged.reasons);
+}
+
+#[test]
+fn shares_together_send_what_one_load_generator_sends() {
+    let root = tempfile::tempdir().unwrap();
+    let target = thinking("inf").open_target(root.path());
+    let parts = [1, 2].map(|index| {
+        let mut job = thinking("inf");
+        // The second one begins when the first is over, on the tables that the first made.
+        job.start_in = Nanos::from_secs(60 * u64::from(index - 1));
+        job.share = Share {
+            index,
+            of: 2,
+            start_at: None,
+        };
+        acknowledged(&job.run_on(Arc::clone(&target), root.path()).record)
+    });
+    assert!(parts.iter().all(|ops| ops.abs_diff(100) <= 10), "{parts:?}");
+}
+
+#[test]
+fn sessions_that_appear_one_by_one_pause_as_well() {
+    let mut job = thinking("inf");
+    job.spawn_rate = Some(Rate::per_second(10));
+    let record = job.run().record;
+    let result = measured(&record, "latest-metrics");
+    assert!((number(result.acknowledged) - 200.0).abs() <= 20.0);
+}
