@@ -68,9 +68,12 @@ pub fn fences(text: &str) -> Vec<Fence> {
 }
 
 impl Fence {
-    /// Whether it holds commands.
+    /// Whether it holds commands. All shells are `sh` here, so that no tag is forgotten.
     pub fn is_commands(&self) -> bool {
-        self.language == "sh"
+        matches!(
+            self.language.as_str(),
+            "sh" | "bash" | "console" | "shell" | "zsh"
+        )
     }
 
     /// The file that it is, for commands below it.

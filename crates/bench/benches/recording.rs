@@ -84,6 +84,7 @@ fn cases() -> Vec<Case> {
     let op_objective = Objective::Latency {
         quantile_ppm: 990_000,
         max: Nanos::from_millis(3),
+        op: None,
     };
     let row_objective = Objective::RowLatency {
         quantile_ppm: 990_000,
@@ -97,9 +98,19 @@ fn cases() -> Vec<Case> {
     };
     vec![
         case("one key", 1, None, vec![]),
-        case("one key, latency objective", 1, None, vec![op_objective]),
+        case(
+            "one key, latency objective",
+            1,
+            None,
+            vec![op_objective.clone()],
+        ),
         case("eight keys", 8, None, vec![]),
-        case("eight keys, latency objective", 8, None, vec![op_objective]),
+        case(
+            "eight keys, latency objective",
+            8,
+            None,
+            vec![op_objective.clone()],
+        ),
         case("insert with row latency", 1, Some(row_wait), vec![]),
         case(
             "insert with row latency and both objectives",

@@ -142,16 +142,20 @@ fn write_lines(
 
 /// Prints a record that is stored in this directory; returns its exit code.
 pub fn record(output: &RunOutput, record: RecordRef<'_>, directory: &str) -> Result<u8, Failure> {
-    let text = if output.json {
-        report::json(record)
+    if output.json {
+        result(output, &report::json(record))?;
     } else {
-        report::text_at(record, directory)
-    };
-    result(output, &text).map(|()| exit::of(record))
+        let summary = report::summary(record, directory);
+        match output.events {
+            Some(EventSink::Stdout) => terminal::summary_note(&summary, output.verbose),
+            Some(EventSink::File(_)) | None => terminal::summary(&summary, output.verbose)?,
+        }
+    }
+    Ok(exit::of(record))
 }
 
 /// Prints a result on stdout, or beside it where events are there.
-pub fn result(output: &RunOutput, text: &str) -> Result<(), Failure> {
+fn result(output: &RunOutput, text: &str) -> Result<(), Failure> {
     if output.events == Some(EventSink::Stdout) {
         terminal::note(text);
         return Ok(());

@@ -4,6 +4,7 @@
 use std::cell::{Cell, RefCell};
 
 use highwater_model::event::{Event, SecondProgress};
+use highwater_model::plan::Objective;
 use highwater_report::{self as report, Filling};
 use highwater_runner::observer::Observer;
 
@@ -18,17 +19,20 @@ pub struct Progress {
     /// Whether it is that of an experiment, of whose runs no more is shown.
     of_trials: bool,
     header_shown: Cell<bool>,
+    /// Whether the last second showed nothing, which was said.
+    silent: Cell<bool>,
     /// Progress of filling a table, for a run that fills one.
     filling: RefCell<Option<Filling>>,
 }
 
 impl Progress {
-    /// Of a run that begins.
-    pub fn of_run() -> Self {
+    /// Of a run that begins, which is to meet this.
+    pub fn of_run(objectives: &[Objective]) -> Self {
         Self {
-            screen: Screen::on_terminal(),
+            screen: Screen::on_terminal(objectives),
             of_trials: false,
             header_shown: Cell::default(),
+            silent: Cell::default(),
             filling: RefCell::default(),
         }
     }
@@ -37,7 +41,7 @@ impl Progress {
     pub fn of_trials() -> Self {
         Self {
             of_trials: true,
-            ..Self::of_run()
+            ..Self::of_run(&[])
         }
     }
 
@@ -46,6 +50,14 @@ impl Progress {
         if !self.header_shown.replace(true) {
             terminal::note(&format!("{}\n", report::interval_header(&line.streams)));
         }
+        let is_silent = report::is_silent(line);
+        if is_silent && self.filling.borrow().is_none() {
+            if !self.silent.replace(true) {
+                terminal::note(&format!("{}\n", report::SILENCE));
+            }
+            return;
+        }
+        self.silent.set(false);
         let mut text = report::interval_line(line);
         if let Some(filling) = self.filling.borrow_mut().as_mut() {
             text.push_str(&filling.after(line));

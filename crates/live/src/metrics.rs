@@ -112,20 +112,40 @@ fn state(watched: &Watched, encoder: &mut DescriptorEncoder<'_>) -> Result<(), f
         .collect();
     let help = "Units per second that the plan offers in this second";
     gauge(encoder, "offered_rate", help, &offered)?;
-    let allowed: Vec<_> = run.objectives.iter().filter_map(allowed).collect();
-    let help = "Greatest latency that an objective allows, in seconds";
-    gauge(encoder, "objective_latency_seconds", help, &allowed)
+    allowed(&run.objectives, encoder)
 }
 
-/// `0.99` under a name of its own: `quantile` is for summaries.
-fn allowed(objective: &Objective) -> Option<(Labels<1>, f64)> {
-    match *objective {
-        Objective::Latency { quantile_ppm, max } => {
-            let quantile = f64::from(quantile_ppm) / 1e6;
-            Some(([("percentile", quantile.to_string())], to_f64(max.0) / 1e9))
+/// `0.99` under a name of its own: `quantile` is for summaries. An objective about one op or stream names it.
+fn allowed(
+    objectives: &[Objective],
+    encoder: &mut DescriptorEncoder<'_>,
+) -> Result<(), fmt::Error> {
+    let help = "Greatest latency that an objective allows, in seconds";
+    let name = "objective_latency_seconds";
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+    for objective in objectives {
+        let Objective::Latency {
+            quantile_ppm,
+            max,
+            op,
+        } = objective
+        else {
+            continue;
+        };
+        let percentile = f64::from(*quantile_ppm) / 1e6;
+        let percentile = ("percentile", percentile.to_string());
+        let seconds = to_f64(max.0) / 1e9;
+        match op {
+            None => family
+                .encode_family(&[percentile])?
+                .encode_gauge(&seconds)?,
+            Some(op) => {
+                let labels = [percentile, ("op", escaped(op))];
+                family.encode_family(&labels)?.encode_gauge(&seconds)?;
+            }
         }
-        _ => None,
     }
+    Ok(())
 }
 
 fn gauge<const N: usize>(

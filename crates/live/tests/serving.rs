@@ -106,6 +106,7 @@ fn second(live: &Live, second: u64, units_per_s: f64) {
         p50_ns: Some(1_000_000),
         p99_ns: Some(2_000_000),
         p99_at_least: false,
+        recent: None,
         errors: 3,
         rejected: 2,
         counts: StreamCounts {

@@ -80,6 +80,9 @@ pub struct AuditRecord {
     /// none, or their ledgers are elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<EarlierAudit>,
+    /// Whether it was done after the run, from the ledger in its directory.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub later: bool,
     /// Why it could not be done, or not in full.
     pub error: Option<String>,
 }
@@ -107,6 +110,14 @@ pub struct EarlierRunRecord {
     pub acknowledged: u64,
     /// Acknowledged and not found.
     pub missing: u64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_not(flag: &bool) -> bool {
+    !*flag
 }
 
 /// A table that lost its rows all at once during the run.
@@ -215,6 +226,7 @@ impl AuditRecord {
             wrong_sql: Vec::new(),
             missing_before: 0,
             earlier: None,
+            later: false,
             error: None,
         }
     }

@@ -66,17 +66,6 @@ pub fn span(nanos: u64) -> String {
     duration(nanos)
 }
 
-/// The same without a space and in one unit, as a flag takes it: `10ms`, `1.5s`, `300s`.
-pub fn flag_span(nanos: u64) -> String {
-    if nanos.is_multiple_of(1_000_000_000) {
-        return format!("{}s", nanos / 1_000_000_000);
-    }
-    if nanos.is_multiple_of(1_000_000) {
-        return format!("{}ms", nanos / 1_000_000);
-    }
-    format!("{}us", nanos.div_ceil(1_000))
-}
-
 /// A number that was asked for: at most three significant digits below 1,000, none needless.
 pub fn plain(value: f64) -> String {
     if value.abs() >= 999.5 {
@@ -279,8 +268,6 @@ mod tests {
     fn spans_print_no_digit_that_was_not_asked() {
         let texts = [2_000_000_000, 1_500_000_000, 50_000_000, 300_000_000_000].map(span);
         assert_eq!(texts, ["2 s", "1.5 s", "50 ms", "5 min"]);
-        let flags = [2_000_000_000, 1_500_000_000, 500, 300_000_000_000].map(flag_span);
-        assert_eq!(flags, ["2s", "1500ms", "1us", "300s"]);
     }
 
     #[test]

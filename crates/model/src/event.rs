@@ -312,6 +312,9 @@ pub struct StreamProgress {
     pub p99_ns: Option<u64>,
     /// Whether that percentile is a lower bound.
     pub p99_at_least: bool,
+    /// Where that percentile is absent: what the seconds before show besides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recent: Option<RecentLatency>,
     /// Ops that failed in this second.
     pub errors: u64,
     /// Those of them that were rejected for lack of capacity.
@@ -364,6 +367,23 @@ pub struct StreamCounts {
     pub latency_up_to: Vec<u64>,
     /// Latencies of those that ended, added up.
     pub latency_sum_ns: u64,
+}
+
+/// Latency over the last seconds of a phase, for a stream of few ops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecentLatency {
+    /// Over at most so many seconds, this one included.
+    pub seconds: u64,
+    /// Ops that were due in them and answered.
+    pub ops: u64,
+    /// Median; absent below 10 ops.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile; absent below 100 ops.
+    pub p99_ns: Option<u64>,
+    /// Greatest latency.
+    pub max_ns: u64,
+    /// Whether ops were dropped or timed out, so that the greatest two are lower bounds.
+    pub at_least: bool,
 }
 
 /// What a trial of an experiment tries.

@@ -45,6 +45,8 @@ pub enum IncidentKind {
     NotIdle,
     /// Another run took the tables over.
     TablesLost,
+    /// The plan stopped the run because an objective could no longer be met.
+    Hopeless,
 }
 
 impl IncidentKind {
@@ -52,7 +54,7 @@ impl IncidentKind {
     pub const fn reason(self) -> Option<ReasonCode> {
         match self {
             Self::Interrupted => Some(ReasonCode::Interrupted),
-            Self::AuditInterrupted => None,
+            Self::AuditInterrupted | Self::Hopeless => None,
             Self::TargetLost => Some(ReasonCode::TargetLost),
             Self::DiskFull => Some(ReasonCode::DiskFull),
             Self::RecordIncomplete => Some(ReasonCode::RecordIncomplete),

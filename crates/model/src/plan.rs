@@ -221,6 +221,9 @@ pub struct StopRule {
     pub minimum: Nanos,
     /// Stop when this holds; looked at once a second.
     pub until: Option<Predicate>,
+    /// Stop the whole run when an objective can no longer be met.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub on_miss: bool,
 }
 
 /// What a stop rule can wait for.
@@ -250,7 +253,7 @@ impl Predicate {
 }
 
 /// One thing that must hold in every measured step, for every stream that it applies to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Objective {
     /// A percentile of the latency.
@@ -259,6 +262,9 @@ pub enum Objective {
         quantile_ppm: u32,
         /// Greatest latency allowed.
         max: Nanos,
+        /// The op, or the stream, that it is about; absent: each op.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        op: Option<String>,
     },
     /// A percentile of the row latency: waiting for the batch to fill, and the op's latency.
     RowLatency {

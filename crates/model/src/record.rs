@@ -22,9 +22,9 @@ pub use super::result_record::{
     ThroughputRecord, WINDOW_NS, Windows,
 };
 pub use super::run_record::{
-    AvailabilityRecord, ClientRecord, CpuQuota, DiskRecord, EstimateRecord, HostRecord,
-    IntervalRecord, PhaseRecord, PlanRecord, RecoveryRecord, RunNote, RunRecord, STALL_NS,
-    SchedulingClass, StallKind, StallRecord, TableRecord, TableStart, TargetRecord,
+    AvailabilityRecord, CeilingBound, ClientRecord, CpuQuota, DiskRecord, EstimateRecord,
+    HostRecord, IntervalRecord, PhaseRecord, PlanRecord, RecoveryRecord, RunNote, RunRecord,
+    STALL_NS, SchedulingClass, StallKind, StallRecord, TableRecord, TableStart, TargetRecord,
     TelemetrySample, WorkloadRecord,
 };
 

@@ -284,6 +284,12 @@ pub struct ClientRecord {
     pub max_rss_bytes: u64,
     /// Units per second against a sink, where calibrated.
     pub calibrated_ceiling: Option<f64>,
+    /// Where it is not: what the ceiling of another number of sessions says about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling_at_least: Option<CeilingBound>,
+    /// URL of the sink against which it is calibrated; absent in older records, and where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sink: Option<String>,
     /// Executor threads.
     pub executors: u32,
     /// Times at which the load generator itself stood still; the longest ones.
@@ -292,6 +298,15 @@ pub struct ClientRecord {
     /// The scheduling class of the executor threads.
     #[serde(default)]
     pub scheduling: SchedulingClass,
+}
+
+/// A lower bound of a ceiling: throughput against a sink never falls faster than the number of sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CeilingBound {
+    /// Units per second.
+    pub units_per_s: f64,
+    /// Sessions with which the ceiling was measured.
+    pub sessions: u32,
 }
 
 /// In which class the kernel scheduled the threads of a load generator that send.

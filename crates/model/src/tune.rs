@@ -24,6 +24,9 @@ pub struct TuneRecord {
     pub stream: String,
     /// Unit of its throughput.
     pub unit: Unit,
+    /// Closed sessions of every configuration; absent where they are an axis, with a rate, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<u32>,
     /// What the tuning may do.
     pub policy: TunePolicy,
     /// See [`TuneRecord::hash`].

@@ -3,7 +3,7 @@
 //! It must not know what a cell means.
 
 /// Width of the label before a sentence.
-const LABEL_WIDTH: usize = 15;
+pub(crate) const LABEL_WIDTH: usize = 15;
 /// Least width of a column of words, and of one of numbers.
 const WORD_WIDTH: usize = 8;
 const NUMBER_WIDTH: usize = 7;
@@ -15,7 +15,7 @@ pub(crate) fn labeled(label: &str, sentence: &str) -> String {
 }
 
 /// A row of cells, and a remark behind them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) cells: Vec<String>,
     pub(crate) remark: String,

@@ -23,6 +23,7 @@ mod markdown_words;
 mod merge;
 mod progress;
 mod size;
+mod summary;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -48,7 +49,8 @@ pub use json::{ParseError, json, parse, schema, write_json};
 pub use live::Live;
 pub use markdown::markdown;
 pub use merge::{MergeError, merge};
-pub use progress::{Filling, interval_header, interval_line};
+pub use progress::{Filling, SILENCE, interval_header, interval_line, is_silent};
 pub use size::{size_json, size_schema, size_text};
-pub use text::{group_trial_line, probe_line, quoted, scale_trial_line, text, text_at, trial_line};
+pub use summary::{Ink, Summary, compare_summary, size_summary, summary, without_color};
+pub use text::{group_trial_line, probe_line, scale_trial_line, text, text_at, trial_line};
 pub use watched::{RunWatched, Seconds, Slot, SlotStream, Stage, StreamTotals, Totals, Watched};

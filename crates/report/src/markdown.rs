@@ -13,8 +13,10 @@ use highwater_sizing::growth::report;
 use super::layout::Row;
 use super::limit;
 use super::markdown_words::{plain, table};
+use highwater_next::next_command;
+
 use super::text::judged::{self, Tone};
-use super::text::{counts, group, head, next_command, ops, scale, search, tail};
+use super::text::{counts, group, head, ops, scale, search, tail};
 
 /// The summary; `directory` is where the record is stored.
 pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String {
@@ -72,7 +74,7 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
     blocks.push(findings.collect::<Vec<_>>().join("\n"));
     blocks.push(format!("Record: `{}`", directory.replace('`', "")));
     let next = next_command(record, &measured, directory);
-    blocks.push(format!("```sh\n{}\n```", next.replace('`', "")));
+    blocks.extend(next.map(|next| format!("```sh\n{}\n```", next.replace('`', ""))));
     blocks.retain(|block| !block.is_empty());
     blocks.join("\n\n") + "\n"
 }

@@ -5,7 +5,7 @@
 // Writing to a string cannot fail.
 use std::fmt::Write as _;
 
-use highwater_model::display::{count, duration, rate};
+use highwater_model::display::{ABSENT, count, duration, rate};
 use highwater_model::event::{SecondProgress, StreamProgress};
 use highwater_model::numbers::{ceil_to_u64, to_f64};
 
@@ -62,7 +62,7 @@ impl std::fmt::Display for Filling {
 }
 
 const PHASE_WIDTH: usize = 10;
-const P99_WIDTH: usize = 10;
+const P99_WIDTH: usize = 14;
 const RATE_WIDTH: usize = 11;
 
 /// The header above lines with these streams. No line feed.
@@ -85,11 +85,7 @@ pub fn interval_line(line: &SecondProgress) -> String {
     let mut text = format!("{:>6}  {:<PHASE_WIDTH$}", line.second, line.phase);
     for stream in &line.streams {
         let width = rate_width(stream);
-        let p99 = match stream.p99_ns {
-            None => "–".to_owned(),
-            Some(ns) if stream.p99_at_least => format!("≥ {}", duration(ns)),
-            Some(ns) => duration(ns),
-        };
+        let p99 = p99(stream);
         let _ = write!(
             text,
             "  {:>width$}  {p99:>P99_WIDTH$}",
@@ -99,6 +95,34 @@ pub fn interval_line(line: &SecondProgress) -> String {
     let [errors, dropped] = [line.errors, line.dropped].map(count);
     text + &format!("  {errors:>8}  {dropped:>8}  {:>8}", line.sessions)
 }
+
+/// `4.40 ms`; of few ops `4.40 ms (10 s)`, over the last seconds, or `max 4.40 ms`, the slowest of them.
+pub(crate) fn p99(stream: &StreamProgress) -> String {
+    let shown = |ns: u64, at_least: bool| {
+        let sign = if at_least { "≥ " } else { "" };
+        format!("{sign}{}", duration(ns))
+    };
+    match (stream.p99_ns, stream.recent) {
+        (Some(ns), _) => shown(ns, stream.p99_at_least),
+        (None, None) => ABSENT.to_owned(),
+        (None, Some(recent)) => match recent.p99_ns {
+            Some(ns) => format!("{} ({} s)", shown(ns, recent.at_least), recent.seconds),
+            None => format!("max {}", shown(recent.max_ns, recent.at_least)),
+        },
+    }
+}
+
+/// Whether a second shows nothing at all: every op in flight takes longer.
+pub fn is_silent(line: &SecondProgress) -> bool {
+    let is_silent = |stream: &StreamProgress| {
+        stream.units_per_s <= 0.0 && stream.p99_ns.is_none() && stream.recent.is_none()
+    };
+    line.errors == 0 && line.dropped == 0 && line.streams.iter().all(is_silent)
+}
+
+/// What stands for the seconds that show nothing.
+pub const SILENCE: &str =
+    "        no op was answered: ops take longer than these seconds; such lines are left out";
 
 fn rate_title(stream: &StreamProgress) -> String {
     format!("{} {}/s", stream.stream, stream.unit.name())
@@ -111,7 +135,7 @@ fn rate_width(stream: &StreamProgress) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use highwater_model::event::StreamCounts;
+    use highwater_model::event::{RecentLatency, StreamCounts};
     use highwater_model::plan::Unit;
 
     #[test]
@@ -127,6 +151,7 @@ mod tests {
                 p50_ns: None,
                 p99_ns: None,
                 p99_at_least: false,
+                recent: None,
                 errors: 0,
                 rejected: 0,
                 counts: StreamCounts::default(),
@@ -156,6 +181,7 @@ mod tests {
             p50_ns: None,
             p99_ns,
             p99_at_least,
+            recent: None,
             errors: 0,
             rejected: 0,
             counts: StreamCounts::default(),
@@ -177,8 +203,51 @@ mod tests {
             interval_line(&line)
         );
         insta::assert_snapshot!(text, @r"
-        second  phase       insert rows/s         p99  dashboards queries/s         p99    errors   dropped  sessions
-            12  measure           421,200   ≥ 4.40 ms                  49.0           –         3     1,200         8
+        second  phase       insert rows/s             p99  dashboards queries/s             p99    errors   dropped  sessions
+            12  measure           421,200       ≥ 4.40 ms                  49.0               –         3     1,200         8
         ");
+    }
+
+    #[test]
+    fn a_stream_of_few_ops_shows_the_last_seconds_or_its_slowest_op_and_silence_is_said_once() {
+        let mut line = SecondProgress {
+            second: 12,
+            phase: "measure".to_owned(),
+            streams: vec![StreamProgress {
+                stream: "insert".to_owned(),
+                unit: Unit::Rows,
+                offered_per_s: None,
+                units_per_s: 0.0,
+                p50_ns: None,
+                p99_ns: None,
+                p99_at_least: false,
+                recent: None,
+                errors: 0,
+                rejected: 0,
+                counts: StreamCounts::default(),
+            }],
+            errors: 0,
+            dropped: 0,
+            sessions: 1,
+        };
+        assert!(is_silent(&line));
+        assert_eq!(p99(&line.streams[0]), ABSENT);
+        let recent = RecentLatency {
+            seconds: 10,
+            ops: 12,
+            p50_ns: Some(4_000_000),
+            p99_ns: None,
+            max_ns: 66_600_000,
+            at_least: false,
+        };
+        line.streams[0].recent = Some(recent);
+        assert!(!is_silent(&line));
+        assert_eq!(p99(&line.streams[0]), "max 66.6 ms");
+        line.streams[0].recent = Some(RecentLatency {
+            p99_ns: Some(60_900_000),
+            at_least: true,
+            ..recent
+        });
+        assert_eq!(p99(&line.streams[0]), "≥ 60.9 ms (10 s)");
     }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{Pace, PhaseKind, Plan, Unit};
-use highwater_model::record::{Ended, RunRecord};
+use highwater_model::record::{CeilingBound, Ended, RunRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::environment;
@@ -139,6 +139,29 @@ pub fn find(directory: &Path, key: &CeilingKey) -> Option<Ceiling> {
         .find(|ceiling| ceiling.key == *key)
 }
 
+/// What the ceilings of the same load with other numbers of sessions say about that of `key`: with more sessions no
+/// less than theirs, and with fewer no less than in proportion, as each session then has more of the machine.
+pub fn at_least(directory: &Path, key: &CeilingKey) -> Option<CeilingBound> {
+    let alike = |ceiling: &Ceiling| {
+        let with_same_sessions = CeilingKey {
+            sessions: key.sessions,
+            ..ceiling.key.clone()
+        };
+        with_same_sessions == *key && ceiling.key.sessions > 0
+    };
+    let bound = |ceiling: Ceiling| {
+        let sessions = ceiling.key.sessions;
+        let part = (f64::from(key.sessions) / f64::from(sessions)).min(1.0);
+        CeilingBound {
+            units_per_s: ceiling.units_per_s * part,
+            sessions,
+        }
+    };
+    let ceilings = read(directory).ceilings.into_iter();
+    let bounds = ceilings.filter(alike).map(bound);
+    bounds.max_by(|a, b| a.units_per_s.total_cmp(&b.units_per_s))
+}
+
 /// Keeps a ceiling, in place of an older one of the same key.
 pub fn keep(directory: &Path, ceiling: Ceiling) -> io::Result<()> {
     let mut file = read(directory);
@@ -198,6 +221,20 @@ mod tests {
         }
         let found = |key: &CeilingKey| find(&directory, key).map(|c| c.units_per_s);
         assert_eq!(found(&ceiling(4, 0.0).key), Some(3e6));
+        let bound = |sessions| {
+            let bound = at_least(&directory, &ceiling(sessions, 0.0).key);
+            bound.map(|bound| (bound.units_per_s, bound.sessions))
+        };
+        assert_eq!(
+            bound(16),
+            Some((3e6, 4)),
+            "no less than that of fewer sessions"
+        );
+        assert_eq!(
+            bound(2),
+            Some((1.5e6, 4)),
+            "and in proportion of more of them"
+        );
         assert_eq!(found(&ceiling(8, 0.0).key), Some(2e6));
         let mut other = ceiling(4, 0.0).key;
         other.insert = "values".to_owned();

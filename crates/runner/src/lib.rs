@@ -19,6 +19,7 @@ pub mod interrupts;
 pub mod intervention;
 pub mod leases;
 pub mod ledger;
+mod misses;
 pub mod observer;
 pub mod pacer;
 mod pass;

@@ -202,18 +202,22 @@ async fn control(
 }
 
 /// Ends the phase that is running if the plan's predicate holds, or if it waits for steady throughput and that is
-/// there; reports the end of such a warm-up.
+/// there; reports the end of such a warm-up. Ends the run if an objective that is to end it can no longer be met.
 fn end_early(pass: &Pass, collector: &mut Collector<'_>, now: Nanos, reported: u64) {
     let elapsed = now.saturating_sub(pass.start);
     if let Some((phase, why)) = collector.stop.ends(&pass.times(), elapsed, reported) {
         let at = match why {
             // All executors know of the phase behind it before it begins.
             EarlyEnd::Steady => now.saturating_add(LEAD),
-            EarlyEnd::Predicate | EarlyEnd::Rows => now,
+            EarlyEnd::Predicate | EarlyEnd::Rows | EarlyEnd::Hopeless => now,
         };
         pass.schedule.end_phase(phase, at, why);
     }
     collector.report_warm_up(&pass.phases(), elapsed);
+    if let Some(phase) = collector.hopeless_phase(&pass.phases(), elapsed) {
+        pass.schedule.end_phase(phase, now, EarlyEnd::Hopeless);
+        pass.schedule.stop(now);
+    }
 }
 
 fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRecord {

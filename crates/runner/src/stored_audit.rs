@@ -244,6 +244,7 @@ impl StoredAudit {
             AuditStatus::Done | AuditStatus::NothingWritten
         );
         record.audit = outcome.record;
+        record.audit.later = true;
         let of_first = [IncidentKind::AuditInterrupted, IncidentKind::NotIdle];
         record.incidents.retain(|i| !of_first.contains(&i.kind));
         let how = if self.stored.ended {

@@ -46,6 +46,7 @@ mod tests {
             by: TuneFigure::Throughput,
             stream: "insert".to_owned(),
             unit: Unit::Rows,
+            sessions: None,
             policy: TunePolicy {
                 seed: 42,
                 confirmations: 5,

@@ -4,12 +4,13 @@ use super::finding::Finding;
 use super::tree::{Tree, code_lines, is_test};
 
 /// Crates without I/O, async, clocks and global randomness: equal input gives equal bytes.
-pub(super) const PURE: [&str; 6] = [MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT, IMPORT];
+pub(super) const PURE: [&str; 7] = [MODEL, WORKLOAD, ANALYSIS, SIZING, NEXT, REPORT, IMPORT];
 
 const MODEL: &str = "highwater-model";
 const WORKLOAD: &str = "highwater-workload";
 const ANALYSIS: &str = "highwater-analysis";
 const SIZING: &str = "highwater-sizing";
+const NEXT: &str = "highwater-next";
 const REPORT: &str = "highwater-report";
 const DRIVER: &str = "highwater-driver";
 const CLICKHOUSE: &str = "highwater-driver-clickhouse";
@@ -26,12 +27,13 @@ const IMPORT: &str = "highwater-import";
 const LIVE: &str = "highwater-live";
 
 /// Each crate of the workspace, and those of the workspace that it may depend on.
-const DIRECTION: [(&str, &[&str]); 22] = [
+const DIRECTION: [(&str, &[&str]); 23] = [
     (MODEL, &[]),
     (WORKLOAD, &[MODEL]),
     (ANALYSIS, &[MODEL, WORKLOAD]),
     (SIZING, &[MODEL, WORKLOAD, ANALYSIS]),
-    (REPORT, &[MODEL, ANALYSIS, SIZING]),
+    (NEXT, &[MODEL, ANALYSIS, SIZING]),
+    (REPORT, &[MODEL, ANALYSIS, SIZING, NEXT]),
     (DRIVER, &[MODEL, WORKLOAD, ANALYSIS]),
     (CLICKHOUSE, &[MODEL, WORKLOAD, DRIVER]),
     (CRATEDB, &[MODEL, DRIVER]),
@@ -58,8 +60,8 @@ const DIRECTION: [(&str, &[&str]); 22] = [
     (
         "highwater",
         &[
-            MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT, DRIVER, DRIVERS, RUNNER, EXPERIMENT, IMPORT,
-            LIVE,
+            MODEL, WORKLOAD, ANALYSIS, SIZING, NEXT, REPORT, DRIVER, DRIVERS, RUNNER, EXPERIMENT,
+            IMPORT, LIVE,
         ],
     ),
     (

@@ -345,6 +345,7 @@ fn tuned(second: TrialVerdict, second_per_s: f64) -> TuneRecord {
         by: TuneFigure::Throughput,
         stream: "insert".to_owned(),
         unit: Unit::Rows,
+        sessions: None,
         policy: TunePolicy {
             seed: 42,
             confirmations: 5,

@@ -140,9 +140,9 @@ fn spoiled(result: &ResultRecord, objectives: &[Objective]) -> Option<String> {
 /// Whether a bound of this percentile is missed with the delays and met without them.
 fn decides(of: Overstated, objectives: &[Objective]) -> bool {
     objectives.iter().any(|objective| match *objective {
-        Objective::Latency { quantile_ppm, max } => {
-            quantile_ppm == of.quantile_ppm && of.undelayed <= max.0 && max.0 < of.shown
-        }
+        Objective::Latency {
+            quantile_ppm, max, ..
+        } => quantile_ppm == of.quantile_ppm && of.undelayed <= max.0 && max.0 < of.shown,
         _ => false,
     })
 }

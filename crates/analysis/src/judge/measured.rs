@@ -3,6 +3,7 @@
 //! It only reads and adds up; it must not judge.
 
 use crate::littles_law::littles_law;
+use highwater_model::histogram::{LatencyHistogram, LatencySummary};
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{PhaseKind, StreamPlan, Unit};
 use highwater_model::record::{PhaseRecord, ResultRecord, RunRecord, StreamRecord};
@@ -126,6 +127,20 @@ impl MeasuredStream<'_> {
             Unit::Rows => self.stream.throughput.rows_per_s,
             Unit::Queries => self.stream.throughput.ops_per_s,
         }
+    }
+
+    /// Latency of all its ops together; absent without any, and where the record keeps no distributions that
+    /// could be merged.
+    pub fn latency(&self) -> Option<LatencySummary> {
+        if let [one] = self.results[..] {
+            return Some(one.latency_ns.clone());
+        }
+        let mut all = LatencyHistogram::fine();
+        for result in &self.results {
+            let stored = &result.histograms.latency;
+            all.merge(&LatencyHistogram::of_summary(stored, &result.latency_ns).ok()?);
+        }
+        (!self.results.is_empty()).then(|| all.summary())
     }
 
     /// Means of the given latencies, weighted by acknowledged ops, seconds; absent where an op

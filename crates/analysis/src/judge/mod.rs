@@ -5,6 +5,7 @@
 
 pub mod client_lag;
 mod data;
+pub mod hopeless;
 mod imported;
 mod measured;
 pub mod measurement;

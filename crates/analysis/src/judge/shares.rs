@@ -68,7 +68,7 @@ pub(crate) fn latency_verdicts(
         let mut applied = false;
         for stream in measured {
             let results = stream.results.iter();
-            for result in results.filter(|r| !objective.of_rows || r.row_latency_ns.is_some()) {
+            for result in results.filter(|result| objective.applies_to(result)) {
                 applied = true;
                 let bound = exceeded(result, stream.units_per_op(), index, objective.of_rows);
                 verdicts.push(LatencyVerdict {
@@ -88,7 +88,7 @@ pub(crate) fn latency_verdicts(
                 "no op was acknowledged"
             };
             verdicts.push(LatencyVerdict {
-                place: "all streams".to_owned(),
+                place: objective.op.unwrap_or("all streams").to_owned(),
                 percentile: percentile_name(objective),
                 shown: Shown::Unproven,
                 evidence: why.to_owned(),
@@ -98,7 +98,7 @@ pub(crate) fn latency_verdicts(
     verdicts
 }
 
-fn percentile_name(objective: LatencyObjective) -> String {
+fn percentile_name(objective: LatencyObjective<'_>) -> String {
     let name = quantile(objective.ppm);
     if objective.of_rows {
         format!("{name} of rows")
@@ -111,7 +111,7 @@ fn percentile_name(objective: LatencyObjective) -> String {
 fn latency_shown(
     result: &ResultRecord,
     bound: Option<&Exceedance>,
-    objective: LatencyObjective,
+    objective: LatencyObjective<'_>,
 ) -> Shown {
     let needed = ops_needed(objective.beyond_ppm());
     let samples: u64 = result.windows.ended.iter().sum();
@@ -257,7 +257,8 @@ pub fn nearest_margin(
     let mut margins = Vec::new();
     for stream in measured {
         for result in &stream.results {
-            for (index, objective) in latency_objectives(objectives).enumerate() {
+            let bounds = latency_objectives(objectives).enumerate();
+            for (index, objective) in bounds.filter(|(_, objective)| objective.applies_to(result)) {
                 let bound = exceeded(result, stream.units_per_op(), index, objective.of_rows);
                 margins.extend(bound.map(|b| ObjectiveMargin::of(&b, objective.allowed())));
             }
@@ -280,42 +281,73 @@ pub fn nearest_margin(
 
 /// A bound of a latency.
 #[derive(Debug, Clone, Copy)]
-struct LatencyObjective {
+pub(super) struct LatencyObjective<'a> {
     /// Quantile in millionths.
     ppm: u32,
     max: Nanos,
     /// Whether rows are meant, and not ops.
     of_rows: bool,
+    /// The op or stream that it is about; absent: each op.
+    op: Option<&'a str>,
 }
 
-impl LatencyObjective {
+impl LatencyObjective<'_> {
+    /// Whether it is about this op of this stream.
+    pub(super) fn is_about(self, stream: &str, op: &str) -> bool {
+        self.op.is_none_or(|named| named == op || named == stream)
+    }
+
+    /// Whether rows are counted, and not ops.
+    pub(super) const fn counts_rows(self) -> bool {
+        self.of_rows
+    }
+
+    /// Whether it is about this op, and can be measured of it.
+    fn applies_to(self, result: &ResultRecord) -> bool {
+        let has_latency = !self.of_rows || result.row_latency_ns.is_some();
+        has_latency && self.is_about(&result.stream, &result.op)
+    }
+
     /// Millionths of the ops that the percentile leaves beyond it.
     fn beyond_ppm(self) -> u64 {
         u64::from(1_000_000_u32.saturating_sub(self.ppm)).max(1)
     }
 
     /// The share of the ops that may be late.
-    fn allowed(self) -> f64 {
+    pub(super) fn allowed(self) -> f64 {
         ratio(self.beyond_ppm(), 1_000_000)
     }
 }
 
 /// Each latency objective, in order.
-fn latency_objectives(objectives: &[Objective]) -> impl Iterator<Item = LatencyObjective> {
-    let of = |ppm, max, of_rows| LatencyObjective { ppm, max, of_rows };
-    objectives
-        .iter()
-        .filter_map(move |objective| match *objective {
-            Objective::Latency { quantile_ppm, max } => Some(of(quantile_ppm, max, false)),
-            Objective::RowLatency { quantile_ppm, max } => Some(of(quantile_ppm, max, true)),
-            _ => None,
-        })
+pub(super) fn latency_objectives(
+    objectives: &[Objective],
+) -> impl Iterator<Item = LatencyObjective<'_>> {
+    objectives.iter().filter_map(|objective| match objective {
+        Objective::Latency {
+            quantile_ppm,
+            max,
+            op,
+        } => Some(LatencyObjective {
+            ppm: *quantile_ppm,
+            max: *max,
+            of_rows: false,
+            op: op.as_deref(),
+        }),
+        Objective::RowLatency { quantile_ppm, max } => Some(LatencyObjective {
+            ppm: *quantile_ppm,
+            max: *max,
+            of_rows: true,
+            op: None,
+        }),
+        _ => None,
+    })
 }
 
 fn latency_evidence(
     result: &ResultRecord,
     bound: &Exceedance,
-    objective: LatencyObjective,
+    objective: LatencyObjective<'_>,
 ) -> String {
     let summary = if objective.of_rows {
         result.row_latency_ns.as_ref()

@@ -1,10 +1,12 @@
 //! The state of a tuning, replayed with what was measured: which configuration is missing next.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::compare::gain95;
 use super::order::{key, shuffled};
 use super::step::TuneStep;
+use highwater_model::quantity::parse_count;
 use highwater_model::tune::{
     BestConfiguration, NoBest, NoBestReason, RunnerUp, TrialPurpose, TrialVerdict, TuneAxis,
     TuneOutcome, TuneRecord,
@@ -20,6 +22,9 @@ const NEAR: usize = 1;
 
 /// Configurations of the confirming round; a small grid is halved down to them.
 const PAIR: usize = 2;
+
+/// Begin of axes that are settings of new tables.
+const TABLE_SETTING: &str = "with.";
 
 /// Position of the value on each axis.
 type Configuration = Vec<usize>;
@@ -236,7 +241,7 @@ impl<'a> TuneState<'a> {
             left.retain(|at| self.score_so_far(at).is_some());
             left.sort_by(|a, b| {
                 let (a, b) = (self.score_so_far(a), self.score_so_far(b));
-                b.partial_cmp(&a).unwrap_or(std::cmp::Ordering::Equal)
+                b.partial_cmp(&a).unwrap_or(Ordering::Equal)
             });
             if left.len() > down_to {
                 left.truncate(left.len().div_ceil(2));
@@ -297,7 +302,13 @@ impl<'a> TuneState<'a> {
         cut_short: bool,
     ) -> TuneOutcome {
         let (a, b) = (self.confirmations(winner), self.confirmations(runner_up));
-        // Whichever the round shows to be ahead is the winner.
+        // Whichever the round shows to be ahead is the winner; of two that it cannot tell apart the smaller one,
+        // which costs less.
+        let is_ahead =
+            |own: &[f64], other: &[f64]| gain95(own, other).is_some_and(|gain| gain[0] > 0.0);
+        let is_told = is_ahead(&a, &b) || is_ahead(&b, &a);
+        let prefers =
+            |one: &Configuration, other: &Configuration| !is_told && self.is_smaller(one, other);
         match (mean(&a), mean(&b)) {
             (None, None) => TuneOutcome::NoBest(NoBest {
                 why: NoBestReason::NoneCounts,
@@ -305,9 +316,30 @@ impl<'a> TuneState<'a> {
             }),
             (Some(_), None) => self.best(winner, None, cut_short),
             (None, Some(_)) => self.best(runner_up, None, cut_short),
-            (Some(x), Some(y)) if x >= y => self.best(winner, Some((runner_up, &b)), cut_short),
+            (Some(_), Some(_)) if prefers(runner_up, winner) => {
+                self.best(runner_up, Some((winner, &a)), cut_short)
+            }
+            (Some(x), Some(y)) if x >= y || prefers(winner, runner_up) => {
+                self.best(winner, Some((runner_up, &b)), cut_short)
+            }
             _ => self.best(runner_up, Some((winner, &a)), cut_short),
         }
+    }
+
+    /// Whether no value of a configuration is greater than the other's, and one is smaller. Of values that are no
+    /// numbers, and of settings of tables, nobody knows which one costs less.
+    fn is_smaller(&self, one: &Configuration, other: &Configuration) -> bool {
+        let number = |axis: &TuneAxis, at: &usize| {
+            let is_setting = axis.name.starts_with(TABLE_SETTING);
+            let value = axis.values.get(*at).filter(|_| !is_setting)?;
+            parse_count(value).ok()
+        };
+        let pairs = self.tune.axes.iter().zip(one.iter().zip(other));
+        let ordered = pairs.map(|(axis, (one, other))| {
+            Some(number(axis, one)?.cmp(&number(axis, other)?)).filter(|order| order.is_le())
+        });
+        let ordered: Option<Vec<Ordering>> = ordered.collect();
+        ordered.is_some_and(|ordered| ordered.contains(&Ordering::Less))
     }
 
     /// What the confirming round measured of a configuration, greater is better; empty where some of it does not

@@ -15,7 +15,9 @@ use highwater_workload::Workload;
 
 use crate::event_log::{self, EventLog};
 use crate::failure::Failure;
-use crate::grammar::flags::{AUDIT, AUDIT_TIMEOUT, EVENTS, JSON, NO_COLOR, OUT, OUTPUT, QUIET};
+use crate::grammar::flags::{
+    AUDIT, AUDIT_TIMEOUT, EVENTS, JSON, NO_COLOR, OUT, OUTPUT, QUIET, VERBOSE,
+};
 use crate::grammar::{CommandSpec, Flag, Positional, flag, words};
 use crate::intent::resolve::{as_targets, as_values, duration_above_zero, files, output, targets};
 use crate::intent::{RunOutput, WorkloadChoice, parsers};
@@ -32,7 +34,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     positionals: POSITIONALS,
     flags: &[
         (AUDIT, AUDIT_FLAGS),
-        (OUTPUT, &[OUT, QUIET, JSON, EVENTS, NO_COLOR]),
+        (OUTPUT, &[OUT, VERBOSE, QUIET, JSON, EVENTS, NO_COLOR]),
     ],
     examples: "  highwater audit
       the latest run again, from the ledger in its directory: after a power failure, a failover, or
@@ -105,7 +107,9 @@ fn audit(settings: &AuditIntent) -> Result<u8, Failure> {
     let measured = RecordRef::from(&stored).measured_run().run;
     let output = &settings.output;
     let log = EventLog::open(output.events.as_ref())?;
-    let observer = event_log::observer(output, log.as_ref(), None, || Rc::new(Progress::of_run()));
+    let observer = event_log::observer(output, log.as_ref(), None, || {
+        Rc::new(Progress::of_run(&[]))
+    });
     let request = StoredAuditRequest {
         workload: workload_of(measured)?,
         target: target_of(settings, measured)?,

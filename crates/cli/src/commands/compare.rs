@@ -13,7 +13,7 @@ use highwater_report::{self as report, CompareReport, Group};
 use highwater_runner::{record, store};
 
 use crate::failure::Failure;
-use crate::grammar::flags::{FIGURES, NO_COLOR, OUT, OUTPUT};
+use crate::grammar::flags::{FIGURES, NO_COLOR, OUT, OUTPUT, VERBOSE};
 use crate::grammar::{CommandSpec, Flag, Positional, flag, words};
 use crate::intent::parsers::{self, one_of};
 use crate::layers::Layers;
@@ -69,6 +69,7 @@ const FIGURES_FLAGS: &[Flag] = &[
 
 const OUTPUT_FLAGS: &[Flag] = &[
     flag("--format <FORMAT>", "Print text, markdown, or html").default("text"),
+    VERBOSE,
     OUT,
     NO_COLOR,
 ];
@@ -89,6 +90,8 @@ pub(crate) struct CompareIntent {
     pub(crate) allow_unknown: bool,
     /// What is printed.
     pub(crate) format: Format,
+    /// Everything that is known, below the answer.
+    verbose: bool,
     /// The run store's directory, where ids are looked up.
     out: PathBuf,
 }
@@ -115,6 +118,7 @@ impl CompareIntent {
             gate: gate.is_some(),
             allow_unknown: layers.switch("allow-unknown")?,
             format: layers.require("format", format)?,
+            verbose: layers.switch("verbose")?,
             out: layers.require("out", parsers::word)?.into(),
         })
     }
@@ -173,11 +177,13 @@ fn compare(settings: &CompareIntent) -> Result<u8, Failure> {
     };
     let report = against_first(&groups, criteria);
     check_primary(settings, &report)?;
-    terminal::data(&match settings.format {
-        Format::Text => report::compare_text(&report),
-        Format::Markdown => report::compare_markdown(&report),
-        Format::Html => report::compare_html(&report),
-    })?;
+    match settings.format {
+        Format::Text => {
+            terminal::summary(&report::compare_summary(&report), settings.verbose)?;
+        }
+        Format::Markdown => terminal::data(&report::compare_markdown(&report))?,
+        Format::Html => terminal::data(&report::compare_html(&report))?,
+    }
     Ok(if settings.gate {
         gate(&report, settings.allow_unknown)
     } else {

@@ -73,20 +73,19 @@ fn search(store: &Path, nodes: u32, shown: bool, stops: &Stops) -> Result<u8, Fa
     words.extend(labels.into_iter().chain(SEARCH.split(' ')));
     let layers = layers_of(&find::COMMAND, &words)?;
     let (record, directory) = find::search(&FindIntent::resolve(&layers)?, stops)?;
-    let text = report::text_at(&record, &directory);
+    let summary = report::summary(&record, &directory);
     let code = exit::of(&record);
     if shown || code != exit::SUCCESS {
-        terminal::data(&text)?;
+        terminal::summary(&summary, false)?;
     } else {
-        let marks = text.lines().filter(|line| line.starts_with("mark "));
-        terminal::data(&marks.map(|line| format!("{line}\n")).collect::<String>())?;
+        terminal::data(&format!("{}\n", summary.answer()))?;
     }
     Ok(code)
 }
 
 /// The layers of a command with these words, which are shown; without environment and file.
 fn layers_of(command: &'static CommandSpec, words: &[&str]) -> Result<Layers, Failure> {
-    let quoted = words.iter().map(|word| report::quoted(word));
+    let quoted = words.iter().map(|word| highwater_next::quoted(word));
     let line: Vec<String> = quoted.collect();
     terminal::data(&format!("\n$ highwater {}\n\n", line.join(" ")))?;
     of_words(command, words)

@@ -15,7 +15,7 @@ use highwater_report as report;
 use highwater_runner::store::RunDirectory;
 
 use crate::failure::{Failure, Place};
-use crate::grammar::flags::{FIGURES, LABEL, NO_COLOR, OUT, OUTPUT};
+use crate::grammar::flags::{FIGURES, LABEL, NO_COLOR, OUT, OUTPUT, VERBOSE};
 use crate::grammar::{CommandSpec, Flag, Positional, flag, words};
 use crate::intent::parsers;
 use crate::intent::resolve::pairs;
@@ -28,7 +28,10 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     summary: "Import another tool's output as a record, to show or compare it",
     usage: "FILE...",
     positionals: POSITIONALS,
-    flags: &[(FIGURES, FIGURES_FLAGS), (OUTPUT, &[LABEL, OUT, NO_COLOR])],
+    flags: &[
+        (FIGURES, FIGURES_FLAGS),
+        (OUTPUT, &[LABEL, OUT, VERBOSE, NO_COLOR]),
+    ],
     examples:
         "  pgbench -c 4 -T 60 -l -P 1 > pgbench.out 2>&1; highwater import pgbench_log.* pgbench.out
       one run: the logs of all threads, and the printed output
@@ -72,6 +75,8 @@ struct ImportIntent {
     unit: Option<TimeUnit>,
     /// Notes for the record.
     labels: BTreeMap<String, String>,
+    /// Everything that is known, below the answer.
+    verbose: bool,
     /// The run store's directory.
     out: PathBuf,
 }
@@ -89,6 +94,7 @@ impl ImportIntent {
             tool: layers.parse("tool", tool)?,
             unit: layers.parse("unit", unit)?,
             labels: pairs(layers, "label")?,
+            verbose: layers.switch("verbose")?,
             out: layers.require("out", parsers::word)?.into(),
         })
     }
@@ -140,7 +146,7 @@ fn import(settings: &ImportIntent) -> Result<u8, Failure> {
     let record = import::record(&imported, plan, &stamp);
     directory.write_record(&record)?;
     let place = directory.path().display().to_string();
-    terminal::data(&report::text_at(&record, &place))?;
+    terminal::summary(&report::summary(&record, &place), settings.verbose)?;
     Ok(exit::SUCCESS)
 }
 

@@ -9,7 +9,7 @@ use highwater_runner::record;
 use highwater_runner::store::{self, StoreError};
 
 use crate::failure::Failure;
-use crate::grammar::flags::{NO_COLOR, OUT, OUTPUT};
+use crate::grammar::flags::{NO_COLOR, OUT, OUTPUT, VERBOSE};
 use crate::grammar::{CommandSpec, Flag, Positional, flag, words};
 use crate::intent::parsers::{self, one_of};
 use crate::layers::Layers;
@@ -47,6 +47,7 @@ const OUTPUT_FLAGS: &[Flag] = &[
         "--open",
         "Write report.html in the run's directory again, and open it in the browser",
     ),
+    VERBOSE,
     OUT,
     NO_COLOR,
 ];
@@ -58,6 +59,8 @@ pub(crate) struct ShowIntent {
     /// are shares of one run.
     pub(crate) runs: Vec<String>,
     pub(crate) format: Format,
+    /// Everything that is known, below the answer.
+    verbose: bool,
     /// Show the page in the user's browser instead of printing anything.
     open: bool,
     /// The run store's directory, where IDs are looked up.
@@ -86,6 +89,7 @@ impl ShowIntent {
         Ok(Self {
             runs: layers.positionals.clone(),
             format: layers.require("format", format)?,
+            verbose: layers.switch("verbose")?,
             open: layers.switch("open")?,
             out: layers.require("out", parsers::word)?.into(),
         })
@@ -135,7 +139,11 @@ fn show(settings: &ShowIntent) -> Result<u8, Failure> {
         return Ok(exit::of(record));
     }
     let text = match settings.format {
-        Format::Text => report::text_at(record, &place),
+        Format::Text => {
+            let summary = report::summary(record, &place);
+            terminal::summary(&summary, settings.verbose)?;
+            return Ok(exit::of(record));
+        }
         Format::Json => report::json(record),
         Format::Csv => report::csv(&record.measured_run()),
         Format::TelemetryCsv => report::telemetry_csv(&record.measured_run()),

@@ -18,6 +18,11 @@ pub(crate) const OUT: Flag = flag(
 )
 .default("highwater-runs");
 pub(crate) const NO_COLOR: Flag = flag("--no-color", "Disable colors (same as setting NO_COLOR)");
+/// Of all commands that print a summary.
+pub(crate) const VERBOSE: Flag = flag(
+    "-v, --verbose",
+    "Print everything that is known below the answer",
+);
 /// Of all commands that run something.
 pub(crate) const QUIET: Flag = flag("-q, --quiet", "Print only the result, no progress");
 pub(crate) const JSON: Flag = flag("--json", "Print the record as JSON instead of the summary");
@@ -45,6 +50,7 @@ pub(crate) const LABEL: Flag = flag("--label <KEY=VALUE>...", "Store a label in 
 pub(crate) const STORED: &[Flag] = &[
     OUT,
     LABEL,
+    VERBOSE,
     QUIET,
     JSON,
     EVENTS,
@@ -215,23 +221,24 @@ pub(crate) const RUNNING: &[Flag] = &[
 /// Objectives that each run can have.
 pub(crate) const BOUNDS: &[Flag] = &[
     flag(
-        "--p50 <DURATION>",
+        "--p50 <DURATION>...",
         "Require p50 latency (the median) of at most DURATION",
     ),
     flag(
-        "--p90 <DURATION>",
+        "--p90 <DURATION>...",
         "Require p90 latency of at most DURATION",
     ),
     flag(
-        "--p95 <DURATION>",
+        "--p95 <DURATION>...",
         "Require p95 latency of at most DURATION",
     ),
     flag(
-        "--p99 <DURATION>",
-        "Require p99 latency of at most DURATION",
+        "--p99 <DURATION>...",
+        "Require p99 latency of at most DURATION for each op, or for one op or stream alone: \
+         'insert<50ms'. The other percentiles take the same",
     ),
     flag(
-        "--p999 <DURATION>",
+        "--p999 <DURATION>...",
         "Require p99.9 latency of at most DURATION",
     ),
     flag(

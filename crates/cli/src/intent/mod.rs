@@ -13,6 +13,7 @@ use highwater_runner::planner::PlanInput;
 use highwater_runner::request::{TableRequest, TelemetryRequest};
 
 mod live;
+mod objectives;
 pub(crate) mod parsers;
 pub(crate) mod probes;
 mod repeated_flags;
@@ -123,6 +124,8 @@ pub enum PageAddress {
 /// What a command that runs something shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunOutput {
+    /// Everything that is known, below the answer.
+    pub verbose: bool,
     /// No progress.
     pub quiet: bool,
     /// The record as JSON in place of the summary.

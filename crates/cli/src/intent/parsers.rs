@@ -270,6 +270,19 @@ pub(crate) fn weighted_file(text: &str) -> Result<(PathBuf, Option<u32>), Quanti
     Ok((PathBuf::from(word(path)?), weight.transpose()?))
 }
 
+/// `50ms` for each op, or `insert<50ms` for one op or stream.
+pub(crate) fn latency_bound(text: &str) -> Result<(Option<String>, Nanos), QuantityError> {
+    let Some((op, bound)) = text.split_once('<') else {
+        return Ok((None, parse_duration(text)?));
+    };
+    let op = op.trim();
+    if op.is_empty() {
+        return Err(wrong(text, "names no op", "such as 'insert<50ms'"));
+    }
+    let bound = bound.strip_prefix('=').unwrap_or(bound).trim();
+    Ok((Some(op.to_owned()), parse_duration(bound)?))
+}
+
 pub(crate) fn word(text: &str) -> Result<String, QuantityError> {
     if text.is_empty() {
         return Err(wrong(text, "is empty", "give a name"));

@@ -35,8 +35,10 @@ const REPEATED: &[&str] = &[
     "until",
     "warm-up",
 ];
+/// Parameters that have flags of their own: what was given by them is repeated by them.
+const PARAMETERS: &[&str] = &["batch", "shards", "replicas"];
 /// Switches that are repeated.
-const SWITCHES: &[&str] = &["literals", "quick", "require-steady"];
+const SWITCHES: &[&str] = &["abort-on-miss", "literals", "quick", "require-steady"];
 
 /// By name; a switch has no value.
 pub(crate) fn repeated_flags(
@@ -72,10 +74,21 @@ pub(crate) fn repeated_flags(
             given.insert("file".to_owned(), files.collect());
         }
     }
-    if !parameters.is_empty() {
-        let pairs = parameters.iter();
-        let pairs = pairs.map(|(name, value)| format!("{name}={value}"));
-        given.insert("set".to_owned(), pairs.collect());
+    let is_set = |name: &str| {
+        let mut set = layers.every_layer("set");
+        set.any(|(_, pair)| pair.text.split('=').next() == Some(name))
+    };
+    let by_flag = PARAMETERS.iter().filter(|name| !is_set(name));
+    let by_flag = by_flag.filter_map(|name| Some((*name, layers.value(name)?.text.clone())));
+    given.extend(by_flag.map(|(name, text)| (name.to_owned(), vec![text])));
+    let pairs = parameters
+        .iter()
+        .filter(|(name, _)| !given.contains_key(*name));
+    let pairs: Vec<String> = pairs
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    if !pairs.is_empty() {
+        given.insert("set".to_owned(), pairs);
     }
     given
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use highwater_driver::TargetUrl;
-use highwater_model::plan::{AuditPlan, Objective, RetryPlan, Share, SteadinessRule, StopRule};
+use highwater_model::plan::{AuditPlan, RetryPlan, Share, SteadinessRule, StopRule};
 use highwater_model::quantity::{
     parse_duration, parse_duration_range, parse_percent, parse_rate, print_instant,
 };
@@ -14,6 +14,7 @@ use highwater_runner::planner::{PlanInput, StreamInput};
 use highwater_runner::request::TableRequest;
 
 use super::live::live;
+use super::objectives::objectives;
 use super::repeated_flags::repeated_flags;
 use super::streams::{Streams, ramp_step, streams, with_think};
 use super::telemetry::telemetry;
@@ -160,6 +161,7 @@ fn share(layers: &Layers) -> Result<Share, Failure> {
 /// What is shown of a run.
 pub(crate) fn output(layers: &Layers) -> Result<RunOutput, Failure> {
     Ok(RunOutput {
+        verbose: layers.switch("verbose")?,
         quiet: layers.switch("quiet")?,
         json: layers.switch("json")?,
         events: events(layers)?,
@@ -436,8 +438,21 @@ fn length(layers: &Layers, share: &Share) -> Result<(Nanos, StopRule), Failure> 
         fills: false,
         minimum,
         until,
+        on_miss: on_miss(layers, share)?,
     };
     Ok((duration, stop))
+}
+
+/// Whether a run ends when an objective can no longer be met.
+fn on_miss(layers: &Layers, share: &Share) -> Result<bool, Failure> {
+    let on_miss = layers.switch("abort-on-miss")?;
+    if on_miss && share.of > 1 {
+        let message = "--abort-on-miss: each share sees only its own results";
+        return Err(
+            Failure::usage(message).with_hint("remove --abort-on-miss, or use one load generator")
+        );
+    }
+    Ok(on_miss)
 }
 
 /// The length of each step, if there are steps and it is given apart from the duration.
@@ -462,37 +477,4 @@ pub(crate) fn duration_above_zero(layers: &Layers, name: &str) -> Result<Option<
         (Some(Nanos::ZERO), Some(given)) => Err(given.failure("must be above zero")),
         (duration, _) => Ok(duration),
     }
-}
-
-fn objectives(layers: &Layers) -> Result<Vec<Objective>, Failure> {
-    const P99: u32 = 990_000;
-    const QUANTILES: [(&str, u32); 5] = [
-        ("p50", 500_000),
-        ("p90", 900_000),
-        ("p95", 950_000),
-        ("p99", P99),
-        ("p999", 999_000),
-    ];
-    let mut all = Vec::new();
-    for (name, quantile_ppm) in QUANTILES {
-        let max = duration_above_zero(layers, name)?;
-        all.extend(max.map(|max| Objective::Latency { quantile_ppm, max }));
-    }
-    let row_p99 = duration_above_zero(layers, "row-p99")?.map(|max| Objective::RowLatency {
-        quantile_ppm: P99,
-        max,
-    });
-    let errors = layers.parse("errors", parse_percent)?;
-    let rejected = layers.parse("rejected", parsers::percent_or_zero)?;
-    let min_rate = layers.parse("min-rate", parse_rate)?;
-    let max_cpu = layers.parse("max-cpu", parse_percent)?;
-    let others = [
-        row_p99,
-        errors.map(|ppm| Objective::Errors { max_ppm: ppm.0 }),
-        rejected.map(|ppm| Objective::Rejected { max_ppm: ppm.0 }),
-        min_rate.map(|min| Objective::Throughput { min }),
-        max_cpu.map(|ppm| Objective::Cpu { max_ppm: ppm.0 }),
-    ];
-    all.extend(others.into_iter().flatten());
-    Ok(all)
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use highwater_driver::TargetUrl;
-use highwater_model::plan::{AuditLevel, Plan};
+use highwater_model::plan::{AuditLevel, Objective, Plan};
 use highwater_model::quantity::print_instant;
 use highwater_model::units::Nanos;
 use highwater_runner::clock::wall_clock;
@@ -60,6 +60,7 @@ pub fn plan(
     }
     let mut plan = planner::plan(workload, &input, target.capabilities().default_sessions)
         .map_err(|PlanError { message, hint }| Failure::usage(message).with_hint(hint))?;
+    check_objectives(workload, &plan)?;
     if fills {
         // Loading the rows is the measurement itself.
         plan.workload.rows_to_load = 0;
@@ -82,6 +83,39 @@ pub fn warn_about_audit(workload: &Workload, plan: &Plan) {
              count)",
         );
     }
+}
+
+/// An objective of an op that no stream runs could not be met; and without one there is none to miss.
+fn check_objectives(workload: &Workload, plan: &Plan) -> Result<(), Failure> {
+    let mut names: Vec<&str> = Vec::new();
+    let specs: Vec<_> = plan
+        .streams
+        .iter()
+        .filter_map(|stream| workload.stream(&stream.name))
+        .collect();
+    for spec in &specs {
+        names.push(&spec.name);
+        names.extend(spec.ops.iter().map(|(op, _)| workload.op_name(*op)));
+    }
+    names.dedup();
+    let unknown = plan
+        .objectives
+        .iter()
+        .find_map(|objective| match objective {
+            Objective::Latency { op: Some(op), .. } if !names.contains(&op.as_str()) => Some(op),
+            _ => None,
+        });
+    if let Some(op) = unknown {
+        let message = format!("an objective is about `{op}`, but no stream or op of this run is");
+        return Err(Failure::usage(message).with_hint(format!("there are {}", names.join(", "))));
+    }
+    if plan.stop.on_miss && plan.objectives.is_empty() {
+        let message = "--abort-on-miss: there is no objective to miss";
+        return Err(
+            Failure::usage(message).with_hint("add one, such as --p99 50ms or --errors 0.1%")
+        );
+    }
+    Ok(())
 }
 
 /// The stream that writes the rows to load, up to their number.

@@ -11,12 +11,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use block::Block;
 use highwater_driver::redaction::without_passwords;
 use highwater_model::display::harmless;
+use highwater_report::{Ink, Summary};
 
 use crate::exit;
 use crate::failure::Failure;
 
 /// Columns of a terminal that does not report them.
 const COLUMNS: usize = 80;
+/// Columns of a summary that goes into a file or a pipe.
+const COLUMNS_OF_FILES: usize = 100;
 /// Rows of a terminal that does not report them.
 const ROWS: usize = 24;
 
@@ -45,6 +48,52 @@ pub fn styled(text: &str) -> Result<(), Failure> {
             hint: None,
         }),
         _ => Ok(()),
+    }
+}
+
+/// Writes a summary to stdout, as wide as the terminal, with colors where it has them.
+pub fn summary(summary: &Summary, verbose: bool) -> Result<(), Failure> {
+    styled(&fitted(summary, verbose, stdout_columns()))
+}
+
+/// Writes a summary to stderr, where stdout has something else.
+pub fn summary_note(summary: &Summary, verbose: bool) {
+    let columns = size().map_or(COLUMNS_OF_FILES, |(columns, _)| columns);
+    styled_note(&fitted(summary, verbose, columns));
+}
+
+fn fitted(summary: &Summary, verbose: bool, columns: usize) -> String {
+    let paint = |ink: Ink, text: &str| {
+        let (text, style) = (harmless(text), style(ink));
+        format!("{style}{text}{style:#}")
+    };
+    if !verbose {
+        return summary.short(columns, &paint);
+    }
+    summary.full(columns, &paint)
+}
+
+const fn style(ink: Ink) -> anstyle::Style {
+    use anstyle::AnsiColor;
+    match ink {
+        Ink::Plain => anstyle::Style::new(),
+        Ink::Strong => anstyle::Style::new().bold(),
+        Ink::Good => AnsiColor::Green.on_default(),
+        Ink::Bad => AnsiColor::Red.on_default().bold(),
+        Ink::Open => AnsiColor::Yellow.on_default().bold(),
+        Ink::Dim => anstyle::Style::new().dimmed(),
+    }
+}
+
+/// Columns of the terminal on stdout; of a file or a pipe as many as a page has.
+fn stdout_columns() -> usize {
+    let stdout = io::stdout();
+    if !stdout.is_terminal() {
+        return COLUMNS_OF_FILES;
+    }
+    match reported_size(&stdout) {
+        Some((columns, _)) if columns > 0 => columns.into(),
+        _ => COLUMNS,
     }
 }
 
@@ -93,13 +142,13 @@ pub fn size() -> Option<(usize, usize)> {
 }
 
 #[cfg(target_os = "linux")]
-fn reported_size(stderr: &io::Stderr) -> Option<(u16, u16)> {
-    let size = rustix::termios::tcgetwinsize(stderr).ok()?;
+fn reported_size(stream: &impl std::os::fd::AsFd) -> Option<(u16, u16)> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
     Some((size.ws_col, size.ws_row))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn reported_size(_stderr: &io::Stderr) -> Option<(u16, u16)> {
+fn reported_size<S>(_stream: &S) -> Option<(u16, u16)> {
     None
 }
 

@@ -168,16 +168,10 @@ fn compare(pages: &Pages) -> Answered {
         }
     }
     let text = pages.call(&["compare", "a", "b"]);
-    let line = text
-        .lines()
-        .find(|line| line.contains("throughput"))
-        .unwrap();
-    let answer = line
-        .split("rows/s")
-        .nth(2)
-        .unwrap()
-        .split_whitespace()
-        .next();
+    // `insert · throughput · A … · B … · difference −32.8 % · …`
+    let throughput = text.split("· throughput ·").nth(1).unwrap();
+    let difference = throughput.split("difference ").nth(1).unwrap();
+    let answer = difference.split_whitespace().next();
     let page = pages.call(&["compare", "a", "b", "--format", "html"]);
     Answered {
         kind: "compare",

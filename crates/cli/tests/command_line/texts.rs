@@ -81,6 +81,9 @@ fn help_of_show() {
           --open
               Write report.html in the run's directory again, and open it in the browser
 
+      -v, --verbose
+              Print everything that is known below the answer
+
       -o, --out <DIR>
               Store each run in its own directory under DIR [default: highwater-runs]
 

@@ -27,6 +27,12 @@ impl Place {
         Self(TempDir::new().unwrap())
     }
 
+    /// The same, where summaries print everything that is known.
+    pub(crate) fn verbose(self) -> Self {
+        self.file("highwater.toml", "verbose = true\n");
+        self
+    }
+
     /// One with a database `own.db`, whose table `book` has a thousand rows.
     pub(crate) fn with_books() -> Self {
         let place = Self::new();

@@ -60,7 +60,7 @@ fn records(group: &Path, variant: &str) -> Vec<RunRecord> {
 
 #[test]
 fn a_slower_target_is_worse_and_the_gate_says_so() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let [a, b] = two_clusters(&place);
     let compared = place.call(&["compare", &a, &b, "--fail-if-worse", "5%"]);
     assert_eq!(compared.code, Some(1), "{compared:?}");
@@ -102,7 +102,7 @@ fn a_slower_target_is_worse_and_the_gate_says_so() {
 /// At a rate that both can answer, so that throughput says nothing.
 #[test]
 fn a_target_that_fails_more_often_is_worse_at_the_same_rate() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let targets = ["run", "cpu", "sim:", "--interleave", "sim:?fail=0.01"];
     let rest = ["--rate", "20k", "--repeat", "6", "-d", "60s", "-q"];
     let called = place.call(&[&targets[..], &rest].concat());
@@ -120,7 +120,12 @@ fn a_target_that_fails_more_often_is_worse_at_the_same_rate() {
     assert!(back.stdout.contains("better: insert failed"));
     // None fails there, and every second has its answers.
     let row = |name: &str| {
-        let line = back.stdout.lines().find(|line| line.contains(name));
+        // Below the answer, which has the figure as well.
+        let mut rows = back
+            .stdout
+            .lines()
+            .skip_while(|line| !line.starts_with("of "));
+        let line = rows.find(|line| line.contains(name));
         line.unwrap_or_else(|| panic!("{name}: {}", back.stdout))
     };
     assert!(row(" failed ").contains(" 0 % "), "{}", row(" failed "));
@@ -129,7 +134,7 @@ fn a_target_that_fails_more_often_is_worse_at_the_same_rate() {
 
 #[test]
 fn one_run_against_one_passes_no_gate_and_other_questions_neither() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     for out in ["one", "two"] {
         place.call(&["run", "cpu", "sim:", "-d", "20s", "-q", "-o", out]);
     }
@@ -166,7 +171,7 @@ fn one_run_against_one_passes_no_gate_and_other_questions_neither() {
 /// Other rows of the same kind: that is what repeats are for.
 #[test]
 fn runs_of_other_seeds_are_asked_the_same_question() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     for (out, seed) in [("a", "1"), ("b", "2"), ("a", "3"), ("b", "4")] {
         let run = ["run", "cpu", "sim:", "-d", "5s", "-q", "-o", out];
         let called = place.call(&[&run[..], &["--seed", seed]].concat());
@@ -179,7 +184,7 @@ fn runs_of_other_seeds_are_asked_the_same_question() {
 
 #[test]
 fn the_exit_code_of_several_runs_is_that_of_the_worst() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let words = ["run", "cpu", "sim:", "--rate", "20k", "-d", "5s", "-q"];
     let run = |more: &[&str]| place.call(&[&words[..], &["--repeat", "2"], more].concat());
     assert_eq!(run(&[]).code, Some(0));
@@ -196,7 +201,7 @@ fn noting(variant: &str) -> String {
 
 #[test]
 fn a_variant_is_brought_about_by_a_command_of_the_user() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let run = |second: &str| {
         place.call(&[
             "run",
@@ -232,7 +237,7 @@ fn a_variant_is_brought_about_by_a_command_of_the_user() {
 
 #[test]
 fn mistakes_of_a_comparison_have_a_cause_and_a_hint() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let said = |words: &[&str]| {
         let called = place.call(words);
         assert_eq!(called.code, Some(2), "{called:?}");
@@ -265,7 +270,7 @@ fn mistakes_of_a_comparison_have_a_cause_and_a_hint() {
 /// What the system starts for a page is on the path, as anyone's is.
 #[test]
 fn the_page_of_a_run_is_shown_in_the_browser() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     place.call(&["run", "cpu", "sim:", "-d", "5s", "-q"]);
     let page = place.runs()[0].join("report.html");
     fs::remove_file(&page).unwrap();

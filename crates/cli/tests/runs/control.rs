@@ -36,7 +36,7 @@ fn phases(record: &RunRecord) -> Vec<&str> {
 
 #[test]
 fn a_file_of_commands_is_obeyed_and_what_is_refused_is_said() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     place.file("commands.ndjson", COMMANDS);
     let words = [
         "run",

@@ -25,7 +25,7 @@ const LONG: &[&str] = &["run", "sim:?clock=real", "--warm-up", "0s", "-d", "10m"
 
 #[test]
 fn ctrl_c_once_drains_audits_and_keeps_the_record() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let called = interrupted(&place, LONG, "  measure  ", 1);
     assert!(called.stdout.contains(" [interrupted]\n"), "{called:?}");
     assert!(
@@ -36,7 +36,7 @@ fn ctrl_c_once_drains_audits_and_keeps_the_record() {
 
 #[test]
 fn a_polite_request_to_end_is_the_same_as_ctrl_c() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let mut running = place.start(LONG);
     running.wait_for("  measure  ");
     running.signal(Signal::TERM);
@@ -48,9 +48,12 @@ fn a_polite_request_to_end_is_the_same_as_ctrl_c() {
     );
 }
 
+/// What stands for seconds without an answer.
+const NO_ANSWERS: &str = "no op was answered";
+
 #[test]
 fn ctrl_c_twice_ends_at_once_and_checks_nothing() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     // Each op takes an hour: whoever waited for answers would not end.
     let url = "sim:?clock=real&service=constant&request=1h";
     let words = [
@@ -63,7 +66,7 @@ fn ctrl_c_twice_ends_at_once_and_checks_nothing() {
         "--timeout",
         "2h",
     ];
-    let called = interrupted(&place, &words, "  measure  ", 2);
+    let called = interrupted(&place, &words, NO_ANSWERS, 2);
     assert!(
         called.stdout.contains("\ndata           UNVERIFIED "),
         "{called:?}"
@@ -80,7 +83,7 @@ const LOADING: &[&str] = &["run", "sim:?clock=real", "--set", "rows=1G"];
 
 #[test]
 fn ctrl_c_during_the_load_keeps_and_audits_what_was_loaded() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let called = interrupted(&place, LOADING, "     1  load  ", 1);
     let record = newest(&place);
     let loaded = &record.results[0];
@@ -96,10 +99,10 @@ fn ctrl_c_during_the_load_keeps_and_audits_what_was_loaded() {
 
 #[test]
 fn ctrl_c_twice_during_the_load_ends_at_once() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let url = "sim:?clock=real&service=constant&request=1h";
     let words = ["run", url, "--set", "rows=1G", "--timeout", "2h"];
-    let called = interrupted(&place, &words, "     1  load  ", 2);
+    let called = interrupted(&place, &words, NO_ANSWERS, 2);
     assert!(
         called.stdout.contains("\ndata           UNVERIFIED "),
         "{called:?}"
@@ -126,7 +129,7 @@ const WAITING: &[&str] = &[
 
 #[test]
 fn ctrl_c_during_the_audit_lets_it_end_and_keeps_what_was_measured() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let called = interrupted(
         &place,
         &[WAITING, &["--audit-timeout", "1s"]].concat(),
@@ -143,7 +146,7 @@ fn ctrl_c_during_the_audit_lets_it_end_and_keeps_what_was_measured() {
 
 #[test]
 fn ctrl_c_twice_during_the_audit_ends_at_once() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let called = interrupted(
         &place,
         &[WAITING, &["--audit-timeout", "1h"]].concat(),
@@ -157,7 +160,7 @@ fn ctrl_c_twice_during_the_audit_ends_at_once() {
 
 #[test]
 fn ctrl_c_ends_the_wait_for_the_start() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let called = interrupted(
         &place,
         &[LONG, &["--start-at", "+1h"]].concat(),
@@ -176,7 +179,7 @@ fn newest(place: &Place) -> RunRecord {
 
 #[test]
 fn a_killed_run_is_shown_from_what_it_had_written() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let mut running = place.start(LONG);
     // A second is in the journal when the next one is told of.
     running.wait_for("     1  measure  ");
@@ -199,7 +202,7 @@ fn a_killed_run_is_shown_from_what_it_had_written() {
 
 #[test]
 fn a_run_that_was_killed_at_its_start_says_how_far_it_came() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let directory = place
         .path()
         .join("highwater-runs/2026-01-01T00-00-00-cpu-000000");
@@ -216,7 +219,7 @@ fn a_run_that_was_killed_at_its_start_says_how_far_it_came() {
 
 #[test]
 fn a_target_that_is_not_there_is_named_and_leaves_no_run() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     for url in ["postgres://127.0.0.1:1/none", "sim:?die=0s"] {
         let called = place.call(&["run", url]);
         assert_eq!((called.code, called.stdout.as_str()), (Some(5), ""));
@@ -228,7 +231,7 @@ fn a_target_that_is_not_there_is_named_and_leaves_no_run() {
 
 #[test]
 fn a_full_disk_ends_the_record_and_not_the_run() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     // No file may grow beyond 8 or 16 KiB, by the shell's unit; a write beyond fails as on a
     // full disk.
     let limit = "trap '' XFSZ; ulimit -f 16";
@@ -253,7 +256,7 @@ fn a_full_disk_ends_the_record_and_not_the_run() {
 
 #[test]
 fn without_room_for_the_plan_nothing_is_run_and_nothing_is_left() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let called = place.after("trap '' XFSZ; ulimit -f 0", &["run", "-q", "sim:"]);
     assert_eq!(called.code, Some(2), "{called:?}");
     assert!(called.stderr.contains("plan.json: File too large"));
@@ -262,7 +265,7 @@ fn without_room_for_the_plan_nothing_is_run_and_nothing_is_left() {
 
 #[test]
 fn a_store_that_cannot_be_written_ends_the_run_before_it_begins() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     place.file("taken", "");
     for store in ["taken", "taken/runs", "/proc/none"] {
         let called = place.call(&["run", "sim:", "-o", store]);
@@ -277,7 +280,7 @@ fn a_store_that_cannot_be_written_ends_the_run_before_it_begins() {
 
 #[test]
 fn a_reader_that_went_away_does_not_change_the_verdict() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut command = place.command(&["run", "sim:", "-d", "3s", "--min-rate", "10M"]);
@@ -289,7 +292,7 @@ fn a_reader_that_went_away_does_not_change_the_verdict() {
 
 #[test]
 fn a_stdout_without_room_is_said_and_the_record_is_kept() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let full = std::fs::File::options()
         .write(true)
         .open("/dev/full")

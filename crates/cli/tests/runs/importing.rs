@@ -21,7 +21,7 @@ fn import(place: &Place, out: &str, names: &[&str]) {
 
 #[test]
 fn what_pgbench_wrote_is_shown_in_every_form() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     import(
         &place,
         "highwater-runs",
@@ -57,7 +57,7 @@ fn what_pgbench_wrote_is_shown_in_every_form() {
 
 #[test]
 fn a_record_of_another_tool_is_not_compared_with_ours() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     place.call(&["run", "cpu", "sim:", "-d", "5s", "-q", "-o", "ours"]);
     import(&place, "closed", &["pgbench-closed.out"]);
     import(&place, "sysbench", &["sysbench-plain.out"]);
@@ -82,7 +82,7 @@ fn a_record_of_another_tool_is_not_compared_with_ours() {
 
 #[test]
 fn runs_of_one_tool_are_compared_like_any_others() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     for _ in 0..2 {
         import(&place, "a", &["pgbench-closed.out"]);
         import(&place, "b", &["pgbench-closed.out"]);
@@ -99,7 +99,7 @@ fn runs_of_one_tool_are_compared_like_any_others() {
 
 #[test]
 fn mistakes_of_an_import_have_a_place_a_cause_and_a_hint() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let said = |words: &[&str]| {
         let called = place.call(words);
         assert_eq!(called.code, Some(2), "{called:?}");

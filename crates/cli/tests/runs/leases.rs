@@ -59,7 +59,7 @@ fn refused(called: &Called) {
 
 /// A second run, of the same rows and with `--drop`, beside a load that is undisturbed by it.
 fn one_at_a_time(url: &str) {
-    let (place, other) = (Place::new(), Place::new());
+    let (place, other) = (Place::new().verbose(), Place::new().verbose());
     let first = load(&place, url, &["--drop"]);
     refused(&again(&other, url, &[]));
     refused(&again(&other, url, &["--drop"]));
@@ -86,13 +86,13 @@ fn a_second_run_on_postgresql_is_refused() {
 
 #[test]
 fn a_second_run_on_one_sqlite_file_is_refused() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     one_at_a_time(&format!("sqlite:{}", place.path().join("one.db").display()));
 }
 
 #[test]
 fn between_two_probes_of_a_search_its_tables_are_held() {
-    let (place, other) = (Place::new(), Place::new());
+    let (place, other) = (Place::new().verbose(), Place::new().verbose());
     let url = format!("sqlite:{}", place.path().join("one.db").display());
     let words = ["find", "cpu", &url, "--set", "hosts=200", "--batch", "50"];
     let slow = [
@@ -130,7 +130,7 @@ fn between_two_probes_of_a_search_its_tables_are_held() {
 
 #[test]
 fn a_run_that_was_killed_holds_nothing_on_its_own_machine() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let url = format!("sqlite:{}", place.path().join("one.db").display());
     let first = load(&place, &url, &["--drop"]);
     first.kill();
@@ -149,7 +149,7 @@ fn different_shares_of_one_plan_pass_and_the_same_share_does_not() {
     }
     let server = Postgres::start();
     let url = server.url(SUPERUSER, "postgres");
-    let (one, two) = (Place::new(), Place::new());
+    let (one, two) = (Place::new().verbose(), Place::new().verbose());
     let first = load(&one, &url, &["--share", "1/2", "--drop"]);
     let second = load(&two, &url, &["--share", "2/2"]);
     let words = [
@@ -164,7 +164,7 @@ fn different_shares_of_one_plan_pass_and_the_same_share_does_not() {
         "60s",
     ];
     let more = ["-c", "2", "--batch", "50", "--share", "2/2"];
-    refused(&Place::new().call(&[&words[..], &more].concat()));
+    refused(&Place::new().verbose().call(&[&words[..], &more].concat()));
     for running in [&first, &second] {
         running.signal(Signal::INT);
     }
@@ -184,7 +184,7 @@ fn elsewhere(place: &Place, silent_s: u64) {
 
 #[test]
 fn a_run_elsewhere_keeps_its_tables_for_half_a_minute() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let url = format!("sqlite:{}", place.path().join("one.db").display());
     let first = load(&place, &url, &["--drop"]);
     first.kill();
@@ -203,7 +203,7 @@ fn a_run_elsewhere_keeps_its_tables_for_half_a_minute() {
 
 #[test]
 fn a_run_that_lives_and_could_not_write_its_heartbeat_keeps_its_tables() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let url = format!("sqlite:{}", place.path().join("one.db").display());
     let first = load(&place, &url, &["--drop"]);
     // As after an outage: the heartbeat is overdue, and comes while the other one watches.

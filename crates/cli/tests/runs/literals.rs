@@ -32,7 +32,7 @@ fn values_stand_in_the_text_where_that_is_asked_for_and_nowhere_else() {
 
 #[test]
 fn the_report_says_so_and_the_command_that_repeats_it_has_the_flag() {
-    let place = Place::with_books();
+    let place = Place::with_books().verbose();
     place.file(
         "get.sql",
         "\\set id random(1, 1000)\nSELECT title FROM book WHERE id = :id",
@@ -69,7 +69,7 @@ fn the_report_says_so_and_the_command_that_repeats_it_has_the_flag() {
 
 #[test]
 fn statements_that_write_are_audited_all_the_same() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let words = [
         "run",
         "kv",

@@ -4,7 +4,7 @@ use crate::called::Place;
 use crate::pseudo::{Shown, call};
 
 /// What is drawn and nothing else has.
-const DRAWN: [char; 3] = ['█', '░', '\u{1b}'];
+const DRAWN: [&str; 3] = ["█", "░", "\u{1b}[J"];
 
 /// A run on the real clock, short.
 const RUN: [&str; 7] = [
@@ -26,7 +26,7 @@ fn second<'a>(words: &[&'a str]) -> Vec<&'a str> {
 }
 
 fn is_drawn(text: &str) -> bool {
-    text.contains(DRAWN)
+    DRAWN.iter().any(|drawn| text.contains(drawn))
 }
 
 /// The frames in which a line begins so.

@@ -10,7 +10,7 @@ use crate::called::{Place, expect_undisturbed, record};
 
 /// A file with a table of the user's own, which holds a thousand rows.
 fn place_with_table() -> Place {
-    let place = Place::with_books();
+    let place = Place::with_books().verbose();
     place.file(
         "get.sql",
         "\\set id random(1, 10 * :scale)\nSELECT title FROM book WHERE id = :id;\n",
@@ -96,7 +96,7 @@ fn a_query_whose_answers_are_empty_is_reported() {
 /// A statement that answers nothing the first 128 times.
 #[test]
 fn empty_answers_that_are_few_or_of_a_warm_up_or_of_a_model_are_not_reported() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     place.file(
         "late.toml",
         "format = 1\nname = \"late\"\nversion = 1\nsummary = \"late\"\n[ops.late]\n\
@@ -198,7 +198,7 @@ fn loaded(place: &Place, rows: &str) -> RunRecord {
 
 #[test]
 fn a_table_is_filled_and_filled_further_and_then_recognized() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let count = || place.query("kept.db", "SELECT count(*) FROM loadtest");
     let first = loaded(&place, "20k");
     assert_eq!(
@@ -238,7 +238,7 @@ fn a_table_is_filled_and_filled_further_and_then_recognized() {
 
 #[test]
 fn gaps_of_a_killed_load_are_made_up_for() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     loaded(&place, "20k");
     // As a run leaves it that was killed while batches before its last one were under way, on
     // another machine: its ledger would say that these rows were acknowledged.
@@ -262,7 +262,7 @@ fn gaps_of_a_killed_load_are_made_up_for() {
 
 #[test]
 fn a_killed_run_leaves_the_mark_that_it_writes() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let words = ["run", "loadtest", "sqlite:kept.db", "--bytes", "20"];
     let rest = ["--batch", "10", "-d", "10m", "--warm-up", "0s"];
     let mut running = place.start(&[&words[..], &rest].concat());
@@ -289,7 +289,7 @@ fn a_load_without_rows_or_of_a_workload_without_any_is_refused() {
 
 #[test]
 fn one_line_has_the_words_of_the_article() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let urls = [
         "postgres://root@n1:26257?sslmode=disable",
         "postgres://root@n2:26257?sslmode=disable",
@@ -353,7 +353,7 @@ fn one_line_has_the_words_of_the_article() {
 
 /// What is said of a run of this file that the target refuses.
 fn refused(target: &str, file: &str, sql: &str) -> String {
-    let place = Place::with_books();
+    let place = Place::with_books().verbose();
     place.file(file, sql);
     let called = place.call(&["run", "-f", file, target, "-d", "60s", "-q"]);
     assert_eq!(called.code, Some(2), "{called:?}");
@@ -365,7 +365,7 @@ fn refused(target: &str, file: &str, sql: &str) -> String {
 fn a_search_and_a_tuning_show_the_place_of_a_refused_statement_too() {
     let sql = "\\set id random(1, 1000)\nSELECT title\nFROM book WHERE nope = :id\n";
     for command in [&["find"][..], &["tune", "--over", "sessions=1,2"]] {
-        let place = Place::with_books();
+        let place = Place::with_books().verbose();
         place.file("get.sql", sql);
         let called = place.call(&[command, &["-f", "get.sql", "sqlite:own.db", "-q"]].concat());
         assert_eq!(called.code, Some(2), "{called:?}");
@@ -448,7 +448,7 @@ fn a_statement_that_postgres_refuses_is_shown_with_its_place() {
 
 #[test]
 fn a_statement_that_cannot_be_repeated_ends_the_run_early() {
-    let place = Place::with_books();
+    let place = Place::with_books().verbose();
     place.file("ddl.sql", "DROP TABLE book\n");
     // Prepared while the table is there; each further op finds none.
     let called = place.call(&[

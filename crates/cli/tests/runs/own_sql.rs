@@ -6,7 +6,7 @@ use crate::called::{Place, record};
 
 /// Runs the file of the `cpu` workload, changed, on a healthy database.
 fn run(changes: &[(&str, &str)], more: &[&str]) -> (Place, Vec<String>) {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let shown = place.call(&["workloads", "show", "cpu"]);
     let mut text = shown.stdout;
     for (from, to) in changes {

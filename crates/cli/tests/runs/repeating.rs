@@ -29,7 +29,7 @@ const TWO: &[&str] = &[
 
 #[test]
 fn a_group_is_printed_kept_and_shown_again_in_every_form() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let called = place.call(TWO);
     assert_eq!(called.code, Some(0), "{called:?}");
     for said in ["run 1: a, 1 of 2", "run 3: b, 2 of 2"] {
@@ -78,7 +78,7 @@ fn a_group_is_printed_kept_and_shown_again_in_every_form() {
 
 #[test]
 fn a_group_as_json_is_its_record() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let called = place.call(&["run", "cpu", "sim:", "--repeat", "2", "-d", "5s", "--json"]);
     let stored = fs::read_to_string(place.runs()[0].join("record.json")).unwrap();
     assert_eq!(called.stdout, stored);
@@ -86,7 +86,7 @@ fn a_group_as_json_is_its_record() {
 
 #[test]
 fn a_dry_run_of_a_group_lists_its_runs_and_starts_nothing() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let variants = ["--variant", "old=touch old", "--variant", "new=touch new"];
     let words = [
         "run",
@@ -112,7 +112,7 @@ fn a_dry_run_of_a_group_lists_its_runs_and_starts_nothing() {
 
 #[test]
 fn a_budget_ends_a_group_with_the_runs_that_fit() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let words = ["run", "cpu", "sim:", "--repeat", "9", "-d", "10s", "-q"];
     let called = place.call(&[&words[..], &["--budget", "40s"]].concat());
     assert_eq!(called.code, Some(3), "{called:?}");
@@ -147,7 +147,7 @@ const SHORT: &[&str] = &[
 
 #[test]
 fn a_group_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let words = ["run", "cpu", "sqlite:", "--repeat", "2"];
     let variants = [
         "--variant",
@@ -210,7 +210,7 @@ fn a_group_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints()
 
 #[test]
 fn a_command_that_fails_ends_a_group_whose_runs_can_be_resumed() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let words = ["run", "cpu", "sim:", "-d", "5s", "-q", "--repeat", "2"];
     let variants = [
         "--variant",
@@ -248,7 +248,7 @@ fn kept(directory: &Path) -> String {
 
 #[test]
 fn a_password_in_the_command_of_a_variant_is_never_kept() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let words = ["run", "cpu", "sim:", "-d", "5s", "--repeat", "1"];
     let variants = [
         "--variant",

@@ -72,7 +72,7 @@ fn order(scale: &ScaleRecord) -> Vec<u32> {
 
 #[test]
 fn a_growth_shows_its_sizes_what_was_predicted_and_the_first_again() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let words = [&["--nodes", "1,2,4", "-c", "16n", "--price", "0.80"], RUN].concat();
     let (called, scale) = grown(&place, &words);
     assert_eq!(order(&scale), [1, 2, 4, 1]);
@@ -122,7 +122,7 @@ fn a_growth_shows_its_sizes_what_was_predicted_and_the_first_again() {
 
 #[test]
 fn searches_grow_to_the_size_that_a_rate_needs() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     // A node makes 142.9 rows per second.
     let words = [&["--nodes", "1..6", "--until", "250"], FIND].concat();
     let (called, scale) = grown(&place, &words);
@@ -179,7 +179,7 @@ fn searches_grow_to_the_size_that_a_rate_needs() {
 
 #[test]
 fn each_size_can_be_tuned_before_it_is_compared() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let words = [
         "--nodes",
         "1,2",
@@ -210,7 +210,7 @@ fn each_size_can_be_tuned_before_it_is_compared() {
 
 #[test]
 fn a_dry_run_says_what_would_be_measured() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let words = [
         "scale",
         "cpu",
@@ -244,7 +244,7 @@ fn a_dry_run_says_what_would_be_measured() {
 
 #[test]
 fn mistakes_are_reported_before_anything_is_measured() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     place.file("many.toml", &waiting("many", ""));
     let two = ["--nodes", "1,2"];
     for (words, said) in [
@@ -299,7 +299,7 @@ fn mistakes_are_reported_before_anything_is_measured() {
 /// Its nodes are processes that only wait; the file's URL is that of a simulated cluster of as many nodes.
 #[test]
 fn a_cluster_file_starts_each_size_and_ends_it() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     place.file("grown.toml", &waiting("grown", ""));
     let words = [&["scale", "cpu"], GROWN, RUN].concat();
     let called = place.call(&words);
@@ -417,7 +417,7 @@ fn expect_none_left(place: &Place) {
 
 #[test]
 fn data_that_were_kept_are_not_removed_by_a_growth() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let here = place.path().display();
     let more = format!("data = '{here}'\nprepare = 'echo of hours > rows'");
     place.file("kept.toml", &waiting("kept", &more));

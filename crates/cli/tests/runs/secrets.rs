@@ -58,12 +58,12 @@ fn errors_do_not_show_a_password() {
         format!("sqlite://bench:{PASSWORD}@h"),
     ] {
         for words in [["run", url.as_str()], ["check", &url], ["show", &url]] {
-            let place = Place::new();
+            let place = Place::new().verbose();
             let called = place.call(&words);
             assert!(matches!(called.code, Some(2 | 5)), "{words:?}: {called:?}");
             assert_secret(&place, &called);
         }
-        let place = Place::new();
+        let place = Place::new().verbose();
         place.file("highwater.toml", "[run]\nwarm-up = \"0s\"\n");
         let mut command = place.command(&["run"]);
         let output = command.env("HIGHWATER_TARGET", &url).output().unwrap();
@@ -77,7 +77,7 @@ fn errors_do_not_show_a_password() {
 
 #[test]
 fn shells_of_variants_get_no_password() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let mut command = place.command(&[
         "run",
         "cpu",
@@ -119,7 +119,7 @@ proptest! {
     ) {
         let scheme = scheme.trim_start_matches('-');
         let url = format!("{scheme}{slashes}u:x{before}{PASSWORD}{after}@{end}");
-        let place = Place::new();
+        let place = Place::new().verbose();
         for words in [
             vec!["check", &url],
             vec!["run", &url, "--rate", "wrong"],
@@ -152,7 +152,7 @@ fn a_whole_run_with_a_password_leaves_no_trace_of_it() {
     let port = server.port();
     let url = format!("postgres://bench:{PASSWORD}@127.0.0.1:{port}/bench");
 
-    let place = Place::new();
+    let place = Place::new().verbose();
     let mut running = place.start(&["run", &url, "-d", "3s", "--warm-up", "0s", "-c", "2"]);
     running.wait_for("  measure  ");
     let seen = running.seen_from_outside();

@@ -47,7 +47,7 @@ fn two_processes_ask_what_one_asks_and_their_records_merge_exactly() {
     if skipped() {
         return;
     }
-    let place = Place::new();
+    let place = Place::new().verbose();
     let server = Postgres::start();
     for database in ["whole", "parts"] {
         server.sql("postgres", &format!("CREATE DATABASE {database}"));

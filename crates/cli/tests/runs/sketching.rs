@@ -45,7 +45,7 @@ fn loaded_and_queried(place: &Place, url: &str) -> RunRecord {
 
 #[test]
 fn a_table_in_a_file_becomes_a_workload_that_is_filled_and_asked() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     place.database(
         "own.db",
         "CREATE TABLE \"Order\" (id INTEGER PRIMARY KEY, \"Group\" TEXT NOT NULL, ts TIMESTAMP, \
@@ -93,7 +93,7 @@ fn a_table_in_a_file_becomes_a_workload_that_is_filled_and_asked() {
 
 #[test]
 fn a_table_without_rows_is_sketched_from_its_declaration() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     place.database(
         "own.db",
         "CREATE TABLE empty (a INTEGER, b VARCHAR(9), c DOUBLE, d DATETIME, e)",
@@ -161,7 +161,7 @@ fn what_a_server_counted_becomes_the_mix_with_its_weights() {
     ] {
         server.sql("postgres", sql);
     }
-    let place = Place::new();
+    let place = Place::new().verbose();
     let url = server.url(SUPERUSER, "postgres");
     let text = sketched(&place, &url, "shop");
     let weights = text.lines().last().unwrap();
@@ -223,7 +223,7 @@ fn a_server_that_counts_nothing_says_so_in_the_file() {
     }
     let server = Postgres::start();
     server.sql("postgres", "CREATE TABLE t (a bigint)");
-    let place = Place::new();
+    let place = Place::new().verbose();
     let text = sketched(&place, &server.url(SUPERUSER, "postgres"), "t");
     assert!(
         text.contains("# This database has no pg_stat_statements"),

@@ -1,6 +1,9 @@
 //! Runs that end by their own stop rule, and sessions that appear one after the other.
 
-use highwater_model::record::RunRecord;
+use highwater_model::judgment::ObjectiveValue;
+use highwater_model::plan::PhaseKind;
+use highwater_model::record::{IncidentKind, RunRecord};
+use highwater_model::units::Nanos;
 use insta::assert_snapshot;
 
 use crate::called::Place;
@@ -13,6 +16,12 @@ fn record(place: &Place, words: &[&str]) -> RunRecord {
         .unwrap()
         .into_run()
         .unwrap()
+}
+
+/// The record of the newest run, however it ended.
+fn newest(place: &Place) -> RunRecord {
+    let json = place.call(&["show", "--format", "json"]).stdout;
+    highwater_report::parse(&json).unwrap().into_run().unwrap()
 }
 
 /// Seconds of a phase, in full.
@@ -28,7 +37,7 @@ fn line<'a>(text: &'a str, begin: &str) -> &'a str {
 
 #[test]
 fn a_run_stops_when_its_interval_is_narrow_and_not_before_its_minimum() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let early = record(&place, &["sim:", "-d", "60s", "--until", "ci95<20%"]);
     assert!(
         (3..60).contains(&seconds(&early, "measure")),
@@ -49,7 +58,7 @@ fn a_run_stops_when_its_interval_is_narrow_and_not_before_its_minimum() {
 
 #[test]
 fn a_run_stops_on_errors_and_reports_what_was_measured() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     // Twenty ops a second, of which one in 25 fails: too few to leave open what the target did.
     let words = [
         "run",
@@ -71,11 +80,15 @@ fn a_run_stops_on_errors_and_reports_what_was_measured() {
 
 #[test]
 fn sessions_appear_at_their_rate_before_anything_counts() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let words = ["run", "sim:", "-c", "20", "--spawn-rate", "10", "-d", "4s"];
     let called = place.call(&words);
     assert_eq!(called.code, Some(0), "{called:?}");
-    let plan = called.stdout.lines().nth(1).unwrap();
+    let plan = called
+        .stdout
+        .lines()
+        .find(|line| line.contains(" · plan "))
+        .unwrap();
     assert!(
         plan.contains(" · ramp 2 s · warm-up 2 s · measured 4.00 s · "),
         "{plan}"
@@ -97,7 +110,7 @@ fn sessions_appear_at_their_rate_before_anything_counts() {
 
 #[test]
 fn what_no_stop_rule_or_spawn_rate_can_mean_is_refused() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let said = |words: &[&str]| {
         let called = place.call(words);
         assert_eq!(
@@ -125,4 +138,65 @@ fn what_no_stop_rule_or_spawn_rate_can_mean_is_refused() {
 
     hint: remove --until, or use one load generator
     ");
+}
+
+#[test]
+fn a_run_ends_when_its_objective_can_no_longer_be_met_and_says_so() {
+    let place = Place::new();
+    let load = ["run", "sim:", "--batch", "100", "--rate", "20k", "-q"];
+    let hopeless = ["-d", "10m", "--p99", "insert<100us", "--abort-on-miss"];
+    let called = place.call(&[&load[..], &hopeless].concat());
+    let note = line(&called.stdout, "note");
+    assert!(
+        note.contains("insert p99 ≤ 100 µs could no longer be met"),
+        "{called:?}"
+    );
+    let record = newest(&place);
+    assert_eq!(record.judgments.objective.value, ObjectiveValue::Missed);
+    assert!(
+        record
+            .incidents
+            .iter()
+            .any(|i| i.kind == IncidentKind::Hopeless)
+    );
+    let measured = record
+        .phases
+        .iter()
+        .find(|phase| phase.kind == PhaseKind::Measure);
+    let lasted = Nanos(measured.unwrap().duration_ns);
+    assert!(
+        Nanos::from_secs(5) <= lasted && lasted < Nanos::from_secs(60),
+        "{lasted:?}"
+    );
+    // An objective that holds ends nothing.
+    let met = ["-d", "20s", "--p99", "10s", "--abort-on-miss"];
+    let called = place.call(&[&load[..], &met].concat());
+    let measured = newest(&place).phases.into_iter();
+    let mut measured = measured.filter(|phase| phase.kind == PhaseKind::Measure);
+    assert_eq!(
+        measured.next().unwrap().duration_ns,
+        20_000_000_000,
+        "{called:?}"
+    );
+}
+
+#[test]
+fn an_objective_of_no_op_and_a_stop_without_an_objective_are_refused() {
+    let place = Place::new();
+    for (words, said) in [
+        (
+            &["--p99", "inserts<5ms"][..],
+            "an objective is about `inserts`",
+        ),
+        (
+            &["--abort-on-miss"],
+            "--abort-on-miss: there is no objective",
+        ),
+        (&["--p99", "5ms", "--p99", "6ms"], "every op has two bounds"),
+        (&["--p99", "<5ms"], "names no op"),
+    ] {
+        let called = place.call(&[&["run", "sim:", "-q"], words].concat());
+        assert_eq!(called.code, Some(2), "{called:?}");
+        assert!(called.stderr.contains(said), "{said}: {called:?}");
+    }
 }

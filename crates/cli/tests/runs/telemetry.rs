@@ -43,7 +43,7 @@ fn run(place: &Place, more: &[&str]) -> RunRecord {
 
 #[test]
 fn an_endpoint_is_asked_once_a_second_for_what_was_mapped() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let url = endpoint();
     let metrics = [
         "--metrics",
@@ -109,7 +109,7 @@ fn an_endpoint_is_asked_once_a_second_for_what_was_mapped() {
 
 #[test]
 fn an_endpoint_that_nobody_serves_is_noted_and_changes_nothing_else() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let free = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -129,7 +129,7 @@ fn an_endpoint_that_nobody_serves_is_noted_and_changes_nothing_else() {
 
 #[test]
 fn nobody_is_asked_without_telemetry() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let url = "http://127.0.0.1:1/metrics";
     let record = run(&place, &["--no-telemetry", "--metrics", url]);
     expect_undisturbed(&record);
@@ -139,7 +139,7 @@ fn nobody_is_asked_without_telemetry() {
 
 #[test]
 fn a_mapping_or_an_endpoint_that_cannot_be_read_is_a_mistake_of_usage() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     for (words, says) in [
         (vec!["--metric", "queue"], "has no `=`"),
         (vec!["--metric", "queue=x"], "no endpoint is given"),

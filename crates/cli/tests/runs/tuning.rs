@@ -39,7 +39,7 @@ fn best(tune: &TuneRecord) -> &BestConfiguration {
 
 #[test]
 fn the_best_size_is_found_reported_and_shown_again() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let (called, tune) = tuned(&place, &["--over", "sim.nodes=1..4", "--batch", "12"]);
     assert_eq!(best(&tune).values["sim.nodes"], "4");
     assert!(best(&tune).runner_up.as_ref().unwrap().is_significant);
@@ -63,7 +63,7 @@ fn the_best_size_is_found_reported_and_shown_again() {
 
 #[test]
 fn a_grid_is_searched_with_a_part_of_its_cells_and_the_winner_is_carried_on() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let over = ["--over", "batch=1..64", "--over", "sim.cores=1,2,3,4,6,8"];
     let (_, tune) = tuned(&place, &over);
     assert!(tune.trials.len() <= 7 * 6, "{}", tune.trials.len());
@@ -96,7 +96,7 @@ fn a_grid_is_searched_with_a_part_of_its_cells_and_the_winner_is_carried_on() {
 
 #[test]
 fn of_equal_settings_none_is_called_better() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let (called, _) = tuned(&place, &["--over", "sim.rtt=300us,0.3ms", "--batch", "12"]);
     assert!(
         called.stdout.contains("better         inconclusive: -"),
@@ -107,7 +107,7 @@ fn of_equal_settings_none_is_called_better() {
 
 #[test]
 fn what_a_row_costs_is_compared_where_it_is_measured() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let by = |figure| ["--over", "batch=2,24", "--rate", "500", "--by", figure];
     let (called, tune) = tuned(&place, &by("server_cpu_per_row"));
     assert_eq!(best(&tune).values["batch"], "24", "{}", called.stdout);
@@ -125,7 +125,7 @@ fn what_a_row_costs_is_compared_where_it_is_measured() {
 
 #[test]
 fn a_tuning_that_was_stopped_goes_on_where_it_was() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let words = [
         "tune",
         "cpu",
@@ -225,7 +225,7 @@ fn measured_here(directory: &Path, tune: &TuneRecord) -> usize {
 
 #[test]
 fn a_dry_run_says_what_would_be_measured_and_mistakes_are_reported() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let dry = ["tune", "sim:", "--dry-run"];
     let called = place.call(&[&dry[..], &["--over", "batch=500..4k"]].concat());
     assert_eq!(called.code, Some(0), "{}", called.stderr);
@@ -271,7 +271,7 @@ fn a_dry_run_says_what_would_be_measured_and_mistakes_are_reported() {
 
 #[test]
 fn mistakes_in_axes_are_reported_before_anything_is_measured() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let dry = ["tune", "sim:", "--dry-run"];
     let seven: Vec<String> = ('a'..='g').map(|name| format!("with.{name}=1,2")).collect();
     let seven: Vec<&str> = seven.iter().flat_map(|axis| ["--over", axis]).collect();

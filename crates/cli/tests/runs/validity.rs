@@ -20,7 +20,7 @@ fn has(record: &RunRecord, code: ReasonCode) -> bool {
 
 #[test]
 fn throughput_counts_answers_even_if_every_op_was_due_before_the_phase() {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let words = [
         "run", "cpu", SLOW, "--batch", "5", "-c", "3000", "-d", "15s",
     ];
@@ -58,7 +58,7 @@ fn throughput_counts_answers_even_if_every_op_was_due_before_the_phase() {
 #[test]
 fn a_search_finds_the_same_mark_however_many_sessions_estimate_it() {
     let mark = |sessions: &str| {
-        let place = Place::new();
+        let place = Place::new().verbose();
         let words = [
             "find", "cpu", SLOW, "--batch", "5", "--p99", "500ms", "-c", sessions,
         ];
@@ -78,7 +78,7 @@ fn a_search_finds_the_same_mark_however_many_sessions_estimate_it() {
 
 /// The record of a run on the wall clock whose process is stopped for so long in its measured phase.
 fn stopped_for(stall: Duration, more: &[&str]) -> RunRecord {
-    let place = Place::new();
+    let place = Place::new().verbose();
     let url = "sim:?clock=real&service=constant&request=5ms";
     let words = ["run", "cpu", url, "--warm-up", "0s", "-d", "5s"];
     let mut running = place.start(&[&words[..], &["--audit", "off"], more].concat());
@@ -134,7 +134,7 @@ fn sessions_that_a_full_server_refuses_are_counted_and_their_cause_is_named() {
         ..Setup::default()
     });
     let url = server.url(SUPERUSER, "postgres");
-    let place = Place::new();
+    let place = Place::new().verbose();
     let words = [
         "run",
         "cpu",
@@ -163,7 +163,7 @@ fn sessions_for_which_this_process_has_no_file_are_counted_too() {
     }
     let server = Postgres::start();
     let url = server.url(SUPERUSER, "postgres");
-    let place = Place::new();
+    let place = Place::new().verbose();
     let words = [
         "run",
         "cpu",
@@ -185,7 +185,7 @@ fn sessions_for_which_this_process_has_no_file_are_counted_too() {
 #[ignore = "a quarter of an hour; twenty whole runs"]
 fn long_the_readmes_first_command_has_an_interval_and_ends_well_each_time() {
     for number in 1..=20 {
-        let called = Place::new().call(&["run", "--json"]);
+        let called = Place::new().verbose().call(&["run", "--json"]);
         assert_eq!(called.code, Some(0), "run {number}: {called:?}");
         let record = record(&called);
         let mut streams = record.streams.iter();

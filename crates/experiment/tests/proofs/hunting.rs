@@ -65,6 +65,7 @@ impl Hunt {
         self.objectives.push(Objective::Latency {
             quantile_ppm: 990_000,
             max: nanos(bound_s),
+            op: None,
         });
         self
     }

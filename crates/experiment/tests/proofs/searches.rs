@@ -170,7 +170,7 @@ fn no_soak_follows_a_search_that_was_stopped() {
     assert!(soak_of(&record).is_none());
     // Whoever goes on with what is proposed gets the soak, too.
     let text = report::text(&record);
-    assert!(text.contains(" --then soak=600s"), "{text}");
+    assert!(text.contains(" --then soak=10m"), "{text}");
 }
 
 #[test]

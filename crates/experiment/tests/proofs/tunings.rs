@@ -77,6 +77,7 @@ fn tuning(budget: Nanos) -> TuneRecord {
         by: TuneFigure::Throughput,
         stream: "latest-metrics".to_owned(),
         unit: Unit::Queries,
+        sessions: None,
         policy: TunePolicy {
             seed: 42,
             confirmations: 2,

@@ -121,6 +121,7 @@ impl Drawn {
                 let bound = Objective::Latency {
                     quantile_ppm: ppm(part),
                     max: nanos(quantile(latencies, part)),
+                    op: None,
                 };
                 (per_s, bound)
             }

@@ -112,6 +112,7 @@ fn telling(comparison: &Comparison) -> Option<&Difference> {
     TELLING
         .iter()
         .find_map(|start| settings().find(|difference| difference.name.starts_with(start)))
+        .or_else(|| settings().next())
 }
 
 fn plain_name(difference: &Difference) -> String {

@@ -30,7 +30,7 @@ pub(super) fn lines(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> V
         _ => judgment_text::objectives(run).replace(" · ", ", "),
     };
     let objective = match judged.objective.value {
-        ObjectiveValue::NoneSet => "Set one, for example with --p99 50ms.".to_owned(),
+        ObjectiveValue::NoneSet => "Set one with --p99 DURATION.".to_owned(),
         _ => format!("{objective}."),
     };
     all(judged, [measurement, data, objective])

@@ -19,7 +19,7 @@ use highwater_analysis::judge::MeasuredStream;
 use highwater_model::record::{Question, RecordRef};
 
 pub(crate) use compared::compared;
-pub(crate) use parts::{Answer, JudgmentLine, KeyFigure, LimitLine, plural};
+pub(crate) use parts::{Answer, JudgmentLine, KeyFigure, LimitLine, plural, to_the_second};
 pub(crate) use size::size;
 
 /// The answer of a record.

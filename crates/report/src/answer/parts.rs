@@ -1,6 +1,6 @@
 //! What an answer is made of. Must not know of any kind of record.
 
-use highwater_model::display::foreign;
+use highwater_model::display::{foreign, span};
 use highwater_model::judgment::{Data, Judgments, Measurement};
 use highwater_model::limit::Limit;
 use highwater_model::record::MeasuredRun;
@@ -158,4 +158,13 @@ pub(crate) fn plural(number: usize, one: &str) -> String {
     let number_text = highwater_model::display::count(number as u64);
     let s = if number == 1 { "" } else { "s" };
     format!("{number_text} {one}{s}")
+}
+
+/// A length of time, `1 min 5 s`, to the second where it is that long.
+pub(crate) fn to_the_second(ns: u64) -> String {
+    const SECOND: u64 = 1_000_000_000;
+    if ns < SECOND {
+        return span(ns);
+    }
+    span((ns + SECOND / 2) / SECOND * SECOND)
 }

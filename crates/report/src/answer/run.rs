@@ -1,13 +1,13 @@
 //! The answer of one run: the rate that was acknowledged, and at which latency.
 
 use highwater_analysis::judge::MeasuredStream;
-use highwater_model::display::{bytes, count, duration, plain, rate, span};
+use highwater_model::display::{bytes, count, duration, plain, rate};
 use highwater_model::import_record::MissingField;
 use highwater_model::judgment::{Data, ObjectiveValue};
 use highwater_model::plan::{Pace, StreamPlan, Unit};
 use highwater_model::record::{MeasuredRun, ResultRecord};
 
-use super::parts::{Answer, KeyFigure, LimitLine, limit_line, target_name};
+use super::parts::{Answer, KeyFigure, LimitLine, limit_line, target_name, to_the_second};
 use crate::text::judged::objectives;
 
 pub(super) fn run(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Answer {
@@ -169,7 +169,7 @@ fn basis(
     }
     words.push(format!(
         "measured for {}",
-        span(rounded_seconds(main.phase.duration_ns))
+        to_the_second(main.phase.duration_ns)
     ));
     let mut phases: Vec<&str> = measured.iter().map(|of| of.phase.name.as_str()).collect();
     phases.dedup();
@@ -177,15 +177,6 @@ fn basis(
         words.push(format!("the last of {} steps", phases.len()));
     }
     words.join(", ")
-}
-
-/// To the second, where it is that long.
-fn rounded_seconds(ns: u64) -> u64 {
-    const SECOND: u64 = 1_000_000_000;
-    if ns < SECOND {
-        return ns;
-    }
-    (ns + SECOND / 2) / SECOND * SECOND
 }
 
 /// The greatest of the ops of a stream.

@@ -4,15 +4,12 @@ use highwater_model::display::{about, percent_whole, rate};
 use highwater_sizing::cluster::{Alternative, Origin, SizePlan};
 
 use super::parts::{Answer, JudgmentLine, KeyFigure, LimitLine, plural};
-use crate::size::probability;
+use crate::size::decided::{self, probability};
 use crate::text::judged::Tone;
 
 pub(crate) fn size(plan: &SizePlan) -> Answer {
     let nodes = &plan.nodes;
-    let needs = plan.needs.iter();
-    let needs: Vec<String> = needs
-        .map(|need| format!("{} {}", rate(need.per_s), need.unit))
-        .collect();
+    let needs: Vec<String> = plan.needs.iter().map(decided::need).collect();
     let capacity = plan.needs.first().map_or_else(String::new, |need| {
         format!(
             "capacity {} to {} {} (90% interval)",
@@ -164,6 +161,9 @@ fn keys(plan: &SizePlan) -> Vec<KeyFigure> {
                 plural(nodes.survive as usize, "node")
             ),
         ));
+    }
+    for (name, figure, known) in decided::key_figures(plan) {
+        keys.push(KeyFigure::new(name, figure, known));
     }
     if let Some(shards) = &plan.shards {
         keys.push(KeyFigure::new(

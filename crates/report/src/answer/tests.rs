@@ -1,13 +1,13 @@
 //! What is said first of a record, as a reader reads it.
 
 use super::*;
-use crate::text::group::tests::grouped;
-use crate::text::scale::tests::grown;
 use highwater_analysis::fixture;
+use highwater_analysis::fixture::group::grouped;
 use highwater_analysis::judge::measured_streams;
 use highwater_model::judgment::{Measurement, ObjectiveValue};
 use highwater_model::plan::Objective;
 use highwater_model::units::Nanos;
+use highwater_sizing::growth::fixture::grown;
 
 /// Question, answer, interval with basis, limit, judgments, key figures: a line each.
 fn said(record: RecordRef<'_>) -> String {
@@ -65,6 +65,7 @@ fn an_objective_is_answered_with_yes_or_no() {
     record.plan.definition.objectives = vec![Objective::Latency {
         quantile_ppm: 990_000,
         max: Nanos(50_000_000),
+        op: None,
     }];
     for (value, lead) in [
         (ObjectiveValue::Met, "Yes:"),

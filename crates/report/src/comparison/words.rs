@@ -180,6 +180,46 @@ pub(crate) const fn word(verdict: Verdict, loud: bool) -> &'static str {
     }
 }
 
+/// Differences that are named beside a verdict.
+const HEADLINES: usize = 3;
+
+/// `insert throughput −32.8 %`: the figures that decide, the question's own first; where none differs, that one.
+pub(crate) fn headlines(comparison: &Comparison) -> Vec<String> {
+    let named = |compared: &&Compared| {
+        let effect = compared.effect?;
+        let name = foreign(&compared.figure.full_name(), WORDS);
+        let unit = unit_of(compared.figure.scale);
+        Some(format!("{name} {} {unit}", signed(effect.difference)))
+    };
+    let of = |verdict: Verdict| {
+        comparison
+            .figures
+            .iter()
+            .filter(move |c| c.verdict == verdict)
+    };
+    let mut decisive: Vec<&Compared> = of(Verdict::Worse).chain(of(Verdict::Better)).collect();
+    decisive.sort_by_key(|compared| !compared.is_primary);
+    if decisive.is_empty() {
+        decisive.extend(comparison.primary());
+    }
+    let more = decisive.len().saturating_sub(HEADLINES);
+    let shown = decisive.iter().take(HEADLINES).filter_map(named);
+    let rest = (more > 0).then(|| format!("and {more} more"));
+    shown.chain(rest).collect()
+}
+
+/// What would decide about the question's own figure, most certain first; nothing where it is decided.
+pub(crate) fn advice_lines(comparison: &Comparison) -> Vec<String> {
+    let is_open =
+        |primary: &&Compared| primary.verdict == Verdict::Inconclusive && !comparison.is_guarded();
+    let primary = comparison.primary().filter(is_open);
+    let advice = primary.map(|primary| {
+        let name = foreign(&primary.figure.full_name(), WORDS);
+        advice(primary, &name)
+    });
+    advice.unwrap_or_default()
+}
+
 /// `WORSE · worse: insert p99 · better: insert throughput`.
 pub(super) fn verdict(comparison: &Comparison, loud: bool) -> String {
     let word = word(comparison.verdict(), loud);
@@ -230,10 +270,8 @@ pub(crate) fn basis(comparison: &Comparison) -> Vec<String> {
             "equal groups are called different anywhere in at most 5 of 100 comparisons".to_owned(),
         );
         lines.extend(shows(primary, &name));
-        if primary.verdict == Verdict::Inconclusive && !comparison.is_guarded() {
-            lines.extend(advice(primary, &name));
-        }
     }
+    lines.extend(advice_lines(comparison));
     lines.extend(undecided(comparison));
     lines
 }

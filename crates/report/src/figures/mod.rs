@@ -59,10 +59,20 @@ pub fn figures_text(report: &FiguresReport) -> String {
 
 /// One table with its title.
 pub(super) fn table(table: &Table) -> String {
+    with(table, &remarks(table))
+}
+
+/// The same of a tuning, whose best value is not that of one table.
+pub(super) fn table_of_tuning(table: &Table) -> String {
+    let flattens = table.best.iter().map(|best| flattens(best, table));
+    let remarks: Vec<Remark> = flattens.chain(besides(table)).collect();
+    with(table, &remarks)
+}
+
+fn with(table: &Table, remarks: &[Remark]) -> String {
     let mut lines = vec![title(table), String::new()];
     lines.extend(rows::lines(table));
     lines.push(String::new());
-    let remarks = remarks(table);
     lines.extend(
         remarks
             .iter()
@@ -76,14 +86,20 @@ pub(super) fn table(table: &Table) -> String {
 
 /// The best value, where the curve flattens, the cost model, and what else changed.
 pub(super) fn remarks(table: &Table) -> Vec<Remark> {
-    let best = table.best.iter().flat_map(|best| best_lines(best, table));
+    let best = table
+        .best
+        .iter()
+        .flat_map(|best| [best_line(best, table), flattens(best, table)]);
+    best.chain(besides(table)).collect()
+}
+
+/// The cost model, and what else changed.
+fn besides(table: &Table) -> Vec<Remark> {
     let costs = table
         .cost_model
         .iter()
         .flat_map(|fit| cost_model::lines(fit, table));
-    best.chain(costs)
-        .chain(varied(&table.also_varied))
-        .collect()
+    costs.chain(varied(&table.also_varied)).collect()
 }
 
 pub(super) fn title(table: &Table) -> String {
@@ -97,7 +113,7 @@ pub(super) fn title(table: &Table) -> String {
     title
 }
 
-fn best_lines(best: &Best, table: &Table) -> Vec<Remark> {
+fn best_line(best: &Best, table: &Table) -> Remark {
     let axis = foreign(&table.axis.header, LONGEST);
     let mut sentence = format!(
         "{axis} {}: {} {}",
@@ -111,8 +127,13 @@ fn best_lines(best: &Best, table: &Table) -> Vec<Remark> {
             foreign(&best.not_distinguished.join(", "), LONGEST)
         );
     }
+    Remark::new("best", sentence)
+}
+
+fn flattens(best: &Best, table: &Table) -> Remark {
+    let axis = foreign(&table.axis.header, LONGEST);
     let percent = display::plain(FLAT_SHARE * 100.0);
-    let flattens = match &best.flattens {
+    let sentence = match &best.flattens {
         Flattening::At(value) => format!(
             "at {axis} {}, the first that reaches {percent} % of the best",
             foreign(value, LONGEST)
@@ -122,10 +143,7 @@ fn best_lines(best: &Best, table: &Table) -> Vec<Remark> {
              measured"
         ),
     };
-    vec![
-        Remark::new("best", sentence),
-        Remark::new("flattens", flattens),
-    ]
+    Remark::new("flattens", sentence)
 }
 
 fn varied(varied: &[Varied]) -> Vec<Remark> {

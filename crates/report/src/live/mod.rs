@@ -6,20 +6,23 @@
 mod bars;
 #[cfg(test)]
 mod tests;
+mod thresholds;
 
 use std::collections::VecDeque;
 
 use super::events::audit_stage;
 use super::layout::{Row, aligned};
+use super::progress::p99;
 use highwater_model::display::{ABSENT, count, duration, foreign, plain, rate, ratio};
 use highwater_model::event::{
     AuditProgress, ExperimentProgress, LoadBounds, SecondProgress, StreamProgress,
 };
 use highwater_model::numbers::{round_to_u64, to_f64};
-use highwater_model::plan::Unit;
+use highwater_model::plan::{Objective, Unit};
 use highwater_model::units::Nanos;
 
 use bars::{bar, cut, trend};
+use thresholds::Thresholds;
 
 /// Seconds of a trend.
 const TREND_S: usize = 60;
@@ -39,6 +42,8 @@ const WORDS: usize = 40;
 pub struct Live {
     experiment: Option<(Nanos, ExperimentProgress)>,
     part: Part,
+    /// What the run is to meet.
+    objectives: Vec<Objective>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -61,6 +66,7 @@ struct Load {
     dropped: u64,
     last: Option<SecondProgress>,
     streams: Vec<StreamTimeline>,
+    thresholds: Thresholds,
 }
 
 /// Figures of a stream since the load began.
@@ -72,6 +78,14 @@ struct StreamTimeline {
 }
 
 impl Live {
+    /// Of a run with these objectives.
+    pub fn of(objectives: &[Objective]) -> Self {
+        Self {
+            objectives: objectives.to_vec(),
+            ..Self::default()
+        }
+    }
+
     /// A probe begins.
     pub fn probe(&mut self, now: Nanos, experiment: ExperimentProgress) {
         self.experiment = Some((now, experiment));
@@ -80,7 +94,8 @@ impl Live {
 
     /// A probe is over; the target rests until the next one.
     pub fn probed(&mut self) {
-        *self = Self::default();
+        self.experiment = None;
+        self.part = Part::Nothing;
     }
 
     /// Another part of the run begins.
@@ -103,6 +118,7 @@ impl Live {
         }
         if let Part::Load(load) = &mut self.part {
             load.second(line);
+            load.thresholds.second(&self.objectives, line);
         }
     }
 
@@ -123,7 +139,11 @@ impl Live {
         }
         match &self.part {
             Part::Nothing => {}
-            Part::Load(load) => lines.extend(load.lines(columns)),
+            Part::Load(load) => {
+                lines.extend(load.lines(columns));
+                let met = load.thresholds.words(&self.objectives);
+                lines.extend(met.map(|met| format!("{:<LABEL$}{met}", "objective")));
+            }
             Part::Audit { begin, progress } => {
                 lines.push(audit_bar(progress, now.saturating_sub(*begin)).line(columns));
             }
@@ -308,19 +328,16 @@ fn head() -> Row {
 }
 
 fn row(stream: &StreamProgress, timeline: &StreamTimeline) -> Row {
-    let latency = |ns: Option<u64>| ns.map_or_else(|| ABSENT.to_owned(), duration);
-    let mut p99 = latency(stream.p99_ns);
-    if stream.p99_at_least {
-        p99 = format!("≥ {p99}");
-    }
+    let recent = stream.recent.and_then(|recent| recent.p50_ns);
+    let p50 = stream.p50_ns.or(recent);
     Row::new([
         foreign(&stream.stream, WORDS),
         stream
             .offered_per_s
             .map_or_else(|| "closed".to_owned(), rate),
         format!("{} {}/s", rate(stream.units_per_s), stream.unit.name()),
-        latency(stream.p50_ns),
-        p99,
+        p50.map_or_else(|| ABSENT.to_owned(), duration),
+        p99(stream),
         count(timeline.errors),
         count(timeline.rejected),
     ])

@@ -12,6 +12,7 @@ fn stream(name: &str, unit: Unit, offered_per_s: Option<f64>, units_per_s: f64) 
         p50_ns: Some(2_310_000),
         p99_ns: Some(4_400_000),
         p99_at_least: false,
+        recent: None,
         errors: 0,
         rejected: 0,
         counts: StreamCounts::default(),
@@ -72,6 +73,31 @@ insert       500,000   460,000 rows/s   2.31 ms   ≥ 4.40 ms        36         
 dashboards    closed      0 queries/s   2.31 ms           –         0          0
              ▅█▁▅█▁▅█▁▅█▁  up to 100 queries/s
 ");
+}
+
+#[test]
+fn what_is_to_be_met_is_shown_with_the_seconds_that_missed_it() {
+    let mut live = Live::of(&[
+        Objective::Latency {
+            quantile_ppm: 990_000,
+            max: Nanos::from_millis(4),
+            op: None,
+        },
+        Objective::Errors { max_ppm: 1_000 },
+    ]);
+    let slow = |p99_ns| StreamProgress {
+        p99_ns: Some(p99_ns),
+        errors: 1,
+        ..stream("insert", Unit::Rows, None, 1_000.0)
+    };
+    for (at, p99_ns) in [(1, 4_000_000), (2, 4_100_000), (3, 9_000_000)] {
+        live.second(&second(at, "measure", vec![slow(p99_ns)]));
+    }
+    let drawn = drawn(&live, 3, 100);
+    assert_eq!(
+        drawn.lines().last().unwrap(),
+        "objective    p99 ≤ 4 ms: above in 2 of 3 s · errors ≤ 0.1 %: 3 so far"
+    );
 }
 
 #[test]

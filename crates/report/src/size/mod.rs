@@ -2,6 +2,7 @@
 //!
 //! Pure text without colors; equal plans give equal bytes. Nothing is computed here.
 
+pub(crate) mod decided;
 mod plot;
 
 use super::json::pretty;
@@ -53,11 +54,7 @@ pub fn size_text(plan: &SizePlan) -> String {
 }
 
 fn head(plan: &SizePlan) -> Vec<String> {
-    let needs: Vec<String> = plan
-        .needs
-        .iter()
-        .map(|need| format!("{} {}", display::rate(need.per_s), need.unit))
-        .collect();
+    let needs: Vec<String> = plan.needs.iter().map(decided::need).collect();
     let mut first = needs.join(" and ");
     if plan.assumed {
         first.push_str(" · rests on assumptions, marked below");
@@ -86,7 +83,7 @@ pub(super) fn figures(plan: &SizePlan) -> Vec<String> {
     let mut lines = vec![labeled(
         "nodes",
         &format!(
-            "{}   {} expected [{} … {}] · enough with a chance of {}",
+            "{}   {} expected [{} … {}] · enough with a probability of {}",
             nodes.planned,
             nodes.expected,
             nodes.low,
@@ -180,7 +177,7 @@ pub(super) fn alternative_rows(plan: &SizePlan) -> Vec<Row> {
     } else {
         "headroom"
     };
-    let mut header = vec!["nodes", "copies", free, "90 %", "chance"];
+    let mut header = vec!["nodes", "copies", free, "90 %", "probability"];
     header.extend(disk.then_some("disk a node"));
     header.extend(price.then_some("a month"));
     let row = |alternative: &Alternative| {
@@ -194,7 +191,7 @@ pub(super) fn alternative_rows(plan: &SizePlan) -> Vec<Row> {
                 percent_whole(headroom.low),
                 percent_whole(headroom.high)
             ),
-            probability(alternative.probability),
+            decided::probability(alternative.probability),
         ];
         cells.extend(alternative.disk_per_node_bytes.map(display_bytes));
         cells.extend(alternative.price_per_month.map(display::rate));
@@ -340,17 +337,6 @@ fn headroom(headroom: Headroom) -> String {
         percent_whole(headroom.low),
         percent_whole(headroom.high)
     )
-}
-
-/// A probability, never rounded to certainty.
-pub(crate) fn probability(probability: f64) -> String {
-    if probability > 0.995 {
-        return "> 99 %".to_owned();
-    }
-    if probability < 0.005 {
-        return "< 1 %".to_owned();
-    }
-    percent_whole(probability)
 }
 
 /// `1.20 TB`: decimal units, as disks are sold.

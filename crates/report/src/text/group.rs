@@ -3,14 +3,13 @@
 //! It only shows what the record says.
 
 use highwater_analysis::group::comparisons;
-use highwater_model::display::{ABSENT, duration, flag_span, foreign, rate};
-use highwater_model::group::{GroupOutcome, GroupRecord, GroupTrial};
+use highwater_model::display::{ABSENT, duration, foreign, rate};
+use highwater_model::group::{GroupRecord, GroupTrial};
 use highwater_model::incident::Ended;
 use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue};
 use highwater_model::numbers::{len_to_f64, round_to_u64, to_f64};
-use highwater_model::record::{ExperimentRecord, RunRecord};
+use highwater_model::record::RunRecord;
 
-use super::{next, same_run};
 use crate::comparison;
 use crate::layout::{Row, aligned};
 
@@ -150,111 +149,15 @@ fn faults(judged: &Judgments) -> Vec<String> {
     faults.collect()
 }
 
-/// What to do after a group.
-pub(super) fn command(
-    experiment: &ExperimentRecord,
-    group: &GroupRecord,
-    directory: &str,
-) -> String {
-    match group.outcome {
-        Some(GroupOutcome::Complete) if group.variants.len() > 1 => {
-            let directory = next::quoted(directory);
-            format!("highwater compare {directory} --format html")
-        }
-        Some(GroupOutcome::Complete) => next::show(directory, " --open"),
-        _ => {
-            let again = again(experiment, group);
-            format!("{again} --resume {}", next::quoted(directory))
-        }
-    }
-}
-
-/// The command that runs the group again; passwords are in no record and so not in it.
-pub(super) fn again(experiment: &ExperimentRecord, group: &GroupRecord) -> String {
-    let mut run = experiment.last_run.clone();
-    if let Some(baseline) = group.variants.first() {
-        run.target.urls.clone_from(&baseline.urls);
-    }
-    let mut command = same_run::command(&run);
-    command += &format!(" --repeat {}", group.times);
-    for variant in &group.variants {
-        if let Some(shell) = &variant.command {
-            let given = format!("{}={shell}", variant.name);
-            command += &format!(" --variant {}", next::quoted(&given));
-        }
-    }
-    let others = group.variants.iter().skip(1);
-    for other in others.filter(|other| other.command.is_none()) {
-        for url in &other.urls {
-            command += &format!(" --interleave {}", next::quoted(url));
-        }
-    }
-    if group.settle_ns > 0 {
-        command += &format!(" --settle {}", flag_span(group.settle_ns));
-    }
-    if let Some(budget) = group.budget_ns {
-        command += &format!(" --budget {}", flag_span(budget));
-    }
-    command
-}
-
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
     use highwater_model::record::Question;
 
     use crate::{markdown, text};
-    use highwater_analysis::fixture::{self, S};
-    use highwater_analysis::group::{conclude, seen};
-    use highwater_model::group::VariantRecord;
-
-    /// Three runs of each of two variants, of which the second is slower.
-    pub(crate) fn grouped() -> ExperimentRecord {
-        let last = fixture::closed();
-        let variant = |name: &str| VariantRecord {
-            name: name.to_owned(),
-            urls: vec!["sim:".to_owned()],
-            command: Some(format!("./restart.sh {name}")),
-        };
-        let mut group = GroupRecord {
-            variants: vec![variant("wal"), variant("mem")],
-            times: 3,
-            stream: "insert".to_owned(),
-            unit: last.plan.definition.streams[0].unit,
-            settle_ns: 2 * S,
-            budget_ns: Some(3_600 * S),
-            trial_cost_ns: 14 * S,
-            definition_hash: "ab".to_owned(),
-            trials: Vec::new(),
-            outcome: Some(GroupOutcome::Complete),
-        };
-        for (number, variant, round, faster) in [
-            (1, 0, 1, 1.0),
-            (2, 1, 1, 0.8),
-            (3, 1, 2, 0.81),
-            (4, 0, 2, 1.01),
-            (5, 0, 3, 0.99),
-            (6, 1, 3, 0.79),
-        ] {
-            let mut run = last.clone();
-            run.streams[0].throughput.rows_per_s *= faster;
-            let of_run = seen(&run);
-            group.trials.push(GroupTrial {
-                number,
-                variant,
-                round,
-                ended: Ended::Complete,
-                judgments: Some(run.judgments),
-                throughput_per_s: of_run.throughput_per_s,
-                p99_ns: of_run.p99_ns,
-                sample: of_run.sample,
-                started_at: "2026-11-20T18:20:11.000Z".to_owned(),
-                took_ns: 14 * S,
-                run: format!("probes/{number:03}"),
-            });
-        }
-        conclude(last, group, "group".to_owned())
-    }
+    use highwater_analysis::fixture::group::grouped;
+    use highwater_analysis::group::conclude;
+    use highwater_model::group::GroupOutcome;
 
     #[test]
     fn a_group_shows_its_variants_how_they_compare_and_every_run() {

@@ -22,11 +22,22 @@ pub(crate) fn lines(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -
 }
 
 pub(super) fn target(record: &MeasuredRun<'_>) -> String {
+    format!("{}   {}", title(record, &urls(record)), traits(record))
+}
+
+/// The first targets, and how many more there are.
+fn urls(record: &RunRecord) -> Vec<String> {
     let target = &record.target;
     let mut urls: Vec<String> = target.urls.iter().take(TARGETS_NAMED).cloned().collect();
     if target.urls.len() > TARGETS_NAMED {
         urls.push(format!("and {} more", target.urls.len() - TARGETS_NAMED));
     }
+    urls
+}
+
+/// What the target is.
+fn traits(record: &RunRecord) -> String {
+    let target = &record.target;
     let mut traits = Vec::new();
     if target.simulated {
         traits.push("simulated".to_owned());
@@ -34,7 +45,7 @@ pub(super) fn target(record: &MeasuredRun<'_>) -> String {
     traits.push(foreign(&target.version, WORDS));
     traits.extend(target.traits.iter().map(|word| foreign(word, WORDS)));
     traits.retain(|word| !word.is_empty());
-    format!("{}   {}", title(record, &urls), traits.join(" · "))
+    traits.join(" · ")
 }
 
 /// What was asked of whom.
@@ -71,7 +82,29 @@ fn imported(record: &RunRecord, origin: &ImportRecord, measured: &[MeasuredStrea
     parts.join(" · ")
 }
 
-fn plan(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
+/// What was run and how, as far as a reader of the answer needs it.
+pub(crate) fn load(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<String> {
+    let name = foreign(&record.workload.name, WORDS);
+    let how = match record.origin {
+        Some(origin) => vec![imported(record, origin, measured)],
+        None => paces_and_lengths(record, measured),
+    };
+    std::iter::once(name).chain(how).collect()
+}
+
+/// The target, and what it is.
+pub(crate) fn of_target(record: &MeasuredRun<'_>) -> String {
+    let urls = foreign(&urls(record).join(" "), 4 * WORDS);
+    let mut parts = vec![urls, traits(record)];
+    parts.retain(|part| !part.is_empty());
+    if parts.is_empty() {
+        parts.push("not reported".to_owned());
+    }
+    parts.join(" · ")
+}
+
+/// The pace of each stream, the warm-up, and what was measured.
+fn paces_and_lengths(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
     let plan = &record.plan.definition;
     let mut parts = vec![match plan.streams.as_slice() {
         [stream] => format!(
@@ -98,6 +131,12 @@ fn plan(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
     let left_out = left_out.filter(|phase| phase.kind == PhaseKind::WarmUp);
     parts.extend(left_out.map(|phase| left_out_phase(record, phase)));
     parts.push(measured_time(measured));
+    parts
+}
+
+fn plan(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
+    let plan = &record.plan.definition;
+    let mut parts = paces_and_lengths(record, measured);
     if let Some(rows) = plan.workload.distinct_rows {
         parts.push(format!("{} different rows, repeated", count(rows)));
     }

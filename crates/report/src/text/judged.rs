@@ -173,8 +173,13 @@ pub(crate) fn objectives(record: &RunRecord) -> String {
 pub(crate) fn objective_bound(objective: &Objective) -> String {
     use highwater_model::display::{percent_asked as share, plain, quantile, span};
     match *objective {
-        Objective::Latency { quantile_ppm, max } => {
-            format!("{} ≤ {}", quantile(quantile_ppm), span(max.0))
+        Objective::Latency {
+            quantile_ppm,
+            max,
+            ref op,
+        } => {
+            let op = op.as_ref().map(|op| format!("{op} ")).unwrap_or_default();
+            format!("{op}{} ≤ {}", quantile(quantile_ppm), span(max.0))
         }
         Objective::RowLatency { quantile_ppm, max } => {
             format!("{} of rows ≤ {}", quantile(quantile_ppm), span(max.0))

@@ -7,10 +7,7 @@ pub(super) mod counts;
 pub(super) mod group;
 pub(super) mod head;
 pub(super) mod judged;
-mod next;
 pub(super) mod ops;
-mod repeat;
-mod same_run;
 pub(super) mod scale;
 pub(super) mod search;
 pub(super) mod tail;
@@ -20,14 +17,13 @@ mod tests;
 pub(super) mod tune;
 
 pub use group::group_trial_line;
-pub use next::quoted;
-pub(super) use repeat::repeat;
 pub use scale::scale_trial_line;
 pub use search::probe_line;
 pub use tune::trial_line;
 
-use highwater_analysis::judge::{MeasuredStream, measured_streams};
+use highwater_analysis::judge::measured_streams;
 use highwater_model::record::{Question, RecordRef};
+use highwater_next::next_command;
 
 /// The summary; names the record by its id.
 pub fn text<'a>(record: impl Into<RecordRef<'a>>) -> String {
@@ -58,35 +54,15 @@ pub fn text_at<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String 
         ],
     };
     let next = next_command(record, &measured, directory);
-    blocks.push(end(record, directory, &next));
+    blocks.push(end(record, directory, next.as_deref()));
     joined(&blocks)
 }
 
-/// The one command that goes on from here.
-pub(super) fn next_command(
-    record: RecordRef<'_>,
-    measured: &[MeasuredStream<'_>],
-    directory: &str,
-) -> String {
-    match record {
-        RecordRef::Experiment(experiment) => match &experiment.question {
-            Question::Tune(tune) => tune::command(experiment.into(), tune, directory),
-            Question::Search(search) => {
-                search::command(experiment.into(), search, measured, directory)
-            }
-            Question::Group(group) => group::command(experiment, group, directory),
-            Question::Scale(scale) => scale::command(experiment, scale, directory),
-        },
-        RecordRef::Run(run) => next::command(run, measured, directory),
-        RecordRef::Imported(_) => next::show(directory, " --open"),
-    }
-}
-
 /// The judgments, the record and the next command: one block to the eye.
-fn end(record: RecordRef<'_>, directory: &str, next: &str) -> Vec<String> {
+fn end(record: RecordRef<'_>, directory: &str, next: Option<&str>) -> Vec<String> {
     let mut lines = judged::lines(record);
     lines.push(crate::layout::labeled("record", directory));
-    lines.push(crate::layout::labeled("next:", next));
+    lines.extend(next.map(|next| crate::layout::labeled("next:", next)));
     lines
 }
 

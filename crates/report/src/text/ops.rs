@@ -198,8 +198,12 @@ fn figure(summary: &LatencySummary, name: &str, value: Option<u64>) -> String {
     }
 }
 
-/// Errors by class, most frequent first, with the target's words about the first.
 fn errors(measured: &[MeasuredStream<'_>]) -> Option<String> {
+    error_classes(measured).map(|text| labeled("errors", &text))
+}
+
+/// Errors by class, most frequent first, with the target's words about the first.
+pub(crate) fn error_classes(measured: &[MeasuredStream<'_>]) -> Option<String> {
     let mut classes: BTreeMap<&str, u64> = BTreeMap::new();
     let mut examples: BTreeMap<&str, &str> = BTreeMap::new();
     for result in measured.iter().flat_map(|stream| &stream.results) {
@@ -220,5 +224,5 @@ fn errors(measured: &[MeasuredStream<'_>]) -> Option<String> {
     if let Some(example) = examples.get(first) {
         let _ = write!(text, "   {first}: “{}”", foreign(example, EXAMPLE));
     }
-    Some(labeled("errors", &text))
+    Some(text)
 }

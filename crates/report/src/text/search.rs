@@ -2,19 +2,16 @@
 //!
 //! It only shows what the record says.
 
-use highwater_analysis::judge::MeasuredStream;
 use highwater_analysis::limit::of_search;
 use highwater_analysis::search::of_axis;
-use highwater_model::display::{count, duration, flag_span, rate};
+use highwater_model::display::{count, duration, rate};
 use highwater_model::judgment::ReasonCode;
-use highwater_model::plan::Objective;
 use highwater_model::record::{MeasuredRun, RunRecord};
 use highwater_model::search::{
     Estimate, Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis,
     SearchOutcome, SearchRecord,
 };
 
-use super::next::{self, Repeated};
 use super::{head, judged, tail};
 use crate::layout::{Row, aligned, labeled};
 
@@ -31,10 +28,7 @@ pub(super) fn blocks(record: &MeasuredRun<'_>, search: &SearchRecord) -> Vec<Vec
 }
 
 fn question(record: &RunRecord, search: &SearchRecord) -> String {
-    let varied = match search.axis {
-        SearchAxis::Rate => "rate",
-        SearchAxis::Sessions => "number of sessions",
-    };
+    let varied = varied(search.axis);
     let hash: String = search.objective_hash.chars().take(HASH_SHOWN).collect();
     [
         format!("find the highest {varied} of {}", search.stream),
@@ -43,6 +37,14 @@ fn question(record: &RunRecord, search: &SearchRecord) -> String {
         format!("seed {}", record.plan.seed),
     ]
     .join(" · ")
+}
+
+/// What a search varies.
+pub(crate) const fn varied(axis: SearchAxis) -> &'static str {
+    match axis {
+        SearchAxis::Rate => "rate",
+        SearchAxis::Sessions => "number of sessions",
+    }
 }
 
 /// The objective in words, that of every search included.
@@ -254,63 +256,4 @@ const fn verdict(probe: &ProbeRecord) -> &'static str {
         ProbeVerdict::Interrupted => "interrupted",
         ProbeVerdict::Estimated => "",
     }
-}
-
-/// What to do after a search.
-pub(super) fn command(
-    record: Repeated<'_>,
-    search: &SearchRecord,
-    measured: &[MeasuredStream<'_>],
-    directory: &str,
-) -> String {
-    let longer = match &search.outcome {
-        Some(SearchOutcome::Mark(_)) if !measured.is_empty() => {
-            return next::soak(record, measured);
-        }
-        Some(SearchOutcome::NoMark(no_mark)) => match no_mark.why {
-            NoMarkReason::Interrupted => 1,
-            NoMarkReason::BudgetSpent => 2,
-            _ => return next::check(record),
-        },
-        Some(SearchOutcome::Mark(_)) => 2,
-        None => 1,
-    };
-    let command = again(record, search, longer);
-    let is_full = search.probes.len() >= search.policy.probes_max as usize;
-    // Records of before definitions were kept cannot be resumed either.
-    if is_full || search.definition_hash.is_empty() {
-        return command;
-    }
-    format!("{command} --resume {}", next::quoted(directory))
-}
-
-/// The same search, with so many times its time.
-pub(super) fn again(record: Repeated<'_>, search: &SearchRecord, longer: u64) -> String {
-    let mut command = next::base("find", record, &[]);
-    if record.plan.definition.streams.len() > 1 {
-        for stream in &record.plan.definition.streams {
-            let pace = if stream.name == search.stream {
-                "find".to_owned()
-            } else {
-                next::pace(stream)
-            };
-            command += &format!(" --stream {}@{pace}", stream.name);
-        }
-    }
-    if search.axis == SearchAxis::Sessions {
-        command += " --axis sessions";
-    }
-    for objective in &search.objective.stated {
-        if *objective != (Objective::Rejected { max_ppm: 0 }) {
-            command += &next::flag(objective);
-        }
-    }
-    if let Some(soak) = search.policy.soak_ns {
-        command += &format!(" --then soak={}", flag_span(soak));
-    }
-    if let Some(budget) = search.policy.budget_ns {
-        let longer = flag_span(budget.saturating_mul(longer));
-        command += &format!(" --budget {longer}");
-    }
-    command
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::findings::findings as rules;
 use highwater_analysis::judge::MeasuredStream;
 use highwater_analysis::judge::client_lag::overstated_by;
-use highwater_analysis::judge::measurement::{ceiling, greatest};
+use highwater_analysis::judge::measurement::{CEILING_HEADROOM, ceiling, greatest};
 use highwater_model::display::{count, duration, foreign, rate, significant};
 use highwater_model::import_record::MissingField;
 use highwater_model::limit::Limit;
@@ -139,9 +139,34 @@ pub(crate) fn client(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Str
             significant(ceiling / reached)
         ),
         (Some(ceiling), _) => format!("ceiling {}/s", rate(ceiling)),
-        (None, _) => "ceiling not calibrated (highwater check)".to_owned(),
+        (None, reached) => unmeasured(record, reached),
     });
     parts.join(" · ")
+}
+
+/// What the ceilings of other loads say, or which command measures the one of this load.
+fn unmeasured(record: &RunRecord, reached: Option<(f64, &'static str)>) -> String {
+    let [client] = record.clients.as_slice() else {
+        return "ceiling not measured".to_owned();
+    };
+    if let (Some(bound), Some((reached, unit))) = (client.ceiling_at_least, reached)
+        && reached > 0.0
+        && bound.units_per_s > reached * CEILING_HEADROOM
+    {
+        return format!(
+            "ceiling at least {} {unit}/s, {} times this run (by that of {} sessions)",
+            rate(bound.units_per_s),
+            significant(bound.units_per_s / reached),
+            count(bound.sessions.into())
+        );
+    }
+    match &client.sink {
+        Some(sink) => format!(
+            "ceiling of this load not measured ({})",
+            highwater_next::ceiling(record, sink)
+        ),
+        None => "ceiling not calibrated (highwater check)".to_owned(),
+    }
 }
 
 /// The class of the threads that sent, where that may be news.
@@ -178,14 +203,19 @@ pub(crate) fn changes(record: &RunRecord) -> Vec<String> {
 }
 
 /// Notes, and the incidents that no judgment repeats.
-fn notes(record: &RunRecord) -> Vec<String> {
+pub(crate) fn noted(record: &RunRecord) -> Vec<&str> {
     let unjudged = record
         .incidents
         .iter()
         .filter(|i| i.kind.reason().is_none());
     let unjudged = unjudged.map(|incident| incident.message.as_str());
     let notes = record.notes.iter().map(|note| note.message.as_str());
-    let noted: Vec<&str> = unjudged.chain(notes).collect();
+    unjudged.chain(notes).collect()
+}
+
+/// The first of them, and how many more there are.
+fn notes(record: &RunRecord) -> Vec<String> {
+    let noted = noted(record);
     let shown = noted.iter().take(FINDINGS_SHOWN);
     let mut lines: Vec<String> = shown
         .map(|message| labeled("note", &foreign(message, WORDS)))

@@ -136,55 +136,6 @@ fn dropped_ops_make_percentiles_lower_bounds() {
     insta::assert_snapshot!(text(&judged(record)));
 }
 
-/// What the text proposes to do next.
-fn next_of(record: RunRecord) -> String {
-    let text = text(&judged(record));
-    let line = text.lines().find(|line| line.starts_with("next:"));
-    line.unwrap()["next:".len()..].trim().to_owned()
-}
-
-#[test]
-fn what_to_do_next_follows_from_the_judgments() {
-    let changed = |change: fn(&mut RunRecord)| {
-        let mut record = fixture::closed();
-        change(&mut record);
-        next_of(record)
-    };
-    let shares = changed(|r| r.plan.definition.share.of = 4);
-    assert!(shares.starts_with("highwater show "), "{shares}");
-    assert!(shares.ends_with("# and the records of all 4 shares"));
-    let lost = changed(|r| lose_rows(r, 96));
-    assert!(lost.starts_with("highwater show ") && lost.ends_with("--format json"));
-    let failed = changed(|r| r.audit.status = AuditStatus::Failed);
-    assert!(failed.starts_with("highwater check "), "{failed}");
-    let late = changed(|r| r.audit.status = AuditStatus::Timeout);
-    assert!(late.starts_with("highwater run ") && late.contains(" --audit-timeout "));
-    let stopped = changed(|r| incident(r, IncidentKind::Interrupted, "by the user"));
-    assert!(stopped.starts_with("highwater run "), "{stopped}");
-    let saturated = changed(|r| r.clients[0].cpu_fraction = 1.0);
-    assert!(saturated.starts_with("highwater check "), "{saturated}");
-    // What `load` has filled is measured next; its rows are there.
-    let filled = changed(|r| {
-        r.plan.definition.stop.fills = true;
-        r.header
-            .given
-            .insert("rows".to_owned(), vec!["50000".to_owned()]);
-        r.header
-            .given
-            .insert("seed".to_owned(), vec!["7".to_owned()]);
-    });
-    assert!(filled.starts_with("highwater run "), "{filled}");
-    assert!(
-        filled.contains("--seed 7") && !filled.contains("--rows"),
-        "{filled}"
-    );
-    let well = changed(|_| {});
-    assert!(
-        well.contains(" --rate "),
-        "open, now that the ceiling is known: {well}"
-    );
-}
-
 #[test]
 fn a_gate_that_is_met() {
     insta::assert_snapshot!(text(&fixture::open_gate()));

@@ -3,7 +3,6 @@
 //! It only shows what the record says.
 
 use highwater_model::display::{duration, percent, percent_signed, plain, rate};
-use highwater_model::plan::Pace;
 use highwater_model::record::{MeasuredRun, RunRecord};
 use highwater_model::tune::{
     BestConfiguration, NoBest, NoBestReason, RunnerUp, TrialRecord, TrialVerdict, TuneFigure,
@@ -14,8 +13,7 @@ use highwater_sizing::series::setting_of;
 use highwater_sizing::tables::{Table, tables};
 
 use super::head;
-use super::next::{self, Repeated};
-use crate::figures::{Remark, table as table_text};
+use crate::figures::{Remark, table_of_tuning as table_text};
 use crate::layout::labeled;
 
 /// Blocks between the head and the judgments.
@@ -114,6 +112,15 @@ fn found(tune: &TuneRecord, best: &BestConfiguration) -> Vec<Remark> {
         lines.push(Remark::new("", why));
     }
     lines
+}
+
+/// Whether the best one stands out, in a few words.
+pub(crate) const fn standing(best: &BestConfiguration) -> &'static str {
+    match &best.runner_up {
+        None => "no other configuration is valid",
+        Some(other) if other.is_significant => "better than every other value",
+        Some(_) => "not shown to be better than the next one",
+    }
 }
 
 /// Whether the winner is really better.
@@ -223,55 +230,4 @@ pub fn trial_line(trial: &TrialRecord, unit: &str) -> String {
     }
     let codes: Vec<&str> = trial.reasons.iter().map(|code| code.name()).collect();
     format!("does not count · {reached} · {}", codes.join(", "))
-}
-
-/// What to do after a tuning.
-pub(super) fn command(record: Repeated<'_>, tune: &TuneRecord, directory: &str) -> String {
-    let directory = next::quoted(directory);
-    match &tune.outcome {
-        Some(TuneOutcome::Best(_)) => {
-            let begin = next::base("find", record, &["set", "sessions"]);
-            format!("{begin} --tuned {directory}")
-        }
-        Some(TuneOutcome::NoBest(no_best))
-            if !matches!(
-                no_best.why,
-                NoBestReason::Interrupted | NoBestReason::BudgetSpent | NoBestReason::TargetLost
-            ) =>
-        {
-            next::check(record)
-        }
-        _ => format!("{} --resume {directory}", again(record, tune)),
-    }
-}
-
-/// The command that tunes again; passwords are in no record and so not in it.
-pub(super) fn again(record: Repeated<'_>, tune: &TuneRecord) -> String {
-    let is_axis = |name: &str| tune.axes.iter().any(|axis| axis.name == name);
-    let mut command = next::base("tune", record, &["set", "sessions", "with"]);
-    // What is set for a configuration's sake is no wish of the user's.
-    for (flag, axis_of) in [("set", ""), ("with", "with.")] {
-        for given in record.header.given.get(flag).into_iter().flatten() {
-            let name = given.split_once('=').map_or("", |(name, _)| name);
-            if !is_axis(&format!("{axis_of}{name}")) {
-                command += &format!(" --{flag} {}", next::quoted(given));
-            }
-        }
-    }
-    let first = record.plan.definition.streams.first();
-    match first.and_then(|stream| stream.paces.first()) {
-        Some(Pace::Closed { sessions }) if !is_axis("sessions") => {
-            command += &format!(" -c {sessions}");
-        }
-        Some(Pace::Open { .. }) => {
-            let rate = first.map(next::pace).unwrap_or_default();
-            command += &format!(" --rate {rate}");
-        }
-        _ => {}
-    }
-    for axis in &tune.axes {
-        let values = format!("{}={}", axis.name, axis.values.join(","));
-        command += &format!(" --over {}", next::quoted(&values));
-    }
-    format!("{command} --by {}", tune.by.name())
 }

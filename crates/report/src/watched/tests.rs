@@ -14,6 +14,7 @@ fn second(second: u64, phase: &str, units_per_s: f64, p99_ns: u64) -> Event {
         p50_ns: Some(p99_ns / 2),
         p99_ns: Some(p99_ns),
         p99_at_least: false,
+        recent: None,
         errors: 3,
         rejected: 2,
         counts: StreamCounts {

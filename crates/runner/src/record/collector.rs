@@ -6,15 +6,19 @@
 use std::collections::BTreeMap;
 
 use highwater_model::event::{
-    Event, LATENCY_BOUNDS_NS, SecondProgress, StreamCounts, StreamProgress, WarningKind,
+    Event, LATENCY_BOUNDS_NS, RecentLatency, SecondProgress, StreamCounts, StreamProgress,
+    WarningKind,
 };
-use highwater_model::plan::{Pace, Plan, Unit};
+use highwater_model::histogram::LatencyHistogram;
+use highwater_model::plan::{Plan, Unit};
 use highwater_model::record::{IntervalRecord, InterventionRecord, TelemetrySample, Windows};
 use highwater_model::units::Nanos;
 
-use super::interval_lines::{IntervalNames, interval_record, journal_line};
+use super::interval_lines::{interval_record, journal_line};
+use super::key_names::KeyNames;
 use super::ledger_log::LedgerLog;
 use crate::executor::{Pass, Tick};
+use crate::misses::{MissCounts, words};
 use crate::observer::Observer;
 use crate::recorder::{AcknowledgementMap, Gap, GapSearch, IntervalDelta, WindowDelta};
 use crate::schedule::{PhaseTimes, ScheduledPhase};
@@ -22,83 +26,8 @@ use crate::stop::StopCounts;
 use crate::store::{Journal, JournalLine, RunDirectory, Spool, StoreError};
 use crate::telemetry::{self, Counters};
 
-/// Names behind the keys of a pass.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct KeyNames {
-    pub(crate) phases: Vec<String>,
-    streams: Vec<StreamName>,
-    /// Units per second that this share offers in each stream of each phase (outer); absent in closed load.
-    offered: Vec<Vec<Option<f64>>>,
-    pub(crate) ops: Vec<String>,
-}
-
-/// A stream of a pass.
-#[derive(Debug, Clone)]
-struct StreamName {
-    name: String,
-    unit: Unit,
-    sessions: u32,
-}
-
-/// Positions of a key's phase, stream and op.
-struct KeyPosition {
-    phase: usize,
-    stream: usize,
-    op: usize,
-}
-
-impl KeyNames {
-    /// Those of a pass as it stands: a changed pace adds phases.
-    pub(crate) fn of_pass(pass: &Pass) -> Self {
-        let phases = pass.schedule.all();
-        let streams = pass.plan.streams.iter().enumerate();
-        let shares = pass.plan.share.of;
-        let offered = |phase: &ScheduledPhase| {
-            let paces = phase.paces.iter();
-            paces.map(|pace| offered(*pace, shares)).collect()
-        };
-        Self {
-            offered: phases.iter().map(offered).collect(),
-            phases: phases.into_iter().map(|phase| phase.name).collect(),
-            streams: streams
-                .map(|(position, stream)| StreamName {
-                    name: stream.name.clone(),
-                    unit: stream.unit,
-                    sessions: pass.sessions.of(position),
-                })
-                .collect(),
-            ops: pass.bound.ops.iter().map(|op| op.name.clone()).collect(),
-        }
-    }
-
-    /// The phase, stream and op of a key.
-    fn split(&self, key: usize) -> KeyPosition {
-        let (ops, streams) = (self.ops.len().max(1), self.streams.len().max(1));
-        KeyPosition {
-            phase: key / ops / streams,
-            stream: key / ops % streams,
-            op: key % ops,
-        }
-    }
-
-    /// The names of a key.
-    fn interval(&self, key: usize) -> IntervalNames<'_> {
-        let key = self.split(key);
-        IntervalNames {
-            phase: &self.phases[key.phase],
-            stream: &self.streams[key.stream].name,
-            op: &self.ops[key.op],
-        }
-    }
-}
-
-/// A share's part of what a pace offers.
-fn offered(pace: Pace, shares: u32) -> Option<f64> {
-    match pace {
-        Pace::Open { rate } => Some(rate.as_f64() / f64::from(shares.max(1))),
-        Pace::Closed { .. } => None,
-    }
-}
+/// Seconds whose latencies are shown together where one has too few ops.
+const RECENT_S: u64 = 10;
 
 /// Reads the embedded target's CPU.
 pub(crate) type EmbeddedCpu<'a> = Box<dyn Fn() -> Nanos + 'a>;
@@ -118,6 +47,10 @@ pub(crate) struct Collector<'a> {
     directory: RunDirectory,
     /// What the stop rule of the pass looks at.
     pub(crate) stop: StopCounts,
+    /// What is known of the objectives while the pass goes on; only where missing one ends it.
+    misses: MissCounts,
+    /// Which objective could no longer be met, in words.
+    pub(crate) hopeless: Option<String>,
     telemetry: Spool<TelemetrySample>,
     counters: Spool<Counters>,
     last_counters: Option<Counters>,
@@ -153,6 +86,8 @@ impl<'a> Collector<'a> {
             windows: directory.spool(),
             directory: directory.clone(),
             stop: StopCounts::default(),
+            misses: MissCounts::default(),
+            hopeless: None,
             telemetry: directory.spool(),
             counters: directory.spool(),
             last_counters: None,
@@ -163,7 +98,7 @@ impl<'a> Collector<'a> {
             embedded_cpu,
             measures_machine,
             is_warm: false,
-            settle_s: (plan.timeout.0 + plan.drain_limit.0) / Nanos::SECOND.0 + 2,
+            settle_s: ((plan.timeout.0 + plan.drain_limit.0) / Nanos::SECOND.0 + 2).max(RECENT_S),
         })
     }
 
@@ -180,6 +115,7 @@ impl<'a> Collector<'a> {
         self.last_counters = None;
         self.telemetry.clear();
         self.stop = StopCounts::new(&pass.plan);
+        self.misses = MissCounts::new(&pass.plan);
         self.names = KeyNames::of_pass(pass);
     }
 
@@ -218,6 +154,7 @@ impl<'a> Collector<'a> {
                 .merge(&map);
         }
         for delta in tick.recorded.windows {
+            self.misses.add_windows(&delta);
             self.fresh_windows
                 .entry(delta.key)
                 .and_modify(|fresh| fresh.merge(&delta))
@@ -226,6 +163,7 @@ impl<'a> Collector<'a> {
         for delta in tick.recorded.intervals {
             let key = self.names.split(delta.key);
             self.stop.add(key.phase, key.stream, &delta);
+            self.misses.add_counts(&delta);
             let line = journal_line(&delta, self.names.interval(delta.key));
             self.write_journal(&line);
             self.open
@@ -260,6 +198,23 @@ impl<'a> Collector<'a> {
             self.is_warm = true;
             self.observer.event(&Event::WarmedUp { took, steady });
         }
+    }
+
+    /// The measured phase that is running `now` in which an objective can no longer be met.
+    pub(crate) fn hopeless_phase(
+        &mut self,
+        phases: &[ScheduledPhase],
+        now: Nanos,
+    ) -> Option<usize> {
+        let names = &self.names;
+        let named = |key: usize| {
+            let position = names.split(key);
+            let stream = names.streams[position.stream].name.clone();
+            (position.phase, stream, names.ops[position.op].clone())
+        };
+        let (phase, found) = self.misses.hopeless(phases, now, named)?;
+        self.hopeless = Some(words(&found));
+        Some(phase)
     }
 
     /// The pass is over within this second.
@@ -400,12 +355,38 @@ impl<'a> Collector<'a> {
                 p50_ns: sum.latency.percentile(0.5).map(|p50| p50.ns),
                 p99_ns: p99.map(|p99| p99.ns),
                 p99_at_least: p99.is_some_and(|p99| p99.at_least),
+                recent: match p99 {
+                    Some(_) => None,
+                    None => self.recent(second, phase, position),
+                },
                 errors: sum.errors,
                 rejected: sum.rejected,
                 counts: counts(&sum),
             });
         }
         line
+    }
+
+    /// Latency of a stream over the last seconds of this phase; absent where no op was due in them.
+    fn recent(&self, second: u64, phase: Option<usize>, stream: usize) -> Option<RecentLatency> {
+        let first = (second + 1).saturating_sub(RECENT_S);
+        let mut all = LatencyHistogram::coarse();
+        for ((_, key), delta) in self.open.range((first, 0)..(second + 1, 0)) {
+            let key = self.names.split(*key);
+            if key.stream == stream && Some(key.phase) == phase {
+                all.merge(&delta.latency);
+            }
+        }
+        let percentile = |quantile| all.percentile(quantile);
+        let max = percentile(1.0)?;
+        Some(RecentLatency {
+            seconds: second + 1 - first,
+            ops: all.count(),
+            p50_ns: percentile(0.5).map(|p50| p50.ns),
+            p99_ns: percentile(0.99).map(|p99| p99.ns),
+            max_ns: max.ns,
+            at_least: max.at_least,
+        })
     }
 
     fn write_journal(&mut self, line: &JournalLine) {

@@ -24,6 +24,8 @@ pub(crate) struct Ending {
     pub(crate) journal_error: Option<String>,
     /// Why the run was stopped before a disk was full.
     pub(crate) disk_full: Option<String>,
+    /// Which objective could no longer be met, so that the plan stopped the run.
+    pub(crate) hopeless: Option<String>,
 }
 
 impl Ending {
@@ -43,6 +45,7 @@ impl Ending {
             self.journal_error
                 .map(incident(IncidentKind::RecordIncomplete)),
             self.disk_full.map(incident(IncidentKind::DiskFull)),
+            self.hopeless.map(incident(IncidentKind::Hopeless)),
         ];
         all.into_iter().flatten().collect()
     }

@@ -6,6 +6,7 @@
 pub(crate) mod collector;
 pub(crate) mod ending;
 mod interval_lines;
+mod key_names;
 pub(crate) mod ledger_log;
 mod recovered;
 mod results;
@@ -21,8 +22,8 @@ use highwater_model::op::OpId;
 use highwater_model::plan::{Pace, PhaseKind, Plan};
 use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::record::{
-    AuditRecord, AvailabilityRecord, ClientRecord, CpuQuota, EstimateRecord, Header, HostRecord,
-    Incident, IncidentKind, InterventionRecord, PhaseRecord, PlanRecord, ProgramRecord,
+    AuditRecord, AvailabilityRecord, CeilingBound, ClientRecord, CpuQuota, EstimateRecord, Header,
+    HostRecord, Incident, IncidentKind, InterventionRecord, PhaseRecord, PlanRecord, ProgramRecord,
     RECORD_SCHEMA, Record, ResultRecord, RunNote, RunRecord, SchedulingClass, StreamRecord,
     TargetRecord, WorkloadRecord,
 };
@@ -64,8 +65,8 @@ pub(crate) struct Parts {
     /// What commands changed.
     pub(crate) interventions: Vec<InterventionRecord>,
     pub(crate) notes: Vec<RunNote>,
-    /// What this machine reaches against a sink, units per second.
-    ceiling: Option<f64>,
+    /// What this machine reaches against a sink.
+    ceiling: KnownCeiling,
     pub(crate) audit_phase: PhaseRecord,
     skeleton: RunRecord,
 }
@@ -116,12 +117,31 @@ impl Parts {
     }
 }
 
-/// The ceiling that was measured for such a run.
-fn ceiling(request: &RunRequest, facts: &TargetFacts) -> Option<f64> {
-    let (directory, sink) = request.ceilings.as_ref()?;
+/// What is known of what this machine reaches against a sink.
+#[derive(Default)]
+struct KnownCeiling {
+    /// Units per second, as it was measured for such a run.
+    measured: Option<f64>,
+    at_least: Option<CeilingBound>,
+    sink: Option<String>,
+}
+
+/// The ceiling that was measured for such a run, or what others say about it.
+fn ceiling(request: &RunRequest, facts: &TargetFacts) -> KnownCeiling {
+    let Some((directory, sink)) = &request.ceilings else {
+        return KnownCeiling::default();
+    };
     let insert = facts.settings.get("insert").map_or("", String::as_str);
     let key = CeilingKey::new(&request.plan, sink, insert, &request.version);
-    ceilings::find(directory, &key).map(|ceiling| ceiling.units_per_s)
+    let measured = ceilings::find(directory, &key).map(|ceiling| ceiling.units_per_s);
+    KnownCeiling {
+        at_least: match measured {
+            Some(_) => None,
+            None => ceilings::at_least(directory, &key),
+        },
+        measured,
+        sink: Some(sink.clone()),
+    }
 }
 
 /// The ledgers of all passes, by table, added to empty ones.
@@ -157,7 +177,9 @@ pub(crate) fn record(
     }
     add_seconds(&mut record, request, passes, collector);
     for client in &mut record.clients {
-        client.calibrated_ceiling = parts.ceiling;
+        client.calibrated_ceiling = parts.ceiling.measured;
+        client.ceiling_at_least = parts.ceiling.at_least;
+        client.sink.clone_from(&parts.ceiling.sink);
     }
     record.target.bytes_before = parts.bytes_before;
     record.target.bytes_after = parts.bytes_after;
@@ -213,6 +235,7 @@ pub(crate) fn notes_of_phases(plan: &Plan, passes: &Passes) -> Vec<RunNote> {
         let why = match phase.early {
             Some(EarlyEnd::Rows) => format!("its {} rows were sent", count(plan.stop.rows?)),
             Some(EarlyEnd::Predicate) => format!("{} held", plan.stop.until?.flag()),
+            Some(EarlyEnd::Hopeless) => "an objective could no longer be met".to_owned(),
             Some(EarlyEnd::Steady) => return None,
             None => {
                 let within = percent_asked(plan.steadiness.within_ppm);

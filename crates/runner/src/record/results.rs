@@ -244,6 +244,8 @@ pub(crate) fn client_record(
         steal_fraction: sample.steal_fraction,
         max_rss_bytes: used.max_rss_bytes,
         calibrated_ceiling: None,
+        ceiling_at_least: None,
+        sink: None,
         executors,
         stalls,
         scheduling: SchedulingClass::default(),

@@ -83,7 +83,7 @@ impl Recorder {
         let bounds: Vec<Objective> = objectives
             .iter()
             .filter(|o| matches!(o, Objective::Latency { .. } | Objective::RowLatency { .. }))
-            .copied()
+            .cloned()
             .collect();
         Self {
             stats: keys.iter().map(|_| None).collect(),

@@ -49,7 +49,7 @@ impl WindowCounts {
     }
 
     /// Adds them to the series, which begins with the phase.
-    fn add_to(&self, series: &mut Vec<u64>) {
+    pub(crate) fn add_to(&self, series: &mut Vec<u64>) {
         let end = self.first + self.counts.len();
         if series.len() < end {
             series.resize(end, 0);
@@ -116,13 +116,13 @@ impl WindowDelta {
         }
         self.ended.add(offset, 1);
         for (over, bound) in self.over.iter_mut().zip(bounds) {
-            let n = match (*bound, row_wait, latency) {
+            let n = match (bound, row_wait, latency) {
                 (Objective::RowLatency { .. }, Some(wait), None) => wait.rows,
                 (Objective::RowLatency { max, .. }, Some(wait), Some(latency)) => {
-                    wait.rows_above(latency, max)
+                    wait.rows_above(latency, *max)
                 }
                 (Objective::Latency { max, .. }, _, latency) => {
-                    u64::from(latency.is_none_or(|latency| latency > max))
+                    u64::from(latency.is_none_or(|latency| latency > *max))
                 }
                 _ => 0,
             };

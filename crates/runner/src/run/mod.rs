@@ -266,6 +266,7 @@ impl Run {
             not_idle: !idle,
             journal_error: collector.journal_error.take(),
             disk_full: self.disk_full.clone(),
+            hopeless: collector.hopeless.take(),
         };
         parts.incidents.extend(ending.incidents());
         let ended = Ended::of(&parts.incidents);

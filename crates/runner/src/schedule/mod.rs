@@ -38,6 +38,8 @@ pub enum EarlyEnd {
     Predicate,
     /// Throughput was steady, which the warm-up waited for.
     Steady,
+    /// An objective could no longer be met.
+    Hopeless,
 }
 
 /// A phase with a pace as it is scheduled.

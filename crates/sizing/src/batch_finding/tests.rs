@@ -44,6 +44,7 @@ fn batches(rows: &[u32]) -> TuneRecord {
         by: TuneFigure::Throughput,
         stream: "insert".to_owned(),
         unit: Unit::Rows,
+        sessions: None,
         policy: TunePolicy {
             seed: 42,
             confirmations: 5,

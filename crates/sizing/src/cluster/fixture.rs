@@ -66,6 +66,7 @@ pub fn basis(unit: &str, pairs: &[(f64, f64)]) -> Basis {
 pub fn need(per_s: f64, basis: Basis) -> Need {
     Need {
         per_s: Traced::given(per_s, "RATE"),
+        at_least_per_s: None,
         basis,
     }
 }

@@ -23,7 +23,9 @@ pub(super) fn list(request: &Request) -> Vec<Input> {
 fn of_need(need: &Need, list: &mut Vec<Input>) {
     let basis = &need.basis;
     let unit = &basis.unit;
-    let rate = format!("{} {unit}", display::rate(need.per_s.value));
+    let least = need.at_least_per_s;
+    let least = least.map_or_else(String::new, |least| format!("{} to ", display::rate(least)));
+    let rate = format!("{least}{} {unit}", display::rate(need.per_s.value));
     list.push(need.per_s.input("target", rate, "RATE"));
     let measured = Traced {
         value: (),

@@ -4,12 +4,14 @@
 //! and nothing is a default that the plan does not list.
 
 mod basis;
+mod decision;
 #[cfg(any(test, feature = "fixture"))]
 #[expect(
     clippy::unwrap_used,
     reason = "a fixture that cannot be made fails its test"
 )]
 pub mod fixture;
+mod headroom;
 mod inputs;
 mod layout;
 mod nodes;
@@ -23,11 +25,11 @@ mod traced;
 mod tests;
 
 pub use basis::{Basis, BasisError, Reading};
+pub use decision::{Ahead, Assumption, AssumptionWeight, Decision, OneLost, Regret, SHORTAGE};
+pub use headroom::Headroom;
 pub use layout::{Disk, Network, Shards, length};
 pub use nodes::{CapacityUse, NodeCounts, Unreached};
-pub use plan::{
-    Alternative, Headroom, ModelPlan, NeedPlan, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint,
-};
+pub use plan::{Alternative, ModelPlan, NeedPlan, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint};
 pub use planning::size;
 pub(crate) use planning::{curve, models};
 pub use request::{Need, Request};

@@ -5,6 +5,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::decision::Decision;
+use super::headroom::Headroom;
 use super::layout::{Disk, Network, Shards};
 use super::traced::{Input, Origin};
 use crate::scaling::{Fit, Identifiability, Peak, Prediction, ScalingModel};
@@ -32,6 +34,8 @@ pub struct SizePlan {
     pub network: Option<Network>,
     /// Price of the planned nodes per month of 730 hours.
     pub price_per_month: Option<f64>,
+    /// What decides between clusters.
+    pub decision: Decision,
     /// Fewer and more nodes, fewer and more copies.
     pub alternatives: Vec<Alternative>,
     /// Every input with its origin and the flag that changes it.
@@ -47,8 +51,11 @@ pub struct SizePlan {
 pub struct NeedPlan {
     /// `rows/s` or `queries/s`.
     pub unit: String,
-    /// Today.
+    /// Today; of a demand that is an interval its upper end.
     pub per_s: f64,
+    /// The lower end of a demand that is an interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least_per_s: Option<f64>,
     /// In the last month of the plan.
     pub per_s_at_end: f64,
     /// What the planned cluster can do of it alone: expected, with its 90 % interval.
@@ -126,17 +133,6 @@ pub struct NodePlan {
     pub headroom_after_loss: Headroom,
 }
 
-/// Free capacity, as a part; below 0 where the needs are not carried.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Headroom {
-    /// Middle.
-    pub expected: f64,
-    /// 5 % are below.
-    pub low: f64,
-    /// 5 % are above.
-    pub high: f64,
-}
-
 /// Another cluster.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Alternative {
@@ -163,15 +159,5 @@ impl NodePlan {
     pub fn most(&self) -> String {
         let beyond = || format!("more than {}", self.farthest + self.survive);
         self.high.map_or_else(beyond, |high| high.to_string())
-    }
-}
-
-impl From<Prediction> for Headroom {
-    fn from(used: Prediction) -> Self {
-        Self {
-            expected: 1.0 - used.expected,
-            low: 1.0 - used.high,
-            high: 1.0 - used.low,
-        }
     }
 }

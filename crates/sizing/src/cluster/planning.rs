@@ -1,9 +1,11 @@
 //! Makes a plan: puts together what the neighboring modules compute. It formats no report.
 
 use super::basis::measured_sizes;
+use super::decision::decide;
+use super::headroom::Headroom;
 use super::nodes::Unreached;
 use super::plan::{
-    Alternative, Headroom, ModelPlan, NeedPlan, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint,
+    Alternative, ModelPlan, NeedPlan, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint,
 };
 use super::request::{Need, Request};
 use super::{inputs, prose};
@@ -57,6 +59,7 @@ pub fn size(request: &Request) -> Result<SizePlan, Unreached> {
         disk: request.disk(nodes, replicas),
         network: request.network(nodes, replicas),
         price_per_month: price(request, nodes),
+        decision: decide(request, nodes),
         alternatives: alternatives(request, nodes),
         notes: inputs::notes(request, nodes, extrapolated),
         summary: String::new(),
@@ -127,6 +130,7 @@ fn need_plan(request: &Request, need: &Need, working: u32, nodes: u32) -> NeedPl
     NeedPlan {
         unit: basis.unit.clone(),
         per_s: need.per_s.value,
+        at_least_per_s: need.at_least_per_s,
         per_s_at_end: need.per_s.value * request.growth(),
         capacity: basis
             .forecast(f64::from(nodes), replicas, vcpus)

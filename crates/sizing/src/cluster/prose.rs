@@ -1,7 +1,8 @@
 //! The plan as a paragraph for a design document.
 
+use super::headroom::Headroom;
 use super::layout::length;
-use super::plan::{Headroom, NeedPlan, SizePlan};
+use super::plan::{NeedPlan, SizePlan};
 use super::request::Request;
 use super::traced::Origin;
 use crate::scaling::LEVEL;

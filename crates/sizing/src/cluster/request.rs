@@ -10,8 +10,10 @@ use crate::scaling::Weighting;
 /// A rate that the cluster must carry, and what is known of that kind of work.
 #[derive(Debug, Clone)]
 pub struct Need {
-    /// Per second, today; above 0.
+    /// Per second, today; above 0. Where demand is an interval, its upper end.
     pub per_s: Traced<f64>,
+    /// Its lower end, where demand is an interval; below the upper one.
+    pub at_least_per_s: Option<f64>,
     /// What clusters can do of it.
     pub basis: Basis,
 }

@@ -3,6 +3,8 @@
 //!
 //! What must not be here: which size is measured next.
 
+#[cfg(any(test, feature = "fixture"))]
+pub mod fixture;
 #[cfg(test)]
 mod tests;
 

@@ -19,6 +19,10 @@ pub fn tuned_points(tune: &TuneRecord, of: impl Fn(&TrialRecord) -> bool) -> Vec
 }
 
 fn point(tune: &TuneRecord, trial: &TrialRecord) -> Point {
+    let own = tune.sessions.map(|sessions| {
+        let sessions = Setting::Number(f64::from(sessions));
+        (names::SESSIONS.to_owned(), sessions)
+    });
     let settings = tune.values(&trial.at).into_iter().map(|(axis, value)| {
         let setting = value
             .parse()
@@ -33,7 +37,7 @@ fn point(tune: &TuneRecord, trial: &TrialRecord) -> Point {
         throughput: trial.throughput_per_s,
         unit: format!("{}/s", tune.unit.name()),
         interval: None,
-        settings: settings.collect(),
+        settings: own.into_iter().chain(settings).collect(),
         figures: BTreeMap::new(),
         parts: BTreeMap::new(),
     }

@@ -194,6 +194,7 @@ fn of_tunings_the_best_configurations_are_compared() {
             by,
             stream: "insert".to_owned(),
             unit: highwater_model::plan::Unit::Rows,
+            sessions: None,
             policy: TunePolicy {
                 seed: 1,
                 confirmations: 5,

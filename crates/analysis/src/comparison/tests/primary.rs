@@ -27,6 +27,7 @@ fn the_kind_of_load_or_the_user_says_which_figure_is_tested_first() {
     let latency = |quantile_ppm| Objective::Latency {
         quantile_ppm,
         max: Nanos(1),
+        op: None,
     };
     let least = Objective::Throughput {
         min: Rate { micro_per_s: 1 },

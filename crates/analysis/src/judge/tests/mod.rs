@@ -269,6 +269,7 @@ fn client_lag_counts_by_what_it_adds_to_a_percentile() {
         record.plan.definition.objectives = vec![Objective::Latency {
             quantile_ppm: 990_000,
             max: Nanos(98 * MS),
+            op: None,
         }];
         let result = &mut record.results[0];
         result.latency_ns.p99 = Some(100 * MS);

@@ -162,13 +162,13 @@ fn errors_and_rejections_are_bounded_exactly() {
         self::objective(&record).1
     };
     let errors = Objective::Errors { max_ppm: 1_000 };
-    assert_eq!(failing("timeout", 10, errors), vec![]);
+    assert_eq!(failing("timeout", 10, errors.clone()), vec![]);
     assert_eq!(
         failing("timeout", 11, errors),
         vec![ReasonCode::ObjectiveErrors]
     );
     let rejected = Objective::Rejected { max_ppm: 1_000 };
-    assert_eq!(failing("timeout", 11, rejected), vec![]);
+    assert_eq!(failing("timeout", 11, rejected.clone()), vec![]);
     assert_eq!(
         failing("rejected", 11, rejected),
         vec![ReasonCode::ObjectiveRejected]

@@ -192,6 +192,7 @@ fn one(kind: Kind, allowed: f64, seed: u64) -> (f64, Found) {
     search.objective.stated.push(Objective::Latency {
         quantile_ppm: 1_000_000 - round_to_u32(allowed * 1e6),
         max: Nanos::from_millis(5),
+        op: None,
     });
     let found = find(&search, &mut queue);
     (queue.truth(), found)

@@ -299,6 +299,7 @@ fn a_percentile_takes_the_ops_of_its_judgment_and_what_chance_may_leave_out() {
     let latency = |quantile_ppm| Objective::Latency {
         quantile_ppm,
         max: Nanos::SECOND,
+        op: None,
     };
     // n beyond-percentiles of ten, and five roots of it more.
     for (ppm, ops) in [(500_000, 43.0), (990_000, 1_159.0), (999_000, 10_500.0)] {

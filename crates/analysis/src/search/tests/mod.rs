@@ -35,6 +35,7 @@ fn with_p99(max: Nanos) -> SearchRecord {
     search.objective.stated.push(Objective::Latency {
         quantile_ppm: 990_000,
         max,
+        op: None,
     });
     search
 }

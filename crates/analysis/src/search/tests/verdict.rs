@@ -107,6 +107,7 @@ fn the_greatest_of_several_bounds_presses() {
     bounds.push(Objective::Latency {
         quantile_ppm: 500_000,
         max: Nanos::from_millis(10),
+        op: None,
     });
     let windows = &mut record.results[0].windows.over;
     windows.push(windows[0].clone());

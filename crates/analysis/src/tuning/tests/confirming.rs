@@ -129,3 +129,30 @@ fn a_gain_has_the_interval_of_unequal_variances() {
     assert!((high - 0.181_006_8).abs() < 1e-6, "{high}");
     assert_eq!(gain95(&even, &scattered[..1]), None);
 }
+
+#[test]
+fn of_two_that_cannot_be_told_apart_the_smaller_one_is_the_best() {
+    let outcome_of = |name: &str, second: f64| {
+        let mut tune = tune(&[2]);
+        tune.axes[0] = TuneAxis {
+            name: name.to_owned(),
+            values: vec!["1k".to_owned(), "2k".to_owned()],
+        };
+        let mut noise = Noise::new(7);
+        run(&mut tune, counts, |at| {
+            let level = if at == [1] { second } else { 1.0 };
+            1_000.0 * level * (1.0 + SPREAD * noise.normal())
+        })
+    };
+    let at = |outcome: &TuneOutcome| best(outcome).at.clone();
+    assert_eq!(at(&outcome_of("batch", 1.001)), [0]);
+    assert_eq!(at(&outcome_of("batch", 1.2)), [1], "which is really better");
+    // Nobody knows which value of a table's setting costs less: the one that is ahead stays.
+    let outcome = outcome_of("with.batch", 1.001);
+    let best = best(&outcome);
+    let other = best.runner_up.as_ref().unwrap();
+    assert!(
+        best.figure >= other.figure && !other.is_significant,
+        "{best:?}"
+    );
+}

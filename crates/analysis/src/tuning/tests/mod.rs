@@ -32,6 +32,7 @@ fn tune(lengths: &[usize]) -> TuneRecord {
         by: TuneFigure::Throughput,
         stream: "insert".to_owned(),
         unit: Unit::Rows,
+        sessions: None,
         policy: TunePolicy {
             seed: 42,
             confirmations: 5,

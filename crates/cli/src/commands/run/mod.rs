@@ -102,6 +102,11 @@ const LENGTH_FLAGS: &[Flag] = &[
         "Stop early when PREDICATE holds: 'ci95<1%' (half-width of the throughput's 95% \
          confidence interval) or 'errors>100' (failed ops)",
     ),
+    flag(
+        "--abort-on-miss",
+        "Stop when a latency, errors, or rejected objective can no longer be met, whatever the rest \
+         of the run shows",
+    ),
 ];
 
 const SEVERAL_LOAD_GENERATORS_FLAGS: &[Flag] = &[

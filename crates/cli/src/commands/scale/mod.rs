@@ -194,6 +194,8 @@ fn scale(settings: &ScaleIntent) -> Result<u8, Failure> {
     if settings.dry_run {
         return terminal::data(&preview).map(|()| exit::SUCCESS);
     }
+    let workload = prepare::workload(&settings.common_at(0)?)?;
+    prepare::warn_about_audit(&workload, &first);
     let stops = stops()?;
     let interrupts = &stops.interrupts;
     let cluster = cluster(settings, interrupts)?;

@@ -1,6 +1,6 @@
 //! Flags of `size`.
 
-use crate::grammar::flags::{FIGURES, MODEL, NO_COLOR, OUT, OUTPUT};
+use crate::grammar::flags::{FIGURES, MODEL, NO_COLOR, OUT, OUTPUT, VERBOSE};
 use crate::grammar::{Flag, flag};
 
 /// Its flags, below their headings.
@@ -57,8 +57,8 @@ const FIGURES_FLAGS: &[Flag] = &[
 
 const CONDITIONS_FLAGS: &[Flag] = &[
     flag(
-        "--p99 <DURATION>",
-        "Use only points with p99 latency of at most DURATION",
+        "--p99 <DURATION>...",
+        "Use only points with p99 latency of at most DURATION; the last one counts",
     ),
     flag(
         "--confidence <PERCENT>",
@@ -135,6 +135,7 @@ const ROWS_AND_RESPONSES_FLAGS: &[Flag] = &[
 ];
 
 const OUTPUT_FLAGS: &[Flag] = &[
+    VERBOSE,
     flag("--json", "Print the plan as JSON instead of the report"),
     flag(
         "--html <FILE>",

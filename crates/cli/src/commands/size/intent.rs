@@ -7,7 +7,7 @@ use highwater_model::numbers::to_f64;
 use highwater_model::quantity::{
     Ppm, QuantityError, parse_bytes, parse_count, parse_duration, parse_percent, parse_rate,
 };
-use highwater_model::units::Nanos;
+use highwater_model::units::{Nanos, Rate};
 use highwater_sizing::cluster::{Origin, Reading, Traced};
 use highwater_sizing::scaling::Weighting;
 
@@ -19,7 +19,8 @@ use crate::layers::{self, Layers, SettingValue};
 const MOST: u32 = 100_000;
 /// Maximum of rates: one of rows and one of queries.
 const MOST_NEEDS: usize = 2;
-const TARGET_HINT: &str = "a target is a rate: `1M` or `1M rows/s` for rows, `200q/s` for queries";
+const TARGET_HINT: &str = "a target is a rate: `1M` or `1M rows/s` for rows, `200q/s` for queries, `500k..800k` where \
+     demand is not known";
 
 /// What is planned.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +44,8 @@ pub(super) struct SizeIntent {
     pub(super) extrapolate: bool,
     /// The plan as JSON in place of the report.
     pub(super) json: bool,
+    /// Everything that is known, below the answer.
+    pub(super) verbose: bool,
     /// Where the plan is also written as a page.
     pub(super) html: Option<PathBuf>,
     /// The run store's directory, where ids are looked up.
@@ -52,8 +55,10 @@ pub(super) struct SizeIntent {
 /// A rate that the cluster must sustain.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct RequestedRate {
-    /// Per second.
+    /// Per second; of an interval its upper end.
     pub(super) per_s: Traced<f64>,
+    /// The lower end of an interval.
+    pub(super) at_least_per_s: Option<f64>,
     /// Whether it counts rows; else queries.
     pub(super) rows: bool,
 }
@@ -116,6 +121,7 @@ impl SizeIntent {
             squares: layers.require("squares", squares)?,
             extrapolate: layers.switch("extrapolate")?,
             json: layers.switch("json")?,
+            verbose: layers.switch("verbose")?,
             html: layers.parse("html", parsers::word)?.map(PathBuf::from),
             out: layers.require("out", parsers::word)?.into(),
         })
@@ -207,12 +213,22 @@ fn requested_rates(positionals: &[String]) -> Result<Vec<RequestedRate>, Failure
         let fail =
             |cause: &str| Failure::usage(format!("RATE: `{text}` {cause}")).with_hint(TARGET_HINT);
         let (number, rows) = kind(text);
-        let rate = parse_rate(number).map_err(|_| fail("is not a rate"))?;
+        let (least, number) = match number.split_once("..") {
+            Some((least, most)) => (Some(least), most),
+            None => (None, number),
+        };
+        let rate = |text: &str| parse_rate(text).map_err(|_| fail("is not a rate"));
+        let per_s = rate(number)?.as_f64();
+        let at_least_per_s = least.map(rate).transpose()?.map(Rate::as_f64);
+        if at_least_per_s.is_some_and(|least| least >= per_s) {
+            return Err(fail("does not go upwards"));
+        }
         if requested.iter().any(|other| other.rows == rows) {
             return Err(fail("is a second rate of the same kind"));
         }
         requested.push(RequestedRate {
-            per_s: Traced::given(rate.as_f64(), "the command line"),
+            per_s: Traced::given(per_s, "the command line"),
+            at_least_per_s,
             rows,
         });
     }
@@ -354,6 +370,15 @@ mod tests {
             assert_eq!(words(&[text]).unwrap(), [(200.0, false)]);
         }
         assert_eq!(words(&["1M", "200q/s"]).unwrap().len(), 2);
+        let interval = requested_rates(&["500k..800k".to_owned()]).unwrap();
+        let ends = (interval[0].at_least_per_s, interval[0].per_s.value);
+        assert_eq!(ends, (Some(5e5), 8e5));
+        assert!(
+            words(&["800k..500k"])
+                .unwrap_err()
+                .message
+                .contains("upwards")
+        );
         assert!(words(&[]).is_err());
         assert!(words(&["1M", "2M"]).unwrap_err().message.contains("second"));
         assert!(words(&["many"]).is_err());

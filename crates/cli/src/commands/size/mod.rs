@@ -36,7 +36,7 @@ include_str!("examples.txt").trim_ascii_end(),
 const POSITIONALS: &[Positional] = &[words(
     "RATE",
     "Rate that the cluster must sustain: `1M` rows per second, `200q/s` queries per second, or \
-     one of each",
+     one of each; `500k..800k` where demand is not known",
 )];
 
 /// A sweep of this many sizes shows its own growth.
@@ -52,6 +52,7 @@ fn size(settings: &SizeIntent) -> Result<u8, Failure> {
     for requested in &settings.rates {
         needs.push(Need {
             per_s: requested.per_s.clone(),
+            at_least_per_s: requested.at_least_per_s,
             basis: basis(settings, requested, &measured, &published)?,
         });
     }
@@ -62,11 +63,11 @@ fn size(settings: &SizeIntent) -> Result<u8, Failure> {
             Failure::usage(format!("--html: cannot write {}: {error}", path.display()))
         })?;
     }
-    terminal::data(&if settings.json {
-        report::size_json(&plan)
+    if settings.json {
+        terminal::data(&report::size_json(&plan))?;
     } else {
-        report::size_text(&plan)
-    })?;
+        terminal::summary(&report::size_summary(&plan), settings.verbose)?;
+    }
     Ok(exit::SUCCESS)
 }
 

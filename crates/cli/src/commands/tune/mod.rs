@@ -10,7 +10,7 @@ use highwater_driver::TargetUrl;
 use highwater_experiment::trial_maker::{NestedPlace, Requested, TrialMaker};
 use highwater_experiment::{self as experiment, Configuration};
 use highwater_model::display::{duration, plain, ratio};
-use highwater_model::plan::Plan;
+use highwater_model::plan::{Pace, Plan};
 use highwater_model::record::{ExperimentRecord, Question};
 use highwater_model::tune::{TrialRecord, TrialVerdict, TuneAxis, TunePolicy, TuneRecord};
 use highwater_model::units::Nanos;
@@ -117,6 +117,8 @@ fn tune(settings: &TuneIntent) -> Result<u8, Failure> {
     if settings.dry_run {
         return terminal::data(&preview(&tune)).map(|()| exit::SUCCESS);
     }
+    let (_, workload, _) = runs.trial(&vec![0; settings.axes.len()])?;
+    prepare::warn_about_audit(&workload, &first);
     let stops = stops()?;
     let observer = trials::observer(&settings.run.output, &preview(&tune), &stops)?;
     let id = prepare::id("tune", &first.workload.name, &tune.definition_hash);
@@ -208,11 +210,17 @@ fn prepared_on(settings: &TuneIntent, urls: Vec<TargetUrl>) -> Result<Prepared<'
     let around = Around::new(&settings.run, settings.settle, &workload, &first)?;
     let cost = around.with(settings.run.plan.step);
     let stream = &first.streams[0];
+    let is_axis = settings.axes.iter().any(|axis| axis.name == "sessions");
+    let sessions = match stream.paces.first() {
+        Some(Pace::Closed { sessions }) if !is_axis => Some(*sessions),
+        _ => None,
+    };
     let mut tune = TuneRecord {
         axes: settings.axes.clone(),
         by: settings.by,
         stream: stream.name.clone(),
         unit: stream.unit,
+        sessions,
         policy: TunePolicy {
             seed: settings.run.seed.0,
             confirmations: CONFIRMATIONS,

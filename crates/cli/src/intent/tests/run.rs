@@ -272,6 +272,7 @@ fn how_long_a_run_lasts() {
             fills: false,
             minimum: Nanos::from_secs(60),
             until: Some(Predicate::RelativeCiBelow { ppm: 5_000 }),
+            on_miss: false,
         }
     );
     assert_eq!(
@@ -345,10 +346,12 @@ fn objectives_and_the_audit() {
             Objective::Latency {
                 quantile_ppm: 500_000,
                 max: Nanos::from_millis(1),
+                op: None,
             },
             Objective::Latency {
                 quantile_ppm: 999_000,
                 max: Nanos::from_secs(2),
+                op: None,
             },
             Objective::RowLatency {
                 quantile_ppm: 990_000,

@@ -50,7 +50,7 @@ fn drawn(chart: &Chart, frames: &[Frame; 2]) -> Markup {
                 h3 { (chart.title) }
                 p { (chart.about) }
             }
-            @if !are_direct(chart) { (legend(chart)) }
+            (legend(chart))
             div class="plot" tabindex="0" role="group" aria-label=(label) {
                 @for frame in frames { (drawing(chart, frame)) }
             }
@@ -65,14 +65,19 @@ const fn keys() -> &'static str {
 
 /// Names with what their lines look like; the script makes switches of them.
 fn legend(chart: &Chart) -> Markup {
+    // What is named where it is drawn needs no entry; marks have no end.
+    let is_direct = are_direct(chart);
     let mut names: Vec<&Series> = Vec::new();
     for series in &chart.series {
+        if is_direct && !series.shape.is_glyph() {
+            continue;
+        }
         if names.iter().all(|named| named.name != series.name) {
             names.push(series);
         }
     }
     html! {
-        ul class="legend" {
+        @if !names.is_empty() { ul class="legend" {
             @for series in names {
                 li data-name=(series.name) data-on=(series.on) {
                     svg class="swatch" viewBox="0 0 22 12" aria-hidden="true" {
@@ -81,7 +86,7 @@ fn legend(chart: &Chart) -> Markup {
                     span { (series.name) }
                 }
             }
-        }
+        } }
     }
 }
 

@@ -15,7 +15,7 @@ const WORDS: usize = 26;
 /// Pixels between two names, one above the other.
 const APART: f64 = 14.0;
 
-/// Whether the lines of a chart are named at their ends, and no legend is needed: few of them, all shown.
+/// Whether the lines of a chart are named at their ends, and no legend is needed for them: few of them, all shown.
 pub(super) fn are_direct(chart: &Chart) -> bool {
     let lines = named(chart).count();
     let all = chart.series.iter();
@@ -24,7 +24,7 @@ pub(super) fn are_direct(chart: &Chart) -> bool {
         && all.clone().all(|series| series.on)
         && all
             .clone()
-            .all(|series| is_line(series) || series.shape == Shape::Band)
+            .all(|series| !matches!(series.shape, Shape::Bars))
 }
 
 const fn is_line(series: &Series) -> bool {

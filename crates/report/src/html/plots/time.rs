@@ -1,11 +1,10 @@
 //! Throughput, failures and latency over the time of a run.
 
-use highwater_model::display::{duration, quantile};
+use highwater_model::display::{quantile, span};
 use highwater_model::import_record::LatencyBegin;
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{Objective, Unit};
 use highwater_model::record::{ImportRecord, MeasuredRun, RunRecord};
-use highwater_model::units::Nanos;
 
 use super::super::chart::{Axis, Chart, Level, Point, Quantity, Series, Shape, values};
 use super::target::rejections;
@@ -255,7 +254,7 @@ fn latency(timeline: &Timeline<'_>, origin: Option<&ImportRecord>) -> Option<Cha
         id: "latency".to_owned(),
         title: "Latency over time".to_owned(),
         about: format!(
-            "{} p50: half of the ops took at most this; p99: 99 of 100 did.{lines}{thinned}",
+            "{} p50: half of the ops took at most this; p99: nearly all did.{lines}{thinned}",
             begin(origin)
         ),
         levels,
@@ -344,13 +343,21 @@ fn middle(values: &[u64]) -> Option<u64> {
 pub(super) fn bounds(record: &RunRecord) -> Vec<Level> {
     let stated = record.plan.definition.objectives.iter();
     stated
-        .filter_map(|objective| match *objective {
-            Objective::Latency { quantile_ppm, max } => Some((quantile_ppm, max)),
-            _ => None,
-        })
-        .map(|(ppm, Nanos(max))| Level {
-            y: to_f64(max),
-            name: format!("objective: {} ≤ {}", quantile(ppm), duration(max)),
+        .filter_map(|objective| {
+            let Objective::Latency {
+                quantile_ppm,
+                max,
+                op,
+            } = objective
+            else {
+                return None;
+            };
+            let op = op.as_ref().map(|op| format!("{op} ")).unwrap_or_default();
+            let (name, bound) = (quantile(*quantile_ppm), span(max.0));
+            Some(Level {
+                y: to_f64(max.0),
+                name: format!("objective: {op}{name} ≤ {bound}"),
+            })
         })
         .collect()
 }

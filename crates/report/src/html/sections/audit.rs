@@ -2,9 +2,10 @@
 
 use maud::{Markup, html};
 
+use crate::answer::to_the_second;
 use crate::layout::Row;
 use crate::text::judged as judgment_text;
-use highwater_model::display::{count, duration, foreign};
+use highwater_model::display::{count, foreign};
 use highwater_model::record::{AuditExample, AuditStatus, Fault, InvariantRecord, RunRecord};
 
 use super::tables::{pairs, table};
@@ -38,7 +39,7 @@ pub(super) fn audit(record: &RunRecord) -> Markup {
     let done = audit.status == AuditStatus::Done;
     let shown = figures.into_iter().filter(|_| done);
     let shown = shown.filter_map(|(name, figure)| Some((name, count(figure?))));
-    let took = done.then(|| ("it took", duration(audit.duration_ns)));
+    let took = done.then(|| ("it took", to_the_second(audit.duration_ns)));
     html! {
         h3 { "Audit" }
         p class="lead" { (judgment_text::audited(record)) "." }

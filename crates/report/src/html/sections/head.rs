@@ -1,10 +1,10 @@
 //! What stands beside the name of a page: when, how long, of what; and what must be known before the answer.
 
 use highwater_analysis::judge::MeasuredStream;
-use highwater_model::display::{duration, foreign};
+use highwater_model::display::foreign;
 use highwater_model::record::{MeasuredRun, Question, RecordRef};
 
-use crate::answer::plural;
+use crate::answer::{plural, to_the_second};
 use crate::text::tail;
 
 /// Characters of a target's own words.
@@ -52,7 +52,7 @@ fn extent(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> String {
         return if total == 0 {
             String::new()
         } else {
-            format!("{} measured", duration(total))
+            format!("{} measured", to_the_second(total))
         };
     };
     let (number, took_ns): (String, u64) = match &of.question {
@@ -73,7 +73,7 @@ fn extent(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> String {
             scale.trials.iter().map(|trial| trial.took_ns).sum(),
         ),
     };
-    format!("{number} in {}", duration(took_ns))
+    format!("{number} in {}", to_the_second(took_ns))
 }
 
 /// What must be known before the answer is read.

@@ -5,10 +5,10 @@ use maud::{Markup, html};
 use crate::answer::{Answer, plural};
 use crate::events::intervention;
 use crate::findings::findings as rules;
-use crate::text::{next_command, repeat as again};
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::foreign;
 use highwater_model::record::RecordRef;
+use highwater_next::{again, next_command};
 
 use super::super::page::Part;
 
@@ -65,8 +65,8 @@ pub(in crate::html) fn repeat(
     // What another tool did can be repeated by that tool only.
     let is_ours = !matches!(record, RecordRef::Imported(_));
     let again = is_ours.then(|| ("The same again:", again(record)));
-    let next = ("Next:", next_command(record, measured, &record.header().id));
-    let commands = again.into_iter().chain([next]);
+    let next = next_command(record, measured, &record.header().id);
+    let commands = again.into_iter().chain(next.map(|next| ("Next:", next)));
     Part {
         id: "repeat",
         title: "Cite and repeat",

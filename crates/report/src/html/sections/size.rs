@@ -4,7 +4,7 @@ use maud::html;
 
 use crate::answer::plural;
 use crate::layout::Row;
-use crate::size as size_text;
+use crate::size::{self as size_text, decided};
 use highwater_model::display::{about, foreign, percent, plain};
 use highwater_sizing::cluster::{NeedPlan, Origin, SizePlan};
 
@@ -44,21 +44,24 @@ pub(in crate::html) fn size_tags(plan: &SizePlan) -> Vec<String> {
 
 /// `charts` are those that do not stand above the folds.
 pub(in crate::html) fn size(plan: &SizePlan, charts: &[Chart]) -> Vec<Part> {
-    let mut parts = vec![Part {
-        id: "alternatives",
-        title: "Alternatives",
-        abstract_line: format!(
-            "{}, with other nodes and copies",
-            plural(plan.alternatives.len(), "cluster")
-        ),
-        body: html! {
-            (table("Alternatives", &size_text::alternative_rows(plan), 0))
-            p class="term" {
-                "Copies: how often each row is stored. Headroom: the part of the capacity that stays \
-                 free. Chance: the probability that the cluster sustains the rate."
-            }
+    let mut parts = vec![
+        decision(plan),
+        Part {
+            id: "alternatives",
+            title: "Alternatives",
+            abstract_line: format!(
+                "{}, with other nodes and copies",
+                plural(plan.alternatives.len(), "cluster")
+            ),
+            body: html! {
+                (table("Alternatives", &size_text::alternative_rows(plan), 0))
+                p class="term" {
+                    "Copies: how often each row is stored. Headroom: the part of the capacity that stays \
+                     free. Probability: that the cluster sustains the rate."
+                }
+            },
         },
-    }];
+    ];
     let assumed = plan
         .inputs
         .iter()
@@ -90,6 +93,32 @@ pub(in crate::html) fn size(plan: &SizePlan, charts: &[Chart]) -> Vec<Part> {
         },
     });
     parts
+}
+
+/// What decides between clusters: one node lost, six months ahead, the assumptions, and what an unknown demand costs.
+fn decision(plan: &SizePlan) -> Part {
+    let facts = decided::facts(plan);
+    let weights = &plan.decision.assumptions;
+    let regrets = decided::regret_rows(plan);
+    Part {
+        id: "decision",
+        title: "What decides",
+        abstract_line: match weights.first() {
+            Some(weight) => decided::weighed(weight),
+            None => "no assumption moves the number of nodes".to_owned(),
+        },
+        body: html! {
+            ul class="noted" { @for (name, fact) in &facts { li { (name) ": " (fact) } } }
+            @if !weights.is_empty() {
+                h3 { "Assumptions, the one that moves the answer most first" }
+                ol { @for weight in weights { li { (decided::weighed(weight)) } } }
+            }
+            @if !regrets.is_empty() {
+                h3 { "What each size costs too much, if demand is low and if it is high" }
+                (table("Regret", &regrets, 0))
+            }
+        },
+    }
 }
 
 fn growth(plan: &SizePlan, charts: &[Chart]) -> Part {

@@ -2,10 +2,11 @@
 
 use maud::{Markup, html};
 
+use crate::answer::to_the_second;
 use crate::figures as articles;
 use crate::layout::Row;
 use crate::text::tune as tune_text;
-use highwater_model::display::{ABSENT, count, duration, foreign};
+use highwater_model::display::{ABSENT, count, foreign};
 use highwater_model::numbers::len_to_f64;
 use highwater_model::tune::{TrialVerdict, TuneFigure, TuneOutcome, TuneRecord};
 use highwater_sizing::axis_line::base;
@@ -184,7 +185,7 @@ fn list(tune: &TuneRecord, different: &[&[usize]]) -> Vec<Row> {
             shown(figures.iter().copied().min_by(f64::total_cmp)),
             shown(figures.iter().copied().max_by(f64::total_cmp)),
             count(of_configuration().count() as u64),
-            duration(of_configuration().map(|trial| trial.took_ns).sum()),
+            to_the_second(of_configuration().map(|trial| trial.took_ns).sum()),
         ]);
         let faults: Vec<String> = of_configuration().filter_map(tune_text::fault).collect();
         Row::new(trials).remark(role(tune, at, &faults))

@@ -154,6 +154,7 @@ pub(super) fn tuned() -> TuneRecord {
         by: TuneFigure::Throughput,
         stream: "insert".to_owned(),
         unit: Unit::Rows,
+        sessions: None,
         policy: TunePolicy {
             seed: 42,
             confirmations: 2,

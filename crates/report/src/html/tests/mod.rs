@@ -4,11 +4,11 @@ mod made;
 mod plotted;
 
 use super::*;
-use crate::text::group::tests::grouped;
-use crate::text::scale::tests::grown;
 use highwater_analysis::fixture;
+use highwater_analysis::fixture::group::grouped;
 use highwater_model::judgment::ReasonCode;
 use highwater_sizing::cluster::{Traced, fixture as sizing, size};
+use highwater_sizing::growth::fixture::grown;
 
 /// Bytes of a page, at most.
 const PAGE_MAX: usize = 2_000_000;

@@ -70,13 +70,16 @@ fn latency(seconds: &Seconds, objectives: &[Objective]) -> Option<Chart> {
         }
     }
     let bounds = objectives.iter().filter_map(|objective| match objective {
-        Objective::Latency { max, .. } => Some(max.0),
+        Objective::Latency { max, op, .. } => Some((max.0, op)),
         _ => None,
     });
     let levels: Vec<Level> = bounds
-        .map(|ns| Level {
+        .map(|(ns, op)| Level {
             y: to_f64(ns),
-            name: "allowed".to_owned(),
+            name: match op {
+                Some(op) => format!("allowed for {op}"),
+                None => "allowed".to_owned(),
+            },
         })
         .collect();
     let about = about(seconds, "the slowest second");

@@ -20,6 +20,7 @@ use highwater_model::plan::Objective;
 use super::chart;
 use super::served::served;
 use crate::events::audit_stage;
+use crate::progress::p99;
 use crate::text::judged::{data, measurement, objective, objective_bound};
 use crate::watched::{RunWatched, Stage, Watched};
 
@@ -195,8 +196,10 @@ fn answer(watched: &Watched) -> Markup {
                 span class="soft" { "so far " }
                 b id="so-far" class="figure" { (rate(so_far)) }
                 " " (first.unit.name()) "/s"
-                @if let Some(p99) = first.p99_ns {
-                    span class="beside" { " p99 " (at_least(first.p99_at_least)) (duration(p99)) " in the last second" }
+                @if first.p99_ns.is_some() {
+                    span class="beside" { " p99 " (p99(first)) " in the last second" }
+                } @else if first.recent.is_some() {
+                    span class="beside" { " p99 " (p99(first)) }
                 }
             }
             @for line in run.objectives.iter().filter_map(|objective| distance(run, objective)) {
@@ -205,10 +208,6 @@ fn answer(watched: &Watched) -> Markup {
         }
         p class="plan" { (run.urls.join(", ")) }
     }
-}
-
-fn at_least(at_least: bool) -> &'static str {
-    if at_least { "≥ " } else { "" }
 }
 
 /// Units per second of a stream over the phase so far.
@@ -226,14 +225,30 @@ fn phase_rate(run: &RunWatched, stream: usize) -> f64 {
 
 /// How far an objective is from being missed, as the last second or the phase so far shows it.
 fn distance(run: &RunWatched, objective: &Objective) -> Option<String> {
-    let first = run.last.as_ref()?.streams.first()?;
+    let streams = &run.last.as_ref()?.streams;
+    let first = streams.first()?;
     match *objective {
         Objective::Latency {
             quantile_ppm: 990_000,
             max,
+            ref op,
         } => {
-            let p99 = to_f64(first.p99_ns?);
-            Some(beside(p99 / to_f64(max.0), objective, "in the last second"))
+            // Of an op that is only a part of a stream, a second says nothing by itself.
+            let about = match op {
+                Some(op) => streams.iter().find(|stream| stream.stream == *op)?,
+                None => first,
+            };
+            let (p99, when) = match (about.p99_ns, about.recent) {
+                (Some(p99), _) => (p99, "in the last second".to_owned()),
+                (None, recent) => {
+                    let recent = recent?;
+                    (
+                        recent.p99_ns?,
+                        format!("over the last {} s", recent.seconds),
+                    )
+                }
+            };
+            Some(beside(to_f64(p99) / to_f64(max.0), objective, &when))
         }
         Objective::Throughput { min } => {
             let share = min.as_f64() / phase_rate(run, 0);
@@ -287,7 +302,8 @@ fn streams(run: &RunWatched, last: &SecondProgress) -> Markup {
                 }
             }
             p class="term" {
-                (count(last.sessions.into())) " sessions are open. p50 and p99 are of the last second; p99 from 100 ops."
+                (count(last.sessions.into())) " sessions are open. p50 and p99 are of the last second, or, where it has fewer than 100 ops, p99 of the \
+                 seconds in brackets, or the slowest op of them."
             }
         }
     }
@@ -307,7 +323,7 @@ fn stream_row(run: &RunWatched, number: usize, stream: &StreamProgress) -> Marku
             td class="figure" { (rate(stream.units_per_s)) " " (unit) "/s" }
             td class="figure" { (rate(phase_rate(run, number))) " " (unit) "/s" }
             td class="figure" { (latency(stream.p50_ns)) }
-            td class="figure" { (at_least(stream.p99_at_least)) (latency(stream.p99_ns)) }
+            td class="figure" { (p99(stream)) }
             td class="figure" { (count(failed)) }
         }
     }

@@ -16,6 +16,7 @@ fn watched() -> Watched {
         objectives: vec![Objective::Latency {
             quantile_ppm: 990_000,
             max: Nanos::from_millis(100),
+            op: None,
         }],
     });
     watched.event(&Event::Load(LoadBounds {
@@ -31,6 +32,7 @@ fn watched() -> Watched {
             p50_ns: Some(20_000_000),
             p99_ns: Some(66_000_000),
             p99_at_least: false,
+            recent: None,
             errors: 1,
             rejected: 0,
             counts: StreamCounts::default(),

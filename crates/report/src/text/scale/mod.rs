@@ -2,11 +2,8 @@
 //!
 //! It only shows what the record says.
 
-mod command;
 #[cfg(test)]
-pub(crate) mod tests;
-
-pub(super) use command::{again, command};
+mod tests;
 
 use highwater_analysis::growth::{Drift, counted, reached};
 use highwater_model::display::{

@@ -3,24 +3,23 @@
 // Writing to a string cannot fail.
 use std::fmt::Write as _;
 
-use highwater_model::display::flag_span;
 use highwater_model::plan::{Objective, Pace, PhaseKind, StreamPlan};
 use highwater_model::record::RunRecord;
 
-use super::next;
+use crate::commands;
 
 /// The command; passwords are in no record and so not in it.
-pub(super) fn command(record: &RunRecord) -> String {
+pub(crate) fn again(record: &RunRecord) -> String {
     let plan = &record.plan.definition;
     if plan.stop.fills {
-        return next::base("load", record, &[]);
+        return commands::base("load", record, &[]);
     }
-    let mut command = next::base("run", record, &[]);
+    let mut command = commands::base("run", record, &[]);
     for stream in &plan.streams {
         let _ = write!(
             command,
             " --stream {}@{}",
-            next::quoted(&stream.name),
+            commands::quoted(&stream.name),
             paces(stream)
         );
     }
@@ -35,10 +34,10 @@ pub(super) fn command(record: &RunRecord) -> String {
     let measured = plan.phases.iter();
     let mut measured = measured.filter(|phase| phase.kind == PhaseKind::Measure);
     if let Some(first) = measured.next() {
-        let length = flag_span(first.duration.0);
+        let length = commands::span(first.duration.0);
         let least = match plan.stop.minimum.0 {
             0 => String::new(),
-            least => format!("{}..", flag_span(least)),
+            least => format!("{}..", commands::span(least)),
         };
         let flag = if measured.next().is_some() {
             "--step"
@@ -52,7 +51,7 @@ pub(super) fn command(record: &RunRecord) -> String {
             Objective::Throughput { min } => {
                 let _ = write!(command, " --min-rate {}", min.as_f64());
             }
-            other => command += &next::flag(other),
+            other => command += &commands::flag(other),
         }
     }
     if plan.share.of > 1 {
@@ -67,10 +66,7 @@ fn paces(stream: &StreamPlan) -> String {
         Pace::Open { rate } => rate.as_f64().to_string(),
         Pace::Closed { sessions } => format!("{sessions}c"),
     });
-    let think = stream
-        .think
-        .map(|think| format!("think={}", flag_span(think.0)));
-    paces.chain(think).collect::<Vec<_>>().join(",")
+    paces.collect::<Vec<_>>().join(",") + &commands::think(stream)
 }
 
 #[cfg(test)]
@@ -81,15 +77,15 @@ mod tests {
     #[test]
     fn the_command_says_the_plan_again() {
         insta::assert_snapshot!(
-            command(&fixture::closed()),
+            again(&fixture::closed()),
             @"highwater run cpu sqlite: --stream insert@4c -c 16 -d 10s"
         );
         insta::assert_snapshot!(
-            command(&fixture::open_steps()),
+            again(&fixture::open_steps()),
             @"highwater run cpu sqlite: --stream insert@50000,50000 --stream dashboards@50,100 --step 10s --errors 0.1%"
         );
         insta::assert_snapshot!(
-            command(&fixture::open_gate()),
+            again(&fixture::open_gate()),
             @"highwater run cpu sqlite: --stream insert@1000 -d 10s --p99 10ms"
         );
     }

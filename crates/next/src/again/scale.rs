@@ -1,51 +1,15 @@
-//! The command that goes on from a growth, and the one that measures it again: they exist, and can be pasted.
+//! The command that measures a growth again: it exists, and can be pasted.
 
-use highwater_model::display::{about, flag_span};
-use highwater_model::plan::{Objective, Pace, PhaseKind, Unit};
+use highwater_model::numbers::{round_to_u64, to_f64};
+use highwater_model::plan::{Objective, Pace, PhaseKind};
+use highwater_model::quantity::print_count;
 use highwater_model::record::ExperimentRecord;
-use highwater_model::scale::{ClusterStart, ScaleEach, ScaleOutcome, ScaleRecord, ScaleSize};
-use highwater_sizing::growth::report;
+use highwater_model::scale::{ClusterStart, ScaleEach, ScaleRecord, ScaleSize};
 
-use crate::text::next::{self, Repeated};
-
-/// What is proposed to be sized: so many times what the largest size sustains.
-const FURTHER: f64 = 1.25;
-
-/// What to do after a growth.
-pub(in crate::text) fn command(
-    experiment: &ExperimentRecord,
-    scale: &ScaleRecord,
-    directory: &str,
-) -> String {
-    let grown = report(scale);
-    match (scale.outcome, grown.sizes.last()) {
-        (Some(ScaleOutcome::Complete | ScaleOutcome::Reached), Some(largest)) => {
-            if grown.drift.is_some_and(|drift| drift.is_drifted()) {
-                return again(experiment, scale);
-            }
-            let more = about(largest.trial.figures.per_s * FURTHER).replace(',', "");
-            let kind = match scale.unit {
-                Unit::Rows => "",
-                Unit::Queries => "q/s",
-            };
-            format!(
-                "highwater size {more}{kind} --from {}",
-                next::quoted(directory)
-            )
-        }
-        (Some(ScaleOutcome::WrongData), _) => next::show(directory, " --open"),
-        (Some(ScaleOutcome::ClientCeiling | ScaleOutcome::Complete | ScaleOutcome::Reached), _) => {
-            next::check(Repeated::from(experiment))
-        }
-        _ => {
-            let again = again(experiment, scale);
-            format!("{again} --resume {}", next::quoted(directory))
-        }
-    }
-}
+use crate::commands;
 
 /// The command that measures the growth again; passwords are in no record and so not in it.
-pub(in crate::text) fn again(experiment: &ExperimentRecord, scale: &ScaleRecord) -> String {
+pub(crate) fn again(experiment: &ExperimentRecord, scale: &ScaleRecord) -> String {
     let mut repeated = experiment.clone();
     let run = &mut repeated.last_run;
     run.target.urls.clone_from(&scale.targets);
@@ -60,9 +24,9 @@ pub(in crate::text) fn again(experiment: &ExperimentRecord, scale: &ScaleRecord)
     if scale.cluster_file.is_some() {
         run.target.urls.clear();
     }
-    let mut command = next::base("scale", &repeated, &[]);
+    let mut command = commands::base("scale", &repeated, &[]);
     if let Some(file) = &scale.cluster_file {
-        command += &format!(" --cluster {}", next::quoted(file));
+        command += &format!(" --cluster {}", commands::quoted(file));
         if scale.without_quotas {
             command += " --no-quota";
         }
@@ -73,12 +37,12 @@ pub(in crate::text) fn again(experiment: &ExperimentRecord, scale: &ScaleRecord)
     command += &format!(" --nodes {} --each {}", sizes.join(","), scale.each.name());
     command += &settings(scale);
     for axis in &scale.over {
-        command += &format!(" --over {}", next::quoted(axis));
+        command += &format!(" --over {}", commands::quoted(axis));
     }
     if scale.each == ScaleEach::Run {
         let mut measured = plan.phases.iter();
         let measured = measured.find(|phase| phase.kind == PhaseKind::Measure);
-        let length = measured.map(|phase| flag_span(phase.duration.0));
+        let length = measured.map(|phase| commands::span(phase.duration.0));
         command += &length.map_or_else(String::new, |length| format!(" -d {length}"));
     }
     // Those that searches and tunings have by themselves.
@@ -89,18 +53,25 @@ pub(in crate::text) fn again(experiment: &ExperimentRecord, scale: &ScaleRecord)
     let objectives = plan.objectives.iter();
     let stated =
         objectives.filter(|objective| scale.each == ScaleEach::Run || !implied.contains(objective));
-    command += &stated.map(next::flag).collect::<String>();
+    command += &stated.map(commands::flag).collect::<String>();
     if scale.start == ClusterStart::Grow {
         command += " --grow";
     }
     if let Some(until) = scale.until_per_s {
+        let whole = round_to_u64(until);
+        let is_whole = (to_f64(whole) - until).abs() < f64::EPSILON;
+        let until = if is_whole {
+            print_count(whole)
+        } else {
+            until.to_string()
+        };
         command += &format!(" --until {until}");
     }
     if let Some(price) = scale.price_per_node_hour {
         command += &format!(" --price {price}");
     }
     if let Some(budget) = scale.budget_ns {
-        command += &format!(" --budget {}", flag_span(budget));
+        command += &format!(" --budget {}", commands::span(budget));
     }
     command
 }
@@ -121,7 +92,9 @@ fn load(experiment: &ExperimentRecord, scale: &ScaleRecord) -> String {
         return match stream.paces.first() {
             _ if is_searched(&stream.name) => String::new(),
             Some(Pace::Closed { sessions }) if !varies("sessions") => format!(" -c {sessions}"),
-            Some(Pace::Open { .. }) if !varies("rate") => format!(" --rate {}", next::pace(stream)),
+            Some(Pace::Open { .. }) if !varies("rate") => {
+                format!(" --rate {}", commands::pace(stream))
+            }
             _ => String::new(),
         };
     }
@@ -129,9 +102,9 @@ fn load(experiment: &ExperimentRecord, scale: &ScaleRecord) -> String {
         let pace = if is_searched(&stream.name) {
             "find".to_owned()
         } else {
-            next::pace(stream)
+            commands::pace(stream)
         };
-        format!(" --stream {}@{pace}", next::quoted(&stream.name))
+        format!(" --stream {}@{pace}", commands::quoted(&stream.name))
     });
     streams.collect()
 }
@@ -146,9 +119,9 @@ fn settings(scale: &ScaleRecord) -> String {
             .collect();
         let values = values.join(",");
         if OF_FLAGS.contains(&name.as_str()) {
-            format!(" --{name} {}", next::quoted(&values))
+            format!(" --{name} {}", commands::quoted(&values))
         } else {
-            format!(" --set {}", next::quoted(&format!("{name}={values}")))
+            format!(" --set {}", commands::quoted(&format!("{name}={values}")))
         }
     });
     flags.collect()

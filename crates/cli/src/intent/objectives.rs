@@ -1,0 +1,79 @@
+//! What a run is to meet: a bound for each op, or for one of them. Must not judge anything.
+
+use highwater_model::plan::Objective;
+use highwater_model::quantity::{parse_duration, parse_percent, parse_rate};
+use highwater_model::units::Nanos;
+
+use super::parsers;
+use crate::failure::Failure;
+use crate::layers::{Layers, SettingValue};
+
+/// The bounds of a percentile: `50ms` for each op, `insert<50ms` for one of them.
+fn latencies(layers: &Layers, name: &str, quantile_ppm: u32) -> Result<Vec<Objective>, Failure> {
+    let mut bounds: Vec<Objective> = Vec::new();
+    for given in layers.list(name) {
+        let (op, max) = given.parse(parsers::latency_bound)?;
+        check(given, max)?;
+        let is_same = |bound: &Objective| match bound {
+            Objective::Latency { op: other, .. } => *other == op,
+            _ => false,
+        };
+        if bounds.iter().any(is_same) {
+            let what = op.as_deref().unwrap_or("every op");
+            return Err(given
+                .failure(format!("{what} has two bounds"))
+                .with_hint("give one for each op, such as 'insert<50ms'"));
+        }
+        bounds.push(Objective::Latency {
+            quantile_ppm,
+            max,
+            op,
+        });
+    }
+    Ok(bounds)
+}
+
+/// A latency of nothing cannot be met.
+fn check(given: &SettingValue, max: Nanos) -> Result<(), Failure> {
+    if max == Nanos::ZERO {
+        return Err(given.failure("must be above zero"));
+    }
+    Ok(())
+}
+
+/// All objectives of the flags, the latencies first.
+pub(super) fn objectives(layers: &Layers) -> Result<Vec<Objective>, Failure> {
+    const P99: u32 = 990_000;
+    const QUANTILES: [(&str, u32); 5] = [
+        ("p50", 500_000),
+        ("p90", 900_000),
+        ("p95", 950_000),
+        ("p99", P99),
+        ("p999", 999_000),
+    ];
+    let mut all = Vec::new();
+    for (name, quantile_ppm) in QUANTILES {
+        all.extend(latencies(layers, name, quantile_ppm)?);
+    }
+    let row_p99 = layers.parse("row-p99", parse_duration)?;
+    if let (Some(max), Some(given)) = (row_p99, layers.value("row-p99")) {
+        check(given, max)?;
+    }
+    let row_p99 = row_p99.map(|max| Objective::RowLatency {
+        quantile_ppm: P99,
+        max,
+    });
+    let errors = layers.parse("errors", parse_percent)?;
+    let rejected = layers.parse("rejected", parsers::percent_or_zero)?;
+    let min_rate = layers.parse("min-rate", parse_rate)?;
+    let max_cpu = layers.parse("max-cpu", parse_percent)?;
+    let others = [
+        row_p99,
+        errors.map(|ppm| Objective::Errors { max_ppm: ppm.0 }),
+        rejected.map(|ppm| Objective::Rejected { max_ppm: ppm.0 }),
+        min_rate.map(|min| Objective::Throughput { min }),
+        max_cpu.map(|ppm| Objective::Cpu { max_ppm: ppm.0 }),
+    ];
+    all.extend(others.into_iter().flatten());
+    Ok(all)
+}

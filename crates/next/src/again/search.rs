@@ -1,0 +1,68 @@
+//! The command that searches again, and longer. Must not say when.
+
+use highwater_model::plan::Objective;
+use highwater_model::record::ExperimentRecord;
+use highwater_model::search::{SearchAxis, SearchRecord};
+
+use crate::commands::{self, Repeated};
+
+/// The same search, with so many times its time.
+pub(crate) fn again(record: Repeated<'_>, search: &SearchRecord, longer: u64) -> String {
+    again_without(record, search, longer, &[])
+}
+
+/// The same search with probes so many times as long, and its time with them.
+pub(crate) fn longer_probes(
+    experiment: &ExperimentRecord,
+    search: &SearchRecord,
+    times: u64,
+) -> String {
+    let again = again_without(experiment.into(), search, times, &["probe", "quick"]);
+    let probe = commands::span(search.policy.probe_ns.saturating_mul(times));
+    format!("{again} --probe {probe}")
+}
+
+/// The same search with confirmations as long as its soak.
+pub(crate) fn longer_confirmations(experiment: &ExperimentRecord, search: &SearchRecord) -> String {
+    let again = again_without(experiment.into(), search, 2, &["confirm", "quick"]);
+    let held = search
+        .policy
+        .confirmation_ns
+        .max(search.policy.soak_ns.unwrap_or(0));
+    format!("{again} --confirm {}", commands::span(held))
+}
+
+fn again_without(
+    record: Repeated<'_>,
+    search: &SearchRecord,
+    longer: u64,
+    without: &[&str],
+) -> String {
+    let mut command = commands::base("find", record, without);
+    if record.plan.definition.streams.len() > 1 {
+        for stream in &record.plan.definition.streams {
+            let pace = if stream.name == search.stream {
+                "find".to_owned()
+            } else {
+                commands::pace(stream)
+            };
+            command += &format!(" --stream {}@{pace}", stream.name);
+        }
+    }
+    if search.axis == SearchAxis::Sessions {
+        command += " --axis sessions";
+    }
+    for objective in &search.objective.stated {
+        if *objective != (Objective::Rejected { max_ppm: 0 }) {
+            command += &commands::flag(objective);
+        }
+    }
+    if let Some(soak) = search.policy.soak_ns {
+        command += &format!(" --then soak={}", commands::span(soak));
+    }
+    if let Some(budget) = search.policy.budget_ns {
+        let longer = commands::span(budget.saturating_mul(longer));
+        command += &format!(" --budget {longer}");
+    }
+    command
+}

@@ -1,0 +1,55 @@
+//! The command that tunes again. Must not say when.
+
+use highwater_model::plan::{Objective, Pace};
+use highwater_model::tune::TuneRecord;
+
+use crate::commands::{self, Repeated};
+
+/// A command with what the user gave, but for the axes: what is set for a configuration's sake is no wish of the
+/// user's.
+pub(crate) fn without_axes(command: &str, record: Repeated<'_>, tune: &TuneRecord) -> String {
+    const PAIRS: [(&str, &str); 2] = [("set", ""), ("with", "with.")];
+    let is_axis = |name: &str| tune.axes.iter().any(|axis| axis.name == name);
+    let axes = tune.axes.iter().map(|axis| axis.name.as_str());
+    let without: Vec<&str> = axes.chain(PAIRS.map(|(flag, _)| flag)).collect();
+    let mut command = commands::base(command, record, &without);
+    for (flag, axis_of) in PAIRS {
+        for given in record.header.given.get(flag).into_iter().flatten() {
+            let name = given.split_once('=').map_or("", |(name, _)| name);
+            if !is_axis(&format!("{axis_of}{name}")) {
+                command += &format!(" --{flag} {}", commands::quoted(given));
+            }
+        }
+    }
+    command
+}
+
+/// The command that tunes again; passwords are in no record and so not in it.
+pub(crate) fn again(record: Repeated<'_>, tune: &TuneRecord) -> String {
+    let is_axis = |name: &str| tune.axes.iter().any(|axis| axis.name == name);
+    let mut command = without_axes("tune", record, tune);
+    let first = record.plan.definition.streams.first();
+    match first.and_then(|stream| stream.paces.first()) {
+        Some(Pace::Closed { sessions }) if !is_axis("sessions") => {
+            command += &format!(" -c {sessions}");
+        }
+        Some(Pace::Open { .. }) => {
+            let rate = first.map(commands::pace).unwrap_or_default();
+            command += &format!(" --rate {rate}");
+        }
+        _ => {}
+    }
+    for axis in &tune.axes {
+        let values = format!("{}={}", axis.name, axis.values.join(","));
+        command += &format!(" --over {}", commands::quoted(&values));
+    }
+    // Those that tunings have by themselves.
+    let implied = [
+        Objective::Rejected { max_ppm: 0 },
+        Objective::Errors { max_ppm: 0 },
+    ];
+    let stated = record.plan.definition.objectives.iter();
+    let stated = stated.filter(|objective| !implied.contains(objective));
+    command += &stated.map(commands::flag).collect::<String>();
+    format!("{command} --by {}", tune.by.name())
+}

@@ -1,0 +1,487 @@
+//! Commands in the words of the user who gave the last one: what it repeats, and what it changes.
+//!
+//! Each exists, and can be pasted as it stands. It must not know when one is proposed.
+
+#[cfg(test)]
+mod tests;
+
+// Writing to a string cannot fail.
+use std::fmt::Write as _;
+use std::ops::Deref;
+
+use highwater_analysis::judge::MeasuredStream;
+use highwater_analysis::judge::shares::OPS_BEYOND_PERCENTILE;
+use highwater_model::display::plain;
+use highwater_model::numbers::{ceil_to_u64, round_to_u64, to_f64};
+use highwater_model::plan::{Objective, Pace, PhaseKind, StreamPlan};
+use highwater_model::quantity::print_duration;
+use highwater_model::record::{ExperimentRecord, RunRecord};
+use highwater_model::units::Nanos;
+
+/// An open run at this share of what a closed run reached shows latencies without a queue.
+const COMFORTABLE: f64 = 0.7;
+/// How much longer to measure when there was too little.
+const LONGER: u64 = 3;
+/// Lengths that people choose, seconds.
+const LENGTHS_S: [u64; 13] = [
+    30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800, 43_200, 86_400,
+];
+/// More time than the ops that a percentile needs take, so that it is reached.
+const ENOUGH: f64 = 1.2;
+/// Flags that only a plain run takes.
+const OF_RUNS: &[&str] = &["abort-on-miss", "rows", "spawn-rate", "until"];
+/// The pause of closed sessions.
+const THINK: &str = "think";
+/// A search that varies sessions.
+const OVER_SESSIONS: &str = " --axis sessions";
+/// Flags that only a search takes.
+const OF_SEARCHES: &[&str] = &[
+    "confirm",
+    "max",
+    "probe",
+    "quick",
+    "settle",
+    "start",
+    "tolerance",
+];
+/// The shortest run that is proposed, seconds.
+const SHORTEST_S: u64 = 30;
+
+/// How long a run is to measure.
+#[derive(Clone, Copy)]
+pub(crate) enum Length {
+    /// As the last one.
+    Same,
+    /// So long, nanoseconds.
+    Of(u64),
+    /// From so long to so long, as its stop rule says.
+    Between(u64, u64),
+}
+
+/// The same run with its paces multiplied, so long, and with a percentile bound.
+pub(crate) fn run(
+    record: &RunRecord,
+    begin: String,
+    measured: &[MeasuredStream<'_>],
+    pace: f64,
+    length: Length,
+) -> String {
+    let Some(first) = measured.first().map(|stream| &stream.phase.name) else {
+        return begin;
+    };
+    let step: Vec<&MeasuredStream<'_>> =
+        measured.iter().filter(|m| m.phase.name == *first).collect();
+    let mut command = begin;
+    match step.as_slice() {
+        [one] => {
+            command += &pace_flag(one, pace);
+            let think = one.plan.and_then(|plan| plan.think);
+            let is_given = record.header.given.contains_key(THINK);
+            if let Some(think) = think.filter(|_| !is_given && !one.is_open()) {
+                let _ = write!(command, " --{THINK} {}", span(think.0));
+            }
+        }
+        several => {
+            for stream in several {
+                let figure = figure(stream, pace);
+                let figure = match stream.plan {
+                    _ if stream.is_open() => figure,
+                    Some(plan) => format!("{figure}c{}", think(plan)),
+                    None => figure + "c",
+                };
+                let _ = write!(
+                    command,
+                    " --stream {}@{figure}",
+                    quoted(&stream.stream.stream)
+                );
+            }
+        }
+    }
+    let length = match length {
+        Length::Same => {
+            let least = match record.plan.definition.stop.minimum.0 {
+                0 => String::new(),
+                least => format!("{}..", span(least)),
+            };
+            format!("{least}{}", span(planned_ns(record)))
+        }
+        Length::Of(ns) => span(ns),
+        Length::Between(least, most) => format!("{}..{}", span(least), span(most)),
+    };
+    let _ = write!(command, " -d {length}");
+    command + &objectives(record, measured)
+}
+
+/// How long the first measured phase was to take.
+pub(crate) fn planned_ns(record: &RunRecord) -> u64 {
+    let phases = record.plan.definition.phases.iter();
+    let mut measured = phases.filter(|phase| phase.kind == PhaseKind::Measure);
+    let first = measured
+        .next()
+        .map_or(Nanos::SECOND, |phase| phase.duration);
+    first.0.max(Nanos::from_millis(1).0)
+}
+
+/// Longer than planned, in a length that people choose.
+pub(crate) fn longer_ns(record: &RunRecord) -> u64 {
+    chosen_ns(planned_ns(record).saturating_mul(LONGER))
+}
+
+/// The next of 30 s, 1 min, 2 min … a day; more than that as it is.
+fn chosen_ns(least_ns: u64) -> u64 {
+    let lengths = LENGTHS_S.iter().map(|seconds| Nanos::from_secs(*seconds).0);
+    let mut enough = lengths.filter(|length| *length >= least_ns);
+    enough.next().unwrap_or(least_ns)
+}
+
+/// How long a run takes until the rarest of its ops are as many as its percentiles need; absent without such
+/// an objective, and where an op never came.
+pub(crate) fn until_percentiles_ns(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+) -> Option<u64> {
+    let objectives = record.plan.definition.objectives.iter();
+    let needed = objectives.filter_map(|objective| match objective {
+        Objective::Latency { quantile_ppm, .. } => {
+            let beyond = 1_000_000_u64.saturating_sub(u64::from(*quantile_ppm));
+            Some(OPS_BEYOND_PERCENTILE * 1_000_000 / beyond.max(1))
+        }
+        _ => None,
+    });
+    let needed = to_f64(needed.max()?);
+    let rates = measured.iter().flat_map(|stream| {
+        let results = stream.results.iter();
+        results.map(|result| to_f64(result.answered.ops) / stream.seconds())
+    });
+    let rarest = rates.fold(f64::INFINITY, f64::min);
+    let seconds = (rarest > 0.0 && rarest.is_finite()).then(|| ENOUGH * needed / rarest)?;
+    let length = chosen_ns(ceil_to_u64(seconds * 1e9));
+    Some(length.max(longer_ns(record)))
+}
+
+/// A length as a flag takes it: `10m`, `90s` as `1m30s`.
+pub(crate) fn span(ns: u64) -> String {
+    print_duration(Nanos(ns))
+}
+
+/// After a closed run: an open one, whose latencies are what a user would feel.
+pub(crate) fn open(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
+    // Sessions that appear one by one, or pause, are closed.
+    let mut command = base("run", record, &["spawn-rate", THINK]);
+    match measured {
+        [one] => {
+            let rate = flag_rate(one.units_per_s() * COMFORTABLE);
+            let _ = write!(command, " --rate {rate}");
+        }
+        several => {
+            for stream in several {
+                let rate = flag_rate(stream.units_per_s() * COMFORTABLE);
+                let _ = write!(
+                    command,
+                    " --stream {}@{rate}",
+                    quoted(&stream.stream.stream)
+                );
+            }
+        }
+    }
+    let length = Nanos::from_secs(SHORTEST_S).0.max(planned_ns(record));
+    command + &format!(" -d {}", span(length)) + &objectives(record, measured)
+}
+
+/// A search for the highest rate of the run's first open stream, or of its first one, beside the others; with
+/// these bounds, and the run's own objectives.
+pub(crate) fn find(record: &RunRecord, measured: &[MeasuredStream<'_>], bounds: &str) -> String {
+    // At a rate no session pauses; streams beside it say their own think time.
+    let of_sessions: &[&str] = if bounds == OVER_SESSIONS {
+        &[]
+    } else {
+        &[THINK]
+    };
+    let mut command = base("find", record, &[OF_RUNS, of_sessions].concat());
+    let streams = &record.plan.definition.streams;
+    if streams.len() > 1 {
+        let is_open = |stream: &StreamPlan| matches!(stream.paces.first(), Some(Pace::Open { .. }));
+        let searched = streams.iter().position(is_open).unwrap_or(0);
+        for (position, stream) in streams.iter().enumerate() {
+            let pace = if position == searched {
+                "find".to_owned()
+            } else {
+                pace(stream)
+            };
+            let _ = write!(command, " --stream {}@{pace}", quoted(&stream.name));
+        }
+    }
+    command + bounds + &objectives(record, measured)
+}
+
+/// A search over sessions for the most that meet the run's objectives.
+pub(crate) fn find_sessions(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
+    find(record, measured, OVER_SESSIONS)
+}
+
+/// A tuning over the number of sessions around that of the run.
+pub(crate) fn tune_sessions<'a>(record: impl Into<Repeated<'a>>, sessions: u32) -> String {
+    let without = [OF_RUNS, OF_SEARCHES, &["sessions", "until"]].concat();
+    let begin = base("tune", record, &without);
+    let [low, high] = [sessions.div_ceil(4).max(1), sessions.saturating_mul(4)];
+    format!("{begin} --over sessions={low}..{high}")
+}
+
+/// A run of one session: how an op does by itself.
+pub(crate) fn one_session<'a>(record: impl Into<Repeated<'a>>) -> String {
+    let record = record.into();
+    let without = [OF_SEARCHES, &["sessions"]].concat();
+    let begin = base("run", record, &without);
+    let stated = record.plan.definition.objectives.iter();
+    let stated = stated.filter(|objective| matches!(objective, Objective::Latency { .. }));
+    let bounds: String = stated.map(flag).collect();
+    format!("{begin} -c 1 -d {SHORTEST_S}s{bounds}")
+}
+
+/// The audit of a stored run once more, from its ledger.
+pub(crate) fn audit(directory: &str) -> String {
+    format!("highwater audit {}", quoted(directory))
+}
+
+/// A run to repeat, and in whose directory a file of its target lies: its own, or that of its experiment.
+#[derive(Clone, Copy)]
+pub(crate) struct Repeated<'a> {
+    run: &'a RunRecord,
+    directory_id: &'a str,
+}
+
+impl<'a> From<&'a RunRecord> for Repeated<'a> {
+    fn from(run: &'a RunRecord) -> Self {
+        let directory_id = &run.header.id;
+        Self { run, directory_id }
+    }
+}
+
+impl<'a> From<&'a ExperimentRecord> for Repeated<'a> {
+    fn from(experiment: &'a ExperimentRecord) -> Self {
+        Self {
+            run: &experiment.last_run,
+            directory_id: &experiment.header.id,
+        }
+    }
+}
+
+impl Deref for Repeated<'_> {
+    type Target = RunRecord;
+
+    fn deref(&self) -> &RunRecord {
+        self.run
+    }
+}
+
+/// A command, the workload, the targets and what else the user gave, but for these flags.
+pub(crate) fn base<'a>(command: &str, record: impl Into<Repeated<'a>>, without: &[&str]) -> String {
+    let record = record.into();
+    base_on(&targets(record), command, record, without)
+}
+
+/// The run against a sink that shows what this machine reaches by itself with the same load.
+pub fn ceiling(record: &RunRecord, sink: &str) -> String {
+    let others = &["audit", "audit-timeout", "sessions", THINK, "warm-up"];
+    let without = [OF_RUNS, others].concat();
+    let mut command = base_on(&quoted(sink), "run", record.into(), &without);
+    match record.plan.definition.streams.as_slice() {
+        [one] => {
+            let sessions = one.paces.iter().map(|pace| match pace {
+                Pace::Closed { sessions } => *sessions,
+                Pace::Open { .. } => one.sessions,
+            });
+            let _ = write!(command, " -c {}", sessions.max().unwrap_or(one.sessions));
+        }
+        several => {
+            for stream in several {
+                let _ = write!(
+                    command,
+                    " --stream {}@{}c",
+                    quoted(&stream.name),
+                    stream.sessions
+                );
+            }
+        }
+    }
+    command + " -d 5s"
+}
+
+fn base_on(targets: &str, command: &str, record: Repeated<'_>, without: &[&str]) -> String {
+    const FILE: &str = "file";
+    let workload = match record.header.given.get(FILE).map(Vec::as_slice) {
+        Some(paths) if !paths.is_empty() => {
+            let files = paths.iter().map(|path| format!("-f {}", quoted(path)));
+            files.collect::<Vec<_>>().join(" ")
+        }
+        _ => quoted(&record.workload.name),
+    };
+    let mut command = format!("highwater {command} {workload} {targets}");
+    for (name, values) in &record.header.given {
+        if name == FILE || without.contains(&name.as_str()) {
+            continue;
+        }
+        if values.is_empty() {
+            let _ = write!(command, " --{name}");
+        }
+        for value in values {
+            let _ = write!(command, " --{name} {}", quoted(value));
+        }
+    }
+    command
+}
+
+/// Shows what is stored there.
+pub(crate) fn show(directory: &str, rest: &str) -> String {
+    format!("highwater show {}{rest}", quoted(directory))
+}
+
+pub(crate) fn check<'a>(record: impl Into<Repeated<'a>>) -> String {
+    format!("highwater check {}", targets(record.into()))
+}
+
+/// A longer run below the mark that a search found.
+pub(crate) fn soak(record: Repeated<'_>, measured: &[MeasuredStream<'_>]) -> String {
+    let begin = base("run", record, OF_SEARCHES);
+    run(
+        &record,
+        begin,
+        measured,
+        COMFORTABLE,
+        Length::Of(longer_ns(&record)),
+    )
+}
+
+/// The pace of a stream, as `--stream NAME@PACE` takes it.
+pub(crate) fn pace(stream: &StreamPlan) -> String {
+    match stream.paces.first() {
+        Some(Pace::Open { rate }) => flag_rate(rate.as_f64()),
+        Some(Pace::Closed { sessions }) => format!("{sessions}c{}", think(stream)),
+        None => "max".to_owned(),
+    }
+}
+
+/// `,think=1s` behind the pace of sessions that pause.
+pub(crate) fn think(stream: &StreamPlan) -> String {
+    let think = stream.think.map(|think| span(think.0));
+    think.map_or_else(String::new, |think| format!(",{THINK}={think}"))
+}
+
+fn pace_flag(stream: &MeasuredStream<'_>, factor: f64) -> String {
+    let figure = figure(stream, factor);
+    if stream.is_open() {
+        format!(" --rate {figure}")
+    } else {
+        format!(" -c {figure}")
+    }
+}
+
+fn figure(stream: &MeasuredStream<'_>, factor: f64) -> String {
+    match stream.stream.planned_rate {
+        // A rate that was missed is not offered again: start from the rate that was acknowledged.
+        Some(_) if factor < 1.0 => flag_rate(stream.units_per_s() * factor),
+        Some(planned) => flag_rate(planned * factor),
+        None => round_to_u64(f64::from(stream.stream.sessions) * factor)
+            .max(1)
+            .to_string(),
+    }
+}
+
+/// The plan's objectives, or, where it has none, the next of 1, 2, 5, 10 … above the p99 that was
+/// measured.
+fn objectives(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
+    let stated = &record.plan.definition.objectives;
+    if !stated.is_empty() {
+        return stated.iter().map(flag).collect();
+    }
+    let results = measured.iter().flat_map(|stream| &stream.results);
+    match results.filter_map(|result| result.latency_ns.p99).max() {
+        Some(p99) => format!(" --p99 {}", span(round_above(p99))),
+        None => String::new(),
+    }
+}
+
+/// The flag of an objective; nothing for a percentile that has none.
+pub(crate) fn flag(objective: &Objective) -> String {
+    let share = |ppm: u32| format!("{}%", plain(f64::from(ppm) / 10_000.0));
+    match *objective {
+        Objective::Latency {
+            quantile_ppm,
+            max,
+            ref op,
+        } => {
+            let name = match quantile_ppm {
+                500_000 => "p50",
+                900_000 => "p90",
+                950_000 => "p95",
+                990_000 => "p99",
+                999_000 => "p999",
+                _ => return String::new(),
+            };
+            let bound = match op {
+                Some(op) => quoted(&format!("{op}<{}", span(max.0))),
+                None => span(max.0),
+            };
+            format!(" --{name} {bound}")
+        }
+        Objective::RowLatency {
+            quantile_ppm: 990_000,
+            max,
+        } => format!(" --row-p99 {}", span(max.0)),
+        Objective::RowLatency { .. } => String::new(),
+        Objective::Errors { max_ppm } => format!(" --errors {}", share(max_ppm)),
+        Objective::Rejected { max_ppm } => format!(" --rejected {}", share(max_ppm)),
+        Objective::Throughput { min } => format!(" --min-rate {}", flag_rate(min.as_f64())),
+        Objective::Cpu { max_ppm } => format!(" --max-cpu {}", share(max_ppm)),
+    }
+}
+
+/// The next of 1, 2, 5, 10 … of at least a millisecond.
+fn round_above(nanos: u64) -> u64 {
+    let mut decade: u64 = 1_000_000;
+    // Bounded: u64 has fewer than 20 decades.
+    for _ in 0..13 {
+        for step in [1, 2, 5] {
+            if decade.saturating_mul(step) >= nanos {
+                return decade.saturating_mul(step);
+            }
+        }
+        decade = decade.saturating_mul(10);
+    }
+    nanos
+}
+
+/// Two to three digits: `295k`, `1.2M`, `50`.
+pub(crate) fn flag_rate(per_second: f64) -> String {
+    let (scaled, suffix) = match per_second {
+        rate if rate >= 999_500.0 => (rate / 1e6, "M"),
+        rate if rate >= 999.5 => (rate / 1e3, "k"),
+        rate => (rate.max(0.01), ""),
+    };
+    let digits = plain(scaled);
+    format!("{digits}{suffix}")
+}
+
+/// The targets as they were given; a file in that directory becomes a fresh one.
+fn targets(record: Repeated<'_>) -> String {
+    let id = record.directory_id;
+    let urls = record
+        .target
+        .urls
+        .iter()
+        .map(|url| match url.split_once(':') {
+            Some((scheme, rest)) if !id.is_empty() && rest.contains(id) => format!("{scheme}:"),
+            _ => quoted(url),
+        });
+    urls.collect::<Vec<_>>().join(" ")
+}
+
+/// In single quotes where a shell would read more than a word.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@,+=%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}

@@ -1,0 +1,90 @@
+//! Commands, as they are typed.
+
+use super::*;
+use highwater_analysis::fixture;
+use highwater_analysis::judge::measured_streams;
+use highwater_model::units::{Nanos, Rate};
+
+#[test]
+fn what_the_user_gave_is_said_again() {
+    let mut record = fixture::closed();
+    let given = [
+        ("file", vec!["my flow.toml"]),
+        ("seed", vec!["7"]),
+        ("set", vec!["batch=500", "host=a b"]),
+        ("spawn-rate", vec!["2"]),
+        ("until", vec!["ci95<1%"]),
+    ];
+    record.header.given = given
+        .map(|(name, values)| {
+            let values = values.into_iter().map(str::to_owned);
+            (name.to_owned(), values.collect())
+        })
+        .into();
+    record.plan.definition.stop.minimum = Nanos::from_secs(5);
+    let measured = measured_streams(&record);
+    insta::assert_snapshot!(
+        open(&record, &measured),
+        @"highwater run -f 'my flow.toml' sqlite: --seed 7 --set batch=500 --set 'host=a b' --until 'ci95<1%' --rate 295k -d 30s --p99 20ms"
+    );
+    let begin = base("run", &record, &[]);
+    insta::assert_snapshot!(
+        run(&record, begin, &measured, 1.0, Length::Same),
+        @"highwater run -f 'my flow.toml' sqlite: --seed 7 --set batch=500 --set 'host=a b' --spawn-rate 2 --until 'ci95<1%' -c 4 -d 5s..10s --p99 20ms"
+    );
+}
+
+#[test]
+fn lengths_are_in_the_units_that_people_choose() {
+    assert_eq!(span(600 * Nanos::SECOND.0), "10m");
+    assert_eq!(span(1_500_000_000), "1.5s");
+    let chosen = [1, 30, 31, 700, 90_000].map(|s| span(chosen_ns(s * Nanos::SECOND.0)));
+    assert_eq!(chosen, ["30s", "30s", "1m", "15m", "25h"]);
+}
+
+#[test]
+fn rates_are_short_and_round() {
+    let texts = [294_840.0, 1_234_567.0, 50.0, 999.9, 0.0].map(flag_rate);
+    assert_eq!(texts, ["295k", "1.23M", "50", "1k", "0.01"]);
+}
+
+#[test]
+fn bounds_are_round_and_not_below_what_was_measured() {
+    let rounded = [1, 1_000_000, 4_400_000, 5_000_001].map(round_above);
+    assert_eq!(rounded, [1_000_000, 1_000_000, 5_000_000, 10_000_000]);
+}
+
+#[test]
+fn every_objective_is_asked_again_by_its_flag() {
+    let flags: String = [
+        Objective::Latency {
+            quantile_ppm: 999_000,
+            max: Nanos::from_millis(50),
+            op: None,
+        },
+        Objective::RowLatency {
+            quantile_ppm: 990_000,
+            max: Nanos::SECOND,
+        },
+        Objective::Errors { max_ppm: 1_000 },
+        Objective::Rejected { max_ppm: 0 },
+        Objective::Throughput {
+            min: Rate::per_second(50_000),
+        },
+        Objective::Cpu { max_ppm: 800_000 },
+    ]
+    .iter()
+    .map(flag)
+    .collect();
+    assert_eq!(
+        flags,
+        " --p999 50ms --row-p99 1s --errors 0.1% --rejected 0% --min-rate 50k --max-cpu 80%"
+    );
+}
+
+#[test]
+fn a_url_is_quoted_where_a_shell_would_split_it() {
+    assert_eq!(quoted("sim:?nodes=3&rate=1"), "'sim:?nodes=3&rate=1'");
+    assert_eq!(quoted("http://h:4200/doc"), "http://h:4200/doc");
+    assert_eq!(quoted("a'b"), r"'a'\''b'");
+}

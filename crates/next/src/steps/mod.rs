@@ -1,0 +1,44 @@
+//! What an expert would do next, as one command: a table of cases, of which the first that applies decides.
+//!
+//! A proposal is never the command that was just run, never one that is known to fail, and has the user's words
+//! and units. Where the question is answered, its case says why nothing is proposed.
+
+mod case;
+mod of_experiments;
+mod of_runs;
+#[cfg(test)]
+mod tests;
+
+use highwater_analysis::judge::MeasuredStream;
+use highwater_model::record::RecordRef;
+
+use case::{Case, Proposal, Situation};
+
+/// All cases in order.
+fn cases() -> impl Iterator<Item = &'static Case> {
+    of_experiments::CASES.iter().chain(of_runs::CASES)
+}
+
+/// The one command that goes on from here; none where the question is answered.
+pub fn next_command(
+    record: RecordRef<'_>,
+    measured: &[MeasuredStream<'_>],
+    directory: &str,
+) -> Option<String> {
+    let run = record.measured_run();
+    let situation = Situation {
+        record,
+        run: run.run,
+        measured,
+        directory,
+    };
+    match case(&situation)?.then {
+        Proposal::Command(command) => Some(command(&situation)),
+        Proposal::Nothing => None,
+    }
+}
+
+/// The first case that applies.
+fn case(situation: &Situation<'_>) -> Option<&'static Case> {
+    cases().find(|case| (case.applies)(situation))
+}

@@ -1,0 +1,409 @@
+//! Cases of searches, tunings, groups of runs, and growths.
+
+use highwater_analysis::comparison::Verdict;
+use highwater_analysis::group::comparisons;
+use highwater_analysis::limit::of_search;
+use highwater_model::group::{GroupOutcome, GroupRecord};
+use highwater_model::limit::Resource;
+use highwater_model::plan::Unit;
+use highwater_model::quantity::{parse_count, print_count};
+use highwater_model::record::ExperimentRecord;
+use highwater_model::scale::{ScaleOutcome, ScaleRecord};
+use highwater_model::search::{Mark, NoMarkReason, ProbeVerdict, SearchOutcome, SearchRecord};
+use highwater_model::tune::{BestConfiguration, NoBestReason, TuneOutcome, TuneRecord};
+use highwater_sizing::growth::report;
+
+use super::case::{Case, Situation};
+use crate::again::{group, scale, search, tune};
+use crate::commands::{check, flag_rate, one_session, quoted, soak, span, tune_sessions};
+
+/// How much more time is allowed where it ran out.
+const LONGER: u64 = 2;
+/// How much longer probes are that showed too little.
+const LONGER_PROBES: u64 = 5;
+/// Sizes are proposed for so many times what the largest one sustains.
+const FURTHER: f64 = 1.25;
+/// More runs than this are not proposed.
+const RUNS_MOST: u32 = 30;
+/// Axes that have no end of their own: what is best at their end may be better beyond.
+const ENDLESS: [&str; 2] = ["batch", "sessions"];
+
+/// A kind of experiment at a time.
+pub(super) static CASES: &[Case] = &[
+    Case::new(
+        "a search did not end",
+        |s| {
+            of_search_is(s, |search| search.outcome.is_none())
+                || no_mark(s, &[NoMarkReason::Interrupted])
+        },
+        |s| resumed_search(s, 1),
+    ),
+    Case::new(
+        "a search ran out of time",
+        |s| no_mark(s, &[NoMarkReason::BudgetSpent]),
+        |s| resumed_search(s, LONGER),
+    ),
+    Case::new(
+        "probes were too short for what they should show",
+        |s| no_mark(s, &[NoMarkReason::TooFewOps, NoMarkReason::OpsTooLong]),
+        |s| {
+            with_search(s, |experiment, of| {
+                search::longer_probes(experiment, of, LONGER_PROBES)
+            })
+        },
+    ),
+    Case::new(
+        "not even the lowest value met the objective",
+        |s| no_mark(s, &[NoMarkReason::BelowLowest]),
+        |s| with_experiment(s, |experiment| one_session(experiment)),
+    ),
+    Case::new(
+        "a search found wrong rows",
+        |s| no_mark(s, &[NoMarkReason::WrongData]),
+        |s| s.show(" -v"),
+    ),
+    Case::new(
+        "a search was ended by the load generator or the target",
+        |s| {
+            let ends = [
+                NoMarkReason::ClientCeiling,
+                NoMarkReason::TargetLost,
+                NoMarkReason::NothingAcknowledged,
+            ];
+            no_mark(s, &ends)
+        },
+        |s| with_experiment(s, |experiment| check(experiment)),
+    ),
+    Case::new(
+        "the load generator kept a mark from being higher",
+        |s| {
+            of_search_is(s, |search| {
+                of_search(search).is_some_and(|limit| {
+                    let by = limit.by.as_ref();
+                    by.is_some_and(|by| by.resource == Resource::LoadGenerator)
+                })
+            })
+        },
+        |s| with_experiment(s, |experiment| check(experiment)),
+    ),
+    Case::new(
+        "a mark did not hold for long",
+        |s| {
+            of_search_is(s, |search| {
+                search
+                    .soak()
+                    .is_some_and(|soak| soak.verdict == ProbeVerdict::Failed)
+            })
+        },
+        |s| {
+            with_search(s, |experiment, of| {
+                search::longer_confirmations(experiment, of)
+            })
+        },
+    ),
+    Case::new(
+        "a mark is below the minimum",
+        |s| {
+            of_mark(s, |search, mark| {
+                search.floor.is_some_and(|floor| mark.confirmed < floor)
+            })
+        },
+        |s| {
+            with_experiment(s, |experiment| {
+                let streams = experiment.last_run.streams.iter();
+                let sessions = streams.map(|stream| stream.sessions).max();
+                tune_sessions(experiment, sessions.unwrap_or(1))
+            })
+        },
+    ),
+    Case::new(
+        "a mark was confirmed",
+        |s| {
+            of_mark(s, |search, _| {
+                search.soak().is_none() && !s.measured.is_empty()
+            })
+        },
+        |s| with_experiment(s, |experiment| soak(experiment.into(), s.measured)),
+    ),
+    Case::answered("a mark was confirmed, and held for long", |s| {
+        of_mark(s, |_, _| true)
+    }),
+    Case::new(
+        "a tuning found wrong rows",
+        |s| no_best(s, &[NoBestReason::WrongData]),
+        |s| s.show(" -v"),
+    ),
+    Case::new(
+        "no configuration counted",
+        |s| no_best(s, &[NoBestReason::NoneCounts]),
+        |s| with_experiment(s, |experiment| check(experiment)),
+    ),
+    Case::new(
+        "a tuning did not end",
+        |s| of_tune(s).is_some_and(|tune| best(tune).is_none()),
+        |s| {
+            with_tune(s, |experiment, of| {
+                let longer = match &of.outcome {
+                    Some(TuneOutcome::NoBest(no)) if no.why == NoBestReason::BudgetSpent => LONGER,
+                    _ => 1,
+                };
+                let budget = span(of.policy.budget_ns.saturating_mul(longer));
+                let again = tune::again(experiment.into(), of);
+                format!("{again} --budget {budget} --resume {}", quoted(s.directory))
+            })
+        },
+    ),
+    Case::new(
+        "the best value is the greatest that was tried",
+        |s| of_tune(s).is_some_and(|tune| further_axis(tune).is_some()),
+        |s| {
+            with_tune(s, |experiment, of| {
+                let mut further = of.clone();
+                if let Some((axis, values)) = further_axis(of) {
+                    further.axes[axis].values = values;
+                }
+                tune::again(experiment.into(), &further)
+            })
+        },
+    ),
+    Case::new(
+        "a best configuration was found",
+        |s| of_tune(s).is_some(),
+        |s| {
+            with_tune(s, |experiment, of| {
+                let begin = tune::without_axes("find", experiment.into(), of);
+                format!("{begin} --tuned {}", quoted(s.directory))
+            })
+        },
+    ),
+    Case::new(
+        "a group of runs ran out of time",
+        |s| of_group(s).is_some_and(|group| group.outcome == Some(GroupOutcome::BudgetSpent)),
+        |s| {
+            with_group(s, |experiment, of| {
+                let mut longer = of.clone();
+                longer.budget_ns = of.budget_ns.map(|budget| budget.saturating_mul(LONGER));
+                resumed_group(s, experiment, &longer)
+            })
+        },
+    ),
+    Case::new(
+        "a group of runs did not end",
+        |s| of_group(s).is_some_and(|group| group.outcome != Some(GroupOutcome::Complete)),
+        |s| with_group(s, |experiment, of| resumed_group(s, experiment, of)),
+    ),
+    Case::new(
+        "variants cannot be distinguished, and more runs would",
+        |s| of_group(s).is_some_and(|group| repeats_that_decide(group).is_some()),
+        |s| {
+            with_group(s, |experiment, of| {
+                let mut more = of.clone();
+                more.times = repeats_that_decide(of).unwrap_or(of.times);
+                resumed_group(s, experiment, &more)
+            })
+        },
+    ),
+    Case::new(
+        "a group of runs is complete",
+        |s| of_group(s).is_some(),
+        |s| s.show(" --open"),
+    ),
+    Case::new(
+        "a growth found wrong rows",
+        |s| scale_ended(s, &[ScaleOutcome::WrongData]),
+        |s| s.show(" -v"),
+    ),
+    Case::new(
+        "a growth was ended by the load generator, or measured no size",
+        |s| {
+            let ends = [ScaleOutcome::Complete, ScaleOutcome::Reached];
+            let is_empty = |scale: &ScaleRecord| report(scale).sizes.is_empty();
+            scale_ended(s, &[ScaleOutcome::ClientCeiling])
+                || (scale_ended(s, &ends) && of_scale(s).is_some_and(is_empty))
+        },
+        |s| {
+            with_scale(s, |experiment, of| match &of.cluster_file {
+                Some(file) => format!("highwater check {}", quoted(file)),
+                None => check(experiment),
+            })
+        },
+    ),
+    Case::new(
+        "the machine drifted during a growth",
+        |s| {
+            let ends = [ScaleOutcome::Complete, ScaleOutcome::Reached];
+            let drifted =
+                |of: &ScaleRecord| report(of).drift.is_some_and(|drift| drift.is_drifted());
+            scale_ended(s, &ends) && of_scale(s).is_some_and(drifted)
+        },
+        |s| with_scale(s, rested),
+    ),
+    Case::new(
+        "a growth is complete",
+        |s| scale_ended(s, &[ScaleOutcome::Complete, ScaleOutcome::Reached]),
+        |s| with_scale(s, |_, of| sized(s, of)),
+    ),
+    Case::new(
+        "a growth did not end",
+        |s| of_scale(s).is_some(),
+        |s| {
+            with_scale(s, |experiment, of| {
+                let mut longer = of.clone();
+                if of.outcome == Some(ScaleOutcome::BudgetSpent) {
+                    longer.budget_ns = of.budget_ns.map(|budget| budget.saturating_mul(LONGER));
+                }
+                let again = scale::again(experiment, &longer);
+                format!("{again} --resume {}", quoted(s.directory))
+            })
+        },
+    ),
+];
+
+fn of_search_is(s: &Situation<'_>, is: impl Fn(&SearchRecord) -> bool) -> bool {
+    let search = s.experiment().and_then(ExperimentRecord::search);
+    search.is_some_and(is)
+}
+
+fn of_mark(s: &Situation<'_>, is: impl Fn(&SearchRecord, &Mark) -> bool) -> bool {
+    of_search_is(s, |search| match &search.outcome {
+        Some(SearchOutcome::Mark(mark)) => is(search, mark),
+        _ => false,
+    })
+}
+
+/// Whether a search has no mark, for one of these reasons.
+fn no_mark(s: &Situation<'_>, reasons: &[NoMarkReason]) -> bool {
+    of_search_is(s, |search| match &search.outcome {
+        Some(SearchOutcome::NoMark(no_mark)) => reasons.contains(&no_mark.why),
+        Some(SearchOutcome::Mark(_)) | None => false,
+    })
+}
+
+/// The same search with so many times its time, resumed where it can be.
+fn resumed_search(s: &Situation<'_>, longer: u64) -> String {
+    with_search(s, |experiment, of| {
+        let is_full = of.probes.len() >= of.policy.probes_max as usize;
+        // Records of before definitions were kept cannot be resumed either.
+        if is_full || of.definition_hash.is_empty() {
+            return search::again(experiment.into(), of, longer.max(LONGER));
+        }
+        let again = search::again(experiment.into(), of, longer);
+        format!("{again} --resume {}", quoted(s.directory))
+    })
+}
+
+fn of_tune<'a>(s: &Situation<'a>) -> Option<&'a TuneRecord> {
+    s.experiment()?.tune()
+}
+
+fn best(tune: &TuneRecord) -> Option<&BestConfiguration> {
+    match &tune.outcome {
+        Some(TuneOutcome::Best(best)) => Some(best),
+        Some(TuneOutcome::NoBest(_)) | None => None,
+    }
+}
+
+/// Whether a tuning has no best configuration, for one of these reasons.
+fn no_best(s: &Situation<'_>, reasons: &[NoBestReason]) -> bool {
+    of_tune(s).is_some_and(|tune| match &tune.outcome {
+        Some(TuneOutcome::NoBest(no_best)) => reasons.contains(&no_best.why),
+        Some(TuneOutcome::Best(_)) | None => false,
+    })
+}
+
+/// An axis whose greatest value is the best one, and is really better; and the values from there on.
+fn further_axis(tune: &TuneRecord) -> Option<(usize, Vec<String>)> {
+    let best = best(tune)?;
+    let stands_out = best.runner_up.as_ref().is_some_and(|o| o.is_significant);
+    let mut axes = tune.axes.iter().zip(&best.at).enumerate();
+    axes.find_map(|(position, (axis, at))| {
+        let counts = axis.values.iter().map(|value| parse_count(value).ok());
+        let counts: Vec<u64> = counts.collect::<Option<_>>()?;
+        let here = *counts.get(*at)?;
+        let is_greatest = counts.len() > 1 && counts.iter().all(|count| *count <= here);
+        let is_endless = ENDLESS.contains(&axis.name.as_str());
+        let further = [1, 2, 4].map(|times| print_count(here.saturating_mul(times)));
+        (stands_out && is_greatest && is_endless).then(|| (position, further.to_vec()))
+    })
+}
+
+fn of_group<'a>(s: &Situation<'a>) -> Option<&'a GroupRecord> {
+    s.experiment()?.group()
+}
+
+fn resumed_group(s: &Situation<'_>, experiment: &ExperimentRecord, of: &GroupRecord) -> String {
+    let again = group::again(experiment, of);
+    format!("{again} --resume {}", quoted(s.directory))
+}
+
+/// Runs of each variant that would decide, if there are more than were made and not too many.
+fn repeats_that_decide(group: &GroupRecord) -> Option<u32> {
+    let comparisons = comparisons(group).into_iter();
+    let undecided = comparisons.filter(|(_, comparison)| {
+        comparison.verdict() == Verdict::Inconclusive && !comparison.is_guarded()
+    });
+    let repeats = undecided.filter_map(|(_, comparison)| Some(comparison.primary()?.repeats));
+    let repeats = repeats.max()?;
+    (group.times < repeats && repeats <= RUNS_MOST).then_some(repeats)
+}
+
+fn of_scale<'a>(s: &Situation<'a>) -> Option<&'a ScaleRecord> {
+    s.experiment()?.scale()
+}
+
+fn scale_ended(s: &Situation<'_>, ends: &[ScaleOutcome]) -> bool {
+    let outcome = of_scale(s).and_then(|scale| scale.outcome);
+    outcome.is_some_and(|outcome| ends.contains(&outcome))
+}
+
+/// The same growth with a rest before each run.
+fn rested(experiment: &ExperimentRecord, of: &ScaleRecord) -> String {
+    const SETTLE: &str = "settle";
+    let mut rested = experiment.clone();
+    let given = rested.last_run.header.given.remove(SETTLE);
+    let has_rested = given.is_some_and(|given| given == ["1m"]);
+    let rest = if has_rested { "5m" } else { "1m" };
+    format!("{} --{SETTLE} {rest}", scale::again(&rested, of))
+}
+
+/// The cluster for what was asked for, or for more than the largest size sustains.
+fn sized(s: &Situation<'_>, of: &ScaleRecord) -> String {
+    let grown = report(of);
+    let largest = grown
+        .sizes
+        .last()
+        .map_or(0.0, |size| size.trial.figures.per_s);
+    let kind = match of.unit {
+        Unit::Rows => "",
+        Unit::Queries => "q/s",
+    };
+    let more = flag_rate(largest * FURTHER);
+    format!("highwater size {more}{kind} --from {}", quoted(s.directory))
+}
+
+fn with_experiment(s: &Situation<'_>, of: impl Fn(&ExperimentRecord) -> String) -> String {
+    s.experiment().map(of).unwrap_or_default()
+}
+
+fn with_search(
+    s: &Situation<'_>,
+    of: impl Fn(&ExperimentRecord, &SearchRecord) -> String,
+) -> String {
+    let both = s.experiment().and_then(|e| Some((e, e.search()?)));
+    both.map(|(e, search)| of(e, search)).unwrap_or_default()
+}
+
+fn with_tune(s: &Situation<'_>, of: impl Fn(&ExperimentRecord, &TuneRecord) -> String) -> String {
+    let both = s.experiment().and_then(|e| Some((e, e.tune()?)));
+    both.map(|(e, tune)| of(e, tune)).unwrap_or_default()
+}
+
+fn with_group(s: &Situation<'_>, of: impl Fn(&ExperimentRecord, &GroupRecord) -> String) -> String {
+    let both = s.experiment().and_then(|e| Some((e, e.group()?)));
+    both.map(|(e, group)| of(e, group)).unwrap_or_default()
+}
+
+fn with_scale(s: &Situation<'_>, of: impl Fn(&ExperimentRecord, &ScaleRecord) -> String) -> String {
+    let both = s.experiment().and_then(|e| Some((e, e.scale()?)));
+    both.map(|(e, scale)| of(e, scale)).unwrap_or_default()
+}

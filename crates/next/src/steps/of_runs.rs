@@ -1,0 +1,326 @@
+//! Cases of plain runs and of imports.
+
+use highwater_model::judgment::{Data, Measurement, ObjectiveValue, ReasonCode};
+use highwater_model::plan::{AuditLevel, Pace};
+use highwater_model::record::{AuditStatus, RecordRef, RunRecord};
+use highwater_model::units::Nanos;
+
+use super::case::{Case, Situation};
+use crate::commands::{
+    self, Length, base, check, find, find_sessions, flag_rate, longer_ns, one_session, planned_ns,
+    span, until_percentiles_ns,
+};
+
+/// How much longer an audit may take that did not end.
+const LONGER: u64 = 3;
+/// The shortest run that is known well enough to stop early, nanoseconds.
+const SHORTEST_NS: u64 = 3 * Nanos::SECOND.0;
+/// From so many sessions on, fewer can be proposed.
+const SEVERAL: u32 = 2;
+
+/// In order: what happened to the data comes first, then whether the figures can be trusted, then what they say.
+pub(super) static CASES: &[Case] = &[
+    Case::new(
+        "another tool measured",
+        |s| matches!(s.record, RecordRef::Imported(_)),
+        |s| s.show(" --open"),
+    ),
+    Case::new(
+        "a share of several has no result of its own",
+        |s| s.run.plan.definition.share.of > 1,
+        |s| {
+            let shares = s.run.plan.definition.share.of;
+            s.show(&format!("   # and the records of all {shares} shares"))
+        },
+    ),
+    Case::new(
+        "the audit ran out of time, and its database is still there",
+        |s| is_timed_out(s.run) && can_be_audited(s.run),
+        |s| {
+            let longer = s.run.plan.definition.audit.limit.0.saturating_mul(LONGER);
+            let audit = commands::audit(s.directory);
+            format!("{audit} --audit-timeout {}", span(longer))
+        },
+    ),
+    Case::new(
+        "the audit ran out of time, and its database is gone",
+        |s| is_timed_out(s.run) && !s.measured.is_empty(),
+        |s| {
+            let longer = s.run.plan.definition.audit.limit.0.saturating_mul(LONGER);
+            let begin = base("run", s.run, &["audit-timeout"]);
+            let again = commands::run(s.run, begin, s.measured, 1.0, Length::Same);
+            format!("{again} --audit-timeout {}", span(longer))
+        },
+    ),
+    Case::new(
+        "the workload's own SQL is wrong about rows that are there",
+        |s| is_unverified(s.run) && !s.run.audit.wrong_sql.is_empty(),
+        |s| match s.run.header.given.get("file").map(Vec::as_slice) {
+            Some([file]) => format!("highwater check {}", commands::quoted(file)),
+            _ => s.show(" -v"),
+        },
+    ),
+    Case::new(
+        "the connection was lost",
+        |s| has(s.run, ReasonCode::TargetLost),
+        |s| check(s.run),
+    ),
+    Case::new(
+        "rows are wrong or unverified, and their database is still there",
+        |s| (is_wrong(s.run) || is_unverified(s.run)) && can_be_audited(s.run),
+        |s| commands::audit(s.directory),
+    ),
+    Case::new(
+        "rows are wrong or unverified, and cannot be audited again",
+        |s| is_wrong(s.run) || is_unverified(s.run),
+        |s| s.show(" -v"),
+    ),
+    Case::new(
+        "a table was filled",
+        |s| s.run.plan.definition.stop.fills,
+        |s| base("run", s.run, &["rows"]),
+    ),
+    Case::new(
+        "nothing was measured",
+        |s| s.measured.is_empty(),
+        |s| check(s.run),
+    ),
+    Case::new(
+        "the user stopped it, and a stop rule can",
+        |s| has(s.run, ReasonCode::Interrupted) && can_stop_early(s.run),
+        |s| {
+            let planned = planned_ns(s.run);
+            let least = (planned / 4).max(SHORTEST_NS);
+            let begin = base("run", s.run, &[]);
+            let length = Length::Between(least, planned);
+            let again = commands::run(s.run, begin, s.measured, 1.0, length);
+            format!("{again} --until 'ci95<2%'")
+        },
+    ),
+    Case::new(
+        "the user stopped it",
+        |s| has(s.run, ReasonCode::Interrupted),
+        |s| s.show(" -v"),
+    ),
+    Case::new(
+        "too few ops for a percentile of the objective",
+        |s| {
+            has(s.run, ReasonCode::TooFewSamples)
+                && until_percentiles_ns(s.run, s.measured).is_some()
+        },
+        |s| {
+            let length = until_percentiles_ns(s.run, s.measured);
+            longer(s, length.unwrap_or_else(|| longer_ns(s.run)))
+        },
+    ),
+    Case::new(
+        "it was too short",
+        |s| first_is(s, &[ReasonCode::TooShort, ReasonCode::TooFewSamples]),
+        |s| longer(s, longer_ns(s.run)),
+    ),
+    Case::new(
+        "throughput drifted",
+        |s| {
+            first_is(
+                s,
+                &[
+                    ReasonCode::NotSteady,
+                    ReasonCode::SteadinessNotShown,
+                    ReasonCode::SteadinessRequired,
+                ],
+            )
+        },
+        |s| {
+            let begin = base("run", s.run, &["until", "warm-up"]);
+            let length = Length::Of(longer_ns(s.run));
+            let again = commands::run(s.run, begin, s.measured, 1.0, length);
+            format!("{again} --warm-up {}", span(planned_ns(s.run)))
+        },
+    ),
+    Case::new(
+        "fewer sessions worked than were planned",
+        |s| first_is(s, &[ReasonCode::SessionsMissing]) && working(s) > 0,
+        |s| {
+            let begin = base("run", s.run, &["sessions"]);
+            let length = span(planned_ns(s.run));
+            format!("{begin} -c {} -d {length}", working(s))
+        },
+    ),
+    Case::new(
+        "the load generator was the limit, and its ceiling is known",
+        |s| {
+            let clients = s.run.clients.iter();
+            let ceilings = clients.filter_map(|client| client.calibrated_ceiling);
+            first_is(s, &[ReasonCode::ClientSaturated])
+                && ceilings.count() > 0
+                && !s.run.target.embedded
+                && !s.run.target.simulated
+        },
+        |s| {
+            let begin = base("run", s.run, &["until"]);
+            let half = commands::run(s.run, begin, s.measured, 1.0, Length::Same);
+            format!("{half} --share 1/2")
+        },
+    ),
+    Case::new(
+        "more was offered than could be answered at all",
+        |s| first_is(s, &[ReasonCode::LatencyUnknown, ReasonCode::OutcomeUnknown]),
+        |s| one_session(s.run),
+    ),
+    Case::new(
+        "something beside the target spoiled the figures",
+        |s| s.run.judgments.measurement.value != Measurement::Valid,
+        |s| check(s.run),
+    ),
+    Case::new(
+        "a step missed the objective",
+        |s| is_stepped(s) && is_missed(s.run),
+        |s| find(s.run, s.measured, ""),
+    ),
+    Case::new("several steps were measured", is_stepped, |s| {
+        s.show(" --open")
+    }),
+    Case::new(
+        "sessions that acknowledge too little may be too few or too many",
+        |s| is_missed(s.run) && is_closed(s) && misses_throughput_alone(s.run) && is_alone(s),
+        |s| commands::tune_sessions(s.run, sessions(s)),
+    ),
+    Case::new(
+        "sessions missed the objective, and fewer may meet it",
+        |s| is_missed(s.run) && is_closed(s) && sessions(s) >= SEVERAL && is_alone(s),
+        |s| find_sessions(s.run, s.measured),
+    ),
+    Case::new(
+        "one session missed the objective",
+        |s| is_missed(s.run) && is_closed(s),
+        |s| s.show(" --open"),
+    ),
+    Case::new(
+        "a rate missed the objective",
+        |s| is_missed(s.run),
+        |s| find(s.run, s.measured, &bound(s, "max")),
+    ),
+    Case::new(
+        "a rate met the objective",
+        |s| s.run.judgments.objective.value == ObjectiveValue::Met && !is_closed(s),
+        |s| find(s.run, s.measured, &bound(s, "start")),
+    ),
+    Case::new(
+        "sessions met the objective",
+        |s| s.run.judgments.objective.value == ObjectiveValue::Met,
+        |s| find(s.run, s.measured, ""),
+    ),
+    Case::answered(
+        "a sink was measured, so this is the load generator's ceiling",
+        |s| s.run.target.sink,
+    ),
+    Case::new(
+        "a rate without an objective",
+        |s| is_run(s) && !is_closed(s),
+        |s| find(s.run, s.measured, &bound(s, "start")),
+    ),
+    Case::new(
+        "as fast as the sessions go, which no user feels",
+        is_run,
+        |s| commands::open(s.run, s.measured),
+    ),
+];
+
+/// Whether it is a plain run.
+fn is_run(s: &Situation<'_>) -> bool {
+    matches!(s.record, RecordRef::Run(_))
+}
+
+/// A longer run of the same load.
+fn longer(s: &Situation<'_>, length_ns: u64) -> String {
+    let begin = base("run", s.run, &["until"]);
+    commands::run(s.run, begin, s.measured, 1.0, Length::Of(length_ns))
+}
+
+fn has(run: &RunRecord, code: ReasonCode) -> bool {
+    let reasons = &run.judgments.measurement.reasons;
+    reasons.iter().any(|reason| reason.code == code)
+}
+
+/// Whether the measurement is not valid first of all for one of these reasons.
+fn first_is(s: &Situation<'_>, codes: &[ReasonCode]) -> bool {
+    let measurement = &s.run.judgments.measurement;
+    let first = measurement.reasons.first().map(|reason| reason.code);
+    measurement.value != Measurement::Valid && first.is_some_and(|first| codes.contains(&first))
+}
+
+fn is_wrong(run: &RunRecord) -> bool {
+    let data = run.judgments.data.value;
+    matches!(
+        data,
+        Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered
+    )
+}
+
+fn is_unverified(run: &RunRecord) -> bool {
+    run.judgments.data.value == Data::Unverified
+}
+
+fn is_timed_out(run: &RunRecord) -> bool {
+    is_unverified(run) && run.audit.status == AuditStatus::Timeout
+}
+
+/// Whether `highwater audit` can look at its rows, and has not done so yet.
+fn can_be_audited(run: &RunRecord) -> bool {
+    let target = &run.target;
+    let is_there = !target.simulated && !target.sink;
+    let keeps_a_ledger =
+        run.audit.level != AuditLevel::Off && run.audit.status != AuditStatus::NoInvariant;
+    is_there && keeps_a_ledger && run.audit.replaced.is_none() && !run.audit.later
+}
+
+fn can_stop_early(run: &RunRecord) -> bool {
+    run.plan.definition.stop.until.is_none() && planned_ns(run) > 2 * SHORTEST_NS
+}
+
+fn is_missed(run: &RunRecord) -> bool {
+    run.judgments.objective.value == ObjectiveValue::Missed
+}
+
+fn misses_throughput_alone(run: &RunRecord) -> bool {
+    let mut reasons = run.judgments.objective.reasons.iter();
+    reasons.all(|reason| reason.code == ReasonCode::RateNotSustained)
+}
+
+/// Whether there are several measured phases.
+fn is_stepped(s: &Situation<'_>) -> bool {
+    let first = s.measured.first().map(|m| &m.phase.name);
+    is_run(s) && s.measured.iter().any(|m| Some(&m.phase.name) != first)
+}
+
+/// Whether no stream has a rate.
+fn is_closed(s: &Situation<'_>) -> bool {
+    s.measured.iter().all(|m| !m.is_open())
+}
+
+fn is_alone(s: &Situation<'_>) -> bool {
+    s.run.plan.definition.streams.len() == 1
+}
+
+fn sessions(s: &Situation<'_>) -> u32 {
+    let sessions = s.measured.iter().map(|m| m.stream.sessions);
+    sessions.max().unwrap_or(1)
+}
+
+/// Sessions of a plain closed stream that worked.
+fn working(s: &Situation<'_>) -> u32 {
+    let is_plain = is_alone(s) && is_closed(s);
+    let working = s.measured.iter().filter_map(|m| m.stream.working);
+    working.min().filter(|_| is_plain).unwrap_or(0)
+}
+
+/// The rate of the only open stream as a bound of a search.
+fn bound(s: &Situation<'_>, flag: &str) -> String {
+    let planned = s.run.plan.definition.streams.first();
+    match planned.and_then(|stream| stream.paces.first()) {
+        Some(Pace::Open { rate }) if is_alone(s) => {
+            format!(" --{flag} {}", flag_rate(rate.as_f64()))
+        }
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,55 @@
+//! A summary, and how it is fitted to a terminal. Must not choose what it says.
+
+use super::layout::{self, Ink, Line};
+
+/// A summary before it is fitted to a terminal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    pub(super) answer: Vec<Line>,
+    pub(super) blocks: Vec<Vec<Line>>,
+    /// What `-v` adds below the answer.
+    pub(super) details: String,
+}
+
+impl Summary {
+    /// The answer alone, in one line.
+    pub fn answer(&self) -> String {
+        let lines = self.answer.iter().take(1);
+        let lines = lines.flat_map(|line| layout::rendered(line, usize::MAX, &without_color));
+        lines.collect()
+    }
+
+    /// On a terminal of so many columns; `paint` colors a word.
+    pub fn short(&self, columns: usize, paint: &dyn Fn(Ink, &str) -> String) -> String {
+        let blocks = std::iter::once(&self.answer).chain(&self.blocks);
+        joined(blocks, columns, paint)
+    }
+
+    /// The answer, and everything that is known.
+    pub fn full(&self, columns: usize, paint: &dyn Fn(Ink, &str) -> String) -> String {
+        let answer = joined([&self.answer], columns, paint);
+        format!("{answer}\n{}", paint(Ink::Plain, &self.details))
+    }
+}
+
+/// Prints as it is.
+pub fn without_color(_: Ink, text: &str) -> String {
+    text.to_owned()
+}
+
+/// Blocks with an empty line between them.
+fn joined<'a>(
+    blocks: impl IntoIterator<Item = &'a Vec<Line>>,
+    columns: usize,
+    paint: &dyn Fn(Ink, &str) -> String,
+) -> String {
+    let blocks = blocks.into_iter().filter(|block| !block.is_empty());
+    let blocks = blocks.map(|block| {
+        let lines = block.iter();
+        let lines = lines.flat_map(|line| layout::rendered(line, columns, paint));
+        lines
+            .map(|line| format!("{}\n", line.trim_end()))
+            .collect::<String>()
+    });
+    blocks.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,74 @@
+//! A group of runs: how its variants compare, or how much its repeats differ.
+
+use highwater_analysis::comparison::{Comparison, Verdict};
+use highwater_analysis::group::comparisons;
+use highwater_model::display::{foreign, rate};
+use highwater_model::group::GroupRecord;
+use highwater_model::record::MeasuredRun;
+
+use super::layout::{Ink, Line, Span};
+use super::lines::{WORDS, beside, first_rows};
+use super::run;
+use crate::comparison as words;
+use crate::text::group as report;
+
+/// The answer, and what is known besides.
+pub(super) fn lines(record: &MeasuredRun<'_>, group: &GroupRecord) -> (Vec<Line>, Vec<Line>) {
+    let mut answer: Vec<Line> = comparisons(group)
+        .into_iter()
+        .map(|(variant, comparison)| {
+            let names = report::names(group, variant);
+            Line::Answer(compared(names, &comparison))
+        })
+        .collect();
+    if answer.is_empty() {
+        answer.push(Line::Answer(repeated(group)));
+    }
+    if group.variants.len() > 1 {
+        answer.extend(first_rows(report::variants(group), 1));
+    }
+    let about = vec![
+        Line::labeled("load", report::question(record, group)),
+        run::target(record),
+    ];
+    (answer, about)
+}
+
+/// `B is worse than A: insert throughput −20.0 %`.
+pub(super) fn compared(names: [&str; 2], comparison: &Comparison) -> Vec<Span> {
+    let [a, b] = names.map(|name| foreign(name, WORDS));
+    if comparison.is_guarded() {
+        let why = format!("no verdict: {a} and {b} were asked different questions");
+        return vec![Span::new(Ink::Open, why)];
+    }
+    let (ink, sentence) = match comparison.verdict() {
+        Verdict::Worse => (Ink::Bad, format!("{b} is WORSE than {a}")),
+        Verdict::Better => (Ink::Good, format!("{b} is better than {a}")),
+        Verdict::Equal => (Ink::Strong, format!("{b} is equal to {a}")),
+        Verdict::Inconclusive => (
+            Ink::Open,
+            format!("inconclusive: {b} and {a} cannot be distinguished"),
+        ),
+    };
+    let mut parts = vec![Span::new(ink, sentence)];
+    parts.extend(words::headlines(comparison).into_iter().map(beside));
+    parts
+}
+
+/// What all runs of one variant reached, and between which bounds.
+fn repeated(group: &GroupRecord) -> Vec<Span> {
+    let reached: Vec<f64> = group.complete(0).map(|run| run.throughput_per_s).collect();
+    let Some(mean) = report::mean(&reached) else {
+        return vec![Span::new(Ink::Bad, "no run is complete")];
+    };
+    let unit = group.unit.name();
+    let low = reached.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = reached.iter().copied().fold(0.0, f64::max);
+    let runs = reached.len();
+    let plural = if runs == 1 { "" } else { "s" };
+    vec![
+        Span::new(Ink::Strong, format!("{} {unit}/s", rate(mean))),
+        beside(format!("mean of {runs} run{plural}")),
+        beside(format!("{} to {} {unit}/s", rate(low), rate(high))),
+    ]
+}

@@ -1,0 +1,81 @@
+//! The three judgments, and of each that is not good the reasons that differ: one a line, with its figure.
+
+use highwater_model::display::foreign;
+use highwater_model::judgment::{Reason, ReasonCode};
+use highwater_model::record::RecordRef;
+
+use super::layout::{Ink, Line, Span};
+use super::lines::{WORDS, and_more};
+use crate::text::judged::{self, Tone};
+
+/// Reasons of one judgment; the others are counted.
+const REASONS_SHOWN: usize = 2;
+
+pub(super) fn lines(record: RecordRef<'_>) -> Vec<Line> {
+    let (judgments, run) = (record.judgments(), record.measured_run());
+    let (measurement, data) = (&judgments.measurement, &judgments.data);
+    let objective = &judgments.objective;
+    let (value, tone) = judged::measurement(measurement.value);
+    let none = String::new();
+    let mut lines = of("measurement", value, tone, none, &measurement.reasons);
+    let (value, tone) = judged::data(data.value);
+    lines.extend(of(
+        "data",
+        value,
+        tone,
+        judged::audited(&run),
+        &data.reasons,
+    ));
+    let (value, tone) = judged::objective(objective.value);
+    let stated = judged::objectives(&run);
+    lines.extend(of("objective", value, tone, stated, &objective.reasons));
+    lines
+}
+
+pub(super) const fn ink(tone: Tone) -> Ink {
+    match tone {
+        Tone::Good => Ink::Good,
+        Tone::Bad => Ink::Bad,
+        Tone::Open => Ink::Open,
+        Tone::None => Ink::Plain,
+    }
+}
+
+fn of(label: &str, value: &str, tone: Tone, remark: String, reasons: &[Reason]) -> Vec<Line> {
+    let is_good = matches!(tone, Tone::Good | Tone::None);
+    let value = if is_good {
+        value.to_owned()
+    } else {
+        value.to_uppercase()
+    };
+    let mut lines = vec![Line::judged(label, Span::new(ink(tone), value), remark)];
+    let different = different(reasons);
+    // A note on a good judgment is one line; what a bad one is for is more.
+    let most = if is_good { 1 } else { REASONS_SHOWN };
+    let shown: Vec<&Reason> = different.into_iter().take(most).collect();
+    let more = reasons.len() - shown.len();
+    let last = shown.len().saturating_sub(1);
+    for (at, reason) in shown.iter().enumerate() {
+        let sentence = foreign(&reason.sentence(), WORDS);
+        let sentence = format!("{sentence} [{}]", reason.code.name());
+        let more = if at == last { more } else { 0 };
+        lines.push(Line::Below(and_more(&sentence, more)));
+    }
+    let hint = shown.iter().find_map(|reason| reason.hint.as_ref());
+    if let Some(hint) = hint.filter(|_| !is_good) {
+        lines.push(Line::Below(format!("hint: {hint}")));
+    }
+    lines
+}
+
+/// The first reason of each code, in their order: others of the code are the same of another stream or step.
+fn different(reasons: &[Reason]) -> Vec<&Reason> {
+    let mut codes: Vec<ReasonCode> = Vec::new();
+    let mut is_new = |reason: &&Reason| {
+        let is_new = !codes.contains(&reason.code);
+        codes.push(reason.code);
+        is_new
+    };
+    let reasons = reasons.iter();
+    reasons.filter(|reason| is_new(reason)).collect()
+}

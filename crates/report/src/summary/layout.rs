@@ -1,0 +1,380 @@
+//! Lines of a summary, and how they wrap: an answer whose parts stay whole, labels with words behind them, small
+//! tables, and what is copied, which is never broken.
+//!
+//! It must not know what a line means, nor a terminal: who prints gives the width and the colors.
+
+use crate::layout::{LABEL_WIDTH, Row, aligned};
+
+/// Below so many columns, words stand right behind their label.
+const NARROW: usize = 60;
+/// Between the parts of an answer.
+const GAP: &str = "   ";
+/// Before what belongs to the line above it.
+const INDENT: usize = 2;
+/// Width of a value before its remark.
+const VALUE_WIDTH: usize = 11;
+/// Characters of a unit, which stays with its number.
+const UNIT: usize = 9;
+
+/// How a word is printed, where colors are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ink {
+    /// As it is.
+    #[default]
+    Plain,
+    /// The answer.
+    Strong,
+    /// As it should be.
+    Good,
+    /// Wrong.
+    Bad,
+    /// Not decided.
+    Open,
+    /// Beside the answer.
+    Dim,
+}
+
+/// Words of one ink.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Span {
+    ink: Ink,
+    text: String,
+}
+
+impl Span {
+    pub(super) fn new(ink: Ink, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { ink, text }
+    }
+
+    pub(super) fn plain(text: impl Into<String>) -> Self {
+        Self::new(Ink::Plain, text)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+}
+
+/// A line of a summary; more than one on a narrow terminal.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Line {
+    /// Parts that stay whole as long as one fits.
+    Answer(Vec<Span>),
+    /// A label, a value of a judgment, and words.
+    Labeled {
+        label: String,
+        value: Option<Span>,
+        words: String,
+    },
+    /// What belongs to the line above it.
+    Below(String),
+    /// What is copied.
+    Whole { label: &'static str, text: String },
+    /// Rows; where they do not fit, each is a line of its heads and cells.
+    Table { rows: Vec<Row>, words: usize },
+}
+
+impl Line {
+    pub(super) fn labeled(label: &str, words: impl Into<String>) -> Self {
+        Self::Labeled {
+            label: label.to_owned(),
+            value: None,
+            words: words.into(),
+        }
+    }
+
+    pub(super) fn judged(label: &str, value: Span, words: String) -> Self {
+        Self::Labeled {
+            label: label.to_owned(),
+            value: Some(value),
+            words,
+        }
+    }
+}
+
+/// Prints with colors: a function of a word's ink.
+pub(super) type Paint<'a> = &'a dyn Fn(Ink, &str) -> String;
+
+/// The lines on a terminal of so many columns.
+pub(super) fn rendered(line: &Line, columns: usize, paint: Paint<'_>) -> Vec<String> {
+    let columns = columns.max(INDENT + UNIT);
+    let narrow = columns < NARROW;
+    match line {
+        Line::Answer(parts) => answer(parts, columns, paint),
+        Line::Labeled {
+            label,
+            value,
+            words,
+        } if narrow => {
+            let mut spans = Vec::new();
+            if !label.is_empty() {
+                spans.push(Span::plain(format!("{label}:")));
+            }
+            spans.extend(value.clone());
+            spans.push(Span::plain(words.clone()));
+            let first = if label.is_empty() { INDENT } else { 0 };
+            wrapped(&spans, columns, first, INDENT, paint)
+        }
+        Line::Labeled {
+            label,
+            value,
+            words,
+        } => labeled(label, value.as_ref(), words, columns, paint),
+        Line::Below(text) => {
+            let indent = if narrow { INDENT } else { 2 * INDENT };
+            let spans = [Span::plain(text.clone())];
+            wrapped(&spans, columns, INDENT, indent, paint)
+        }
+        Line::Whole { label, text } => {
+            vec![format!("{label:<LABEL_WIDTH$}{}", paint(Ink::Plain, text))]
+        }
+        Line::Table { rows, words } => table(rows, *words, columns, paint),
+    }
+}
+
+fn answer(parts: &[Span], columns: usize, paint: Paint<'_>) -> Vec<String> {
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    for part in parts.iter().filter(|part| !part.is_empty()) {
+        let width = part.text.chars().count();
+        match lines.last_mut() {
+            Some((used, line)) if *used + GAP.len() + width <= columns => {
+                *used += GAP.len() + width;
+                line.push_str(GAP);
+                line.push_str(&paint(part.ink, &part.text));
+            }
+            _ if width <= columns => lines.push((width, paint(part.ink, &part.text))),
+            _ => {
+                let broken = wrapped(std::slice::from_ref(part), columns, 0, INDENT, paint);
+                lines.extend(broken.into_iter().map(|line| (columns, line)));
+            }
+        }
+    }
+    lines.into_iter().map(|(_, line)| line).collect()
+}
+
+fn labeled(
+    label: &str,
+    value: Option<&Span>,
+    words: &str,
+    columns: usize,
+    paint: Paint<'_>,
+) -> Vec<String> {
+    let mut head = format!("{label:<LABEL_WIDTH$}");
+    let mut used = head.chars().count();
+    if let Some(value) = value {
+        let pad = VALUE_WIDTH.saturating_sub(value.text.chars().count());
+        head += &paint(value.ink, &value.text);
+        if !words.is_empty() {
+            head += &" ".repeat(pad + 1);
+        }
+        used += value.text.chars().count() + pad + 1;
+    }
+    let mut lines = wrapped(
+        &[Span::plain(words)],
+        columns,
+        used.min(columns / 2),
+        LABEL_WIDTH,
+        paint,
+    );
+    match lines.first_mut() {
+        Some(first) => *first = format!("{head}{}", first.trim_start()),
+        None => lines.push(head),
+    }
+    lines
+}
+
+/// Aligned where it fits; else each row as `head cell · head cell`.
+fn table(rows: &[Row], words: usize, columns: usize, paint: Paint<'_>) -> Vec<String> {
+    let lines = aligned(rows, words);
+    if lines.iter().all(|line| line.chars().count() <= columns) {
+        let lines = lines.iter();
+        return lines.map(|line| paint(Ink::Plain, line)).collect();
+    }
+    let Some((heads, rows)) = rows.split_first() else {
+        return Vec::new();
+    };
+    let named = |row: &Row| {
+        let cells = row.cells.iter().zip(&heads.cells).enumerate();
+        let cells = cells.filter(|(_, (cell, _))| !cell.is_empty());
+        let mut cells: Vec<String> = cells
+            .map(|(column, (cell, head))| {
+                if column < words {
+                    cell.clone()
+                } else {
+                    format!("{head} {cell}")
+                }
+            })
+            .collect();
+        cells.extend(Some(row.remark.clone()).filter(|remark| !remark.is_empty()));
+        cells.join(" · ")
+    };
+    rows.iter()
+        .flat_map(|row| wrapped(&[Span::plain(named(row))], columns, 0, INDENT, paint))
+        .collect()
+}
+
+/// Words in lines: the first one begins at `first`, the others at `rest`. A unit stays with its number.
+fn wrapped(
+    spans: &[Span],
+    columns: usize,
+    first: usize,
+    rest: usize,
+    paint: Paint<'_>,
+) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = " ".repeat(first);
+    let (mut used, mut is_empty) = (first, true);
+    for span in spans {
+        for word in unbroken(&span.text) {
+            let width = word.chars().count();
+            let gap = usize::from(!is_empty);
+            if !is_empty && used + gap + width > columns {
+                lines.push(std::mem::replace(&mut line, " ".repeat(rest)));
+                (used, is_empty) = (rest, true);
+            }
+            if !is_empty {
+                line.push(' ');
+                used += 1;
+            }
+            line += &paint(span.ink, &word);
+            (used, is_empty) = (used + width, false);
+        }
+    }
+    if !is_empty {
+        lines.push(line);
+    }
+    lines
+}
+
+/// The words of a text; numbers with their units.
+fn unbroken(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let is_unit = |word: &str| {
+            word.chars().count() <= UNIT
+                && word
+                    .chars()
+                    .next()
+                    .is_some_and(|c| c.is_alphabetic() || c == '%')
+                && !word.contains(|c: char| c.is_ascii_digit())
+        };
+        match words.last_mut() {
+            Some(last) if word == "·" => last.push_str(" ·"),
+            Some(last) if last.ends_with(|c: char| c.is_ascii_digit()) && is_unit(word) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            Some(last) if matches!(last.as_str(), "≥" | "≤" | ">" | "<") => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn on(columns: usize, line: &Line) -> String {
+        rendered(line, columns, &|_, text| text.to_owned()).join("\n")
+    }
+
+    fn answer_line() -> Line {
+        Line::Answer(vec![
+            Span::new(Ink::Strong, "421,200 rows/s"),
+            Span::plain("p99 11.0 ms"),
+            Span::plain("all 4,212,000 acknowledged rows found"),
+        ])
+    }
+
+    #[test]
+    fn the_parts_of_an_answer_stay_whole_as_long_as_one_fits() {
+        let shown = |columns| on(columns, &answer_line());
+        assert_eq!(
+            shown(80),
+            "421,200 rows/s   p99 11.0 ms   all 4,212,000 acknowledged rows found"
+        );
+        assert_eq!(
+            shown(40),
+            "421,200 rows/s   p99 11.0 ms\nall 4,212,000 acknowledged rows found"
+        );
+        assert_eq!(
+            shown(24),
+            "421,200 rows/s\np99 11.0 ms\nall 4,212,000\n  acknowledged rows\n  found"
+        );
+    }
+
+    #[test]
+    fn words_stand_in_a_column_or_right_behind_their_label() {
+        let line = Line::judged(
+            "data",
+            Span::new(Ink::Good, "clean"),
+            "sums over 4,096 key buckets, 200 rows read back".to_owned(),
+        );
+        assert_eq!(
+            on(80, &line),
+            "data           clean       sums over 4,096 key buckets, 200 rows read back"
+        );
+        assert_eq!(
+            on(60, &line),
+            "data           clean       sums over 4,096 key buckets,\n               200 rows read back"
+        );
+        assert_eq!(
+            on(40, &line),
+            "data: clean sums over 4,096 key buckets,\n  200 rows read back"
+        );
+    }
+
+    #[test]
+    fn no_line_is_wider_than_its_terminal_but_what_is_copied() {
+        let table = Line::Table {
+            rows: vec![
+                Row::new(["stream", "planned/s", "acked/s", "p99", "errors"]),
+                Row::new(["dashboards", "50", "49.9", "45.0 ms", "0"]),
+            ],
+            words: 1,
+        };
+        let long =
+            "a sentence with 1,000 rows/s and a p99 of 50.9 ms that has to be broken somewhere";
+        for line in [
+            answer_line(),
+            Line::labeled("limited by", long),
+            Line::Below(long.to_owned()),
+            table.clone(),
+        ] {
+            for columns in [24, 40, 60, 80] {
+                for shown in on(columns, &line).lines() {
+                    assert!(shown.chars().count() <= columns, "{columns}: {shown}");
+                }
+            }
+        }
+        assert_eq!(
+            on(40, &table),
+            "dashboards · planned/s 50 · acked/s\n  49.9 · p99 45.0 ms · errors 0"
+        );
+        let command = Line::Whole {
+            label: "next:",
+            text: "highwater run cpu sqlite: --rate 295k -d 30s".to_owned(),
+        };
+        assert_eq!(on(20, &command).lines().count(), 1);
+    }
+
+    #[test]
+    fn a_number_keeps_its_unit_and_a_bound_its_number() {
+        assert_eq!(
+            unbroken("p99 ≥ 50.9 ms at 1,000 rows/s, 95 % of 3"),
+            ["p99", "≥ 50.9 ms", "at", "1,000 rows/s,", "95 %", "of", "3"]
+        );
+    }
+
+    #[test]
+    fn colors_are_the_printers() {
+        let painted = |ink: Ink, text: &str| format!("<{ink:?} {text}>");
+        let line = Line::Answer(vec![Span::new(Ink::Bad, "LOST")]);
+        assert_eq!(rendered(&line, 80, &painted), ["<Bad LOST>"]);
+    }
+}

@@ -1,0 +1,34 @@
+//! Lines and parts of lines that several summaries have. Must not read a record.
+
+use super::layout::{Line, Span};
+use crate::layout::Row;
+
+/// Rows of a table; the report has all of them.
+const ROWS_SHOWN: usize = 8;
+/// Characters of a line before it wraps.
+pub(super) const WORDS: usize = 400;
+
+/// The first rows below their head, and how many more there are.
+pub(super) fn first_rows(mut rows: Vec<Row>, words: usize) -> Vec<Line> {
+    let more = rows.len().saturating_sub(1 + ROWS_SHOWN);
+    rows.truncate(1 + ROWS_SHOWN);
+    if rows.len() < 2 {
+        return Vec::new();
+    }
+    let table = Line::Table { rows, words };
+    let rest = (more > 0).then(|| Line::Below(format!("and {more} more (-v)")));
+    std::iter::once(table).chain(rest).collect()
+}
+
+/// A sentence about several things of which one is shown.
+pub(super) fn and_more(first: &str, more: usize) -> String {
+    match more {
+        0 => first.to_owned(),
+        more => format!("{first}; and {more} more (-v)"),
+    }
+}
+
+/// A part of an answer that is not the first one.
+pub(super) fn beside(text: impl Into<String>) -> Span {
+    Span::plain(text)
+}

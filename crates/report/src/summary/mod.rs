@@ -1,0 +1,72 @@
+//! The summary that a terminal shows: the answer first, then whether it can be defended, in about twelve lines.
+//!
+//! Everything else is in the text report, which `-v` prints below the answer. Nothing is computed here, and no
+//! word of a target reaches a terminal but as a word.
+
+mod compared;
+mod fitted;
+mod group;
+mod judged;
+mod layout;
+mod lines;
+mod run;
+mod scale;
+mod search;
+mod sized;
+#[cfg(test)]
+mod tests;
+mod tune;
+
+pub use fitted::{Summary, without_color};
+pub use layout::Ink;
+
+use highwater_analysis::judge::measured_streams;
+use highwater_model::display::foreign;
+use highwater_model::record::{Question, RecordRef};
+use highwater_next::next_command;
+use highwater_sizing::cluster::SizePlan;
+
+use crate::compare_report::CompareReport;
+use crate::text::text_at;
+use layout::Line;
+use lines::WORDS;
+
+/// The summary of a record that is stored in this directory, as the user would type it.
+pub fn summary<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> Summary {
+    let record = record.into();
+    let run = &record.measured_run();
+    let measured = measured_streams(run);
+    let (answer, about) = match record {
+        RecordRef::Experiment(experiment) => match &experiment.question {
+            Question::Search(search) => search::lines(run, search),
+            Question::Tune(tune) => tune::lines(run, tune),
+            Question::Group(group) => group::lines(run, group),
+            Question::Scale(scale) => scale::lines(run, scale),
+        },
+        RecordRef::Run(_) | RecordRef::Imported(_) => run::lines(record, run, &measured),
+    };
+    let mut end = vec![Line::Whole {
+        label: "record",
+        text: foreign(directory, WORDS),
+    }];
+    let next = next_command(record, &measured, directory);
+    end.extend(next.map(|text| Line::Whole {
+        label: "next:",
+        text,
+    }));
+    Summary {
+        answer,
+        blocks: vec![judged::lines(record), [about, end].concat()],
+        details: text_at(record, directory),
+    }
+}
+
+/// The summary of a comparison.
+pub fn compare_summary(report: &CompareReport<'_>) -> Summary {
+    compared::summary(report)
+}
+
+/// The summary of a size plan.
+pub fn size_summary(plan: &SizePlan) -> Summary {
+    sized::summary(plan)
+}

@@ -1,0 +1,239 @@
+//! A run: what it reached, at which latency, with which errors, and whether what was acknowledged is there.
+
+use highwater_analysis::judge::MeasuredStream;
+use highwater_model::display::{ABSENT, count, duration, foreign, rate};
+use highwater_model::histogram::LatencySummary;
+use highwater_model::import_record::MissingField;
+use highwater_model::judgment::Data;
+use highwater_model::record::{AuditStatus, MeasuredRun, RecordRef};
+
+use super::layout::{Ink, Line, Span};
+use super::lines::{WORDS, and_more, beside, first_rows};
+use crate::events::intervention;
+use crate::findings::findings;
+use crate::layout::Row;
+use crate::text::{counts, head, ops, tail};
+
+/// The answer, and what is known besides.
+pub(super) fn lines(
+    record: RecordRef<'_>,
+    run: &MeasuredRun<'_>,
+    measured: &[MeasuredStream<'_>],
+) -> (Vec<Line>, Vec<Line>) {
+    let mut answer = vec![Line::Answer(parts(run, measured))];
+    answer.extend(known(measured).map(Line::Below));
+    answer.extend(first_rows(
+        streams(measured),
+        1 + usize::from(is_stepped(measured)),
+    ));
+    let mut about = Vec::new();
+    about.extend(run.limit.as_ref().map(|limit| {
+        let (label, sentence) = crate::limit::line(limit);
+        Line::labeled(label, sentence)
+    }));
+    about.extend(counts::other_counts(measured).map(|also| Line::labeled("also", also)));
+    about.extend(ops::error_classes(measured).map(|errors| Line::labeled("errors", errors)));
+    let seen = &run.availability;
+    if seen.dips > 0 || seen.recovery.is_some() {
+        about.push(Line::labeled("availability", tail::availability(run)));
+    }
+    about.extend(noted(record));
+    about.push(Line::labeled("load", head::load(run, measured).join(" · ")));
+    about.push(target(run));
+    (answer, about)
+}
+
+/// Where it was measured.
+pub(super) fn target(run: &MeasuredRun<'_>) -> Line {
+    Line::labeled("target", head::of_target(run))
+}
+
+fn parts(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<Span> {
+    if measured.is_empty() {
+        return vec![Span::new(Ink::Bad, "nothing was measured")];
+    }
+    let leaves_out = |field| run.origin.is_some_and(|origin| origin.leaves_out(field));
+    let mut parts = Vec::new();
+    if leaves_out(MissingField::Throughput) {
+        parts.push(beside("throughput not reported"));
+    } else {
+        parts.extend(rates(measured));
+    }
+    if let [one] = measured {
+        parts.extend(one.latency().map(|summary| beside(latency(&summary))));
+    }
+    if !leaves_out(MissingField::Errors) {
+        parts.push(errors(measured));
+    }
+    parts.extend(found(run));
+    parts
+}
+
+/// What each stream reached; of several steps the least and the most.
+fn rates(measured: &[MeasuredStream<'_>]) -> Vec<Span> {
+    let mut names: Vec<&str> = measured.iter().map(|m| m.stream.stream.as_str()).collect();
+    names.dedup();
+    let (mut seen, mut parts) = (Vec::new(), Vec::new());
+    for name in names {
+        if seen.contains(&name) {
+            continue;
+        }
+        seen.push(name);
+        let of_stream: Vec<&MeasuredStream<'_>> = measured
+            .iter()
+            .filter(|m| m.stream.stream == name)
+            .collect();
+        parts.push((name, reached(&of_stream)));
+    }
+    let is_alone = parts.len() == 1;
+    let parts = parts.into_iter().map(|(name, figure)| {
+        let name = foreign(name, WORDS);
+        let text = if is_alone {
+            figure
+        } else {
+            format!("{name} {figure}")
+        };
+        Span::new(Ink::Strong, text)
+    });
+    parts.collect()
+}
+
+/// `970 of 1,002 rows/s`, `421,200 rows/s`; of steps `50 to 100 queries/s`.
+fn reached(of_stream: &[&MeasuredStream<'_>]) -> String {
+    let figures = || of_stream.iter().map(|m| m.units_per_s());
+    let low = rate(figures().fold(f64::INFINITY, f64::min));
+    let high = rate(figures().fold(0.0, f64::max));
+    let unit = of_stream.first().map_or("", |m| m.stream.unit.name());
+    let planned = of_stream.first().and_then(|m| m.stream.planned_rate);
+    match planned.filter(|_| of_stream.len() == 1).map(rate) {
+        Some(planned) if planned != high => format!("{high} of {planned} {unit}/s"),
+        _ if low == high => format!("{high} {unit}/s"),
+        _ => format!("{low} to {high} {unit}/s"),
+    }
+}
+
+/// `p99 11.0 ms`, or of few ops their greatest.
+pub(super) fn latency(summary: &LatencySummary) -> String {
+    let shown = |name: &str, of: &str, ns: u64| {
+        let is_bound = summary.at_least.iter().any(|other| other == of);
+        let sign = if is_bound { "≥ " } else { "" };
+        format!("{name} {sign}{}", duration(ns))
+    };
+    match (summary.p99, summary.max) {
+        (Some(p99), _) => shown("p99", "p99", p99),
+        (None, Some(max)) => format!(
+            "{} of {} ops",
+            shown("max", "max", max),
+            count(summary.count)
+        ),
+        (None, None) => format!("p99 {ABSENT}"),
+    }
+}
+
+fn errors(measured: &[MeasuredStream<'_>]) -> Span {
+    let results = measured.iter().flat_map(|m| &m.results);
+    let failed: u64 = results.flat_map(|result| result.errors.values()).sum();
+    let ink = if failed == 0 { Ink::Plain } else { Ink::Bad };
+    let plural = if failed == 1 { "" } else { "s" };
+    Span::new(ink, format!("{} error{plural}", count(failed)))
+}
+
+/// What became of acknowledged rows; nothing where none were written.
+fn found(run: &MeasuredRun<'_>) -> Option<Span> {
+    let audit = &run.audit;
+    let part = |ink, text: String| Some(Span::new(ink, text));
+    let acknowledged = count(audit.acknowledged);
+    match run.judgments.data.value {
+        Data::Clean if audit.acknowledged == 0 => part(Ink::Good, "data as expected".to_owned()),
+        Data::Clean if audit.replaced.is_some() => part(
+            Ink::Good,
+            format!("all {} keys hold an acknowledged row", count(audit.found)),
+        ),
+        Data::Clean => part(
+            Ink::Good,
+            format!("all {acknowledged} acknowledged rows found"),
+        ),
+        Data::Lost => part(
+            Ink::Bad,
+            format!(
+                "{} of {acknowledged} acknowledged rows LOST",
+                count(audit.missing)
+            ),
+        ),
+        Data::Duplicated => part(Ink::Bad, "rows DUPLICATED".to_owned()),
+        Data::Surplus => part(Ink::Bad, "rows found that were REFUSED".to_owned()),
+        Data::Altered => part(Ink::Bad, "rows ALTERED".to_owned()),
+        Data::Unverified => part(Ink::Open, "rows NOT VERIFIED".to_owned()),
+        Data::NotChecked if audit.status == AuditStatus::NothingWritten => None,
+        Data::NotChecked => part(Ink::Plain, "rows not audited".to_owned()),
+    }
+}
+
+/// How well the one throughput is known.
+fn known(measured: &[MeasuredStream<'_>]) -> Option<String> {
+    let [one] = measured else { return None };
+    let [low, high] = one.stream.throughput.ci95?;
+    Some(format!(
+        "95 % confidence: {} to {} {}/s",
+        rate(low),
+        rate(high),
+        one.stream.unit.name()
+    ))
+}
+
+/// Whether there are several measured phases.
+fn is_stepped(measured: &[MeasuredStream<'_>]) -> bool {
+    let first = measured.first().map(|m| &m.phase.name);
+    measured.iter().any(|m| Some(&m.phase.name) != first)
+}
+
+/// A row for each stream and step, if there are several: its ops together.
+fn streams(measured: &[MeasuredStream<'_>]) -> Vec<Row> {
+    if measured.len() < 2 {
+        return Vec::new();
+    }
+    let stepped = is_stepped(measured);
+    let mut heads = vec!["stream", "planned/s", "acked/s", "p99", "errors"];
+    if stepped {
+        heads.insert(0, "phase");
+    }
+    let mut rows = vec![Row::new(heads)];
+    rows.extend(measured.iter().map(|m| {
+        let shown = |value: Option<f64>| value.map_or_else(|| "closed".to_owned(), rate);
+        let latency = m.latency().map(|summary| latency(&summary));
+        let latency = latency.unwrap_or_else(|| ABSENT.to_owned());
+        let failed: u64 = m.results.iter().flat_map(|r| r.errors.values()).sum();
+        let mut cells = vec![
+            foreign(&m.stream.stream, WORDS),
+            shown(m.stream.planned_rate),
+            format!("{} {}", rate(m.units_per_s()), m.stream.unit.name()),
+            latency.trim_start_matches("p99 ").to_owned(),
+            count(failed),
+        ];
+        if stepped {
+            cells.insert(0, m.phase.name.clone());
+        }
+        Row::new(cells)
+    }));
+    rows
+}
+
+/// The first change, the first finding, the first note; how many more there are.
+fn noted(record: RecordRef<'_>) -> Vec<Line> {
+    let run = record.measured_run();
+    let mut lines = Vec::new();
+    if let [first, more @ ..] = run.interventions.as_slice() {
+        let first = foreign(&intervention(first), WORDS);
+        lines.push(Line::labeled("changed", and_more(&first, more.len())));
+    }
+    if let [first, more @ ..] = findings(record).as_slice() {
+        let first = foreign(&format!("{}: {}", first.sentence, first.evidence), WORDS);
+        lines.push(Line::labeled("finding", and_more(&first, more.len())));
+    }
+    let notes = tail::noted(&run);
+    if let [first, more @ ..] = notes.as_slice() {
+        let first = foreign(first, WORDS);
+        lines.push(Line::labeled("note", and_more(&first, more.len())));
+    }
+    lines
+}

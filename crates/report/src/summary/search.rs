@@ -1,0 +1,106 @@
+//! A search: the highest rate that was confirmed, what failed above it, and what kept it there.
+
+use highwater_analysis::limit::of_search;
+use highwater_analysis::search::of_axis;
+use highwater_model::display::{duration, rate, span};
+use highwater_model::judgment::ReasonCode;
+use highwater_model::record::MeasuredRun;
+use highwater_model::search::{Mark, NoMark, SearchOutcome, SearchRecord};
+
+use super::layout::{Ink, Line, Span};
+use super::lines::beside;
+use super::run;
+use crate::text::search as report;
+
+/// Codes of why the value above failed.
+const CODES_SHOWN: usize = 2;
+
+/// The answer, and what is known besides.
+pub(super) fn lines(record: &MeasuredRun<'_>, search: &SearchRecord) -> (Vec<Line>, Vec<Line>) {
+    let parts = match &search.outcome {
+        None => vec![Span::new(Ink::Open, "no mark yet: the search did not end")],
+        Some(SearchOutcome::Mark(mark)) => found(search, mark),
+        Some(SearchOutcome::NoMark(no_mark)) => not_found(search, no_mark),
+    };
+    let answer = vec![Line::Answer(parts)];
+    let mut about = Vec::new();
+    let estimate = match &search.outcome {
+        Some(SearchOutcome::Mark(mark)) => mark.estimate,
+        Some(SearchOutcome::NoMark(no_mark)) => no_mark.estimate,
+        None => None,
+    };
+    about.extend(estimate.map(|of| Line::labeled("estimate", report::estimate(search, of))));
+    about.extend(of_search(search).map(|limit| {
+        let (label, sentence) = crate::limit::line(limit);
+        Line::labeled(label, sentence)
+    }));
+    about.extend(report::soak(search).map(|soak| Line::labeled("soak", soak)));
+    if let Some(SearchOutcome::Mark(mark)) = &search.outcome {
+        about.extend(caveat(mark));
+    }
+    let took: u64 = search.probes.iter().map(|probe| probe.took_ns).sum();
+    let probes = search.probes.len();
+    let plural = if probes == 1 { "" } else { "s" };
+    about.push(Line::labeled(
+        "search",
+        format!(
+            "{} of {}: {probes} probe{plural} in {} (-v lists them)",
+            report::varied(search.axis),
+            search.stream,
+            duration(took)
+        ),
+    ));
+    about.push(run::target(record));
+    (answer, about)
+}
+
+fn found(search: &SearchRecord, mark: &Mark) -> Vec<Span> {
+    let confirmed = format!("{} confirmed", of_axis(search, mark.confirmed));
+    let times = search.policy.confirmations;
+    let held = format!("{times} times for {}", span(mark.hold_ns));
+    let failed = match mark.failed {
+        Some(failed) => failed_at(search, failed, &mark.limited_by),
+        None => "nothing was shown to fail above it".to_owned(),
+    };
+    vec![
+        Span::new(Ink::Strong, confirmed),
+        beside(held),
+        beside(failed),
+    ]
+}
+
+fn failed_at(search: &SearchRecord, failed: f64, codes: &[ReasonCode]) -> String {
+    let shown = report::codes(&codes[..codes.len().min(CODES_SHOWN)]);
+    let at = of_axis(search, failed);
+    if shown.is_empty() {
+        format!("{at} failed")
+    } else {
+        format!("{at} failed: {shown}")
+    }
+}
+
+fn not_found(search: &SearchRecord, no_mark: &NoMark) -> Vec<Span> {
+    let why = format!("no mark: {}", report::no_mark_reason(no_mark.why));
+    let met = no_mark.highest_met.map(|met| {
+        let met = of_axis(search, met);
+        beside(format!("{met} passed, not confirmed"))
+    });
+    let failed = no_mark
+        .lowest_failed
+        .map(|failed| beside(failed_at(search, failed, &no_mark.limited_by)));
+    let why = Span::new(Ink::Open, why);
+    [Some(why), met, failed].into_iter().flatten().collect()
+}
+
+/// What a reader of the mark alone would not expect.
+fn caveat(mark: &Mark) -> Option<Line> {
+    if mark.wider {
+        let why = "wider than requested: the search ran out of probes or time";
+        return Some(Line::labeled("mark", why));
+    }
+    let above: Vec<String> = mark.passed_above.iter().map(|at| rate(*at)).collect();
+    (!above.is_empty()).then(|| {
+        let why = format!("passed above the lowest that failed: {}", above.join(", "));
+        Line::labeled("not monotone", why)
+    })
+}

@@ -1,0 +1,132 @@
+//! A size plan for who decides: the nodes, one of them lost, in six months, the price, and the assumptions that move
+//! the answer most.
+
+use highwater_model::display::{self, about, percent_whole, plain, rate};
+use highwater_sizing::cluster::{Regret, SHORTAGE, SizePlan};
+
+use super::fitted::Summary;
+use super::layout::{Ink, Line, Span};
+use super::lines::{WORDS, and_more, beside, first_rows};
+use crate::size::{decided, size_text};
+
+/// Assumptions that are named: those that move the answer most.
+const ASSUMPTIONS_SHOWN: usize = 3;
+
+pub(super) fn summary(plan: &SizePlan) -> Summary {
+    let mut decided_lines = Vec::new();
+    let facts = decided::facts(plan).into_iter();
+    decided_lines.extend(facts.map(|(name, fact)| Line::labeled(&name, fact)));
+    decided_lines.extend(price(plan));
+    decided_lines.extend(regrets(plan));
+    Summary {
+        answer: vec![Line::Answer(answer(plan)), capacity(plan)],
+        blocks: vec![decided_lines, assumed(plan), rests(plan)],
+        details: size_text(plan),
+    }
+}
+
+fn answer(plan: &SizePlan) -> Vec<Span> {
+    let counts = &plan.nodes;
+    let needs: Vec<String> = plan.needs.iter().map(decided::need).collect();
+    let sentence = format!(
+        "{} for {}",
+        decided::nodes(counts.planned),
+        needs.join(" and ")
+    );
+    let ink = if plan.extrapolated {
+        Ink::Open
+    } else {
+        Ink::Strong
+    };
+    let mut parts = vec![Span::new(ink, sentence)];
+    if plan.extrapolated {
+        parts.push(Span::new(Ink::Open, "EXTRAPOLATED"));
+    }
+    let enough = percent_whole(counts.probability);
+    parts.push(beside(format!(
+        "enough with a probability of {enough} or more"
+    )));
+    parts
+}
+
+fn capacity(plan: &SizePlan) -> Line {
+    let needs = plan.needs.iter();
+    let each: Vec<String> = needs
+        .map(|need| {
+            let of = need.capacity;
+            format!(
+                "{} {} expected (90 % interval {} to {})",
+                about(of.expected),
+                need.unit,
+                about(of.low),
+                about(of.high)
+            )
+        })
+        .collect();
+    let free = decided::headroom(plan.nodes.headroom);
+    Line::labeled(
+        "capacity",
+        format!("{}; {free} of it free", each.join(", ")),
+    )
+}
+
+fn price(plan: &SizePlan) -> Option<Line> {
+    let price = plan.price_per_month?;
+    let sentence = format!("{} a month of 730 hours", rate(price));
+    Some(Line::labeled("price", sentence))
+}
+
+/// Between which sizes an unknown demand decides, and the one that is regretted least.
+fn regrets(plan: &SizePlan) -> Vec<Line> {
+    let all = &plan.decision.regrets;
+    let Some(least) = all.iter().find(|regret| regret.least) else {
+        return Vec::new();
+    };
+    let greatest = |regret: &Regret| regret.if_low.max(regret.if_high);
+    let sentence = format!(
+        "{}: whatever demand turns out to be, at most {} a month too much, where a missing node costs {} times its \
+         price",
+        decided::nodes(least.nodes),
+        rate(greatest(least)),
+        plain(SHORTAGE)
+    );
+    let rows = decided::regret_rows(plan);
+    let mut lines = vec![Line::labeled("least regret", sentence)];
+    lines.extend(first_rows(rows, 0));
+    lines
+}
+
+/// The assumptions that move the answer most, each with the flag that changes it.
+fn assumed(plan: &SizePlan) -> Vec<Line> {
+    let weights = &plan.decision.assumptions;
+    let more = weights.len().saturating_sub(ASSUMPTIONS_SHOWN);
+    let shown = weights.iter().take(ASSUMPTIONS_SHOWN).enumerate();
+    let last = weights.len().min(ASSUMPTIONS_SHOWN).saturating_sub(1);
+    shown
+        .map(|(at, weight)| {
+            let label = if at == 0 { "assumed" } else { "" };
+            let more = if at == last { more } else { 0 };
+            Line::labeled(label, and_more(&decided::weighed(weight), more))
+        })
+        .collect()
+}
+
+/// What it all rests on.
+fn rests(plan: &SizePlan) -> Vec<Line> {
+    let needs = plan.needs.iter().map(|need| {
+        let (verb, detail) = (need.origin.word(), need.origin.detail());
+        let grown = if need.growth == need.origin {
+            String::new()
+        } else {
+            format!("; growth {}: {}", need.growth.word(), need.growth.detail())
+        };
+        let sentence = format!("{}, {verb}: {detail}{grown}", need.measured);
+        Line::labeled("based on", display::foreign(&sentence, WORDS))
+    });
+    let mut lines: Vec<Line> = needs.collect();
+    if let [first, more @ ..] = plan.notes.as_slice() {
+        let first = display::foreign(first, WORDS);
+        lines.push(Line::labeled("note", and_more(&first, more.len())));
+    }
+    lines
+}

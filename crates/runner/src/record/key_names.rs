@@ -1,0 +1,85 @@
+//! Names behind the keys that executors count by: phase, stream and op. Must not count anything.
+
+use highwater_model::plan::{Pace, Unit};
+
+use super::interval_lines::IntervalNames;
+use crate::executor::Pass;
+use crate::schedule::ScheduledPhase;
+
+/// Names behind the keys of a pass.
+#[derive(Debug, Clone, Default)]
+pub(super) struct KeyNames {
+    pub(super) phases: Vec<String>,
+    pub(super) streams: Vec<StreamName>,
+    /// Units per second that this share offers in each stream of each phase (outer); absent in closed load.
+    pub(super) offered: Vec<Vec<Option<f64>>>,
+    pub(super) ops: Vec<String>,
+}
+
+/// A stream of a pass.
+#[derive(Debug, Clone)]
+pub(super) struct StreamName {
+    pub(super) name: String,
+    pub(super) unit: Unit,
+    pub(super) sessions: u32,
+}
+
+/// Positions of a key's phase, stream and op.
+pub(super) struct KeyPosition {
+    pub(super) phase: usize,
+    pub(super) stream: usize,
+    pub(super) op: usize,
+}
+
+impl KeyNames {
+    /// Those of a pass as it stands: a changed pace adds phases.
+    pub(super) fn of_pass(pass: &Pass) -> Self {
+        let phases = pass.schedule.all();
+        let streams = pass.plan.streams.iter().enumerate();
+        let shares = pass.plan.share.of;
+        let offered = |phase: &ScheduledPhase| {
+            let paces = phase.paces.iter();
+            paces.map(|pace| offered(*pace, shares)).collect()
+        };
+        Self {
+            offered: phases.iter().map(offered).collect(),
+            phases: phases.into_iter().map(|phase| phase.name).collect(),
+            streams: streams
+                .map(|(position, stream)| StreamName {
+                    name: stream.name.clone(),
+                    unit: stream.unit,
+                    sessions: pass.sessions.of(position),
+                })
+                .collect(),
+            ops: pass.bound.ops.iter().map(|op| op.name.clone()).collect(),
+        }
+    }
+
+    /// The phase, stream and op of a key.
+    pub(super) fn split(&self, key: usize) -> KeyPosition {
+        let (ops, streams) = (self.ops.len().max(1), self.streams.len().max(1));
+        KeyPosition {
+            phase: key / ops / streams,
+            stream: key / ops % streams,
+            op: key % ops,
+        }
+    }
+
+    /// The names of a key.
+    pub(super) fn interval(&self, key: usize) -> IntervalNames<'_> {
+        let key = self.split(key);
+        IntervalNames {
+            phase: &self.phases[key.phase],
+            stream: &self.streams[key.stream].name,
+            op: &self.ops[key.op],
+        }
+    }
+}
+
+/// A share's part of what a pace offers.
+fn offered(pace: Pace, shares: u32) -> Option<f64> {
+    match pace {
+        Pace::Open { rate } => Some(rate.as_f64() / f64::from(shares.max(1))),
+        Pace::Closed { .. } => None,
+    }
+}

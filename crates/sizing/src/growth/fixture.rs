@@ -1,0 +1,52 @@
+//! A made-up growth that was predicted as it came, for tests.
+
+use highwater_analysis::fixture;
+use highwater_analysis::fixture::growth::{add, growth, of_verdict};
+use highwater_analysis::growth::conclude;
+use highwater_model::record::ExperimentRecord;
+use highwater_model::scale::{ScaleOutcome, ScalePurpose, SizeVerdict};
+
+use super::predicted;
+
+/// Four sizes with what an article published, predicted as they came, and the first one again.
+pub fn grown() -> ExperimentRecord {
+    let sizes = [
+        (1, 293_147.0),
+        (2, 493_723.0),
+        (3, 676_781.0),
+        (4, 856_460.0),
+    ];
+    let mut scale = growth(&[1, 2, 3, 4]);
+    scale.until_per_s = Some(8e5);
+    scale.price_per_node_hour = Some(0.8);
+    for (position, (nodes, per_s)) in sizes.into_iter().enumerate() {
+        let before = predicted(&scale, nodes);
+        let purpose = match position {
+            0 => ScalePurpose::First,
+            _ => ScalePurpose::Grow,
+        };
+        let interval = Some([per_s * 0.995, per_s * 1.015]);
+        let mut figures = of_verdict(SizeVerdict::Counts, per_s, interval);
+        figures.shards = Some(8 + 8 * u64::from(nodes));
+        figures.target_cpu = Some(0.95);
+        figures.p99_ns = Some(96_000_000);
+        add(&mut scale, nodes, purpose, figures);
+        if let Some(trial) = scale.trials.last_mut() {
+            trial.predicted = before;
+            let shards = (8 + 8 * nodes).to_string();
+            trial.size.settings.insert("shards".to_owned(), shards);
+        }
+    }
+    scale.sizes = scale
+        .trials
+        .iter()
+        .map(|trial| trial.size.clone())
+        .collect();
+    let again = of_verdict(SizeVerdict::Counts, 290_100.0, None);
+    add(&mut scale, 1, ScalePurpose::Again, again);
+    if let (Some(first), Some(last)) = (scale.sizes.first().cloned(), scale.trials.last_mut()) {
+        last.size = first;
+    }
+    scale.outcome = Some(ScaleOutcome::Reached);
+    conclude(fixture::open_gate(), scale, "growth".to_owned())
+}
