@@ -12,6 +12,7 @@ mod csv;
 mod events;
 mod figures;
 mod findings;
+mod growths;
 mod history;
 mod html;
 mod json;
@@ -30,8 +31,10 @@ mod text;
 mod version1;
 mod watched;
 
-pub use compare::{compare_html, compare_markdown, compare_text};
-pub use compare_report::{CompareReport, Group};
+pub use compare::{
+    compare_html, compare_markdown, compare_text, growths_html, growths_markdown, growths_text,
+};
+pub use compare_report::{CompareReport, Group, GrowthsReport, NamedGrowth};
 pub use csv::{csv, results_csv, telemetry_csv};
 pub use events::{
     audit_stage, begun, control_schema, estimate, event_line, event_schema, intervention,
@@ -51,6 +54,8 @@ pub use markdown::markdown;
 pub use merge::{MergeError, merge};
 pub use progress::{Filling, SILENCE, interval_header, interval_line, is_silent};
 pub use size::{size_json, size_schema, size_text};
-pub use summary::{Ink, Summary, compare_summary, size_summary, summary, without_color};
+pub use summary::{
+    Ink, Summary, compare_summary, growths_summary, size_summary, summary, without_color,
+};
 pub use text::{group_trial_line, probe_line, scale_trial_line, text, text_at, trial_line};
 pub use watched::{RunWatched, Seconds, Slot, SlotStream, Stage, StreamTotals, Totals, Watched};

@@ -11,7 +11,7 @@ use super::counted;
 pub const REPEAT_ERROR: f64 = 0.03;
 /// Normal quantiles: half the width of a 90 % and of a 95 % interval, in standard deviations.
 const Z90: f64 = 1.644_853_626_951_472_2;
-const Z95: f64 = 1.959_963_984_540_054;
+pub(super) const Z95: f64 = 1.959_963_984_540_054;
 
 /// The first size, and the same again.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,14 +62,15 @@ pub fn drift(scale: &ScaleRecord) -> Option<Drift> {
 }
 
 /// A rate, and how well it is known, in the logarithm.
-struct LogRate {
-    log: f64,
-    deviation: f64,
+pub(super) struct LogRate {
+    pub(super) log: f64,
+    /// Standard deviation of one measurement.
+    pub(super) deviation: f64,
 }
 
 impl LogRate {
     /// Of a search the middle of its estimate, which unlike a confirmed value errs to both sides alike.
-    fn of(each: ScaleEach, figures: &SizeFigures) -> Self {
+    pub(super) fn of(each: ScaleEach, figures: &SizeFigures) -> Self {
         let interval = figures.interval.filter(|[low, _]| *low > 0.0);
         let interval = interval.map(|ends| ends.map(f64::ln));
         let log = match (each, interval) {

@@ -4,6 +4,7 @@
 //! ascending order, then the first one again: if it is not what it was, the machine drifted, and what looks like
 //! growth may be that. What must not be here: how a size is measured, and what is predicted for it.
 
+mod compared;
 mod conclusion;
 mod drift;
 mod figures;
@@ -16,6 +17,10 @@ use highwater_model::scale::{
     ScaleOutcome, ScalePurpose, ScaleRecord, ScaleSize, ScaleTrial, SizeVerdict,
 };
 
+pub use compared::{
+    ComparedGrowths, Grown, GrowthDifference, GrowthNoise, LoneReason, LoneSize, SharedSize,
+    SizeChange, compare_growths,
+};
 pub use conclusion::conclude;
 pub use drift::{Drift, REPEAT_ERROR, drift};
 pub use figures::figures;

@@ -1,4 +1,4 @@
-//! `highwater compare`: groups of runs in, verdicts out.
+//! `highwater compare`: groups of runs, or growths, in, verdicts out.
 //!
 //! It finds and reads the runs. Must not compare them; that is the core's job.
 
@@ -6,10 +6,11 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use highwater_analysis::comparison::{Comparison, Criteria, PRACTICAL, Verdict, compare as judged};
+use highwater_analysis::growth::{Grown, SizeChange, compare_growths};
 use highwater_model::group::GroupRecord;
 use highwater_model::quantity::{Ppm, QuantityError, parse_percent};
 use highwater_model::record::Record;
-use highwater_report::{self as report, CompareReport, Group};
+use highwater_report::{self as report, CompareReport, Group, GrowthsReport, NamedGrowth};
 use highwater_runner::{record, store};
 
 use crate::failure::Failure;
@@ -32,6 +33,8 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       one target in two configurations
   highwater compare highwater-runs/before highwater-runs/after --fail-if-worse 5%
       a gate: exit code 1 if anything is worse by 5% or more, 3 if the result is inconclusive
+  highwater compare highwater-runs/old-growth highwater-runs/new-growth
+      two growths, size by size
   highwater compare r1,r2,r3 r4,r5,r6 --format markdown
       a comment for a pull request",
     run: |layers| compare(&CompareIntent::resolve(layers)?),
@@ -40,7 +43,8 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
 const POSITIONALS: &[Positional] = &[words(
     "RUN|GROUP",
     "A run, a directory of runs, or several of these separated by commas; runs made by \
-     `run --repeat` stand for their variants. The first is the baseline",
+     `run --repeat` stand for their variants, and growths made by `scale` are compared size by size. \
+     The first is the baseline",
 )];
 
 const FIGURES_FLAGS: &[Flag] = &[
@@ -171,6 +175,9 @@ fn compare(settings: &CompareIntent) -> Result<u8, Failure> {
     if groups.len() < 2 {
         return Err(too_few());
     }
+    if let Some(report) = of_growths(&groups, settings.threshold) {
+        return growths(settings, &report);
+    }
     let criteria = Criteria {
         practical: settings.threshold,
         primary: settings.primary.as_deref(),
@@ -186,6 +193,58 @@ fn compare(settings: &CompareIntent) -> Result<u8, Failure> {
     }
     Ok(if settings.gate {
         gate(&report, settings.allow_unknown)
+    } else {
+        exit::SUCCESS
+    })
+}
+
+/// The first growth against each other one; absent where anything else is compared, or several growths are one group.
+fn of_growths(groups: &[Loaded], practical: f64) -> Option<GrowthsReport<'_>> {
+    let named = groups.iter().map(|loaded| {
+        let [record] = loaded.records.as_slice() else {
+            return None;
+        };
+        Some(NamedGrowth {
+            name: loaded.name.clone(),
+            growth: Grown::of(record.into())?,
+        })
+    });
+    let named: Vec<NamedGrowth<'_>> = named.collect::<Option<_>>()?;
+    let mut named = named.into_iter();
+    let baseline = named.next()?;
+    let others = named.map(|other| {
+        let compared = compare_growths(baseline.growth, other.growth, practical);
+        (other, compared)
+    });
+    let others = others.collect();
+    Some(GrowthsReport { baseline, others })
+}
+
+/// Prints a comparison of growths; the exit code is that of the gate, if one is requested.
+fn growths(settings: &CompareIntent, report: &GrowthsReport<'_>) -> Result<u8, Failure> {
+    if settings.primary.is_some() {
+        let message = "--primary: growths are compared by the figure of each size";
+        return Err(Failure::usage(message).with_hint("leave it out"));
+    }
+    match settings.format {
+        Format::Text => {
+            terminal::summary(&report::growths_summary(report), settings.verbose)?;
+        }
+        Format::Markdown => terminal::data(&report::growths_markdown(report))?,
+        Format::Html => terminal::data(&report::growths_html(report))?,
+    }
+    if !settings.gate {
+        return Ok(exit::SUCCESS);
+    }
+    let others = report.others.iter();
+    let verdicts: Vec<Option<SizeChange>> =
+        others.map(|(_, compared)| compared.verdict()).collect();
+    let not_distinguished = Some(SizeChange::NotDistinguished);
+    let is_open = verdicts.contains(&None) || verdicts.contains(&not_distinguished);
+    Ok(if verdicts.contains(&Some(SizeChange::Worse)) {
+        exit::MISSED
+    } else if is_open && !settings.allow_unknown {
+        exit::NOT_VALID
     } else {
         exit::SUCCESS
     })

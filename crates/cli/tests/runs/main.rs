@@ -8,6 +8,7 @@ mod checking;
 mod clickhouse;
 mod clusters;
 mod comparing;
+mod comparing_growths;
 mod continuing;
 mod control;
 mod endings;

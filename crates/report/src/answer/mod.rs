@@ -5,6 +5,7 @@
 
 mod compared;
 mod group;
+mod growths;
 mod judged;
 mod parts;
 mod run;
@@ -19,6 +20,7 @@ use highwater_analysis::judge::MeasuredStream;
 use highwater_model::record::{Question, RecordRef};
 
 pub(crate) use compared::compared;
+pub(crate) use growths::growths;
 pub(crate) use parts::{Answer, JudgmentLine, KeyFigure, LimitLine, plural, to_the_second};
 pub(crate) use size::size;
 

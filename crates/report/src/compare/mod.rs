@@ -1,5 +1,6 @@
-//! Comparisons of several groups with the first one: text, Markdown and a page.
+//! Comparisons of several groups, or growths, with the first one: text, Markdown and a page. Must not compare.
 
+mod growths;
 mod page;
 #[cfg(test)]
 mod tests;
@@ -7,6 +8,7 @@ mod tests;
 use crate::compare_report::CompareReport;
 use crate::comparison::{blocks, lines};
 
+pub use growths::{growths_html, growths_markdown, growths_text};
 pub use page::compare_html;
 
 /// The comparison as text, without colors.

@@ -1,11 +1,13 @@
 //! A comparison as people see it.
 
 use super::*;
-use crate::compare_report::Group;
+use crate::compare_report::{Group, GrowthsReport, NamedGrowth};
 use highwater_analysis::comparison::{Criteria, compare};
 use highwater_analysis::fixture;
-use highwater_model::record::RecordRef;
+use highwater_analysis::growth::{Grown, compare_growths};
 use highwater_model::record::RunRecord;
+use highwater_model::record::{ExperimentRecord, Question, RecordRef};
+use highwater_sizing::growth::fixture::grown;
 
 fn runs(factors: &[f64]) -> Vec<RunRecord> {
     let run = |factor: &f64| {
@@ -110,4 +112,49 @@ fn markdown_and_page_say_the_same_and_no_name_is_markup() {
         assert!(!text.contains("<script>alert"), "{text}");
     }
     assert!(page.contains("<td class=\"verdict bad\"") && page.contains("id=\"overlaid-rows\""));
+}
+
+fn named<'a>(name: &str, record: &'a ExperimentRecord) -> NamedGrowth<'a> {
+    NamedGrowth {
+        name: name.to_owned(),
+        growth: Grown::of(record.into()).unwrap(),
+    }
+}
+
+#[test]
+fn growths_are_compared_in_one_sentence_and_no_name_is_markup() {
+    let (a, mut b) = (grown(), grown());
+    let Question::Scale(scale) = &mut b.question else {
+        panic!("a growth");
+    };
+    let last = &mut scale.trials[3].figures;
+    (last.per_s, last.interval) = (last.per_s * 1.3, None);
+    let baseline = named("main", &a);
+    let other = named("<script>alert(1)</script>", &b);
+    let compared = compare_growths(baseline.growth, other.growth, 0.05);
+    let report = GrowthsReport {
+        baseline,
+        others: vec![(other, compared)],
+    };
+    let said =
+        "B makes 29 % more than A at 4 nodes, and as much, within the noise, at 1, 2 and 3 nodes";
+    let text = growths_text(&report);
+    assert!(
+        text.contains(&format!("\nverdict        {said}\n")),
+        "{text}"
+    );
+    assert!(text.contains("main · find at 1, 2, 3, 4 nodes"), "{text}");
+    assert!(
+        text.contains("searches are compared by the middle"),
+        "{text}"
+    );
+    let summary = crate::growths_summary(&report);
+    assert_eq!(summary.answer(), said);
+    let markdown = growths_markdown(&report);
+    assert!(markdown.starts_with(&format!("## {said}\n")), "{markdown}");
+    let page = growths_html(&report);
+    assert!(page.contains("nodes, better<"), "{page}");
+    for text in [&markdown, &page] {
+        assert!(!text.contains("<script>alert"), "{text}");
+    }
 }

@@ -27,6 +27,7 @@ use highwater_model::record::{MeasuredRun, Question, RecordRef};
 use highwater_sizing::cluster::SizePlan;
 
 use crate::answer;
+use crate::compare_report::NamedGrowth;
 use chart::Chart;
 
 pub(super) use comparison::{differences, forest};
@@ -148,6 +149,12 @@ fn run_parts(
 pub(super) fn overlaid(groups: &[Overlaid<'_>]) -> Option<Markup> {
     let charts = plots::overlay(groups);
     (!charts.is_empty()).then(|| chart::all(&charts))
+}
+
+/// The chart of a comparison of growths; nothing where no size counts.
+pub(super) fn growths_hero(growths: &[&NamedGrowth<'_>]) -> Markup {
+    let charts: Vec<Chart> = plots::growths(growths).into_iter().collect();
+    chart::hero(&charts)
 }
 
 /// The page of a size plan.

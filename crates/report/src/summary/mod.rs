@@ -6,6 +6,7 @@
 mod compared;
 mod fitted;
 mod group;
+mod growths;
 mod judged;
 mod layout;
 mod lines;
@@ -26,7 +27,7 @@ use highwater_model::record::{Question, RecordRef};
 use highwater_next::next_command;
 use highwater_sizing::cluster::SizePlan;
 
-use crate::compare_report::CompareReport;
+use crate::compare_report::{CompareReport, GrowthsReport};
 use crate::text::text_at;
 use layout::Line;
 use lines::WORDS;
@@ -64,6 +65,11 @@ pub fn summary<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> Summary
 /// The summary of a comparison.
 pub fn compare_summary(report: &CompareReport<'_>) -> Summary {
     compared::summary(report)
+}
+
+/// The summary of a comparison of growths.
+pub fn growths_summary(report: &GrowthsReport<'_>) -> Summary {
+    growths::summary(report)
 }
 
 /// The summary of a size plan.

@@ -4,6 +4,7 @@
 
 mod distribution;
 mod growth;
+mod growths;
 mod machine;
 mod overlaid;
 mod runs;
@@ -16,6 +17,7 @@ mod tune;
 
 pub(super) use distribution::distributions;
 pub(super) use growth::growth;
+pub(super) use growths::growths;
 pub(super) use machine::machine;
 pub(crate) use overlaid::Overlaid;
 pub(super) use overlaid::overlay;

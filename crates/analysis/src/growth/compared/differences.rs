@@ -1,0 +1,204 @@
+//! A growth as it is compared, and what differs between two of them besides their figures: the question, how far they
+//! can be trusted, the settings.
+//!
+//! What must not be here: figures, and what follows from a difference.
+
+use std::collections::BTreeSet;
+
+use highwater_model::judgment::{Data, Measurement};
+use highwater_model::record::{ExperimentRecord, RecordRef};
+use highwater_model::sample::Kind;
+use highwater_model::scale::{ClusterStart, ScaleEach, ScaleRecord, ScaleSize};
+
+/// A growth with the record that it is part of.
+#[derive(Debug, Clone, Copy)]
+pub struct Grown<'a> {
+    /// The whole, with the last run.
+    pub record: &'a ExperimentRecord,
+    /// Its question, with the sizes.
+    pub scale: &'a ScaleRecord,
+}
+
+impl<'a> Grown<'a> {
+    /// The growth of a record; absent of another kind of record.
+    pub fn of(record: RecordRef<'a>) -> Option<Self> {
+        let record = record.experiment()?;
+        let scale = record.scale()?;
+        Some(Self { record, scale })
+    }
+}
+
+/// Something else that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrowthDifference {
+    /// How grave it is.
+    pub kind: Kind,
+    /// What.
+    pub name: String,
+    /// In A; empty where it has none, and of objectives, for which reports have the words.
+    pub a: String,
+    /// In B, likewise.
+    pub b: String,
+}
+
+/// Whether growths that differ so answer different questions.
+pub(super) fn is_guarded(differences: &[GrowthDifference]) -> bool {
+    let mut differences = differences.iter();
+    differences.any(|difference| difference.kind == Kind::Question)
+}
+
+/// What a growth says of a trait, as people read it.
+type Trait = fn(Grown<'_>) -> String;
+
+/// Growths that differ in one of these answer different questions.
+const QUESTIONS: [(&str, Trait); 6] = [
+    ("each size", |grown| grown.scale.each.name().to_owned()),
+    ("stream", |grown| grown.scale.stream.clone()),
+    ("unit", |grown| grown.scale.unit.name().to_owned()),
+    ("start", |grown| {
+        let name = match grown.scale.start {
+            ClusterStart::Fresh => "fresh",
+            ClusterStart::Grow => "grow",
+        };
+        name.to_owned()
+    }),
+    ("axes", |grown| grown.scale.over.join(" ")),
+    ("workload", |grown| {
+        let workload = &grown.record.last_run.workload;
+        format!("{} {}", workload.name, workload.version)
+    }),
+];
+
+/// Perhaps just what is compared.
+const SETTINGS: [(&str, Trait); 6] = [
+    ("target", |grown| grown.scale.targets.join(" ")),
+    ("target version", |grown| {
+        grown.record.last_run.target.version.clone()
+    }),
+    ("cluster file", |grown| {
+        grown.scale.cluster_file.clone().unwrap_or_default()
+    }),
+    ("quotas", |grown| {
+        let quotas = if grown.scale.without_quotas {
+            "none"
+        } else {
+            "as in the cluster file"
+        };
+        quotas.to_owned()
+    }),
+    ("seed", |grown| {
+        grown.record.last_run.plan.seed.0.to_string()
+    }),
+    ("Highwater", |grown| {
+        grown.record.header.highwater.version.clone()
+    }),
+];
+
+/// What differs, the gravest first.
+pub(super) fn differences(a: Grown<'_>, b: Grown<'_>) -> Vec<GrowthDifference> {
+    let of = |kind, name: &str, value: Trait| differing(kind, name, [value(a), value(b)]);
+    let questions = QUESTIONS.iter();
+    let mut found: Vec<GrowthDifference> = questions
+        .filter_map(|(name, value)| of(Kind::Question, name, *value))
+        .collect();
+    found.extend(of_last_runs(a, b));
+    found.extend(of(Kind::Trust, "judged", distrusted));
+    let settings = SETTINGS.iter();
+    found.extend(settings.filter_map(|(name, value)| of(Kind::Setting, name, *value)));
+    found
+}
+
+fn differing(kind: Kind, name: &str, values: [String; 2]) -> Option<GrowthDifference> {
+    let [a, b] = values;
+    let differs = a != b || kind == Kind::Trust && !a.is_empty();
+    differs.then(|| GrowthDifference {
+        kind,
+        name: name.to_owned(),
+        a,
+        b,
+    })
+}
+
+/// A growth whose own judgments say that its figures or data are not right; else empty.
+fn distrusted(grown: Grown<'_>) -> String {
+    let judged = &grown.record.judgments;
+    let mut said = Vec::new();
+    if judged.measurement.value == Measurement::Invalid {
+        said.push("measurement invalid");
+    }
+    if matches!(
+        judged.data.value,
+        Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered
+    ) {
+        said.push("data not right");
+    }
+    said.join(", ")
+}
+
+/// In what the last runs show that the questions differ: objective, workload, parameters, plan. What depends on the
+/// size, or is tuned, says nothing of two runs of different sizes or configurations.
+fn of_last_runs(a: Grown<'_>, b: Grown<'_>) -> Vec<GrowthDifference> {
+    let [run_a, run_b] = [&a.record.last_run, &b.record.last_run];
+    let [plan_a, plan_b] = [&run_a.plan.definition, &run_b.plan.definition];
+    let mut found = Vec::new();
+    if plan_a.objectives != plan_b.objectives {
+        found.push(GrowthDifference {
+            kind: Kind::Question,
+            name: "objective".to_owned(),
+            a: String::new(),
+            b: String::new(),
+        });
+    }
+    let [of_a, of_b] = [&run_a.workload, &run_b.workload];
+    let varied = varied(a, b);
+    if varied.is_empty() {
+        let hashes = match (&of_a.unseeded, &of_b.unseeded) {
+            (Some(hash_a), Some(hash_b)) => [short(hash_a), short(hash_b)],
+            _ => [short(&of_a.fingerprint), short(&of_b.fingerprint)],
+        };
+        found.extend(differing(Kind::Question, "workload fingerprint", hashes));
+    }
+    let names = of_a.parameters.keys().chain(of_b.parameters.keys());
+    let names: BTreeSet<&String> = names.filter(|name| !varied.contains(*name)).collect();
+    found.extend(names.into_iter().filter_map(|name| {
+        let value = |of: Option<&String>| of.cloned().unwrap_or_default();
+        let values = [&of_a.parameters, &of_b.parameters].map(|of| value(of.get(name)));
+        differing(Kind::Question, &format!("parameter {name}"), values)
+    }));
+    let are_runs = a.scale.each == ScaleEach::Run && b.scale.each == ScaleEach::Run;
+    if are_runs && varied.is_empty() && last_size(a.scale) == last_size(b.scale) {
+        let hashes = [plan_a, plan_b].map(|plan| short(&plan.unseeded_hash()));
+        found.extend(differing(Kind::Question, "plan", hashes));
+    }
+    found
+}
+
+/// Settings in which the last runs differ although the questions may be the same.
+fn varied(a: Grown<'_>, b: Grown<'_>) -> BTreeSet<String> {
+    let mut varied = BTreeSet::new();
+    if last_size(a.scale) != last_size(b.scale) {
+        let sizes = [a, b].into_iter().flat_map(|grown| &grown.scale.sizes);
+        varied.extend(sizes.flat_map(|size| size.settings.keys().cloned()));
+    }
+    for grown in [a, b] {
+        let axes = grown.scale.over.iter();
+        varied.extend(axes.map(|axis| {
+            let name = axis.split('=').next().unwrap_or_default();
+            name.strip_prefix("with.").unwrap_or(name).to_owned()
+        }));
+    }
+    varied
+}
+
+/// The size of the last run: the last one whose target was reached.
+fn last_size(scale: &ScaleRecord) -> Option<&ScaleSize> {
+    let mut trials = scale.trials.iter().rev();
+    let last = trials.find(|trial| trial.figures.judgments.is_some());
+    let last = last.or(scale.trials.last());
+    last.map(|trial| &trial.size)
+}
+
+/// As much of a hash as shows a reader that it differs.
+fn short(hash: &str) -> String {
+    hash.chars().take(8).collect()
+}

@@ -1,0 +1,167 @@
+//! `highwater compare` of growths of simulated clusters of known capacity: what is said of which size, and the gate.
+
+use crate::called::{Called, Place};
+
+/// A cluster whose nodes make 12 rows in so many milliseconds of work each, in batches of 12.
+fn target(row_ms: u32) -> String {
+    format!(
+        "sim:?nodes={{nodes}}&cores=1&queue=inf&request=0&row={row_ms}ms&shards=12&replicas=0&service=constant"
+    )
+}
+
+/// Grows a cluster into a store of this name.
+#[track_caller]
+fn grow(place: &Place, out: &str, row_ms: u32, more: &[&str]) {
+    let target = target(row_ms);
+    let words = [
+        "scale",
+        "cpu",
+        &target,
+        "-o",
+        out,
+        "--each",
+        "run",
+        "--batch",
+        "12",
+        "-c",
+        "16n",
+        "--warm-up",
+        "2s",
+        "--settle",
+        "1s",
+        "-q",
+    ];
+    let called = place.call(&[&words[..], more].concat());
+    assert!(place.path().join(out).exists(), "{called:?}");
+}
+
+#[track_caller]
+fn expect(called: &Called, code: i32, all: &[&str]) {
+    assert_eq!(called.code, Some(code), "{called:?}");
+    for said in all {
+        assert!(called.stdout.contains(said), "{said}: {}", called.stdout);
+    }
+}
+
+/// Two growths of one cluster, and one of a cluster in which each row takes 5 ms instead of 7, which is 40 % more.
+fn three_growths() -> Place {
+    let place = Place::new();
+    grow(&place, "a", 7, &["--nodes", "1..3", "-d", "20s"]);
+    grow(&place, "same", 7, &["--nodes", "1,2", "-d", "20s"]);
+    grow(&place, "faster", 5, &["--nodes", "1,2,4", "-d", "20s"]);
+    place
+}
+
+#[test]
+fn growths_are_compared_size_by_size() {
+    let place = three_growths();
+    let same = place.call(&["compare", "a", "same"]);
+    let first = "B makes as much as A, within the noise, at 1 and 2 nodes";
+    expect(&same, 0, &[first, "only in A      3 nodes: "]);
+    assert!(same.stdout.starts_with(first), "{}", same.stdout);
+
+    let faster = place.call(&["compare", "a", "faster"]);
+    let only = ["only in A      3 nodes: ", "only in B      4 nodes: "];
+    expect(&faster, 0, &only);
+    let first = faster.stdout.lines().next().unwrap();
+    let middle = first.strip_prefix("B makes ");
+    let middle = middle.and_then(|rest| rest.strip_suffix(" more than A at 1 and 2 nodes"));
+    let numbers = middle.unwrap_or_else(|| panic!("{first}"));
+    let numbers = numbers
+        .split(" to ")
+        .map(|number| number.trim_end_matches(" %"));
+    for number in numbers {
+        let percent: f64 = number.parse().unwrap();
+        assert!((percent - 40.0).abs() < 4.0, "{first}");
+    }
+}
+
+#[test]
+fn the_gate_is_about_sizes_that_are_worse() {
+    let place = three_growths();
+    let better = ["compare", "a", "faster", "--fail-if-worse", "5%"];
+    expect(&place.call(&better), 0, &["better"]);
+    let slower = place.call(&["compare", "faster", "a", "--fail-if-worse", "5%"]);
+    expect(&slower, 1, &[" less than A at 1 and 2 nodes", "worse"]);
+    // Nothing was shown to be worse, and nothing to be equal.
+    let gate = ["compare", "a", "same", "--fail-if-worse", "5%"];
+    expect(&place.call(&gate), 3, &["not distinguished"]);
+    expect(
+        &place.call(&[&gate[..], &["--allow-unknown"]].concat()),
+        0,
+        &[],
+    );
+    // Unless what matters is more than what measurements differ by.
+    let wide = ["compare", "a", "same", "--fail-if-worse", "30%"];
+    expect(
+        &place.call(&wide),
+        0,
+        &["B makes as much as A at 1 and 2 nodes"],
+    );
+}
+
+#[test]
+fn growths_are_compared_in_every_format() {
+    let place = three_growths();
+    let markdown = place.call(&["compare", "a", "faster", "--format", "markdown"]);
+    expect(
+        &markdown,
+        0,
+        &[
+            "## B makes ",
+            "| nodes | A rows/s |",
+            "- only in B: 4 nodes",
+        ],
+    );
+    let page = place.call(&["compare", "a", "faster", "--format", "html"]);
+    expect(
+        &page,
+        0,
+        &[
+            "<h2>Sizes</h2>",
+            "Throughput against nodes",
+            "What else differs",
+        ],
+    );
+    let all = place.call(&["compare", "a", "same", "faster", "-v"]);
+    let said = [
+        "\nverdict        B makes as much",
+        "differs        target: ",
+    ];
+    expect(&all, 0, &said);
+    assert_eq!(
+        all.stdout.matches("\nverdict ").count(),
+        2,
+        "{}",
+        all.stdout
+    );
+    let primary = place.call(&["compare", "a", "same", "--primary", "p99"]);
+    assert_eq!(primary.code, Some(2), "{primary:?}");
+    assert!(
+        primary.stderr.contains("the figure of each size"),
+        "{primary:?}"
+    );
+}
+
+#[test]
+fn growths_that_answer_different_questions_get_no_verdict() {
+    let place = Place::new().verbose();
+    grow(&place, "a", 7, &["--nodes", "1,2", "-d", "20s"]);
+    grow(
+        &place,
+        "bound",
+        7,
+        &["--nodes", "1,2", "-d", "20s", "--p99", "1h"],
+    );
+    let called = place.call(&["compare", "a", "bound", "--fail-if-worse", "5%"]);
+    let no_verdict = "no verdict: A and B answer different questions";
+    expect(
+        &called,
+        3,
+        &[no_verdict, "OTHER QUESTION: objective: – against p99 ≤ "],
+    );
+
+    grow(&place, "longer", 7, &["--nodes", "1,2", "-d", "30s"]);
+    let called = place.call(&["compare", "a", "longer"]);
+    expect(&called, 0, &[no_verdict, "OTHER QUESTION: plan: "]);
+}
