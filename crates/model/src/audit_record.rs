@@ -335,7 +335,7 @@ pub struct ExpectedBucket {
     pub bucket: u64,
     /// Rows acknowledged, with those of unknown fate that were found.
     pub acknowledged: u64,
-    /// Rows of which nobody can say.
+    /// Rows whose outcome is unknown.
     pub unknown: u64,
     /// Checksums of the acknowledged rows, by column.
     pub sums: Vec<u64>,

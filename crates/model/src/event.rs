@@ -289,7 +289,7 @@ pub struct SecondProgress {
     pub streams: Vec<StreamProgress>,
     /// Ops that failed in this second, all streams together.
     pub errors: u64,
-    /// Ops that were due and given up in this second, all streams together.
+    /// Ops that were due and dropped in this second, all streams together.
     pub dropped: u64,
     /// Sessions that are open now.
     pub sessions: u32,
@@ -353,7 +353,7 @@ pub struct StreamCounts {
     pub offered: u64,
     /// Those of them that were sent.
     pub sent: u64,
-    /// Those of them that were given up.
+    /// Those of them that were dropped.
     pub dropped: u64,
     /// Acknowledged in this second.
     pub acknowledged: u64,

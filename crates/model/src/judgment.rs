@@ -17,7 +17,7 @@ pub struct Judgments {
 }
 
 impl Judgments {
-    /// Those of a record that nobody has judged yet.
+    /// Those of a record that is not judged yet.
     pub const fn unjudged() -> Self {
         Self {
             measurement: Judgment {

@@ -129,7 +129,7 @@ pub enum LimitFigure {
     SpeedBytesPerS,
     /// Utilization: throughput as a part of the load generator's ceiling.
     OfCeiling,
-    /// Saturation: pieces of work, or sessions, that wait on average.
+    /// Saturation: tasks, or sessions, that wait on average.
     Waiting,
     /// Saturation: part of the samples in which something waited, 0 to 1.
     WaitingPart,
@@ -147,7 +147,7 @@ pub enum LimitFigure {
     Offered,
     /// Errors: rejected part of the ops, 0 to 1.
     RejectedOps,
-    /// Errors: pieces of work that the target counted as rejected, per second.
+    /// Errors: tasks that the target counted as rejected, per second.
     RejectedPerS,
     /// Sessions of the load.
     Sessions,

@@ -84,7 +84,7 @@ pub struct OpError {
     pub message: String,
 }
 
-/// Rows of a batch that follow each other and were not applied, or of which nobody can say.
+/// Rows of a batch that follow each other and were not applied, or whose outcome is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowSpan {
     /// Position of the first row in the batch.

@@ -40,7 +40,7 @@ pub struct Plan {
     pub steadiness: SteadinessRule,
     /// What to do with an op that failed.
     pub retry: RetryPlan,
-    /// An op without an answer after this long is given up; its effect is then unknown.
+    /// An op without an answer after this long is timed out; its effect is then unknown.
     pub timeout: Nanos,
     /// How long the drain waits for answers after the last phase.
     pub drain_limit: Nanos,
@@ -169,7 +169,7 @@ pub enum Pace {
         /// Units per second.
         rate: Rate,
     },
-    /// Each session asks again when it has been answered.
+    /// Each session sends the next op when the one before was answered.
     Closed {
         /// How many.
         sessions: u32,

@@ -82,7 +82,7 @@ pub struct RowCounts {
     pub acknowledged: u64,
     /// Rows that the target said it did not store.
     pub refused: u64,
-    /// Rows of which nobody can say.
+    /// Rows whose outcome is unknown.
     pub unknown: u64,
 }
 

@@ -52,7 +52,7 @@ pub struct RunRecord {
     pub clients: Vec<ClientRecord>,
     /// Once a second, what the load generator did.
     pub telemetry: Vec<TelemetrySample>,
-    /// What the target and its host said of themselves; absent if nobody was asked, or none of them
+    /// What the target and its host said of themselves; absent if none was polled, or none of them
     /// tells anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_telemetry: Option<TargetTelemetry>,
@@ -176,7 +176,7 @@ pub struct TableRecord {
     pub name: String,
     /// Whether this run began with rows of earlier runs in it.
     pub start: TableStart,
-    /// Rows of earlier runs, as they were counted last; absent if nobody has counted them.
+    /// Rows of earlier runs, as they were counted last; absent if they were not counted.
     pub rows_before: Option<u64>,
     /// Index of the first row that this run could write.
     pub first_index: u64,

@@ -274,7 +274,7 @@ pub enum ScaleOutcome {
     Complete,
     /// A size reached the rate that was requested; larger ones were not measured.
     Reached,
-    /// The load generator gave out before the target did; larger sizes were not measured.
+    /// The load generator reached its limit before the target did; larger sizes were not measured.
     ClientCeiling,
     /// Time ran out.
     BudgetSpent,

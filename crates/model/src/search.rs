@@ -367,7 +367,7 @@ pub struct NoMark {
 pub enum NoMarkReason {
     /// No value met the objective, down to the lowest that was tried.
     BelowLowest,
-    /// The load generator gave out before the target did.
+    /// The load generator reached its limit before the target did.
     ClientCeiling,
     /// The longest probes are too short to show the percentile at these rates.
     TooFewOps,

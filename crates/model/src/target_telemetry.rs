@@ -61,7 +61,7 @@ pub mod names {
     pub const DISK_READ: &str = "disk_read";
     /// Bytes written to disks.
     pub const DISK_WRITTEN: &str = "disk_written";
-    /// Share of the time that a disk was at work, or held work back, 0 to 1.
+    /// Share of the time that a disk was busy, or held work back, 0 to 1.
     pub const DISK_BUSY: &str = "disk_busy";
     /// Bytes that can still be written.
     pub const DISK_FREE: &str = "disk_free";

@@ -93,6 +93,8 @@ pub fn of_record(record: &RunRecord) -> Option<Ceiling> {
     let mut measured = record.streams.iter().filter(|s| s.unit == unit).peekable();
     if !record.target.sink
         || !all_closed
+        // Sessions that pause reach what their pauses let them.
+        || plan.streams.iter().any(|stream| stream.think.is_some())
         || steps != Some(1)
         || Ended::of(&record.incidents) != Ended::Complete
     {

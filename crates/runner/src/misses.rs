@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use highwater_analysis::judge::hopeless::{Hopeless, OpSoFar, hopeless};
 use highwater_model::display::{percent, percent_asked, quantile, span};
 use highwater_model::numbers::round_to_u32;
-use highwater_model::plan::{Objective, PhaseKind, Plan};
+use highwater_model::plan::{Objective, Pace, PhaseKind, Plan};
 use highwater_model::units::Nanos;
 
 use crate::recorder::{IntervalDelta, WindowDelta};
@@ -16,9 +16,17 @@ use crate::schedule::ScheduledPhase;
 #[derive(Debug, Default)]
 pub(crate) struct MissCounts {
     objectives: Vec<Objective>,
-    /// Of each stream, by its name: rows of an op that counts rows.
-    units_per_op: BTreeMap<String, u64>,
+    /// Of each stream, by its name.
+    streams: BTreeMap<String, StreamShape>,
     by_key: BTreeMap<usize, OpSoFar>,
+}
+
+/// What is planned of a stream.
+#[derive(Debug, Clone, Copy)]
+struct StreamShape {
+    /// Rows of an op that counts rows.
+    units_per_op: u64,
+    is_closed: bool,
 }
 
 impl MissCounts {
@@ -30,8 +38,15 @@ impl MissCounts {
         let streams = plan.streams.iter();
         Self {
             objectives: plan.objectives.clone(),
-            units_per_op: streams
-                .map(|stream| (stream.name.clone(), stream.units_per_op))
+            streams: streams
+                .map(|stream| {
+                    let mut paces = stream.paces.iter();
+                    let shape = StreamShape {
+                        units_per_op: stream.units_per_op,
+                        is_closed: paces.any(|pace| matches!(pace, Pace::Closed { .. })),
+                    };
+                    (stream.name.clone(), shape)
+                })
                 .collect(),
             by_key: BTreeMap::new(),
         }
@@ -81,7 +96,8 @@ impl MissCounts {
         let so_far = self.by_key.iter().filter_map(|(key, counts)| {
             let (phase, stream, op) = named(*key);
             (phase == running.number).then(|| OpSoFar {
-                units_per_op: self.units_per_op.get(&stream).copied().unwrap_or(1),
+                units_per_op: self.streams.get(&stream).map_or(1, |of| of.units_per_op),
+                is_closed: self.streams.get(&stream).is_some_and(|of| of.is_closed),
                 stream,
                 op,
                 ..counts.clone()
@@ -115,7 +131,7 @@ pub(crate) fn words(found: &Hopeless) -> String {
         Objective::Throughput { .. } | Objective::Cpu { .. } => "its objective".to_owned(),
     };
     format!(
-        "stopped early: {place} {what} could no longer be met, whatever the rest had shown: {} of its ops missed \
+        "stopped early: {place} {what} could no longer be met by what was to be expected: {} of its ops missed \
          it, {} may",
         percent(found.missed),
         percent_asked(round_to_u32(found.allowed * 1e6))

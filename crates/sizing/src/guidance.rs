@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Guidance {
-    /// First word of the database's name, lower case; empty where nobody advises.
+    /// First word of the database's name, lower case; empty where none is advised.
     pub engine: String,
     /// Where it is said.
     pub source: String,
@@ -41,7 +41,7 @@ impl Guidance {
         known.into_iter().find(|guidance| guidance.engine == name)
     }
 
-    /// What is taken where nobody advises: a shard for each CPU keeps all of them busy; the bounds
+    /// What is taken where nothing is advised: a shard for each CPU keeps all of them busy; the bounds
     /// are those at which moving or restoring one shard stays a matter of minutes.
     pub fn general() -> Self {
         Self {

@@ -82,7 +82,7 @@ fn incomplete(scale: &ScaleRecord) -> Option<Judgment<Measurement>> {
         Some(ScaleOutcome::Complete | ScaleOutcome::Reached) => return None,
         Some(ScaleOutcome::ClientCeiling) => (
             ReasonCode::ClientSaturated,
-            "the load generator gave out before the target did",
+            "the load generator reached its limit before the target did",
             "use a larger load generator, or several",
         ),
         Some(ScaleOutcome::BudgetSpent) => (

@@ -126,7 +126,7 @@ fn spoiled(result: &ResultRecord, objectives: &[Objective]) -> Option<String> {
         ));
     }
     percentiles(result)
-        .find(|of| decides(*of, objectives))
+        .find(|of| decides(*of, result, objectives))
         .map(|of| {
             format!(
                 "the load generator sent ops late: {} was {}, and without that {}, which is within its limit",
@@ -137,12 +137,20 @@ fn spoiled(result: &ResultRecord, objectives: &[Objective]) -> Option<String> {
         })
 }
 
-/// Whether a bound of this percentile is missed with the delays and met without them.
-fn decides(of: Overstated, objectives: &[Objective]) -> bool {
-    objectives.iter().any(|objective| match *objective {
+/// Whether a bound of this percentile of this op is missed with the delays and met without them.
+fn decides(of: Overstated, result: &ResultRecord, objectives: &[Objective]) -> bool {
+    objectives.iter().any(|objective| match objective {
         Objective::Latency {
-            quantile_ppm, max, ..
-        } => quantile_ppm == of.quantile_ppm && of.undelayed <= max.0 && max.0 < of.shown,
+            quantile_ppm,
+            max,
+            op,
+        } => {
+            let is_about = op
+                .as_ref()
+                .is_none_or(|op| *op == result.op || *op == result.stream);
+            let is_its_own = *quantile_ppm == of.quantile_ppm && is_about;
+            is_its_own && of.undelayed <= max.0 && max.0 < of.shown
+        }
         _ => false,
     })
 }

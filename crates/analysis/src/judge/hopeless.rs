@@ -1,11 +1,13 @@
-//! Whether an objective can no longer be met, whatever the rest of a phase shows.
+//! Whether an objective can no longer be met by what the rest of a phase can be expected to bring.
 //!
 //! Two things must hold: what was seen so far shows with 95 % confidence that it is missed, and even if every op to
 //! come were good, the whole phase would miss it. The second is why a bad second of many stops nothing, and why
-//! looking again every second calls nothing hopeless by chance.
+//! looking again every second calls nothing hopeless by chance. Closed load has no planned number of ops, and a target
+//! that stalls first answers few of them: there it is said from half of the phase on, and the rest may be as fast as
+//! the fastest second so far.
 
 use crate::exceedance::exceedance;
-use highwater_model::numbers::to_f64;
+use highwater_model::numbers::{len_to_f64, to_f64};
 use highwater_model::plan::Objective;
 use highwater_model::units::Nanos;
 
@@ -13,9 +15,11 @@ use super::shares::latency_objectives;
 
 /// The shortest part of a phase that can be judged.
 const LEAST: Nanos = Nanos::from_secs(5);
-/// The rest of a phase may have so many times the ops that the part before it lets expect: closed load may become
-/// faster, and Poisson arrivals may be more.
+/// The rest of a phase may have so many times the ops that the part before it lets expect: Poisson arrivals may be
+/// more.
 const MORE_TO_COME: f64 = 1.5;
+/// Windows of a second.
+const WINDOWS_PER_S: usize = 10;
 
 /// What is known of an op of a stream in the phase that is running.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +30,8 @@ pub struct OpSoFar {
     pub op: String,
     /// Rows of an op that counts rows, else 1.
     pub units_per_op: u64,
+    /// Whether its sessions send the next op when the one before has ended.
+    pub is_closed: bool,
     /// Ended or dropped ops per 100 ms, as latency objectives count them.
     pub ended: Vec<u64>,
     /// Of these, the ones above each bound, or their rows.
@@ -63,10 +69,25 @@ pub fn hopeless(
         return None;
     }
     let rest = length.saturating_sub(elapsed).as_secs_f64() / elapsed.as_secs_f64();
-    let whole = 1.0 + rest * MORE_TO_COME;
-    so_far
-        .iter()
-        .find_map(|of| late(objectives, of, whole).or_else(|| failed(objectives, of, whole)))
+    let decided = so_far.iter().filter(|of| !of.is_closed || rest <= 1.0);
+    let mut decided = decided.map(|of| (of, 1.0 + rest * of.more_to_come()));
+    decided.find_map(|(of, whole)| {
+        late(objectives, of, whole).or_else(|| failed(objectives, of, whole))
+    })
+}
+
+impl OpSoFar {
+    /// How many times the ops of the part before the rest may have in the same time.
+    fn more_to_come(&self) -> f64 {
+        let all: u64 = self.ended.iter().sum();
+        if !self.is_closed || all == 0 {
+            return MORE_TO_COME;
+        }
+        let seconds = self.ended.chunks(WINDOWS_PER_S);
+        let number = len_to_f64(seconds.len());
+        let fastest = seconds.map(|second| second.iter().sum::<u64>()).max();
+        MORE_TO_COME.max(to_f64(fastest.unwrap_or(0)) * number / to_f64(all))
+    }
 }
 
 /// A percentile that can no longer be met: more ops are late than may be of all that the phase will have.
@@ -141,6 +162,7 @@ mod tests {
             stream: "writes".to_owned(),
             op: "insert".to_owned(),
             units_per_op: 1,
+            is_closed: false,
             ended: windows.clone().map(|_| 10).collect(),
             over: vec![windows.map(|window| late(window / 10)).collect()],
             offered: 100 * seconds as u64,

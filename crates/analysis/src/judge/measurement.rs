@@ -224,7 +224,14 @@ fn sessions_missing(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Opti
                 stream.place(),
                 count(u64::from(working)),
                 count(u64::from(stream.stream.sessions)),
-                why.unwrap_or_else(|| "; the others had no op left to send".to_owned())
+                why.unwrap_or_else(|| {
+                    let pauses = stream.plan.is_some_and(|plan| plan.think.is_some());
+                    if pauses {
+                        "; the others paused: measure for longer than their think time".to_owned()
+                    } else {
+                        "; the others had no op left to send".to_owned()
+                    }
+                })
             )
         })
     };

@@ -123,7 +123,7 @@ fn unmarked(whole: &mut Whole, search: &SearchRecord, no_mark: &NoMark) {
                     hint: Some("use a larger load generator".to_owned()),
                     ..Reason::with_figures(
                         ReasonCode::ClientSaturated,
-                        "the load generator gave out before the target did",
+                        "the load generator reached its limit before the target did",
                         &history,
                     )
                 }],

@@ -69,14 +69,23 @@ fn record(pages: &Pages) -> Value {
 
 /// A run in its own words and from its record.
 fn run(pages: &Pages) -> Answered {
+    run_on(pages, "run", "sim:")
+}
+
+/// A run whose target stood still, as after a fault.
+fn stalled(pages: &Pages) -> Answered {
+    run_on(pages, "a run with a stall", "sim:?stall=12s+4s")
+}
+
+fn run_on(pages: &Pages, kind: &'static str, target: &str) -> Answered {
     pages.call(&[
-        "run", "cpu", "sim:", "--rate", "20k", "-d", "30s", "--p99", "60ms", "-q",
+        "run", "cpu", target, "--rate", "20k", "-d", "30s", "--p99", "60ms", "-q",
     ]);
     let record = record(pages);
     let stream = record["streams"].as_array().unwrap();
     let stream = stream.iter().find(|of| of["phase"] == "measure").unwrap();
     Answered {
-        kind: "run",
+        kind,
         page: pages.report(),
         answer: grouped(&stream["throughput"]["rows_per_s"]),
     }
@@ -168,15 +177,36 @@ fn compare(pages: &Pages) -> Answered {
         }
     }
     let text = pages.call(&["compare", "a", "b"]);
-    // `insert · throughput · A … · B … · difference −32.8 % · …`
-    let throughput = text.split("· throughput ·").nth(1).unwrap();
-    let difference = throughput.split("difference ").nth(1).unwrap();
-    let answer = difference.split_whitespace().next();
     let page = pages.call(&["compare", "a", "b", "--format", "html"]);
     Answered {
         kind: "compare",
         page: pages.page("compared.html", &page),
-        answer: answer.unwrap().to_owned(),
+        answer: difference(&text),
+    }
+}
+
+/// `b is worse than a   insert throughput −32.8 %   …`, as its summary says.
+fn difference(summary: &str) -> String {
+    let throughput = summary.split("throughput ").nth(1).unwrap();
+    throughput.split_whitespace().next().unwrap().to_owned()
+}
+
+/// Two targets in turn: the difference is that of the text.
+fn group(pages: &Pages) -> Answered {
+    let words = [
+        "--interleave",
+        "sim:?nodes=2",
+        "--repeat",
+        "2",
+        "-d",
+        "5s",
+        "-q",
+    ];
+    let text = pages.call(&[&["run", "cpu", "sim:?nodes=3"], &words[..]].concat());
+    Answered {
+        kind: "a group",
+        page: pages.report(),
+        answer: difference(&text),
     }
 }
 
@@ -253,7 +283,7 @@ fn every_other_kind_of_page_answers_first() {
     let Some(program) = chromium::program() else {
         return;
     };
-    for make in [find, tune, scale, compare, size] {
+    for make in [stalled, find, tune, scale, group, compare, size] {
         shows_its_answer(&program, &make(&Pages::new()));
     }
 }

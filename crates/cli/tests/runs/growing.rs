@@ -3,9 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use highwater_analysis::growth::drift;
 use highwater_model::judgment::Data;
-use highwater_model::limit::Resource;
 use highwater_model::record::{ExperimentRecord, RunRecord, TableStart};
 use highwater_model::scale::{ScaleOutcome, ScaleRecord};
 use highwater_runner::record;
@@ -131,9 +129,6 @@ fn a_quota_begins_when_the_nodes_are_warm() {
     );
 }
 
-/// As many rows a batch as a node is busy with for some hundred milliseconds.
-const SHARDS: &[&str] = &["--batch", "10k", "--nodes", "1..3", "--settle", "1s", "-q"];
-
 #[test]
 fn shards_grow_from_one_to_two() {
     if clickhouse::skipped() {
@@ -147,67 +142,6 @@ fn shards_grow_from_one_to_two() {
     let nodes = scale.trials.iter().map(|trial| trial.size.nodes);
     assert_eq!(nodes.collect::<Vec<_>>(), [1, 2, 1], "{called:?}");
     assert!(rates(scale).iter().all(|per_s| *per_s > 0.0), "{called:?}");
-}
-
-/// 0.3 core a node with data in memory made 78,000, 158,000, 262,000, and 80,000 rows/s where this was first tried,
-/// with a spread of 10 % a step, and because nodes are not equal: 1.5 and 2 times as much leave room for both.
-#[test]
-#[ignore = "takes four minutes"]
-fn long_real_shards_add_capacity_and_the_first_size_comes_again() {
-    if clickhouse::skipped() || has_no_quotas() {
-        return;
-    }
-    let lab = Lab::of("clickhouse.toml");
-    let (called, grown) = lab.grown(&[SHARDS, &["-c", "4n", "-d", "30s"]].concat());
-    let scale = grown.scale().unwrap();
-    let [one, two, three, _] = rates(scale)[..] else {
-        panic!("{called:?}");
-    };
-    assert!(two > 1.5 * one && three > 2.0 * one, "{called:?}");
-    let drift = drift(scale).unwrap();
-    assert!(!drift.is_drifted(), "{drift:?} {called:?}");
-    // The quotas began when the nodes were warm.
-    for trial in &scale.trials {
-        let before = trial.before_quota.as_ref().unwrap();
-        assert!(
-            before.took_ns > 0 && trial.ready_ns > before.took_ns,
-            "{trial:?}"
-        );
-        let limit = trial
-            .figures
-            .limit
-            .as_ref()
-            .and_then(|limit| limit.by.as_ref());
-        assert_eq!(
-            limit.map(|by| by.resource),
-            Some(Resource::Cpu),
-            "{called:?}"
-        );
-    }
-}
-
-/// One session has one server, which passes on the rows of the others: its quota is that of the whole.
-#[test]
-#[ignore = "takes two minutes"]
-fn long_real_shards_behind_one_server_do_not_grow() {
-    if clickhouse::skipped() || has_no_quotas() {
-        return;
-    }
-    let lab = Lab::of("clickhouse.toml");
-    let words = ["--insert", "distributed", "-c", "1", "-d", "20s"];
-    let (called, grown) = lab.grown(&[SHARDS, &words].concat());
-    let scale = grown.scale().unwrap();
-    let [one, _, three, _] = rates(scale)[..] else {
-        panic!("{called:?}");
-    };
-    assert!(three < 1.5 * one, "{called:?}");
-    let largest = scale.trials[2].figures.limit.as_ref();
-    let by = largest.and_then(|limit| limit.by.as_ref()).unwrap();
-    assert!(
-        matches!(by.resource, Resource::Cpu | Resource::HotNode),
-        "{called:?}"
-    );
-    assert_eq!(by.node.as_deref(), Some("1"), "{called:?}");
 }
 
 /// What a run against so many nodes left.
@@ -260,22 +194,4 @@ fn a_node_that_joins_under_load_is_sent_all_rows() {
     assert_eq!(table.start, TableStart::Continued);
     assert_eq!(table.rows_before, Some(rows_before), "{table:?}");
     assert_eq!(after.target.settings["wsrep_cluster_size"], "2");
-}
-
-/// All nodes apply all rows, so that writes to more of them grow less than their number.
-#[test]
-#[ignore = "takes four minutes"]
-fn long_real_copies_grow_less_than_their_nodes() {
-    if galera::skipped() || has_no_quotas() {
-        return;
-    }
-    let lab = Lab::of("galera.toml");
-    let words = [
-        "--nodes", "1..3", "--grow", "-c", "4n", "-d", "20s", "--batch", "100",
-    ];
-    let (called, grown) = lab.grown(&[&words[..], &["--settle", "1s", "-q"]].concat());
-    let [one, _, three, _] = rates(grown.scale().unwrap())[..] else {
-        panic!("{called:?}");
-    };
-    assert!(three < 2.5 * one, "{called:?}");
 }

@@ -9,12 +9,22 @@ use highwater_model::judgment::Data;
 use highwater_model::record::RunRecord;
 use highwater_model::target_telemetry::SeriesKind;
 use highwater_report as report;
+use highwater_runner::record::read as stored;
 
-use crate::called::{Place, expect_undisturbed, record};
+use crate::called::{Place, expect_undisturbed, experiment, record};
 
 /// An endpoint whose counter grows by ten with each request.
 fn endpoint() -> String {
-    static ASKED: AtomicU64 = AtomicU64::new(0);
+    static REQUESTS: AtomicU64 = AtomicU64::new(0);
+    let port = serving(|| {
+        let ops = 10 * REQUESTS.fetch_add(1, Ordering::Relaxed);
+        format!("# TYPE ops counter\nops{{store=\"1\"}} {ops}\nwaiting 4\nother 1\n")
+    });
+    format!("http://u:geheim@127.0.0.1:{port}/vars")
+}
+
+/// The port at which this is served.
+fn serving(body: impl Fn() -> String + Send + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || {
@@ -27,13 +37,10 @@ fn endpoint() -> String {
                 continue;
             }
             assert!(request[..length].starts_with(b"GET /vars HTTP/1.0\r\n"));
-            let ops = 10 * ASKED.fetch_add(1, Ordering::Relaxed);
-            let body =
-                format!("# TYPE ops counter\nops{{store=\"1\"}} {ops}\nwaiting 4\nother 1\n");
-            write!(stream, "HTTP/1.0 200 OK\r\n\r\n{body}").unwrap();
+            write!(stream, "HTTP/1.0 200 OK\r\n\r\n{}", body()).unwrap();
         }
     });
-    format!("http://u:geheim@127.0.0.1:{port}/vars")
+    port
 }
 
 fn run(place: &Place, more: &[&str]) -> RunRecord {
@@ -149,5 +156,47 @@ fn a_mapping_or_an_endpoint_that_cannot_be_read_is_a_mistake_of_usage() {
         assert_eq!(called.code, Some(2), "{called:?}");
         assert!(called.stderr.contains(says), "{called:?}");
         assert!(called.stderr.contains("hint:"), "{called:?}");
+    }
+}
+
+#[test]
+fn the_metrics_of_the_nodes_of_a_cluster_file_are_read_at_each_size() {
+    let place = Place::new();
+    let port = serving(|| "node_load1 0.25\n".to_owned());
+    let file = format!(
+        "format = 1\nname = 'lab'\n[node]\ncommand = 'echo up; exec sleep 300'\ntargets = 'first'\n\
+         ready.log = 'up'\nmetrics = ['http://127.0.0.1:{port}/vars']\n\
+         url = 'sim:?clock=real&nodes={{nodes}}&replicas=0'\n"
+    );
+    place.file("lab.toml", &file);
+    let words = ["scale", "cpu", "--cluster", "lab.toml", "--each", "run"];
+    let more = [
+        "--nodes",
+        "1,2",
+        "-d",
+        "3s",
+        "--warm-up",
+        "0s",
+        "--settle",
+        "0s",
+        "-q",
+    ];
+    let called = place.call(&[&words[..], &more].concat());
+    let directory = place.runs().pop().unwrap();
+    let grown = experiment(&directory);
+    let trials = &grown.scale().unwrap().trials;
+    assert_eq!(trials.len(), 3, "{called:?}");
+    for trial in trials {
+        let run = stored(&directory.join(&trial.run)).unwrap();
+        let telemetry = run.into_run().unwrap().target_telemetry.unwrap();
+        let nodes = telemetry
+            .series
+            .iter()
+            .filter(|series| series.source.contains("127.0.0.1"));
+        let loads: Vec<f64> = nodes
+            .flat_map(|series| series.values.clone())
+            .flatten()
+            .collect();
+        assert!(loads.contains(&0.25), "{loads:?}");
     }
 }

@@ -18,6 +18,8 @@ use highwater_runner::request::LimitedNode;
 pub struct Resized {
     /// Where it is.
     pub urls: Vec<TargetUrl>,
+    /// Where its nodes' metrics are.
+    pub metrics: Vec<String>,
     /// How long that took; nothing where it was there.
     pub took: Nanos,
 }
@@ -78,7 +80,8 @@ impl StartedCluster {
         &mut self,
         nodes: u32,
         start: ClusterStart,
-    ) -> Result<Vec<TargetUrl>, ClusterOrTargetError> {
+    ) -> Result<Resized, ClusterOrTargetError> {
+        let clock = RealClock::start();
         // A cluster from which nodes are taken away is not one as the first was.
         if start == ClusterStart::Grow && (1..=nodes).contains(&self.cluster.size()) {
             self.cluster.resize(nodes)?;
@@ -88,7 +91,12 @@ impl StartedCluster {
         }
         let urls = self.cluster.urls()?;
         let urls = urls.iter().map(|url| TargetUrl::parse(url));
-        Ok(urls.collect::<Result<_, _>>()?)
+        let nodes = self.cluster.nodes()?;
+        Ok(Resized {
+            urls: urls.collect::<Result<_, _>>()?,
+            metrics: nodes.into_iter().flat_map(|node| node.metrics).collect(),
+            took: clock.now(),
+        })
     }
 }
 
@@ -99,12 +107,7 @@ impl Cluster for StartedCluster {
         start: ClusterStart,
         _: &Interrupts,
     ) -> Result<Resized, TargetError> {
-        let clock = RealClock::start();
-        let urls = self.resized(nodes, start).map_err(|error| error.0)?;
-        Ok(Resized {
-            urls,
-            took: clock.now(),
-        })
+        self.resized(nodes, start).map_err(|error| error.0)
     }
 
     fn awaits_warm_up(&self) -> bool {
@@ -175,6 +178,7 @@ impl Cluster for ReadyClusters {
             .ok_or_else(|| TargetError::usage(format!("there is no cluster of {nodes} nodes")))?;
         Ok(Resized {
             urls,
+            metrics: Vec::new(),
             took: Nanos::ZERO,
         })
     }

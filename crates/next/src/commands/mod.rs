@@ -2,6 +2,7 @@
 //!
 //! Each exists, and can be pasted as it stands. It must not know when one is proposed.
 
+mod lengths;
 #[cfg(test)]
 mod tests;
 
@@ -9,25 +10,17 @@ mod tests;
 use std::fmt::Write as _;
 use std::ops::Deref;
 
+pub(crate) use lengths::{longer_ns, planned_ns, span, until_percentiles_ns};
+
 use highwater_analysis::judge::MeasuredStream;
-use highwater_analysis::judge::shares::OPS_BEYOND_PERCENTILE;
 use highwater_model::display::plain;
-use highwater_model::numbers::{ceil_to_u64, round_to_u64, to_f64};
-use highwater_model::plan::{Objective, Pace, PhaseKind, StreamPlan};
-use highwater_model::quantity::print_duration;
+use highwater_model::numbers::round_to_u64;
+use highwater_model::plan::{Objective, Pace, StreamPlan};
 use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::units::Nanos;
 
 /// An open run at this share of what a closed run reached shows latencies without a queue.
 const COMFORTABLE: f64 = 0.7;
-/// How much longer to measure when there was too little.
-const LONGER: u64 = 3;
-/// Lengths that people choose, seconds.
-const LENGTHS_S: [u64; 13] = [
-    30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800, 43_200, 86_400,
-];
-/// More time than the ops that a percentile needs take, so that it is reached.
-const ENOUGH: f64 = 1.2;
 /// Flags that only a plain run takes.
 const OF_RUNS: &[&str] = &["abort-on-miss", "rows", "spawn-rate", "until"];
 /// The pause of closed sessions.
@@ -75,10 +68,8 @@ pub(crate) fn run(
     match step.as_slice() {
         [one] => {
             command += &pace_flag(one, pace);
-            let think = one.plan.and_then(|plan| plan.think);
-            let is_given = record.header.given.contains_key(THINK);
-            if let Some(think) = think.filter(|_| !is_given && !one.is_open()) {
-                let _ = write!(command, " --{THINK} {}", span(think.0));
+            if !one.is_open() {
+                command += &think_flag(record);
             }
         }
         several => {
@@ -110,58 +101,6 @@ pub(crate) fn run(
     };
     let _ = write!(command, " -d {length}");
     command + &objectives(record, measured)
-}
-
-/// How long the first measured phase was to take.
-pub(crate) fn planned_ns(record: &RunRecord) -> u64 {
-    let phases = record.plan.definition.phases.iter();
-    let mut measured = phases.filter(|phase| phase.kind == PhaseKind::Measure);
-    let first = measured
-        .next()
-        .map_or(Nanos::SECOND, |phase| phase.duration);
-    first.0.max(Nanos::from_millis(1).0)
-}
-
-/// Longer than planned, in a length that people choose.
-pub(crate) fn longer_ns(record: &RunRecord) -> u64 {
-    chosen_ns(planned_ns(record).saturating_mul(LONGER))
-}
-
-/// The next of 30 s, 1 min, 2 min … a day; more than that as it is.
-fn chosen_ns(least_ns: u64) -> u64 {
-    let lengths = LENGTHS_S.iter().map(|seconds| Nanos::from_secs(*seconds).0);
-    let mut enough = lengths.filter(|length| *length >= least_ns);
-    enough.next().unwrap_or(least_ns)
-}
-
-/// How long a run takes until the rarest of its ops are as many as its percentiles need; absent without such
-/// an objective, and where an op never came.
-pub(crate) fn until_percentiles_ns(
-    record: &RunRecord,
-    measured: &[MeasuredStream<'_>],
-) -> Option<u64> {
-    let objectives = record.plan.definition.objectives.iter();
-    let needed = objectives.filter_map(|objective| match objective {
-        Objective::Latency { quantile_ppm, .. } => {
-            let beyond = 1_000_000_u64.saturating_sub(u64::from(*quantile_ppm));
-            Some(OPS_BEYOND_PERCENTILE * 1_000_000 / beyond.max(1))
-        }
-        _ => None,
-    });
-    let needed = to_f64(needed.max()?);
-    let rates = measured.iter().flat_map(|stream| {
-        let results = stream.results.iter();
-        results.map(|result| to_f64(result.answered.ops) / stream.seconds())
-    });
-    let rarest = rates.fold(f64::INFINITY, f64::min);
-    let seconds = (rarest > 0.0 && rarest.is_finite()).then(|| ENOUGH * needed / rarest)?;
-    let length = chosen_ns(ceil_to_u64(seconds * 1e9));
-    Some(length.max(longer_ns(record)))
-}
-
-/// A length as a flag takes it: `10m`, `90s` as `1m30s`.
-pub(crate) fn span(ns: u64) -> String {
-    print_duration(Nanos(ns))
 }
 
 /// After a closed run: an open one, whose latencies are what a user would feel.
@@ -211,7 +150,20 @@ pub(crate) fn find(record: &RunRecord, measured: &[MeasuredStream<'_>], bounds: 
             let _ = write!(command, " --stream {}@{pace}", quoted(&stream.name));
         }
     }
+    if bounds == OVER_SESSIONS {
+        command += &think_flag(record);
+    }
     command + bounds + &objectives(record, measured)
+}
+
+/// ` --think 1s` for a single stream that pauses, where that was said with its pace.
+fn think_flag(record: &RunRecord) -> String {
+    let [one] = record.plan.definition.streams.as_slice() else {
+        return String::new();
+    };
+    let is_given = record.header.given.contains_key(THINK);
+    let think = one.think.filter(|_| !is_given);
+    think.map_or_else(String::new, |think| format!(" --{THINK} {}", span(think.0)))
 }
 
 /// A search over sessions for the most that meet the run's objectives.
@@ -221,21 +173,28 @@ pub(crate) fn find_sessions(record: &RunRecord, measured: &[MeasuredStream<'_>])
 
 /// A tuning over the number of sessions around that of the run.
 pub(crate) fn tune_sessions<'a>(record: impl Into<Repeated<'a>>, sessions: u32) -> String {
+    let record = record.into();
     let without = [OF_RUNS, OF_SEARCHES, &["sessions", "until"]].concat();
     let begin = base("tune", record, &without);
     let [low, high] = [sessions.div_ceil(4).max(1), sessions.saturating_mul(4)];
-    format!("{begin} --over sessions={low}..{high}")
+    format!(
+        "{begin}{} --over sessions={low}..{high}",
+        think_flag(&record)
+    )
 }
 
 /// A run of one session: how an op does by itself.
 pub(crate) fn one_session<'a>(record: impl Into<Repeated<'a>>) -> String {
     let record = record.into();
-    let without = [OF_SEARCHES, &["sessions"]].concat();
+    let without = [OF_SEARCHES, &["abort-on-miss", "sessions"]].concat();
     let begin = base("run", record, &without);
     let stated = record.plan.definition.objectives.iter();
     let stated = stated.filter(|objective| matches!(objective, Objective::Latency { .. }));
     let bounds: String = stated.map(flag).collect();
-    format!("{begin} -c 1 -d {SHORTEST_S}s{bounds}")
+    format!(
+        "{begin}{} -c 1 -d {SHORTEST_S}s{bounds}",
+        think_flag(&record)
+    )
 }
 
 /// The audit of a stored run once more, from its ledger.
@@ -316,7 +275,11 @@ fn base_on(targets: &str, command: &str, record: Repeated<'_>, without: &[&str])
         }
         _ => quoted(&record.workload.name),
     };
-    let mut command = format!("highwater {command} {workload} {targets}");
+    let mut command = format!("highwater {command} {workload}");
+    // A cluster that is started has none.
+    if !targets.is_empty() {
+        let _ = write!(command, " {targets}");
+    }
     for (name, values) in &record.header.given {
         if name == FILE || without.contains(&name.as_str()) {
             continue;

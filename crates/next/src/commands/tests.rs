@@ -1,5 +1,6 @@
 //! Commands, as they are typed.
 
+use super::lengths::chosen_ns;
 use super::*;
 use highwater_analysis::fixture;
 use highwater_analysis::judge::measured_streams;

@@ -7,8 +7,11 @@ use highwater_sizing::cluster::{Regret, SHORTAGE, SizePlan};
 use super::fitted::Summary;
 use super::layout::{Ink, Line, Span};
 use super::lines::{WORDS, and_more, beside, first_rows};
+use crate::layout::Row;
 use crate::size::{decided, size_text};
 
+/// Rows of regrets, their head among them, that are all shown.
+const REGRETS_SHOWN: usize = 9;
 /// Assumptions that are named: those that move the answer most.
 const ASSUMPTIONS_SHOWN: usize = 3;
 
@@ -90,10 +93,22 @@ fn regrets(plan: &SizePlan) -> Vec<Line> {
         rate(greatest(least)),
         plain(SHORTAGE)
     );
-    let rows = decided::regret_rows(plan);
+    let rows = around_the_least(decided::regret_rows(plan));
     let mut lines = vec![Line::labeled("least regret", sentence)];
     lines.extend(first_rows(rows, 0));
     lines
+}
+
+/// Of many sizes the first, the last, and those around the one that is regretted least.
+fn around_the_least(rows: Vec<Row>) -> Vec<Row> {
+    let least = rows.iter().position(|row| !row.remark.is_empty());
+    let (Some(least), true) = (least, rows.len() > REGRETS_SHOWN) else {
+        return rows;
+    };
+    let last = rows.len() - 1;
+    let shown = rows.into_iter().enumerate();
+    let shown = shown.filter(|(at, _)| *at <= 1 || *at == last || at.abs_diff(least) <= 2);
+    shown.map(|(_, row)| row).collect()
 }
 
 /// The assumptions that move the answer most, each with the flag that changes it.

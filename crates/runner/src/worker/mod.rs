@@ -124,14 +124,9 @@ impl Worker {
                 None => match self.source.claim(self.slot, self.timeline.now()) {
                     Claim::End => break,
                     Claim::Idle(until) => {
-                        self.think.iter().for_each(|think| think.begin_after(until));
-                        let session = link.session.as_mut();
-                        if self.wait_open(until, session, &mut changed).await.is_err() {
+                        if self.idle(link, until, &mut changed).await.is_err() {
                             self.rest_after(link.since).await;
                             connected = None;
-                        } else if self.ahead {
-                            // The session had no op to send: the pause is not client lag.
-                            link.free = self.timeline.now();
                         }
                         continue;
                     }
@@ -171,6 +166,26 @@ impl Worker {
             self.source.finished();
             self.note_not_sent(prepared.ticket.index);
         }
+    }
+
+    /// Waits as long as the session has no part in the load; fails if the target closes the session meanwhile.
+    async fn idle(
+        &self,
+        link: &mut Connected,
+        until: Nanos,
+        changed: &mut watch::Receiver<u64>,
+    ) -> Result<(), Closed> {
+        let waited = self.wait_open(until, link.session.as_mut(), changed).await;
+        let now = self.timeline.now();
+        if let Some(think) = &self.think {
+            // The schedule may have changed, so that it works earlier than was planned.
+            think.begin_after(until.min(now));
+        }
+        if self.ahead {
+            // The session had no op to send: the pause is not client lag.
+            link.free = now;
+        }
+        waited
     }
 
     fn note_working(&self, has_worked: &mut bool) {

@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
+use highwater_model::control::Command;
 use highwater_model::judgment::Measurement;
 use highwater_model::plan::Share;
 use highwater_model::record::RunRecord;
 use highwater_model::units::{Nanos, Rate};
 
-use crate::support::{Job, closed, measured, number, one_node, seconds};
+use crate::support::{At, Job, closed, measured, number, one_node, seconds};
 
 /// Twenty sessions that ask a node for 10 ms of work and pause for 990 ms.
 fn thinking(cores: &str) -> Job {
@@ -143,4 +144,29 @@ fn sessions_that_appear_one_by_one_pause_as_well() {
     let record = job.run().record;
     let result = measured(&record, "latest-metrics");
     assert!((number(result.acknowledged) - 200.0).abs() <= 20.0);
+}
+
+/// Sessions that were sent away come back when they are to, not when they were planned to.
+#[test]
+fn sessions_that_come_back_pause_and_work_as_before() {
+    let mut job = thinking("inf");
+    job.step = Nanos::from_secs(30);
+    let to = |sessions| Command::Sessions {
+        stream: "latest-metrics".to_owned(),
+        sessions,
+    };
+    let commands = [(At::Second(10), to(5)), (At::Second(20), to(20))];
+    let record = job.run_commanded(&commands).end.record;
+    let rates: Vec<f64> = record
+        .streams
+        .iter()
+        .map(|stream| stream.throughput.ops_per_s)
+        .collect();
+    for (found, sessions) in rates.iter().zip([20.0, 5.0, 20.0]) {
+        // One op of each session is cut in two at either end.
+        assert!(
+            (found - sessions).abs() <= sessions / 10.0 + 0.5,
+            "{rates:?}"
+        );
+    }
 }

@@ -30,7 +30,7 @@ pub struct Basis {
     pub origin: Origin,
     /// Where the growth comes from.
     pub growth_origin: Origin,
-    /// Further copies while measuring.
+    /// Replicas while measuring.
     pub replicas: Traced<f64>,
     /// What a further copy costs.
     pub replica_cost: Traced<ReplicaCost>,
@@ -38,7 +38,7 @@ pub struct Basis {
     pub vcpus_per_node: Option<f64>,
     /// The database; absent where the source does not say.
     pub engine: Option<String>,
-    /// Bytes of a row on disk, per copy; absent where nobody measured it.
+    /// Bytes of a row on disk, per copy; absent where it was not measured.
     pub stored_bytes_per_row: Option<f64>,
     /// Bytes of a row as sent; absent where the source does not say.
     pub sent_bytes_per_row: Option<f64>,
@@ -59,7 +59,7 @@ pub struct Reading {
     pub replica_cost: Option<f64>,
     /// The one model to predict by, in place of the average of all.
     pub model: Option<ScalingModel>,
-    /// Whether the points are somebody else's, taken as an assumption.
+    /// Whether the points are of others, taken as an assumption.
     pub published: bool,
 }
 
@@ -156,7 +156,7 @@ impl Basis {
         self
     }
 
-    /// What `nodes` nodes can do of this work with `replicas` further copies and `vcpus` virtual
+    /// What `nodes` nodes can do of this work with `replicas` replicas and `vcpus` virtual
     /// CPUs each (taken in proportion to those that were measured).
     pub fn forecast(&self, nodes: f64, replicas: f64, vcpus: Option<f64>) -> Forecast {
         let (factor, deviation) = self

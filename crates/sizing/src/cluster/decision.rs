@@ -26,7 +26,7 @@ pub const SHORTAGE: f64 = 3.0;
 /// What decides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
-    /// With one node fewer at work; absent for one node.
+    /// With one node fewer running; absent for one node.
     pub one_lost: Option<OneLost>,
     /// In six months.
     pub ahead: Ahead,
@@ -87,7 +87,7 @@ pub enum Assumption {
     Headroom,
     /// Nodes that may be lost.
     Failures,
-    /// Further copies of each row.
+    /// Replicas of each row.
     Replicas,
     /// What writing a further copy costs, as a part of the first.
     ReplicaCost,
@@ -135,8 +135,7 @@ fn one_lost(request: &Request, planned: u32) -> Option<OneLost> {
 }
 
 fn ahead(request: &Request) -> Ahead {
-    let growth = request.growth_per_month.value;
-    let stated = growth > 0.0;
+    let stated = !request.growth_per_month.origin.is_assumption();
     let mut then = request.clone();
     then.months.value = AHEAD;
     if !stated {
@@ -250,7 +249,8 @@ fn of_needs(weights: &mut Weights<'_>) {
     if is_assumed {
         // A tenth less than predicted is what the needs are a ninth more of.
         weights.add(Assumption::Scaling, 1.0, 0.9, |changed| {
-            for need in &mut changed.needs {
+            let assumed = changed.needs.iter_mut();
+            for need in assumed.filter(|need| need.basis.growth_origin.is_assumption()) {
                 need.per_s.value /= 0.9;
             }
         });

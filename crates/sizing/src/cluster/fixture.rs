@@ -42,7 +42,7 @@ pub fn point(unit: &str, per_s: f64, settings: &[(&str, f64)]) -> Point {
     }
 }
 
-/// Points of clusters of some sizes, nodes of 16 vCPUs, no further copies.
+/// Points of clusters of some sizes, nodes of 16 vCPUs, no replicas.
 pub fn points(unit: &str, pairs: &[(f64, f64)]) -> Vec<Point> {
     let one = |&(nodes, per_s): &(f64, f64)| {
         let settings = [

@@ -95,11 +95,7 @@ fn of_cluster(request: &Request, list: &mut Vec<Input>) {
             .input("nodes that may be lost", survive, "--tolerate-failures"),
     );
     let replicas = request.replicas.value.to_string();
-    list.push(
-        request
-            .replicas
-            .input("further copies", replicas, "--replicas"),
-    );
+    list.push(request.replicas.input("replicas", replicas, "--replicas"));
     if let Some(vcpus) = planned_vcpus(request) {
         let text = display::plain(vcpus.value);
         list.push(vcpus.input("vCPUs a node", text, "--vcpus"));
@@ -183,13 +179,13 @@ pub(super) fn notes(request: &Request, nodes: u32, extrapolated: bool) -> Vec<St
     let (replicas, survive) = (request.replicas.value, request.survive.value);
     if replicas < survive {
         notes.push(format!(
-            "With {replicas} further copies and {survive} lost, data are lost; --replicas {survive} \
+            "With {replicas} replicas and {survive} lost, data are lost; --replicas {survive} \
              keeps them."
         ));
     }
     if nodes <= replicas {
         notes.push(format!(
-            "{nodes} nodes cannot hold {replicas} further copies apart from each other."
+            "{nodes} nodes cannot hold {replicas} replicas apart from each other."
         ));
     }
     of_layout(request, nodes, &mut notes);
@@ -243,7 +239,7 @@ fn of_sizes(sizes: &[Size], unit: &str, notes: &mut Vec<String>) {
         )
     } else {
         format!(
-            "WARNING: growth of {unit} rests on two sizes. One step cannot tell a bend from noise: \
+            "WARNING: growth of {unit} rests on two sizes. One step does not distinguish a bend from noise: \
              measure a third size."
         )
     });

@@ -16,11 +16,11 @@ const LIKELY: (f64, f64) = (0.05, 0.95);
 pub struct NodeCounts {
     /// Carries the needs with the chance that is asked for.
     pub planned: u32,
-    /// Carries them with a chance of one half.
+    /// Carries them with a probability of one half.
     pub expected: u32,
-    /// The fewest that may be enough: with a chance of 5 %.
+    /// The fewest that may be enough: with a probability of 5 %.
     pub low: u32,
-    /// The most that may be needed: enough with a chance of 95 %. Absent where they are more than
+    /// The most that may be needed: enough with a probability of 95 %. Absent where they are more than
     /// may be named.
     pub high: Option<u32>,
 }
@@ -32,7 +32,7 @@ pub struct Unreached {
     pub farthest: u32,
     /// The part of the capacity that the needs would use there.
     pub used: Prediction,
-    /// With how many nodes the needs are carried with a chance of one half, if within those.
+    /// With how many nodes the needs are carried with a probability of one half, if within those.
     pub expected: Option<u32>,
     /// The chance that was asked for.
     pub probability: f64,
@@ -85,7 +85,7 @@ impl Request {
         (1.0 + self.growth_per_month.value).powf(f64::from(self.months.value))
     }
 
-    /// The most nodes at work that may be named.
+    /// The most running nodes that may be named.
     pub fn farthest(&self) -> u32 {
         if self.extrapolate {
             return MOST_NODES;

@@ -18,7 +18,7 @@ pub const PLAN_SCHEMA: &str = "highwater-size/2";
 pub struct SizePlan {
     /// [`PLAN_SCHEMA`].
     pub schema: String,
-    /// Whether any figure rests on an assumption or on somebody else's figures.
+    /// Whether any figure rests on an assumption or on figures of others.
     pub assumed: bool,
     /// Whether nodes lie beyond twice the largest measured size.
     pub extrapolated: bool,
@@ -115,11 +115,11 @@ pub struct ModelPlan {
 pub struct NodePlan {
     /// Planned: carry the needs with the asked chance, after the loss that must be survived.
     pub planned: u32,
-    /// Suffice with a chance of one half.
+    /// Suffice with a probability of one half.
     pub expected: u32,
-    /// May suffice, with a chance of 5 %.
+    /// May suffice, with a probability of 5 %.
     pub low: u32,
-    /// Suffice with a chance of 95 %; absent where that takes more than may be named.
+    /// Suffice with a probability of 95 %; absent where that takes more than may be named.
     pub high: Option<u32>,
     /// Of the planned nodes, those that may be lost.
     pub survive: u32,
@@ -138,7 +138,7 @@ pub struct NodePlan {
 pub struct Alternative {
     /// Nodes.
     pub nodes: u32,
-    /// Further copies.
+    /// Replicas.
     pub replicas: u32,
     /// Whether it is the planned one.
     pub planned: bool,

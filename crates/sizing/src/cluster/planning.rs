@@ -16,7 +16,7 @@ const HOURS_PER_MONTH: f64 = 730.0;
 /// Nodes fewer and more than planned, in the table of alternatives.
 const FEWER: u32 = 2;
 const MORE: u32 = 2;
-/// Numbers of further copies in that table.
+/// Numbers of replicas in that table.
 const COPIES: [u32; 3] = [0, 1, 2];
 
 /// Plans a cluster; or says why there is none.

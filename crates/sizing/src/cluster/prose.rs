@@ -29,7 +29,7 @@ fn headline(request: &Request, plan: &SizePlan) -> String {
     let copies = match request.replicas.value {
         0 => "no further copy".to_owned(),
         1 => "one further copy".to_owned(),
-        more => format!("{more} further copies"),
+        more => format!("{more} replicas"),
     };
     let loss = match plan.nodes.survive {
         0 => String::new(),

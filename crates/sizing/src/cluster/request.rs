@@ -33,7 +33,7 @@ pub struct Request {
     pub months: Traced<u32>,
     /// Nodes that may fail while the needs are still carried.
     pub survive: Traced<u32>,
-    /// Further copies of each shard.
+    /// Replicas of each shard.
     pub replicas: Traced<u32>,
     /// Virtual CPUs of each planned node; as measured where absent.
     pub vcpus_per_node: Option<Traced<f64>>,

@@ -13,9 +13,9 @@ pub enum Origin {
     Given(String),
     /// A measurement of the user's own; which.
     Measured(String),
-    /// Somebody else's published figures; whose.
+    /// Published figures of others; whose.
     Published(String),
-    /// Nobody measured or said it; why this value was taken.
+    /// It was neither measured nor given; why this value was taken.
     Assumed(String),
 }
 
@@ -50,7 +50,7 @@ impl<T> Traced<T> {
         }
     }
 
-    /// As nobody said.
+    /// As none was given.
     pub fn assumed(value: T, because: &str) -> Self {
         Self {
             value,

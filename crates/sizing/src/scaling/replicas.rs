@@ -1,4 +1,4 @@
-//! What copies cost: throughput with r further copies is that without, divided by 1 + c·r.
+//! What copies cost: throughput with r replicas is that without, divided by 1 + c·r.
 //!
 //! c is the cost of writing one further copy, as a part of the cost of writing the first: 1 where a
 //! copy costs as much, 0 where it costs nothing. Which cost is assumed where none was measured is
@@ -21,7 +21,7 @@ pub struct ReplicaCost {
 pub struct Copies {
     /// Nodes; only equal ones are compared.
     pub size: f64,
-    /// Further copies.
+    /// Replicas.
     pub replicas: f64,
     /// Per second.
     pub per_s: f64,
@@ -53,7 +53,7 @@ impl ReplicaCost {
         })
     }
 
-    /// What a throughput is multiplied by on going from `from` further copies to `to`, and the
+    /// What a throughput is multiplied by on going from `from` replicas to `to`, and the
     /// standard deviation of that factor's logarithm.
     pub fn factor(&self, from: f64, to: f64) -> (f64, f64) {
         let (before, after) = (1.0 + self.cost * from, 1.0 + self.cost * to);

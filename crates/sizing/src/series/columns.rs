@@ -149,7 +149,7 @@ pub const KNOWN_COLUMNS: &[KnownColumn] = &[
         Setting,
         Count,
         &["number_of_replicas", "num_replicas"],
-        "Further copies of each shard; 0 is one copy in all",
+        "Replicas of each shard; 0 is one copy in all",
     ),
     known(
         "primary_shards",

@@ -24,7 +24,7 @@ pub(super) struct Bound {
     pub(super) known: bool,
 }
 
-/// The unit of a throughput that nobody named.
+/// The unit of a throughput without a name.
 pub(super) const NO_UNIT: &str = "units/s";
 
 /// Binds every name of a header. At most one column has the role of the throughput.

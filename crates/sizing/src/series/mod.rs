@@ -29,7 +29,7 @@ pub mod names {
     pub const NODES: &str = "nodes";
     /// Virtual CPUs of each node.
     pub const VCPUS_PER_NODE: &str = "vcpus_per_node";
-    /// Further copies of each shard; 0 is one copy in all.
+    /// Replicas of each shard; 0 is one copy in all.
     pub const REPLICAS: &str = "replicas";
     /// Primary shards of the table, or of each of its partitions.
     pub const PRIMARY_SHARDS: &str = "primary_shards";

@@ -104,8 +104,8 @@ const LENGTH_FLAGS: &[Flag] = &[
     ),
     flag(
         "--abort-on-miss",
-        "Stop when a latency, errors, or rejected objective can no longer be met, whatever the rest \
-         of the run shows",
+        "Stop when a latency, errors, or rejected objective can no longer be met by the ops that the \
+         rest of the phase can be expected to bring; in closed load, from half of the phase on",
     ),
 ];
 

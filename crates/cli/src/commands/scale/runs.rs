@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_driver::TargetUrl;
+use highwater_driver::metrics::Endpoint;
 use highwater_experiment::SizedTrial;
 use highwater_experiment::scale::cluster::Cluster;
 use highwater_experiment::trial_maker::{MadeReady, NestedPlace, Requested, TrialMaker};
@@ -32,6 +33,8 @@ use crate::prepare::{self, StoredPlan, target};
 
 /// What is measured when a cluster is warm and its quotas have not begun: the least that is judged.
 const BEFORE_QUOTA: Nanos = Nanos::from_secs(3);
+/// Nodes of which the metrics of a cluster file are read: those that limit a cluster are among so many.
+const NODE_ENDPOINTS_MAX: usize = 32;
 
 /// Makes the searches and the runs of sizes from settings.
 pub(super) struct SizedRuns<'a> {
@@ -80,6 +83,10 @@ impl SizedRuns<'_> {
             .resize(trial.size.nodes, start, &self.interrupts)
             .map_err(RunError::from)?;
         run.targets = resized.urls;
+        for url in resized.metrics.iter().take(NODE_ENDPOINTS_MAX) {
+            let endpoint = Endpoint::new(url, &[]).map_err(RunError::from)?;
+            run.telemetry.endpoints.push(endpoint);
+        }
         run.drop |= trial.remakes_tables;
         let mut ready = MadeReady {
             took: resized.took,

@@ -1,0 +1,81 @@
+//! How long a proposed run is to take, and how lengths are written. Must not know for what.
+
+use highwater_analysis::judge::MeasuredStream;
+use highwater_analysis::judge::shares::OPS_BEYOND_PERCENTILE;
+use highwater_model::numbers::{ceil_to_u64, to_f64};
+use highwater_model::plan::{Objective, PhaseKind};
+use highwater_model::quantity::print_duration;
+use highwater_model::record::{ResultRecord, RunRecord};
+use highwater_model::units::Nanos;
+
+/// How much longer to measure when there was too little.
+const LONGER: u64 = 3;
+/// Lengths that people choose, seconds.
+const LENGTHS_S: [u64; 13] = [
+    30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800, 43_200, 86_400,
+];
+/// More time than the ops that a percentile needs take, so that it is reached.
+const ENOUGH: f64 = 1.2;
+
+/// How long the first measured phase was to take.
+pub(crate) fn planned_ns(record: &RunRecord) -> u64 {
+    let phases = record.plan.definition.phases.iter();
+    let mut measured = phases.filter(|phase| phase.kind == PhaseKind::Measure);
+    let first = measured
+        .next()
+        .map_or(Nanos::SECOND, |phase| phase.duration);
+    first.0.max(Nanos::from_millis(1).0)
+}
+
+/// Longer than planned, in a length that people choose.
+pub(crate) fn longer_ns(record: &RunRecord) -> u64 {
+    chosen_ns(planned_ns(record).saturating_mul(LONGER))
+}
+
+/// The next of 30 s, 1 min, 2 min … a day; more than that as it is.
+pub(super) fn chosen_ns(least_ns: u64) -> u64 {
+    let lengths = LENGTHS_S.iter().map(|seconds| Nanos::from_secs(*seconds).0);
+    let mut enough = lengths.filter(|length| *length >= least_ns);
+    enough.next().unwrap_or(least_ns)
+}
+
+/// How long a run takes until the rarest of its ops are as many as its percentiles need; absent without such
+/// an objective, and where an op never came.
+pub(crate) fn until_percentiles_ns(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+) -> Option<u64> {
+    let mut seconds: Option<f64> = None;
+    for objective in &record.plan.definition.objectives {
+        let Objective::Latency {
+            quantile_ppm, op, ..
+        } = objective
+        else {
+            continue;
+        };
+        let beyond = 1_000_000_u64.saturating_sub(u64::from(*quantile_ppm));
+        let needed = to_f64(OPS_BEYOND_PERCENTILE * 1_000_000 / beyond.max(1));
+        let rates = measured.iter().flat_map(|stream| {
+            let is_about = |result: &&ResultRecord| {
+                let named = op.as_ref();
+                named.is_none_or(|op| *op == result.op || *op == result.stream)
+            };
+            let results = stream.results.iter().copied().filter(is_about);
+            results.map(|result| to_f64(result.answered.ops) / stream.seconds())
+        });
+        let rarest = rates.fold(f64::INFINITY, f64::min);
+        if rarest <= 0.0 || !rarest.is_finite() {
+            return None;
+        }
+        let own = ENOUGH * needed / rarest;
+        seconds = Some(seconds.map_or(own, |others| others.max(own)));
+    }
+    let seconds = seconds?;
+    let length = chosen_ns(ceil_to_u64(seconds * 1e9));
+    Some(length.max(longer_ns(record)))
+}
+
+/// A length as a flag takes it: `10m`, `90s` as `1m30s`.
+pub(crate) fn span(ns: u64) -> String {
+    print_duration(Nanos(ns))
+}
