@@ -23,7 +23,8 @@ const SERVICES: [&str; 2] = ["mariadb", "clickhouse"];
 /// Installs what is missing and runs the tests, with these further arguments to `cargo test`.
 pub fn run(arguments: &[&str]) -> Result<String, String> {
     let missing: Vec<&Program> = programs::ALL
-        .into_iter()
+        .iter()
+        .copied()
         .filter(|program| program.path().is_none())
         .collect();
     if !missing.is_empty() {
@@ -106,7 +107,7 @@ mod tests {
 
     #[test]
     fn each_program_to_install_is_named_with_its_package_and_tests() {
-        let text = instructions(&programs::ALL);
+        let text = instructions(programs::ALL);
         for program in programs::ALL {
             assert!(text.contains(program.name), "{text}");
             assert!(text.contains(program.package), "{text}");

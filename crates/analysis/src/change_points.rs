@@ -232,7 +232,7 @@ fn latencies(record: &RunRecord, stream: &MeasuredStream<'_>) -> Vec<f64> {
 
 /// Names whose movement says why; the nearer the beginning, the likelier. Figures that only follow
 /// the throughput (rows, transactions, bytes of networks and logs) are not among them.
-const CAUSES: [&str; 22] = [
+const CAUSES: &[&str] = &[
     "disk_credit",
     names::DISK_BUSY,
     names::REJECTED,
@@ -272,7 +272,7 @@ fn shifts(record: &RunRecord, at_ns: u64, between: TimeRange) -> Vec<TelemetrySh
         to_ns: between.to_ns.min(at_ns.saturating_add(AROUND_NS)),
     };
     let mut all = Vec::new();
-    for cause in CAUSES {
+    for &cause in CAUSES {
         let series = telemetry::named(telemetry, cause);
         let shifts = series.filter_map(|series| shift_of(telemetry, series, before, after));
         let most = shifts.max_by(|a, b| distance(a).total_cmp(&distance(b)));

@@ -22,6 +22,7 @@ pub mod judge;
 pub mod limit;
 pub mod littles_law;
 mod long_run;
+mod merge;
 pub mod periodicity;
 pub mod queueing;
 pub mod recovery;
@@ -37,3 +38,4 @@ mod whole;
 
 pub use judge::{Ended, exit_code, judge, judge_imported};
 pub use limit::limit;
+pub use merge::{MergeError, merge};

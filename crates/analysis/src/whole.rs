@@ -47,6 +47,7 @@ impl Whole {
             judgments: self.judgments,
             incidents: self.incidents,
             question,
+            interventions: Vec::new(),
             loaded_ns: 0,
             last_run: Box::new(last),
         }

@@ -24,13 +24,15 @@ const NODE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/ceiling.js");
 const TWICE_TEN_GBE: f64 = 2.0 * 1.25e9;
 
 /// A sink, a way to insert, and what was promised.
-const PATHS: [(&str, &str, Budget); 6] = [
+const PATHS: [(&str, &str, Budget); 8] = [
     ("null:crate", "bulk", Budget::AtLeast(3e6)),
     ("null:crate", "values", Budget::None),
     ("null:crate", "unnest", Budget::None),
     ("null:clickhouse", "native", Budget::AtLeast(6e6)),
     ("null:postgres", "copy", Budget::None),
     ("null:postgres", "values", Budget::None),
+    ("null:mysql", "values", Budget::None),
+    ("null:mysql", "load-data", Budget::None),
 ];
 
 /// What a round found, rows per client CPU second.

@@ -41,25 +41,8 @@ pub fn parts(
     RealTimeline::block_on(RealClock::start(), |timeline| {
         let (workload, target) = (Arc::clone(workload), Arc::clone(target));
         async move {
-            let timeline: Rc<dyn Timeline> = timeline;
-            let mut admin = target.administer(Rc::clone(&timeline)).await?;
-            let dialects = admin.facts().await?.dialects;
-            let bound = workload.bind(&dialects, target.placeholders());
-            let connect = Connect {
-                workload: Arc::new(bound.map_err(|error| error.message)?),
-                number: 0,
-                attempt: 0,
-                timeline,
-            };
-            let mut session = target.connect(connect).await?;
-            let mut request = Request {
-                op: Op {
-                    id: OpId(0),
-                    index: 0,
-                    body: OpBody::Insert(RowBatch::default()),
-                },
-                bytes: Vec::new(),
-            };
+            let mut session = connect(&workload, target.as_ref(), timeline).await?;
+            let mut request = inserting();
             let rows = f64::from(batch) * f64::from(batches);
             let mut encoder = session.encoder();
             let made = make(&workload, &mut request, batches, batch);
@@ -74,6 +57,62 @@ pub fn parts(
             })
         }
     })?
+}
+
+/// So many batches of `batch` rows as a session would send them.
+///
+/// # Errors
+///
+/// If the target cannot be used.
+pub fn requests(
+    workload: &Arc<Workload>,
+    target: &Arc<dyn Target>,
+    batches: u32,
+    batch: u32,
+) -> Result<Vec<Vec<u8>>, Box<dyn Error>> {
+    RealTimeline::block_on(RealClock::start(), |timeline| {
+        let (workload, target) = (Arc::clone(workload), Arc::clone(target));
+        async move {
+            let session = connect(&workload, target.as_ref(), timeline).await?;
+            let (mut encoder, mut request) = (session.encoder(), inserting());
+            let encoded = (0..batches).map(|number| {
+                fill(&workload, &mut request, number, batch);
+                encoder.encode(&mut request);
+                request.bytes.clone()
+            });
+            Ok(encoded.collect())
+        }
+    })?
+}
+
+/// A session that is ready for the ops of the workload.
+async fn connect(
+    workload: &Workload,
+    target: &dyn Target,
+    timeline: Rc<dyn Timeline>,
+) -> Result<Box<dyn Session>, Box<dyn Error>> {
+    let mut admin = target.administer(Rc::clone(&timeline)).await?;
+    let dialects = admin.facts().await?.dialects;
+    let bound = workload.bind(&dialects, target.placeholders());
+    let connect = Connect {
+        workload: Arc::new(bound.map_err(|error| error.message)?),
+        number: 0,
+        attempt: 0,
+        timeline,
+    };
+    Ok(target.connect(connect).await?)
+}
+
+/// A request for the workload's first op, of no rows yet.
+fn inserting() -> Request {
+    Request {
+        op: Op {
+            id: OpId(0),
+            index: 0,
+            body: OpBody::Insert(RowBatch::default()),
+        },
+        bytes: Vec::new(),
+    }
 }
 
 fn fill(workload: &Workload, request: &mut Request, number: u32, batch: u32) {

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use highwater_driver::TargetError;
+use highwater_driver::metrics::Endpoint;
 use highwater_experiment::cluster::{Cluster, ClusterError, ClusterErrorKind, Options};
 use highwater_model::cluster::{ClusterSpec, parse};
 use highwater_model::units::{Nanos, Seed};
@@ -15,6 +17,8 @@ use crate::{ceiling, exit, secret_variables, terminal};
 
 /// Bound of one attempt to connect to a node that starts.
 const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(2);
+/// Nodes of which the metrics are read: those that limit a cluster are among so many.
+const NODE_ENDPOINTS_MAX: usize = 32;
 
 /// What the user wants besides the file.
 #[derive(Debug, Clone, Copy, Default)]
@@ -59,6 +63,12 @@ pub fn open(
         report: Rc::new(|line: &str| terminal::note(&format!("{line}\n"))),
     };
     Ok(Cluster::new(spec, &state_of(&path)?, options, interrupts)?)
+}
+
+/// Where the metrics of nodes are polled that are at these URLs.
+pub fn endpoints(metrics: &[String]) -> Result<Vec<Endpoint>, TargetError> {
+    let metrics = metrics.iter().take(NODE_ENDPOINTS_MAX);
+    metrics.map(|url| Endpoint::new(url, &[])).collect()
 }
 
 /// The directory of a cluster's state: one for each file, by its path.

@@ -1,9 +1,9 @@
-//! `--ui` and `--metrics-listen`: who may look at a command from elsewhere while it goes on. Must not serve.
+//! `--ui`, `--metrics-listen` and `--otlp`: who may look at a command from elsewhere while it goes on. Must not serve.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use highwater_live::{ListenError, Live, LiveSettings, PageSettings};
+use highwater_live::{ListenError, Live, LiveSettings, OtlpSettings, PageSettings};
 use highwater_report::LiveRights;
 use highwater_runner::control::{self, Controller};
 use highwater_runner::interrupts::Interrupter;
@@ -30,7 +30,7 @@ pub fn of_run(
     start(request, rights, controller)
 }
 
-/// Serves an experiment, which may be stopped: its trials are as they were planned.
+/// Serves an experiment, which may be stopped and paused: its trials are as they were planned.
 ///
 /// # Errors
 /// An address cannot be listened on.
@@ -41,9 +41,8 @@ pub fn of_trials(
     if !request.control {
         return start(request, LiveRights::View, None);
     }
-    // Nobody receives: a stop is obeyed as an interrupt.
-    let (controller, _) = control::channel(interrupter.clone());
-    start(request, LiveRights::Stop, Some(controller))
+    let controller = control::of_trials(interrupter.clone());
+    start(request, LiveRights::Trials, Some(controller))
 }
 
 fn start(
@@ -51,7 +50,7 @@ fn start(
     rights: LiveRights,
     controller: Option<Controller>,
 ) -> Result<Option<Rc<Live>>, Failure> {
-    if request.page.is_none() && request.metrics.is_none() {
+    if request.page.is_none() && request.metrics.is_none() && request.otlp.is_none() {
         return Ok(None);
     }
     let page = request.page.map(|at| PageSettings {
@@ -66,6 +65,10 @@ fn start(
     let live = Live::start(LiveSettings {
         page,
         metrics: request.metrics,
+        otlp: request.otlp.clone().map(|url| OtlpSettings {
+            url,
+            warn: terminal::warn,
+        }),
     });
     let live = live.map_err(|failed| failure(&failed))?;
     for (what, url) in [("page", &live.page_url), ("metrics", &live.metrics_url)] {

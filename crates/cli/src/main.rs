@@ -32,10 +32,10 @@ fn start() -> Result<u8, Failure> {
 }
 
 fn answer(invocation: &Invocation) -> Result<u8, Failure> {
-    match grammar::parse(&commands::ALL, &invocation.arguments)? {
+    match grammar::parse(commands::ALL, &invocation.arguments)? {
         Request::Text(text) => terminal::styled(&text.ansi().to_string()).map(|()| exit::SUCCESS),
-        Request::Completions(shell) => manual::completions(&commands::ALL, &shell),
-        Request::Manual => manual::manual(&commands::ALL),
+        Request::Completions(shell) => manual::completions(commands::ALL, &shell),
+        Request::Manual => manual::manual(commands::ALL),
         Request::Command(command, arguments) => execute(command, arguments, invocation),
     }
 }
@@ -49,7 +49,7 @@ fn execute(
     let environment = &invocation.environment;
     let mut layers = gather(
         command,
-        &commands::ALL,
+        commands::ALL,
         arguments,
         environment,
         file.as_ref(),

@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use highwater_model::event::{Event, SecondProgress};
+use highwater_model::event::{Event, Part, SecondProgress};
 use highwater_model::plan::Objective;
 use highwater_report::{self as report, Filling};
 use highwater_runner::observer::Observer;
@@ -21,18 +21,21 @@ pub struct Progress {
     header_shown: Cell<bool>,
     /// Whether the last second showed nothing, which was said.
     silent: Cell<bool>,
+    /// What the run that goes on is to meet.
+    objectives: RefCell<Vec<Objective>>,
     /// Progress of filling a table, for a run that fills one.
     filling: RefCell<Option<Filling>>,
 }
 
 impl Progress {
-    /// Of a run that begins, which is to meet this.
-    pub fn of_run(objectives: &[Objective]) -> Self {
+    /// Of a run that begins.
+    pub fn of_run() -> Self {
         Self {
-            screen: Screen::on_terminal(objectives),
+            screen: Screen::on_terminal(),
             of_trials: false,
             header_shown: Cell::default(),
             silent: Cell::default(),
+            objectives: RefCell::default(),
             filling: RefCell::default(),
         }
     }
@@ -41,14 +44,16 @@ impl Progress {
     pub fn of_trials() -> Self {
         Self {
             of_trials: true,
-            ..Self::of_run(&[])
+            ..Self::of_run()
         }
     }
 
     /// One second as a line, below a header.
     fn line(&self, line: &SecondProgress) {
+        let objectives = self.objectives.borrow();
         if !self.header_shown.replace(true) {
-            terminal::note(&format!("{}\n", report::interval_header(&line.streams)));
+            let header = report::interval_header(&line.streams, &objectives);
+            terminal::note(&format!("{header}\n"));
         }
         let is_silent = report::is_silent(line);
         if is_silent && self.filling.borrow().is_none() {
@@ -58,7 +63,7 @@ impl Progress {
             return;
         }
         self.silent.set(false);
-        let mut text = report::interval_line(line);
+        let mut text = report::interval_line(line, &objectives);
         if let Some(filling) = self.filling.borrow_mut().as_mut() {
             text.push_str(&filling.after(line));
         }
@@ -73,8 +78,10 @@ impl Progress {
                 workload,
                 urls,
                 target,
+                objectives,
                 ..
             } => {
+                self.objectives.borrow_mut().clone_from(objectives);
                 let title = report::begun(workload, urls, target);
                 terminal::note(&format!("{title}\n{directory}\n\n"));
             }
@@ -108,6 +115,12 @@ fn trials(event: &Event) {
         Event::WarmedUp { took, steady } => {
             terminal::note(&format!("  {}\n", report::warmed_up(*took, *steady)));
         }
+        Event::Part(part @ Part::Paused) => {
+            terminal::note(&format!("{}\n", report::part_line(part)));
+        }
+        Event::Intervention(done) => {
+            terminal::note(&format!("{}\n", report::intervention(done)));
+        }
         Event::Probed(probe) => {
             terminal::note(&format!("  {}\n", report::probe_line(probe)));
         }
@@ -140,6 +153,7 @@ impl Observer for Progress {
 fn draw(screen: &Screen, event: &Event) {
     screen.note(|live, now| match event {
         Event::Trial { progress, .. } => live.probe(now, *progress),
+        Event::Begun { objectives, .. } => live.begin(objectives),
         Event::Load(bounds) => live.load(*bounds),
         Event::Second(line) => live.second(line),
         Event::Audit(progress) => live.audit(now, progress.clone()),

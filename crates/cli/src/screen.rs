@@ -7,7 +7,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use highwater_model::plan::Objective;
 use highwater_model::units::Nanos;
 use highwater_report::Live;
 use highwater_runner::clock::RealClock;
@@ -39,10 +38,9 @@ struct State {
 
 impl Screen {
     /// Begins to draw; absent where stderr is not a terminal that can be drawn on.
-    pub fn on_terminal(objectives: &[Objective]) -> Option<Self> {
+    pub fn on_terminal() -> Option<Self> {
         terminal::size()?;
         let shared = Arc::new(Shared::default());
-        shared.lock().live = Live::of(objectives);
         let clock = RealClock::start();
         let shared_with_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("screen".to_owned());

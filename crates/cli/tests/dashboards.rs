@@ -34,30 +34,33 @@ impl Drop for Ended {
 
 /// A run that goes on until its test ends, and where its metrics are.
 fn run(place: &Path) -> (Ended, String) {
-    let mut run = Command::new(env!("CARGO_BIN_EXE_highwater"))
-        .args([
-            "run",
-            "-R",
-            "2k",
-            "-d",
-            "10m",
-            "--p99",
-            "10s",
-            "--metrics-listen",
-            "0",
-        ])
-        .current_dir(place)
-        .env_remove("HIGHWATER_TARGET")
-        .stdout(Stdio::null())
+    let words = ["run", "-R", "2k", "-d", "10m", "--p99", "10s"];
+    exposing(place, &words)
+}
+
+/// A command that goes on until its test ends, and where its metrics are.
+fn exposing(place: &Path, words: &[&str]) -> (Ended, String) {
+    let mut running = highwater(place, words)
+        .args(["--metrics-listen", "0"])
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines();
+    let mut lines = BufReader::new(running.stderr.take().unwrap()).lines();
     let url = lines.find_map(|line| Some(line.unwrap().strip_prefix("metrics: ")?.to_owned()));
     // Who writes progress must find a reader.
     std::thread::spawn(move || lines.for_each(drop));
     let address = url.unwrap().split('/').nth(2).unwrap().to_owned();
-    (Ended(run), address)
+    (Ended(running), address)
+}
+
+fn highwater(place: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_highwater"));
+    command
+        .args(words)
+        .current_dir(place)
+        .env_remove("HIGHWATER_TARGET")
+        .stdout(Stdio::null());
+    command
 }
 
 /// The body of the response; empty where nobody listens yet.
@@ -79,7 +82,8 @@ fn escaped(query: &str) -> String {
 }
 
 fn of_run() -> &'static Dashboard {
-    ALL.into_iter()
+    ALL.iter()
+        .copied()
         .find(|one| one.name == "highwater-run")
         .unwrap()
 }
@@ -128,6 +132,26 @@ fn a_run_that_is_scraped_gives_data_to_every_query_of_its_dashboard() {
     assert!(up.contains(r#","1"]"#), "scraped without an error: {up}");
     let exposed = get(&metrics, "/metrics");
     checked(&programs, &exposed);
+}
+
+#[test]
+fn what_a_store_exposes_has_every_metric_of_its_dashboard() {
+    let Some(programs) = programs() else { return };
+    let place = TempDir::new().unwrap();
+    let of_run = ["run", "sim:", "-d", "60s", "--p99", "10s", "-q"];
+    assert!(highwater(place.path(), &of_run).status().unwrap().success());
+    let (_serve, metrics) = exposing(place.path(), &["serve", "--listen", "0"]);
+    let exposed = get(&metrics, "/metrics");
+    checked(&programs, &exposed);
+    let history = ALL.iter().find(|one| one.name == "highwater-history");
+    let samples = history.unwrap().samples.iter().copied().flatten();
+    let stored = samples.filter_map(|(series, _)| series.split_once('{'));
+    for (name, _) in stored.filter(|(name, _)| name.starts_with("highwater_stored")) {
+        assert!(
+            exposed.contains(&format!("\n{name}{{")),
+            "{name}: {exposed}"
+        );
+    }
 }
 
 /// What Prometheus' own checker says of names, help and types: nothing.

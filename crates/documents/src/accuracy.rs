@@ -23,7 +23,15 @@ const PAIRS: u64 = 2_000;
 
 /// The table of predictions of larger sizes, on the library of published series.
 pub fn sizes() -> String {
-    table(&ScaledSeries::of(&series::library()))
+    let mut text = table(&ScaledSeries::of(&series::library()));
+    let everywhere = assumed_cases(&ScaledSeries::of(&series::everywhere()));
+    if let Some(score) = Score::of(everywhere.iter()) {
+        text += &line(
+            "assumed growth, every node holds all rows (fitted on these)",
+            &score,
+        );
+    }
+    text
 }
 
 /// How often intervals of a throughput and of its drift hold.

@@ -6,6 +6,7 @@
 
 pub mod accuracy;
 pub mod dashboards;
+mod index;
 #[expect(
     clippy::expect_used,
     reason = "a case that cannot be run must fail its test, and the documents with it"

@@ -16,51 +16,57 @@ use highwater_sizing::series;
 use highwater_workload::file_schema;
 
 use xtask::tidy::Tree;
-use xtask::tidy::markdown::title_and_summary;
 use xtask::{bench, blocks, first_run, process};
 
-use crate::{accuracy, dashboards, limits};
+use crate::dashboards::{self, Dashboard};
+use crate::index::index;
+use crate::{accuracy, limits};
 
 /// Where the text of a page comes from.
+#[derive(Clone, Copy)]
 enum Source {
     /// A function of the repository's files.
     Files(fn(&Tree) -> String),
     /// What the program writes on stdout with these arguments.
     Program(&'static [&'static str]),
+    /// What the help of each command says, below a heading each.
+    Commands,
+    /// A dashboard for Grafana.
+    Dashboard(&'static Dashboard),
 }
 
 /// One generated text.
-struct Page {
+#[derive(Clone, Copy)]
+struct Page<'a> {
     /// Path from the root.
-    path: &'static str,
+    path: &'a str,
     /// The block of the file; the whole file when absent.
     block: Option<&'static str>,
     source: Source,
 }
 
-/// A block of the page of the command line: what `--help-all` prints.
-const fn help(block: &'static str, command: &'static [&'static str]) -> Page {
+/// A block that the program writes.
+const fn printed(
+    path: &'static str,
+    block: &'static str,
+    arguments: &'static [&'static str],
+) -> Page<'static> {
     Page {
-        path: CLI,
+        path,
         block: Some(block),
-        source: Source::Program(command),
+        source: Source::Program(arguments),
     }
 }
 
 /// A block that is computed from the files of the tree.
-const fn files(path: &'static str, block: &'static str, text: fn(&Tree) -> String) -> Page {
+const fn files(
+    path: &'static str,
+    block: &'static str,
+    text: fn(&Tree) -> String,
+) -> Page<'static> {
     Page {
         path,
         block: Some(block),
-        source: Source::Files(text),
-    }
-}
-
-/// A file for Grafana.
-const fn dashboard(path: &'static str, text: fn(&Tree) -> String) -> Page {
-    Page {
-        path,
-        block: None,
         source: Source::Files(text),
     }
 }
@@ -68,8 +74,14 @@ const fn dashboard(path: &'static str, text: fn(&Tree) -> String) -> Page {
 /// The page of the command line.
 const CLI: &str = "docs/reference/cli.md";
 
-/// All generated texts.
-const PAGES: &[Page] = &[
+/// The guide to a million rows per second.
+const ROWS_GUIDE: &str = "docs/guide/one-million-rows.md";
+
+/// The reference of the format of figures.
+const FIGURES_FILE: &str = "docs/reference/figures-file.md";
+
+/// All generated texts but those of lists that are kept elsewhere: see [`pages`].
+const PAGES: &[Page<'static>] = &[
     Page {
         path: "docs/reference/reasons.md",
         block: None,
@@ -95,29 +107,24 @@ const PAGES: &[Page] = &[
         block: None,
         source: Source::Files(size_schema),
     },
-    help("highwater", &["--help"]),
-    help("highwater demo", &["demo", "--help-all"]),
-    help("highwater run", &["run", "--help-all"]),
-    help("highwater load", &["load", "--help-all"]),
-    help("highwater find", &["find", "--help-all"]),
-    help("highwater tune", &["tune", "--help-all"]),
-    help("highwater scale", &["scale", "--help-all"]),
-    help("highwater show", &["show", "--help-all"]),
-    help("highwater serve", &["serve", "--help-all"]),
-    help("highwater import", &["import", "--help-all"]),
-    help("highwater size", &["size", "--help-all"]),
-    help("highwater check", &["check", "--help-all"]),
-    help("highwater table", &["table", "--help-all"]),
-    help("highwater cluster", &["cluster", "--help-all"]),
+    printed(CLI, "highwater", &["--help"]),
+    Page {
+        path: CLI,
+        block: Some("commands"),
+        source: Source::Commands,
+    },
     printed(
+        ROWS_GUIDE,
         "guide-tables",
         &["table", "examples/published/benchmarking-guide.csv"],
     ),
     printed(
+        ROWS_GUIDE,
         "guide-growth",
         &["table", "examples/published/one-million-rows.csv"],
     ),
     printed(
+        ROWS_GUIDE,
         "guide-size",
         &[
             "size",
@@ -150,7 +157,6 @@ const PAGES: &[Page] = &[
     }),
     files("docs/concepts/limit.md", "limits", |_| limits::matrix()),
     files("docs/guide/size.md", "clusters", |_| accuracy::clusters()),
-    help("highwater workloads", &["workloads", "--help-all"]),
     Page {
         path: "docs/reference/workload.schema.json",
         block: None,
@@ -161,35 +167,27 @@ const PAGES: &[Page] = &[
         block: None,
         source: Source::Files(|_| cluster::schema()),
     },
-    dashboard("grafana/dashboards/highwater-run.json", |_| {
-        dashboards::json(dashboards::ALL[0])
-    }),
-    dashboard("grafana/dashboards/cratedb-kubernetes.json", |_| {
-        dashboards::json(dashboards::ALL[1])
-    }),
-    dashboard("grafana/dashboards/cratedb-machines.json", |_| {
-        dashboards::json(dashboards::ALL[2])
-    }),
-    dashboard("grafana/dashboards/postgresql.json", |_| {
-        dashboards::json(dashboards::ALL[3])
-    }),
-    dashboard("grafana/dashboards/cockroachdb.json", |_| {
-        dashboards::json(dashboards::ALL[4])
-    }),
     // After the other pages, because it lists them.
     files("docs/README.md", "pages", index),
 ];
 
-/// The reference of the format of figures.
-const FIGURES_FILE: &str = "docs/reference/figures-file.md";
+/// The files of the dashboards, in their order.
+fn dashboard_files() -> Vec<String> {
+    let files = dashboards::ALL.iter();
+    files
+        .map(|one| format!("grafana/dashboards/{}.json", one.name))
+        .collect()
+}
 
-/// An output in the guide to a million rows per second.
-const fn printed(block: &'static str, arguments: &'static [&'static str]) -> Page {
-    Page {
-        path: "docs/guide/one-million-rows.md",
-        block: Some(block),
-        source: Source::Program(arguments),
-    }
+/// All generated texts; the dashboards are to be written to these files.
+fn pages(dashboard_files: &[String]) -> Vec<Page<'_>> {
+    let of_dashboards = dashboard_files.iter().zip(dashboards::ALL.iter().copied());
+    let of_dashboards = of_dashboards.map(|(path, dashboard)| Page {
+        path,
+        block: None,
+        source: Source::Dashboard(dashboard),
+    });
+    PAGES.iter().copied().chain(of_dashboards).collect()
 }
 
 /// What to do with the pages.
@@ -201,16 +199,19 @@ pub enum Mode {
     Check,
 }
 
-/// Generates the pages, with the texts of this program; one line for each that was written, or what
-/// differs.
-pub fn run(program: &Path, mode: Mode) -> Result<Vec<String>, String> {
+/// Generates the pages, with the texts of this program, which has these commands; one line for each page that
+/// was written, or what differs.
+pub fn run(program: &Path, mode: Mode, commands: &[&str]) -> Result<Vec<String>, String> {
     let root = process::root();
     let read = || Tree::read(&root).map_err(|error| format!("reading the repository: {error}"));
     let mut tree = read()?;
     let mut said = Vec::new();
     let mut wrong = blocks_without_page(&tree);
+    let dashboard_files = dashboard_files();
+    let pages = pages(&dashboard_files);
     // The index lists titles of pages, which are never generated.
-    for (page, generated) in PAGES.iter().zip(generate(&tree, program)) {
+    let texts = generate(&pages, &tree, program, commands);
+    for (page, generated) in pages.iter().zip(texts) {
         let old = tree.text(page.path).unwrap_or_default();
         let new = page.filled(old, generated?)?;
         let Some((line, difference)) = first_difference(old, &new) else {
@@ -231,17 +232,22 @@ pub fn run(program: &Path, mode: Mode) -> Result<Vec<String>, String> {
     if !wrong.is_empty() {
         return Err(wrong.join("\n"));
     }
-    said.push(format!("docs: {} pages are as generated", PAGES.len()));
+    said.push(format!("docs: {} pages are as generated", pages.len()));
     Ok(said)
 }
 
 /// The texts of all pages, side by side: some of them are counted in thousands of searches.
-fn generate(tree: &Tree, program: &Path) -> Vec<Result<String, String>> {
+fn generate(
+    pages: &[Page<'_>],
+    tree: &Tree,
+    program: &Path,
+    commands: &[&str],
+) -> Vec<Result<String, String>> {
     let ended = |_| Err("generating it ended early".to_owned());
     thread::scope(|threads| {
-        let pages = PAGES.iter();
+        let pages = pages.iter();
         let running: Vec<_> = pages
-            .map(|page| threads.spawn(|| page.generate(tree, program)))
+            .map(|page| threads.spawn(|| page.generate(tree, program, commands)))
             .collect();
         let texts = running.into_iter();
         texts
@@ -250,15 +256,30 @@ fn generate(tree: &Tree, program: &Path) -> Vec<Result<String, String>> {
     })
 }
 
-impl Page {
-    fn generate(&self, tree: &Tree, program: &Path) -> Result<String, String> {
+/// What the program writes with these arguments.
+fn written(program: &Path, arguments: &[&str]) -> Result<String, String> {
+    let mut command = Command::new(program);
+    let text = process::output(command.args(arguments).current_dir(process::root()))?;
+    Ok(blocks::verbatim(&text))
+}
+
+/// What the help of each command says, below a heading each.
+fn help_of(program: &Path, commands: &[&str]) -> Result<String, String> {
+    let mut sections = Vec::new();
+    for &name in commands {
+        let help = written(program, &[name, "--help-all"])?;
+        sections.push(format!("## highwater {name}\n\n{help}"));
+    }
+    Ok(sections.join("\n\n"))
+}
+
+impl Page<'_> {
+    fn generate(&self, tree: &Tree, program: &Path, commands: &[&str]) -> Result<String, String> {
         match self.source {
             Source::Files(from_files) => Ok(from_files(tree)),
-            Source::Program(arguments) => {
-                let mut command = Command::new(program);
-                let text = process::output(command.args(arguments).current_dir(process::root()))?;
-                Ok(blocks::verbatim(&text))
-            }
+            Source::Program(arguments) => written(program, arguments),
+            Source::Commands => help_of(program, commands),
+            Source::Dashboard(dashboard) => Ok(dashboards::json(dashboard)),
         }
     }
 
@@ -374,86 +395,29 @@ fn workload_schema(_: &Tree) -> String {
     format!("{}\n", file_schema())
 }
 
-/// Pages in the order in which a reader needs them; the others follow by name.
-const FIRST_PAGES: [&str; 15] = [
-    "guide/first-run.md",
-    "guide/postgresql.md",
-    "guide/why-no-faster.md",
-    "guide/is-my-number-right.md",
-    "guide/report.md",
-    "guide/compare.md",
-    "guide/growing-a-cluster.md",
-    "guide/size.md",
-    "guide/import.md",
-    "concepts/times.md",
-    "concepts/open-and-closed.md",
-    "concepts/judgments.md",
-    "concepts/audit.md",
-    "concepts/mark.md",
-    "concepts/limit.md",
-];
-
-/// The list of all documents: title and first paragraph of each, by section.
-fn index(tree: &Tree) -> String {
-    let sections = [
-        ("Guide", "docs/guide/"),
-        ("Concepts", "docs/concepts/"),
-        ("Reference", "docs/reference/"),
-        ("Decisions", "docs/decisions/"),
-        ("Figures", "docs/"),
-    ];
-    let mut text = String::new();
-    for (title, directory) in sections {
-        let mut entries: Vec<(usize, String)> = tree
-            .with_extension("md")
-            .filter_map(|(path, text)| {
-                let inside = path.strip_prefix(directory)?;
-                if inside.contains('/') || inside == "README.md" {
-                    return None;
-                }
-                let (title, summary) = title_and_summary(text)?;
-                let link = path.strip_prefix("docs/")?;
-                let place = FIRST_PAGES.iter().position(|first| *first == link);
-                let place = place.unwrap_or(FIRST_PAGES.len());
-                Some((place, format!("- [{title}]({link}): {summary}")))
-            })
-            .collect();
-        entries.sort_by_key(|(place, _)| *place);
-        let entries: Vec<String> = entries.into_iter().map(|(_, entry)| entry).collect();
-        if !entries.is_empty() {
-            text = format!("{text}## {title}\n\n{}\n\n", entries.join("\n"));
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_index_lists_titles_and_first_paragraphs() {
-        let tree = Tree::of(&[
-            ("docs/README.md", "# Index\n\nNot itself.\n"),
-            (
-                "docs/concepts/times.md",
-                "# The times\n\nAn op\nhas three.\n\nMore.\n",
-            ),
-            ("docs/benchmarks.md", "# Benchmarks\n\nFigures.\n"),
-        ]);
+    fn each_command_has_a_heading_and_its_help() {
+        let text = help_of(Path::new("echo"), &["run", "show"]).unwrap();
         assert_eq!(
-            index(&tree),
-            "## Concepts\n\n- [The times](concepts/times.md): An op has three.\n\n\
-             ## Figures\n\n- [Benchmarks](benchmarks.md): Figures.\n\n"
+            text,
+            "## highwater run\n\n```text\nrun --help-all\n```\n\n\
+             ## highwater show\n\n```text\nshow --help-all\n```"
         );
     }
 
     #[test]
-    fn the_pages_that_come_first_are_there() {
+    fn every_file_for_grafana_is_generated() {
         let tree = Tree::read(&process::root()).unwrap();
-        for page in FIRST_PAGES {
-            assert!(tree.contains(&format!("docs/{page}")), "{page}");
-        }
+        let generated = dashboard_files();
+        let mut files = tree.paths();
+        let other = files.find(|path| {
+            path.starts_with("grafana/dashboards/") && !generated.iter().any(|file| file == path)
+        });
+        assert_eq!(other, None);
     }
 
     #[test]

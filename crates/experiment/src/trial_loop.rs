@@ -4,6 +4,7 @@
 
 use std::rc::Rc;
 
+use highwater_model::control::InterventionRecord;
 use highwater_model::event::{Event, ExperimentProgress, Trial};
 use highwater_model::plan::Plan;
 use highwater_model::quantity::print_instant;
@@ -117,23 +118,34 @@ pub fn check<E: Experiment>(experiment: &E) -> Result<(), RunError> {
     first(&mut experiment.clone()).map(drop)
 }
 
-/// Runs an experiment to its end, and returns its record. `directory` is its own, made by the caller; the
-/// target is left alone for `settle` before each trial but the first, not on a simulated clock.
+/// An experiment that is to be run.
+pub struct Side<'a, E, M> {
+    /// Its question.
+    pub experiment: E,
+    /// Its own, made by the caller.
+    pub directory: RunDirectory,
+    /// Makes its trials.
+    pub maker: &'a M,
+    /// Of the experiment that it resumes.
+    pub pauses: Vec<InterventionRecord>,
+}
+
+/// Runs an experiment to its end, and returns its record. The target is left alone for `settle` before each trial
+/// but the first, not on a simulated clock.
 ///
 /// # Errors
 /// Where no record can be made: the budget has no room for a trial, the first one could not be run, or one
 /// could not be made or kept.
 pub fn run<E: Experiment, M: TrialMaker<E::Trial>>(
-    mut experiment: E,
-    directory: RunDirectory,
+    side: Side<'_, E, M>,
     settle: Nanos,
-    maker: &M,
     observer: &Rc<dyn Observer>,
     interrupts: &Interrupts,
 ) -> Result<ExperimentRecord, M::Error> {
-    let mut trials = Trials::new(directory, settle, observer, interrupts);
-    let end = to_the_end(&mut experiment, &mut trials, maker);
-    trials.close();
+    let trials = Trials::new(side.directory, settle, observer, interrupts, side.pauses);
+    let mut running = Running::new(side.experiment, trials, side.maker);
+    let end = running.finish();
+    running.trials.close();
     end
 }
 
@@ -150,27 +162,73 @@ fn first<E: Experiment>(experiment: &mut E) -> Result<Step<E::Trial>, RunError> 
     }
 }
 
-fn to_the_end<E: Experiment, M: TrialMaker<E::Trial>>(
-    experiment: &mut E,
-    trials: &mut Trials<'_>,
-    maker: &M,
-) -> Result<ExperimentRecord, M::Error> {
-    let mut step = first(experiment)?;
-    loop {
-        let made = match step {
-            Step::Trial(planned) => one(experiment, trials, maker, planned)?,
-            Step::Nested(planned) => nested(experiment, trials, maker, planned)?,
+/// An experiment that goes on, a trial at a time.
+pub(crate) struct Running<'a, E: Experiment, M> {
+    experiment: E,
+    pub(crate) trials: Trials<'a>,
+    maker: &'a M,
+    /// What comes next.
+    step: Step<E::Trial>,
+}
+
+impl<'a, E: Experiment, M: TrialMaker<E::Trial>> Running<'a, E, M> {
+    /// One that has not begun.
+    pub(crate) fn new(experiment: E, trials: Trials<'a>, maker: &'a M) -> Self {
+        Self {
+            experiment,
+            trials,
+            maker,
+            step: Step::End,
+        }
+    }
+
+    /// Finds out what the first trial is.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) fn begin(&mut self) -> Result<(), RunError> {
+        self.step = first(&mut self.experiment)?;
+        Ok(())
+    }
+
+    /// The trial that comes next; none where only the end does.
+    pub(crate) fn upcoming(&self) -> Option<&E::Trial> {
+        match &self.step {
+            Step::Trial(planned) | Step::Nested(planned) => Some(&planned.trial),
+            Step::End => None,
+        }
+    }
+
+    /// Runs the next trial and writes the record of the whole, which is returned where that was the end.
+    pub(crate) fn advance(&mut self) -> Result<Option<ExperimentRecord>, M::Error> {
+        let Self {
+            experiment,
+            trials,
+            maker,
+            step,
+        } = self;
+        let made = match std::mem::replace(step, Step::End) {
+            Step::Trial(planned) => one(experiment, trials, *maker, planned)?,
+            Step::Nested(planned) => nested(experiment, trials, *maker, planned)?,
             Step::End => None,
         };
         let record = trials.write(|last, id| experiment.conclude(last, id))?;
         match (made, record) {
-            (None, Some(record)) => {
-                trials.end(&record);
-                return Ok(record);
-            }
+            (None, Some(record)) => return Ok(Some(record)),
             (made, _) => made.iter().for_each(|event| trials.observer.event(event)),
         }
-        step = experiment.next();
+        *step = experiment.next();
+        Ok(None)
+    }
+
+    fn finish(&mut self) -> Result<ExperimentRecord, M::Error> {
+        self.begin()?;
+        loop {
+            if let Some(record) = self.advance()? {
+                self.trials.end(&record);
+                return Ok(record);
+            }
+        }
     }
 }
 
@@ -181,6 +239,7 @@ fn one<E: Experiment, M: TrialMaker<E::Trial>>(
     maker: &M,
     planned: Planned<E::Trial>,
 ) -> Result<Option<Event>, M::Error> {
+    trials.wait_while_held(&planned.name)?;
     let requested = trials.requested(planned.number, planned.trial);
     if trials.is_stopped() {
         experiment.interrupt();
@@ -229,6 +288,7 @@ fn nested<E: Experiment, M: TrialMaker<E::Trial>>(
     maker: &M,
     planned: Planned<E::Trial>,
 ) -> Result<Option<Event>, M::Error> {
+    trials.wait_while_held(&planned.name)?;
     let requested = trials.requested(planned.number, planned.trial);
     if trials.is_stopped() {
         experiment.interrupt();
@@ -236,7 +296,7 @@ fn nested<E: Experiment, M: TrialMaker<E::Trial>>(
     }
     let begin = begin(planned.number, planned.about, planned.progress);
     trials.observer.event(&begin);
-    let started_at = print_instant(wall_clock());
+    let (started_at, begun) = (print_instant(wall_clock()), trials.now());
     let (place, run) = trials.nested_place(&planned.name);
     let record = trials.reached(maker.nested(&requested, place))?;
     if record.is_none() && trials.is_stopped() {
@@ -253,7 +313,7 @@ fn nested<E: Experiment, M: TrialMaker<E::Trial>>(
         ready: maker.made_ready(),
     };
     let event = experiment.keep(requested, made);
-    trials.keep_last(record);
+    trials.keep_last(record, begun);
     Ok(Some(event))
 }
 

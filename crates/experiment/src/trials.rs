@@ -8,7 +8,8 @@ use std::rc::Rc;
 
 use futures_util::future::select;
 use highwater_driver::Timeline;
-use highwater_model::event::{Event, WarningKind};
+use highwater_model::control::{Change, InterventionRecord};
+use highwater_model::event::{Event, Part, WarningKind};
 use highwater_model::plan::Plan;
 use highwater_model::record::{ExperimentRecord, Incident, IncidentKind, RunRecord, TableStart};
 use highwater_model::units::Nanos;
@@ -27,7 +28,7 @@ use highwater_runner::store::{PROBES, RunDirectory, StoreError};
 pub(crate) struct Trials<'a> {
     /// Of the whole.
     directory: RunDirectory,
-    /// How long the target is left alone before each but the first; not on a simulated clock.
+    /// How long the target is left alone before each but the first of all; not on a simulated clock.
     settle: Nanos,
     pub(crate) observer: &'a Rc<dyn Observer>,
     interrupts: &'a Interrupts,
@@ -37,8 +38,14 @@ pub(crate) struct Trials<'a> {
     loaded_ns: u64,
     /// The first one found rows of the workload.
     tables_kept: bool,
+    /// Another experiment had the target before the first one.
+    follows: bool,
     /// The hold on the tables, from one to the next; of each target.
     leases: BTreeMap<Vec<String>, KeptLeases>,
+    /// Counts since the begin.
+    clock: RealClock,
+    /// How the user let it wait, before it was resumed, too.
+    pauses: Vec<InterventionRecord>,
 }
 
 /// One that was run.
@@ -51,12 +58,13 @@ pub(crate) struct Ran {
 }
 
 impl<'a> Trials<'a> {
-    /// None was made yet.
+    /// None was made yet; `pauses` are those of the experiment that is resumed.
     pub(crate) fn new(
         directory: RunDirectory,
         settle: Nanos,
         observer: &'a Rc<dyn Observer>,
         interrupts: &'a Interrupts,
+        pauses: Vec<InterventionRecord>,
     ) -> Self {
         Self {
             directory,
@@ -66,8 +74,49 @@ impl<'a> Trials<'a> {
             last: None,
             loaded_ns: 0,
             tables_kept: false,
+            follows: false,
             leases: BTreeMap::new(),
+            clock: RealClock::start(),
+            pauses,
         }
+    }
+
+    /// Whether none has a record yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.last.is_none()
+    }
+
+    /// The first one comes behind a run of another experiment, so the target is left alone before it, too.
+    pub(crate) fn follow(&mut self) {
+        self.follows = true;
+    }
+
+    /// Waits before the next one as long as the user lets it; a stop ends that, too. The time is in no budget.
+    pub(crate) fn wait_while_held(&mut self, next: &str) -> Result<(), RunError> {
+        let is_over = |interrupts: &Interrupts| interrupts.requested().is_some();
+        if !self.interrupts.is_held() || is_over(self.interrupts) {
+            return Ok(());
+        }
+        self.observer.event(&Event::Part(Part::Paused));
+        let [mut held, mut stop] = [self.interrupts.clone(), self.interrupts.clone()];
+        let [begin, end] = RealTimeline::block_on(self.clock, |timeline| async move {
+            let begin = timeline.now();
+            let released = std::pin::pin!(held.released());
+            if !is_over(&stop) {
+                select(released, std::pin::pin!(stop.next())).await;
+            }
+            [begin, timeline.now()]
+        })?;
+        let done = InterventionRecord {
+            time_ns: begin.0,
+            phase: next.to_owned(),
+            change: Change::Pause {
+                lasted_ns: end.saturating_sub(begin).0,
+            },
+        };
+        self.observer.event(&Event::Intervention(done.clone()));
+        self.pauses.push(done);
+        Ok(())
     }
 
     /// The next one, with what there is to know before it.
@@ -102,7 +151,7 @@ impl<'a> Trials<'a> {
     ) -> Result<Option<Ran>, RunError> {
         let is_first = self.last.is_none();
         let simulated = request.target.capabilities().simulated_clock;
-        let settled = if simulated || is_first {
+        let settled = if simulated || (is_first && !self.follows) {
             Nanos::ZERO
         } else {
             self.pause()?
@@ -186,9 +235,25 @@ impl<'a> Trials<'a> {
         }
     }
 
-    /// The last run of a nested experiment is the last one of the whole.
-    pub(crate) fn keep_last(&mut self, nested: Option<ExperimentRecord>) {
+    /// The time since the begin.
+    pub(crate) fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
+    /// The last run of a nested experiment, which began at that time, is the last one of the whole, and its pauses
+    /// are some of it.
+    pub(crate) fn keep_last(&mut self, nested: Option<ExperimentRecord>, begun: Nanos) {
         if let Some(record) = nested {
+            for done in record.interventions {
+                // One that was resumed has those that are known from before.
+                let mut known = self.pauses.iter();
+                if !known.any(|known| known.phase == done.phase && known.change == done.change) {
+                    self.pauses.push(InterventionRecord {
+                        time_ns: begun.0.saturating_add(done.time_ns),
+                        ..done
+                    });
+                }
+            }
             self.loaded_ns = self.loaded_ns.saturating_add(record.loaded_ns);
             self.last = Some(*record.last_run);
         }
@@ -209,6 +274,7 @@ impl<'a> Trials<'a> {
         };
         let record = ExperimentRecord {
             loaded_ns: self.loaded_ns,
+            interventions: self.pauses.clone(),
             ..conclude(last, self.directory.id())
         };
         self.directory.write_record(&record)?;

@@ -1,8 +1,8 @@
 //! Who may see the page, and who may send to it.
 //!
-//! On loopback everybody on this machine may; a page of another site that a browser has open may not, whatever
-//! name it gives to this address. Elsewhere a token is needed, which is in the URL's fragment: no browser
-//! sends it to anybody, and nothing writes it down.
+//! On loopback everybody on this machine may, unless the page can run any command; a page of another site that a
+//! browser has open may not, whatever name it gives to this address. Elsewhere, and for such a page, a token is needed,
+//! which is in the URL's fragment: no browser sends it to anybody, and nothing writes it down.
 
 use std::fmt::Write as _;
 use std::io;
@@ -20,7 +20,7 @@ const TOKEN_BYTES: usize = 24;
 #[derive(Debug, Clone)]
 pub(crate) struct Access {
     address: SocketAddr,
-    /// Absent on loopback.
+    /// Absent on loopback, unless it is needed there, too.
     token: Option<Token>,
 }
 
@@ -46,12 +46,12 @@ pub(crate) enum Refused {
 }
 
 impl Access {
-    /// To a page at this address.
+    /// To a page at this address; with `always_token` it needs one on loopback, too.
     ///
     /// # Errors
     /// The system gives no random bytes.
-    pub(crate) fn to(address: SocketAddr) -> io::Result<Self> {
-        let token = if address.ip().is_loopback() {
+    pub(crate) fn to(address: SocketAddr, always_token: bool) -> io::Result<Self> {
+        let token = if address.ip().is_loopback() && !always_token {
             None
         } else {
             Some(Token::random()?)
@@ -83,7 +83,7 @@ impl Access {
     /// Whether a request comes from our own page, or from no page at all.
     pub(crate) fn is_own_page(&self, headers: &HeaderMap) -> Result<(), Refused> {
         let host = text(headers, &HOST).ok_or(Refused::Host)?;
-        if self.token.is_none() && !self.is_ours(host) {
+        if self.address.ip().is_loopback() && !self.is_ours(host) {
             return Err(Refused::Host);
         }
         match headers.get(ORIGIN) {
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn on_loopback_only_our_own_names_and_pages_are_let_in() {
-        let access = Access::to("127.0.0.1:4790".parse().unwrap()).unwrap();
+        let access = Access::to("127.0.0.1:4790".parse().unwrap(), false).unwrap();
         assert_eq!(access.url(), "http://127.0.0.1:4790/");
         check(&access, &[(HOST, "127.0.0.1:4790")], Ok(()));
         check(&access, &[(HOST, "localhost:4790")], Ok(()));
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn elsewhere_a_token_is_needed_and_its_cookie_lets_in() {
-        let access = Access::to("192.0.2.1:4790".parse().unwrap()).unwrap();
+        let access = Access::to("192.0.2.1:4790".parse().unwrap(), false).unwrap();
         let url = access.url();
         let token = url.split_once("#token=").unwrap().1;
         assert_eq!(token.len(), 2 * TOKEN_BYTES);
@@ -216,7 +216,20 @@ mod tests {
         ];
         check(&access, &from_elsewhere, Err(Refused::Origin));
         assert!(!format!("{access:?}").contains(token), "nothing prints it");
-        let other = Access::to("192.0.2.1:4790".parse().unwrap()).unwrap();
+        let other = Access::to("192.0.2.1:4790".parse().unwrap(), false).unwrap();
         assert_ne!(other.url(), url, "each page has its own");
+    }
+
+    #[test]
+    fn on_loopback_a_page_that_runs_commands_needs_a_token_and_our_own_names() {
+        let access = Access::to("127.0.0.1:4790".parse().unwrap(), true).unwrap();
+        let url = access.url();
+        let set = access.cookie(url.split_once("#token=").unwrap().1).unwrap();
+        let cookie = set.split(';').next().unwrap();
+        check(&access, &[(HOST, "127.0.0.1:4790")], Err(Refused::Token));
+        let given = [(HOST, "127.0.0.1:4790"), (COOKIE, cookie)];
+        check(&access, &given, Ok(()));
+        let renamed = [(HOST, "evil.example:4790"), (COOKIE, cookie)];
+        check(&access, &renamed, Err(Refused::Host));
     }
 }

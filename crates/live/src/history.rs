@@ -1,9 +1,9 @@
-//! `highwater serve`: the runs of a store, to be listed, opened, compared and removed in a browser.
+//! `highwater serve`: the runs of a store, to be listed, opened, compared, removed and started in a browser.
 //!
 //! It reads what is there at each request, running runs and finished ones alike, and keeps no index: a record that was
-//! read is kept until its file changes. Must not run anything.
+//! read is kept until its file changes. Must not run anything: what starts a command is given to it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -11,69 +11,109 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Path as Part, RawQuery, Request, State};
-use axum::http::header::{CONTENT_SECURITY_POLICY, LOCATION};
+use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
-use highwater_analysis::comparison::{Criteria, PRACTICAL, compare};
+use highwater_analysis::comparison::{Criteria, PRACTICAL};
 use highwater_model::record::RecordRef;
+use highwater_model::units::Nanos;
 use highwater_report::{
-    self as report, CompareReport, Group, HistoryFilter, HistoryKind, HistoryRow,
+    self as report, CompareReport, Group, GrowthsReport, HistoryFilter, HistoryKind,
+    HistoryProgress, HistoryRow,
 };
+use highwater_runner::clock::wall_clock;
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::{record, store};
 
 use crate::access::{Access, Refused};
 use crate::routes::{BODY_MAX, REPORT_POLICY, refusal, secured, style, token_page};
-use crate::{ListenError, bounds, listen, local, routes};
+use crate::starting::{self, Starter};
+use crate::{ListenError, bounds, listen, local, metrics, routes, stored};
 
 /// Runs that are looked at; older ones are left to the other commands.
 const RUNS_MAX: usize = 5_000;
+/// The newest of them may go on.
+const GOING_ON_MAX: usize = 100;
 /// Runs of one comparison.
 const COMPARED_MAX: usize = 100;
+/// How long scrapers get the same answers: reading the store takes longer than sending them.
+const SCRAPED_FOR: Nanos = Nanos::from_secs(5);
 
 /// What changes when a file is written anew: its length, and seconds and nanoseconds of its last change.
 type FileState = (u64, i64, i64);
 
+/// What is served, and what its page may do.
+pub struct HistorySettings {
+    /// The store.
+    pub root: PathBuf,
+    /// Where it is served. The port is taken from the system where another program has it, if it `may_move`.
+    pub address: SocketAddr,
+    /// Whether another port will do.
+    pub may_move: bool,
+    /// Whether runs may be removed.
+    pub may_delete: bool,
+    /// Starts commands; absent where the page may start none.
+    pub starter: Option<Arc<dyn Starter>>,
+    /// Where the answers of stored runs can be scraped.
+    pub metrics: Option<SocketAddr>,
+}
+
 /// A store that is served.
 pub struct History {
     listener: TcpListener,
+    metrics: Option<TcpListener>,
     shared: Arc<Shared>,
     /// Where it is, with the token that it needs.
     pub url: String,
+    /// Where the metrics are.
+    pub metrics_url: Option<String>,
 }
 
 struct Shared {
     access: Access,
     root: PathBuf,
     may_delete: bool,
+    starter: Option<Arc<dyn Starter>>,
     /// By directory: when its record was last changed, and its line.
     read: Mutex<HashMap<PathBuf, (FileState, HistoryRow)>>,
+    /// What scrapers got last, and when it was made.
+    scraped: Mutex<Option<(Nanos, String)>>,
 }
 
 impl History {
-    /// The store of this directory, at this address.
+    /// The store of these settings.
     ///
     /// # Errors
-    /// The address cannot be listened on.
-    pub fn open(
-        root: &Path,
-        address: SocketAddr,
-        may_move: bool,
-        may_delete: bool,
-    ) -> Result<Self, ListenError> {
-        let listener = listen(address, may_move)?;
-        let address = local(&listener, address)?;
-        let access = Access::to(address).map_err(|error| ListenError { address, error })?;
+    /// An address cannot be listened on.
+    pub fn open(settings: HistorySettings) -> Result<Self, ListenError> {
+        let listener = listen(settings.address, settings.may_move)?;
+        let address = local(&listener, settings.address)?;
+        let always_token = settings
+            .starter
+            .as_ref()
+            .is_some_and(|of| of.runs_commands());
+        let access = Access::to(address, always_token);
+        let access = access.map_err(|error| ListenError { address, error })?;
+        let (mut metrics, mut metrics_url) = (None, None);
+        if let Some(address) = settings.metrics {
+            let listener = listen(address, false)?;
+            metrics_url = Some(format!("http://{}/metrics", local(&listener, address)?));
+            metrics = Some(listener);
+        }
         Ok(Self {
             listener,
+            metrics,
             url: access.url(),
+            metrics_url,
             shared: Arc::new(Shared {
                 access,
-                root: root.to_owned(),
-                may_delete,
+                root: settings.root,
+                may_delete: settings.may_delete,
+                starter: settings.starter,
                 read: Mutex::default(),
+                scraped: Mutex::default(),
             }),
         })
     }
@@ -88,6 +128,12 @@ pub fn serve(history: History, mut interrupts: Interrupts) -> std::io::Result<()
         .enable_all()
         .build()?;
     runtime.block_on(async {
+        if let Some(listener) = history.metrics {
+            tokio::spawn(bounds::serve(
+                listener,
+                scraped_router(Arc::clone(&history.shared)),
+            ));
+        }
         let served = bounds::serve(history.listener, router(history.shared));
         tokio::select! {
             () = served => {}
@@ -99,6 +145,7 @@ pub fn serve(history: History, mut interrupts: Interrupts) -> std::io::Result<()
 
 fn router(shared: Arc<Shared>) -> Router {
     let open = routes::login_of(shared.access.clone());
+    let starting = starting::routes(shared.access.clone(), shared.starter.clone());
     let seen = Router::new()
         .route("/", get(list))
         .route("/live.css", get(|| async { style() }))
@@ -106,11 +153,23 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/compare", get(compared))
         .route("/delete/{id}", get(confirmation))
         .route("/delete", post(deleted))
-        .layer(middleware::from_fn_with_state(Arc::clone(&shared), guard))
-        .with_state(shared);
+        .with_state(Arc::clone(&shared))
+        .merge(starting)
+        .layer(middleware::from_fn_with_state(shared, guard));
     open.merge(seen)
         .layer(DefaultBodyLimit::max(BODY_MAX))
         .layer(middleware::map_response(secured))
+}
+
+/// The answers of stored runs alone.
+fn scraped_router(shared: Arc<Shared>) -> Router {
+    Router::new()
+        .route("/metrics", get(scraped))
+        .with_state(shared)
+}
+
+async fn scraped(State(shared): State<Arc<Shared>>) -> Response {
+    ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], shared.scraped()).into_response()
 }
 
 async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
@@ -127,8 +186,28 @@ impl Shared {
         let mut runs = store::list(&self.root).unwrap_or_default();
         runs.truncate(RUNS_MAX);
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        read.retain(|run, _| runs.contains(run));
-        runs.iter().map(|run| row(run, &mut read)).collect()
+        let there: HashSet<&PathBuf> = runs.iter().collect();
+        read.retain(|run, _| there.contains(run));
+        let rows = runs.iter().map(|run| row(run, &mut read));
+        let mut rows: Vec<HistoryRow> = rows.collect();
+        for (run, row) in runs.iter().zip(&mut rows).take(GOING_ON_MAX) {
+            going_on(run, row);
+        }
+        rows
+    }
+
+    /// The answers as scrapers get them, made anew where the last ones are some seconds old.
+    fn scraped(&self) -> String {
+        let mut scraped = self.scraped.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = wall_clock();
+        // A clock that was set back makes nothing recent for long.
+        let is_recent = |made: &Nanos| made.0.abs_diff(now.0) < SCRAPED_FOR.0;
+        if let Some((_, text)) = scraped.as_ref().filter(|(made, _)| is_recent(made)) {
+            return text.clone();
+        }
+        let text = metrics::text(stored::of_store(&self.rows()));
+        *scraped = Some((now, text.clone()));
+        text
     }
 
     /// A run by the name of its directory; nothing else of the disk can be named.
@@ -136,6 +215,23 @@ impl Shared {
         let runs = store::list(&self.root).unwrap_or_default();
         runs.into_iter()
             .find(|run| run.file_name().is_some_and(|name| *name == *id))
+    }
+}
+
+/// Adds how far a run is, if a process is at work on it.
+fn going_on(run: &Path, row: &mut HistoryRow) {
+    let Some(underway) = store::underway(run) else {
+        return;
+    };
+    let lengths = underway.plan.phases.iter().map(|phase| phase.duration.0);
+    row.progress = Some(HistoryProgress {
+        trial: (underway.trials > 0).then_some(underway.trials),
+        second: underway.last.as_ref().map_or(0, |last| last.second + 1),
+        of_s: lengths.sum::<u64>() / Nanos::SECOND.0,
+        phase: underway.last.map_or_else(String::new, |last| last.phase),
+    });
+    if row.workload.is_empty() {
+        row.workload = underway.plan.workload.name;
     }
 }
 
@@ -178,6 +274,7 @@ async fn list(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> H
         &shared.rows(),
         &filter,
         shared.may_delete,
+        &starting::summary(shared.starter.as_deref()),
     ))
 }
 
@@ -212,30 +309,26 @@ async fn compared(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) 
             Err(error) => return (StatusCode::CONFLICT, error.to_string()).into_response(),
         }
     }
-    let mut groups = ids.iter().zip(&records).map(|(id, record)| Group {
+    let groups = ids.iter().zip(&records).map(|(id, record)| Group {
         name: id.clone(),
         runs: vec![record.into()],
     });
-    let Some(baseline) = groups.next() else {
-        return missing();
+    let groups: Vec<Group<'_>> = groups.collect();
+    let page = match GrowthsReport::of(&groups, PRACTICAL) {
+        Some(report) => Some(report::growths_html(&report)),
+        None => CompareReport::of(groups, Criteria::default())
+            .as_ref()
+            .map(report::compare_html),
     };
-    let criteria = Criteria {
-        practical: PRACTICAL,
-        primary: None,
-    };
-    let others = groups.map(|group| {
-        let comparison = compare(&baseline.runs, &group.runs, criteria);
-        (group, comparison)
-    });
-    let others = others.collect();
-    let page = report::compare_html(&CompareReport { baseline, others });
-    ([(CONTENT_SECURITY_POLICY, REPORT_POLICY)], Html(page)).into_response()
+    page.map_or_else(missing, |page| {
+        ([(CONTENT_SECURITY_POLICY, REPORT_POLICY)], Html(page)).into_response()
+    })
 }
 
 async fn confirmation(State(shared): State<Arc<Shared>>, Part(id): Part<String>) -> Response {
     let rows = shared.rows();
     match rows.iter().find(|row| row.id == id) {
-        Some(row) if row.kind == HistoryKind::WithoutRecord => missing(),
+        Some(row) if !is_over(row) => missing(),
         Some(row) if shared.may_delete => Html(report::deletion_page(row)).into_response(),
         Some(_) => not_allowed(),
         None => missing(),
@@ -255,14 +348,19 @@ async fn deleted(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: St
     };
     // What has no record may be a run that goes on.
     let rows = shared.rows();
-    let is_over = |row: &HistoryRow| row.id == id && row.kind != HistoryKind::WithoutRecord;
-    if !rows.iter().any(is_over) {
-        return (StatusCode::CONFLICT, "no run with a record has this name").into_response();
+    if !rows.iter().any(|row| row.id == id && is_over(row)) {
+        let why = "no run with this name has a record and is over";
+        return (StatusCode::CONFLICT, why).into_response();
     }
     match store::remove(&shared.root, &id) {
         Ok(()) => (StatusCode::SEE_OTHER, [(LOCATION, "/")]).into_response(),
         Err(error) => (StatusCode::CONFLICT, error.to_string()).into_response(),
     }
+}
+
+/// An experiment has a record while it goes on.
+fn is_over(row: &HistoryRow) -> bool {
+    row.kind != HistoryKind::WithoutRecord && row.progress.is_none()
 }
 
 fn missing() -> Response {

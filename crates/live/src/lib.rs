@@ -1,16 +1,21 @@
 //! Watching a run or an experiment while it goes on: a page that updates itself (`--ui`), and metrics that
-//! others scrape (`--metrics-listen`).
+//! others scrape (`--metrics-listen`) or get (`--otlp`).
 //!
 //! A thread of its own serves both from events, so that neither a slow browser nor many of them slow the load.
 //! Must not measure or judge, and must not decide what a command does: it passes commands on.
 
 mod access;
 mod bounds;
+mod families;
+mod follower;
 mod history;
 mod metrics;
+mod otlp;
 mod routes;
 mod server;
 mod shared;
+mod starting;
+mod stored;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -20,14 +25,19 @@ use std::thread;
 use std::time::Duration;
 
 use highwater_model::event::Event;
+use highwater_model::target_telemetry::TelemetryPoint;
 use highwater_report::LiveRights;
 use highwater_runner::control::Controller;
 use highwater_runner::observer::Observer;
 use tokio::sync::mpsc;
 
 use access::Access;
-pub use history::{History, serve};
+pub use history::{History, HistorySettings, serve};
+use otlp::Pusher;
+pub use otlp::{OtlpSettings, OtlpUrl, OtlpUrlError};
 use server::Server;
+use shared::Reported;
+pub use starting::{StartField, StartedCommand, StartedState, Starter};
 
 /// Events that wait to be taken in.
 const WAITING_MAX: usize = 4_096;
@@ -41,6 +51,8 @@ pub struct LiveSettings {
     pub page: Option<PageSettings>,
     /// Metrics alone, for scrapers.
     pub metrics: Option<SocketAddr>,
+    /// Metrics that are pushed.
+    pub otlp: Option<OtlpSettings>,
 }
 
 /// The page.
@@ -67,7 +79,9 @@ pub struct ListenError {
 
 /// What serves; it ends when it is dropped, after those who watch were told.
 pub struct Live {
-    events: Option<mpsc::Sender<Event>>,
+    events: Option<mpsc::Sender<Reported>>,
+    /// Whether a page shows telemetry.
+    shows_telemetry: bool,
     dropped: Arc<AtomicU64>,
     /// Disconnected when the server has ended.
     ended: blocking::Receiver<()>,
@@ -88,7 +102,8 @@ impl Live {
         if let Some(of) = settings.page {
             let listener = listen(of.address, of.may_move)?;
             let address = local(&listener, of.address)?;
-            let access = Access::to(address).map_err(|error| ListenError { address, error })?;
+            let access =
+                Access::to(address, false).map_err(|error| ListenError { address, error })?;
             page_url = Some(access.url());
             page = Some(server::Page {
                 listener,
@@ -104,19 +119,26 @@ impl Live {
             metrics_url = Some(format!("http://{}/metrics", local(&listener, address)?));
             metrics = Some(listener);
         }
+        let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
+        let no_thread = |error| ListenError {
+            address: nowhere,
+            error,
+        };
+        let pusher = settings.otlp.map(Pusher::new).transpose();
+        let pusher = pusher.map_err(no_thread)?;
         let (events, received) = mpsc::channel(WAITING_MAX);
         let (end, ended) = blocking::sync_channel::<()>(0);
         let dropped = Arc::<AtomicU64>::default();
-        let server = Server::new(page, metrics, received, Arc::clone(&dropped));
+        let server = Server::new(page, metrics, received, Arc::clone(&dropped)).pushing(pusher);
         let builder = thread::Builder::new().name("live".to_owned());
         let started = builder.spawn(move || {
             server.run();
             drop(end);
         });
-        let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        started.map_err(|error| ListenError { address, error })?;
+        started.map_err(no_thread)?;
         Ok(Self {
             events: Some(events),
+            shows_telemetry: page_url.is_some(),
             dropped,
             ended,
             page_url,
@@ -125,11 +147,23 @@ impl Live {
     }
 }
 
+impl Live {
+    fn send(&self, reported: Reported) {
+        let Some(events) = &self.events else { return };
+        if events.try_send(reported).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
 impl Observer for Live {
     fn event(&self, event: &Event) {
-        let Some(events) = &self.events else { return };
-        if events.try_send(event.clone()).is_err() {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+        self.send(Reported::Event(Box::new(event.clone())));
+    }
+
+    fn telemetry(&self, point: &dyn Fn() -> TelemetryPoint) {
+        if self.shows_telemetry {
+            self.send(Reported::Telemetry(point()));
         }
     }
 }

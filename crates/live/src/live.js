@@ -23,18 +23,45 @@
   const kind = () => {
     const chosen = byId("stream").selectedOptions[0];
     if (chosen) byId("pace-kind").value = chosen.dataset.open === "true" ? "rate" : "sessions";
+    ramp();
+  };
+  // Only sessions come one by one.
+  const ramp = () => { byId("ramp-of").hidden = byId("pace-kind").value === "rate"; };
+  // The button does the opposite of what the server says that it does now.
+  const held = () => {
+    const pause = byId("pause");
+    if (!pause) return;
+    const is = parts.querySelector("[data-held]")?.dataset.held === "true";
+    pause.setAttribute("aria-pressed", is);
+    pause.textContent = is ? "Resume" : "Pause";
   };
 
   let over = false;
   const source = new EventSource("/live");
+  let latest = "";
+  // A reader with a keyboard keeps the place.
+  const swap = () => {
+    const focused = document.activeElement;
+    const at = focused !== parts && parts.contains(focused) && focused.closest("#parts [id]")?.id;
+    parts.innerHTML = latest;
+    if (at) byId(at)?.querySelector("[tabindex]")?.focus({ preventScroll: true });
+  };
+  // Nor does a text vanish while it is selected to be copied.
+  const isSelecting = () => {
+    const selection = getSelection();
+    return !selection.isCollapsed && parts.contains(selection.anchorNode);
+  };
   source.addEventListener("parts", (event) => {
-    parts.innerHTML = event.data;
+    latest = event.data;
+    if (!isSelecting()) swap();
     connection.textContent = "live";
     connection.classList.remove("lost");
     choices();
+    held();
   });
   source.addEventListener("over", () => {
     over = true;
+    if (latest) swap();
     source.close();
     connection.textContent = "over; this page stays as it is";
     for (const control of document.querySelectorAll("#controls button")) control.disabled = true;
@@ -61,15 +88,23 @@
   const controls = byId("controls");
   if (!controls) return;
   byId("stop").addEventListener("click", () => send({ command: "stop" }));
+  byId("pause")?.addEventListener("click", (event) => {
+    send({ command: event.target.getAttribute("aria-pressed") === "true" ? "resume" : "pause" });
+  });
+  held();
   if (!byId("stream")) return;
   choices();
   byId("stream").addEventListener("change", kind);
+  byId("pace-kind").addEventListener("change", ramp);
   controls.addEventListener("submit", (event) => {
     event.preventDefault();
-    const value = Number(byId("pace").value.replaceAll(",", ""));
+    const number = (id) => Number(byId(id).value.replaceAll(",", ""));
     const stream = byId("stream").value;
-    if (byId("pace-kind").value === "rate") send({ command: "rate", stream, per_s: value });
-    else send({ command: "sessions", stream, sessions: value });
+    if (byId("pace-kind").value === "rate") send({ command: "rate", stream, per_s: number("pace") });
+    else {
+      const ramped = byId("ramp").value ? { ramp_per_s: number("ramp") } : {};
+      send({ command: "sessions", stream, sessions: number("pace"), ...ramped });
+    }
   });
   byId("keep-note").addEventListener("click", () => {
     send({ command: "note", text: byId("note").value });

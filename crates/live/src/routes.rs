@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -20,8 +21,8 @@ use highwater_model::control::{Command, Refusal};
 use highwater_report::{self as report, LiveRights};
 
 use crate::access::{Access, Refused};
-use crate::metrics;
 use crate::shared::Shared;
+use crate::{families, metrics};
 
 /// Bytes of what may be sent to the page.
 pub(crate) const BODY_MAX: usize = 16 * 1_024;
@@ -87,7 +88,8 @@ pub(crate) async fn secured(mut response: Response) -> Response {
     for (name, value) in [
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (X_FRAME_OPTIONS, "DENY"),
-        (REFERRER_POLICY, "no-referrer"),
+        // Without any referrer a browser says `null` for the origin of our own forms.
+        (REFERRER_POLICY, "same-origin"),
         (CACHE_CONTROL, "no-store"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
@@ -137,12 +139,13 @@ async fn login(State(access): State<Arc<Access>>, headers: HeaderMap, token: Str
 }
 
 async fn whole(State(shared): State<Arc<Shared>>) -> Html<String> {
+    shared.fetched.store(true, Ordering::Relaxed);
     let watched = shared.watched();
     Html(report::live_page(&watched, shared.rights))
 }
 
 async fn scraped(State(shared): State<Arc<Shared>>) -> Response {
-    let text = metrics::text(&shared.watched());
+    let text = metrics::text(families::of_command(&shared.watched()));
     ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response()
 }
 
@@ -178,14 +181,28 @@ async fn control(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: By
         Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
     };
     let is_stop = command == Command::Stop;
+    let held = match command {
+        Command::Pause => Some(true),
+        Command::Resume => Some(false),
+        _ => None,
+    };
     let may = match shared.rights {
         LiveRights::View => false,
-        LiveRights::Stop => is_stop,
+        LiveRights::Trials => is_stop || held.is_some(),
         LiveRights::Control => true,
     };
     let Some(controller) = shared.controller.as_ref().filter(|_| may) else {
         return (StatusCode::FORBIDDEN, "this page may not do that").into_response();
     };
+    if let Some(held) = held {
+        let answer = controller.hold(held);
+        shared.update();
+        return match answer {
+            Ok(()) if held => "pauses when this trial is over".into_response(),
+            Ok(()) => "continues".into_response(),
+            Err(why) => (StatusCode::CONFLICT, report::refusal(&why)).into_response(),
+        };
+    }
     let answer = match controller.send(command) {
         Ok(reply) => reply.answer().await,
         Err(refusal) => Err(refusal),

@@ -1,21 +1,24 @@
 //! The thread that takes events in and serves what they add up to.
 
 use std::net::TcpListener;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use highwater_model::event::Event;
 use highwater_report::LiveRights;
 use highwater_runner::control::Controller;
 use tokio::sync::{mpsc, watch};
 
 use crate::access::Access;
-use crate::shared::{Shared, lock};
+use crate::follower::Follower;
+use crate::otlp::{LAST_WITHIN, Pusher};
+use crate::shared::{Reported, Shared, lock};
 use crate::{bounds, routes};
 
 /// Between two updates of the page.
 const UPDATE: Duration = Duration::from_secs(1);
+/// Updates of the page between two looks at the run's record so far, while somebody watches.
+const UPDATES_OF_RECORD: u64 = 5;
 /// For the last update to reach those who watch.
 const LAST: Duration = Duration::from_millis(300);
 
@@ -32,7 +35,8 @@ pub(crate) struct Server {
     shared: Arc<Shared>,
     page: Option<TcpListener>,
     metrics: Option<TcpListener>,
-    events: mpsc::Receiver<Event>,
+    pusher: Option<Pusher>,
+    events: mpsc::Receiver<Reported>,
     dropped: Arc<AtomicU64>,
 }
 
@@ -40,7 +44,7 @@ impl Server {
     pub(crate) fn new(
         page: Option<Page>,
         metrics: Option<TcpListener>,
-        events: mpsc::Receiver<Event>,
+        events: mpsc::Receiver<Reported>,
         dropped: Arc<AtomicU64>,
     ) -> Self {
         let (mut access, mut controller, mut listener) = (None, None, None);
@@ -56,12 +60,43 @@ impl Server {
                 rights,
                 controller,
                 watched: Mutex::default(),
+                fetched: AtomicBool::new(false),
                 parts: Mutex::new(Some(parts)),
             }),
             page: listener,
             metrics,
+            pusher: None,
             events,
             dropped,
+        }
+    }
+
+    /// Metrics are pushed besides.
+    pub(crate) fn pushing(self, pusher: Option<Pusher>) -> Self {
+        Self { pusher, ..self }
+    }
+
+    fn take(&self, reported: &Reported, follower: Option<&mut Follower>) {
+        let mut watched = lock(&self.shared.watched);
+        match reported {
+            Reported::Event(event) => {
+                watched.event(event);
+                if let Some(follower) = follower {
+                    follower.event(event);
+                }
+            }
+            Reported::Telemetry(point) => watched.telemetry(point),
+        }
+    }
+
+    /// Reads what the run's files show; its own only where that is due, because that takes longer.
+    fn follow(&self, follower: &mut Follower, is_due: bool) {
+        let mut watched = lock(&self.shared.watched);
+        if is_due {
+            follower.follow(&mut watched.run);
+        }
+        if let Some(experiments) = follower.experiments() {
+            watched.experiments = experiments;
         }
     }
 
@@ -78,6 +113,8 @@ impl Server {
 
     #[expect(clippy::disallowed_methods, reason = "browsers live on the real clock")]
     async fn serve(mut self) {
+        // Metrics are made of events alone.
+        let mut follower = self.page.is_some().then(Follower::default);
         let pages = [
             (self.page.take(), routes::page(Arc::clone(&self.shared))),
             (
@@ -90,24 +127,45 @@ impl Server {
                 tokio::spawn(bounds::serve(listener, router));
             }
         }
+        let (over, is_over) = watch::channel(false);
+        let pusher = self.pusher.take();
+        let pushing =
+            pusher.map(|pusher| tokio::spawn(pusher.push_on(Arc::clone(&self.shared), is_over)));
         let mut update = tokio::time::interval(UPDATE);
+        let (mut updates, mut was_watched) = (0_u64, false);
         loop {
             tokio::select! {
-                event = self.events.recv() => match event {
-                    Some(event) => lock(&self.shared.watched).event(&event),
+                reported = self.events.recv() => match reported {
+                    Some(reported) => self.take(&reported, follower.as_mut()),
                     None => break,
                 },
                 _ = update.tick() => {
                     lock(&self.shared.watched).dropped = self.dropped.load(Ordering::Relaxed);
+                    if let Some(follower) = &mut follower {
+                        let is_watched = self.shared.is_watched();
+                        let is_soon = !was_watched || follower.is_behind();
+                        let is_due = is_soon || updates % UPDATES_OF_RECORD == 0;
+                        self.follow(follower, is_watched && is_due);
+                        was_watched = is_watched;
+                    }
+                    updates += 1;
                     self.shared.update();
                 }
             }
         }
+        if let Some(follower) = &mut follower {
+            self.follow(follower, false);
+        }
         lock(&self.shared.watched).is_over = true;
+        over.send_replace(true);
         self.shared.update();
         tokio::time::sleep(LAST).await;
         // Who watches is told by the disconnection.
         lock(&self.shared.parts).take();
         tokio::time::sleep(LAST).await;
+        if let Some(pushing) = pushing {
+            // What could not be pushed in time was warned of.
+            let _ = tokio::time::timeout(LAST_WITHIN, pushing).await;
+        }
     }
 }

@@ -1,12 +1,22 @@
 //! What requests see of a command that goes on. Must not serve, and must not take events in.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use highwater_model::event::Event;
+use highwater_model::target_telemetry::TelemetryPoint;
 use highwater_report::{self as report, LiveRights, Watched};
 use highwater_runner::control::Controller;
 use tokio::sync::watch;
 
 use crate::access::Access;
+
+/// What a run reports.
+pub(crate) enum Reported {
+    Event(Box<Event>),
+    /// What target and host said of themselves.
+    Telemetry(TelemetryPoint),
+}
 
 /// What requests see.
 pub(crate) struct Shared {
@@ -15,6 +25,8 @@ pub(crate) struct Shared {
     pub(crate) rights: LiveRights,
     pub(crate) controller: Option<Controller>,
     pub(crate) watched: Mutex<Watched>,
+    /// The page was fetched since that was last looked at.
+    pub(crate) fetched: AtomicBool,
     /// Absent when nothing more comes.
     pub(crate) parts: Mutex<Option<watch::Sender<Arc<str>>>>,
 }
@@ -22,7 +34,16 @@ pub(crate) struct Shared {
 impl Shared {
     /// What is to be seen now.
     pub(crate) fn watched(&self) -> Watched {
-        lock(&self.watched).clone()
+        let mut watched = lock(&self.watched).clone();
+        watched.is_held = self.controller.as_ref().is_some_and(Controller::is_held);
+        watched
+    }
+
+    /// Whether somebody looks at the page, or fetched it since the last call.
+    pub(crate) fn is_watched(&self) -> bool {
+        let parts = lock(&self.parts);
+        let receivers = parts.as_ref().map_or(0, watch::Sender::receiver_count);
+        self.fetched.swap(false, Ordering::Relaxed) || receivers > 0
     }
 
     /// Each version of the parts of the page, beginning with what is to be seen now; none when nothing more comes.
@@ -45,4 +66,28 @@ impl Shared {
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_watched_while_it_is_open_and_once_after_it_was_fetched() {
+        let shared = Shared {
+            access: None,
+            rights: LiveRights::View,
+            controller: None,
+            watched: Mutex::default(),
+            fetched: AtomicBool::new(false),
+            parts: Mutex::new(Some(watch::Sender::new(Arc::from("")))),
+        };
+        assert!(!shared.is_watched());
+        shared.fetched.store(true, Ordering::Relaxed);
+        assert!(shared.is_watched() && !shared.is_watched());
+        let open = shared.parts();
+        assert!(shared.is_watched() && shared.is_watched());
+        drop(open);
+        assert!(!shared.is_watched());
+    }
 }

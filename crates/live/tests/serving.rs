@@ -2,16 +2,20 @@
 
 #![expect(clippy::unwrap_used, reason = "functions that only tests call")]
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use highwater_live::{Live, LiveSettings, PageSettings};
-use highwater_model::event::{Event, LoadBounds, SecondProgress, StreamCounts, StreamProgress};
+use highwater_model::event::{
+    Event, LoadBounds, SecondProgress, StreamCounts, StreamProgress, WarningKind,
+};
+use highwater_model::outcome::ErrorClass;
 use highwater_model::plan::Unit;
 use highwater_report::LiveRights;
-use highwater_runner::control;
-use highwater_runner::interrupts::{self, Interrupts, StopRequest};
+use highwater_runner::control::{self, Controller};
+use highwater_runner::interrupts::{self, Interrupter, Interrupts, StopRequest};
 use highwater_runner::observer::Observer;
 
 /// Longer than any response takes; a test that waits so long has failed.
@@ -24,8 +28,16 @@ struct Served {
 }
 
 fn served(rights: LiveRights, at: &str) -> Served {
+    served_by(rights, at, |interrupter| control::channel(interrupter).0)
+}
+
+fn served_by(
+    rights: LiveRights,
+    at: &str,
+    controller: impl FnOnce(Interrupter) -> Controller,
+) -> Served {
     let (interrupter, interrupts) = interrupts::channel();
-    let (controller, _) = control::channel(interrupter);
+    let controller = controller(interrupter);
     let page = PageSettings {
         address: at.parse().unwrap(),
         may_move: false,
@@ -36,6 +48,7 @@ fn served(rights: LiveRights, at: &str) -> Served {
     let live = Live::start(LiveSettings {
         page: Some(page),
         metrics: Some("127.0.0.1:0".parse().unwrap()),
+        otlp: None,
     })
     .unwrap();
     let address = address_of(live.page_url.as_ref().unwrap());
@@ -116,6 +129,11 @@ fn second(live: &Live, second: u64, units_per_s: f64) {
             rows_acknowledged: 700,
             latency_up_to: (0..19).map(|bound| bound.min(9)).chain([]).collect(),
             latency_sum_ns: 2_500_000_000,
+            service_up_to: (0..19).map(|bound: u64| bound.min(7)).collect(),
+            service_sum_ns: 1_500_000_000,
+            lag_up_to: vec![10; 19],
+            lag_sum_ns: 1_000,
+            failed: BTreeMap::from([(ErrorClass::Rejected, 2)]),
             ..StreamCounts::default()
         },
     };
@@ -126,6 +144,7 @@ fn second(live: &Live, second: u64, units_per_s: f64) {
         errors: 3,
         dropped: 0,
         sessions: 8,
+        objectives: Vec::new(),
     }));
 }
 
@@ -230,7 +249,7 @@ fn who_may_look_may_not_stop_and_who_may_stop_may_not_change() {
     let look = served(LiveRights::View, "127.0.0.1:0");
     assert_eq!(fetched(look.address, "POST /control", &[JSON], stop).0, 403);
     assert_eq!(look.interrupts.requested(), None);
-    let may_stop = served(LiveRights::Stop, "127.0.0.1:0");
+    let may_stop = served(LiveRights::Trials, "127.0.0.1:0");
     assert_eq!(
         fetched(may_stop.address, "POST /control", &[JSON], note).0,
         403
@@ -239,6 +258,76 @@ fn who_may_look_may_not_stop_and_who_may_stop_may_not_change() {
         fetched(may_stop.address, "POST /control", &[JSON], stop).0,
         200
     );
+}
+
+#[test]
+fn an_experiment_is_paused_and_resumed_and_a_run_is_not() {
+    let pause = r#"{"command":"pause"}"#;
+    let resume = r#"{"command":"resume"}"#;
+    let look = served(LiveRights::View, "127.0.0.1:0");
+    assert_eq!(
+        fetched(look.address, "POST /control", &[JSON], pause).0,
+        403
+    );
+    // The controller of a run knows of no trials.
+    let run = served(LiveRights::Control, "127.0.0.1:0");
+    let (status, why) = fetched(run.address, "POST /control", &[JSON], pause);
+    assert!(status == 409 && why.contains("no trials"), "{why}");
+    let trials = served_by(LiveRights::Trials, "127.0.0.1:0", control::of_trials);
+    let at = trials.address;
+    let (status, said) = fetched(at, "POST /control", &[JSON], pause);
+    assert!(status == 200 && said.contains("pauses when"), "{said}");
+    assert!(trials.interrupts.is_held());
+    until(at, "/", r#"data-held="true""#);
+    assert_eq!(fetched(at, "POST /control", &[JSON], resume).0, 200);
+    assert!(!trials.interrupts.is_held());
+    until(at, "/", r#"data-held="false""#);
+    let elsewhere = "Origin: http://evil.example";
+    assert_eq!(
+        fetched(at, "POST /control", &[JSON, elsewhere], pause).0,
+        403
+    );
+    assert!(!trials.interrupts.is_held());
+}
+
+/// The parts that a reader of the event stream is given first.
+fn first_parts(address: SocketAddr) -> String {
+    let mut stream = connected(address);
+    let request = format!("GET /live HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    lines.find(|line| line == "event: parts").unwrap();
+    let data = lines.map_while(|line| line.strip_prefix("data: ").map(str::to_owned));
+    data.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn who_comes_later_or_comes_back_sees_all_that_was_missed() {
+    let served = served(LiveRights::View, "127.0.0.1:0");
+    begin(&served.live);
+    second(&served.live, 1, 1_234.0);
+    until(served.address, "/", "1,234");
+    let before = first_parts(served.address);
+    // Nobody is connected while this happens.
+    for number in 2..50 {
+        second(
+            &served.live,
+            number,
+            1_000.0 + f64::from(u32::try_from(number).unwrap()),
+        );
+    }
+    served.live.event(&Event::Warning {
+        kind: WarningKind::FileNotWritten,
+        message: "the disk is full".to_owned(),
+    });
+    let page = until(served.address, "/", "the disk is full");
+    let [back, second_browser] = [(); 2].map(|()| first_parts(served.address));
+    assert_ne!(before, back);
+    assert_eq!(back, second_browser, "both see the same");
+    assert!(page.contains(&back), "and so does who has no script");
+    for said in ["the disk is full", "1,049", "measure, 49 s"] {
+        assert!(back.contains(said), "{said}: {back}");
+    }
 }
 
 #[test]
@@ -307,6 +396,10 @@ fn metrics_add_up_what_was_reported() {
         r#"highwater_rows_acknowledged_total{stream="insert"} 1400"#,
         r#"highwater_ops_failed_total{stream="insert",class="rejected"} 4"#,
         r#"highwater_ops_failed_total{stream="insert",class="other"} 2"#,
+        r#"highwater_ops_failed_total{stream="insert",class="timeout"} 0"#,
+        r#"highwater_service_time_seconds_count{stream="insert"} 14"#,
+        r#"highwater_service_time_seconds_sum{stream="insert"} 3.0"#,
+        r#"highwater_client_lag_seconds_bucket{le="0.0001",stream="insert"} 20"#,
         r#"highwater_latency_seconds_bucket{le="0.00025",stream="insert"} 2"#,
         r#"highwater_latency_seconds_count{stream="insert"} 18"#,
         r#"highwater_latency_seconds_sum{stream="insert"} 5.0"#,

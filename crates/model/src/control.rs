@@ -28,7 +28,15 @@ pub enum Command {
         stream: String,
         /// Sessions of all load generators together; at least one for each of them.
         sessions: u32,
+        /// So many of them come or go per second, of all load generators together; the new phase begins when all of
+        /// them are there. Absent: all at once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ramp_per_s: Option<f64>,
     },
+    /// Lets an experiment wait behind the trial that runs, until it is resumed.
+    Pause,
+    /// Lets a paused experiment continue.
+    Resume,
     /// Keeps a sentence in the record, with its time.
     Note {
         /// The sentence, at most 1,000 characters.
@@ -45,11 +53,21 @@ impl Command {
                 let rate = Rate { micro_per_s };
                 Some((stream, Pace::Open { rate }))
             }
-            Self::Sessions { stream, sessions } => {
+            Self::Sessions {
+                stream, sessions, ..
+            } => {
                 let sessions = *sessions;
                 Some((stream, Pace::Closed { sessions }))
             }
-            Self::Stop | Self::Note { .. } => None,
+            Self::Stop | Self::Note { .. } | Self::Pause | Self::Resume => None,
+        }
+    }
+
+    /// Sessions per second that come or go until a change of them is complete; absent where all do at once.
+    pub const fn ramp_per_s(&self) -> Option<f64> {
+        match self {
+            Self::Sessions { ramp_per_s, .. } => *ramp_per_s,
+            _ => None,
         }
     }
 }
@@ -70,6 +88,14 @@ pub enum Change {
         from: Pace,
         /// Its pace from then on, of all load generators together.
         to: Pace,
+        /// Its sessions came or went one by one before that, so many per second, in a phase that is in no result.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ramp_per_s: Option<f64>,
+    },
+    /// An experiment waited between two trials; its budget did not run meanwhile.
+    Pause {
+        /// How long.
+        lasted_ns: u64,
     },
     /// Nothing: a sentence was noted.
     Note {
@@ -123,6 +149,22 @@ pub enum Refusal {
     },
     /// That is the stream's pace already.
     Unchanged,
+    /// A ramp has no rate above 0, or leads from or to a rate.
+    NotARamp,
+    /// The phase is over before the ramp would be.
+    RampTooLong {
+        /// How long the ramp takes.
+        takes_s: f64,
+        /// How long the phase still lasts.
+        left_s: f64,
+    },
+    /// Sessions come or go one by one.
+    RampGoesOn {
+        /// How long they still do.
+        left_s: f64,
+    },
+    /// A single run has no trials between which it could wait.
+    NoTrials,
     /// The stream is closed in every phase of the plan: its sessions make their next op ahead, which would
     /// take arrivals of an open load from sessions that are free.
     StaysClosed,
@@ -188,9 +230,24 @@ mod tests {
             &Command::Sessions {
                 stream,
                 sessions: 8,
+                ramp_per_s: None,
             },
             Some(("insert", Pace::Closed { sessions: 8 })),
         );
+        let stream = "insert".to_owned();
+        let ramped = Command::Sessions {
+            stream,
+            sessions: 8,
+            ramp_per_s: Some(2.5),
+        };
+        check(
+            r#"{"command":"sessions","stream":"insert","sessions":8,"ramp_per_s":2.5}"#,
+            &ramped,
+            Some(("insert", Pace::Closed { sessions: 8 })),
+        );
+        assert_eq!(ramped.ramp_per_s(), Some(2.5));
+        check(r#"{"command":"pause"}"#, &Command::Pause, None);
+        check(r#"{"command":"resume"}"#, &Command::Resume, None);
         let text = "compaction begins".to_owned();
         check(
             r#"{"command":"note","text":"compaction begins"}"#,
@@ -202,7 +259,7 @@ mod tests {
     #[test]
     fn what_is_no_command_is_not_read() {
         for line in [
-            r#"{"command":"pause"}"#,
+            r#"{"command":"halt"}"#,
             r#"{"command":"rate","stream":"insert"}"#,
             r#"{"command":"rate","stream":"insert","per_s":1,"unit":"rows"}"#,
             r#"{"command":"sessions","stream":"insert","sessions":-1}"#,
@@ -232,6 +289,7 @@ mod tests {
                 unit: Unit::Rows,
                 from: Pace::Closed { sessions: 1 },
                 to: Pace::Closed { sessions: 2 },
+                ramp_per_s: None,
             },
         };
         let json = serde_json::to_string(&record).unwrap();

@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::control::InterventionRecord;
 use super::group::GroupRecord;
 use super::header::Header;
 use super::incident::Incident;
@@ -26,6 +27,10 @@ pub struct ExperimentRecord {
     pub judgments: Judgments,
     /// What cut it short; judgments read it.
     pub incidents: Vec<Incident>,
+    /// What its user did to it while it went on: pauses between two trials, those of its nested experiments included.
+    /// Their times count from its begin, and behind a resumption from that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interventions: Vec<InterventionRecord>,
     /// What it is to answer, what was tried, and the answer.
     pub question: Question,
     /// Of the time of its runs, what filling tables took, nanoseconds.

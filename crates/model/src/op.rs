@@ -173,6 +173,8 @@ pub struct BoundTable {
     /// A condition that keys from `:first` to `:last` fulfil and that an index answers, where
     /// the workload knows one; it may hold for other rows too.
     pub locate: Option<String>,
+    /// A later row takes the place of an earlier one with the same value in some column.
+    pub replaces: bool,
 }
 
 /// A column.

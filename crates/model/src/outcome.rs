@@ -47,6 +47,21 @@ pub enum ErrorClass {
 }
 
 impl ErrorClass {
+    /// All of them, in the order of their declaration.
+    pub const ALL: [Self; 11] = [
+        Self::Connection,
+        Self::Timeout,
+        Self::Rejected,
+        Self::Conflict,
+        Self::Constraint,
+        Self::Data,
+        Self::Statement,
+        Self::Authentication,
+        Self::Resource,
+        Self::Unavailable,
+        Self::Protocol,
+    ];
+
     /// The name used in records.
     pub const fn name(self) -> &'static str {
         match self {

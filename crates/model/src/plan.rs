@@ -362,6 +362,13 @@ impl Share {
         let rest = total % self.of;
         total / self.of + if self.index <= rest { 1 } else { 0 }
     }
+
+    /// The least of all shares' things together, up to `most`, of which this share has the one with this number, from
+    /// 0; absent where it is beyond them.
+    pub fn whole_of(&self, number: u32, most: u32) -> Option<u32> {
+        let whole = number.checked_mul(self.of)?.checked_add(self.index)?;
+        (whole <= most).then_some(whole)
+    }
 }
 
 impl Plan {

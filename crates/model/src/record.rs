@@ -82,6 +82,15 @@ impl<'a> RecordRef<'a> {
         }
     }
 
+    /// What its user did to it while it went on.
+    pub fn interventions(self) -> &'a [InterventionRecord] {
+        match self {
+            Self::Run(run) => &run.interventions,
+            Self::Experiment(experiment) => &experiment.interventions,
+            Self::Imported(imported) => &imported.run.interventions,
+        }
+    }
+
     /// The experiment, if it is one.
     pub fn experiment(self) -> Option<&'a ExperimentRecord> {
         match self {

@@ -17,6 +17,9 @@ use super::units::is_zero;
 /// The label of a size's runs that says how many nodes there were.
 pub const NODES_LABEL: &str = "nodes";
 
+/// The label of the run of a node alone that says which one it was.
+pub const NODE_LABEL: &str = "node";
+
 /// A growth and what came of it; part of a record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScaleRecord {
@@ -50,6 +53,12 @@ pub struct ScaleRecord {
     pub trial_cost_ns: u64,
     /// See [`ScaleRecord::hash`].
     pub definition_hash: String,
+    /// Which of several variants that are measured in turns this is; absent where there is one growth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<GrowthVariant>,
+    /// The nodes that are measured alone before the first size.
+    #[serde(default, skip_serializing_if = "NodesAlone::is_none")]
+    pub alone: NodesAlone,
     /// Measured sizes, in order.
     pub trials: Vec<ScaleTrial>,
     /// How it ended; absent while it goes on.
@@ -64,6 +73,69 @@ impl ScaleRecord {
         let json = serde_json::to_vec(&defined).unwrap_or_default();
         hex(&Sha256::digest(&json))
     }
+}
+
+/// A variant of a target that is measured in turns with others, each of which has a record of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GrowthVariant {
+    /// Its name.
+    pub name: String,
+    /// The command that configures the target before each size, without passwords.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// IDs of the records of all variants by name, this one included; they are stored beside each other.
+    pub all: BTreeMap<String, String>,
+    /// IDs of the records that this call resumed, by name: they hold the sizes of a variant that was stopped before its
+    /// next one, and so has no record of `all`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub before: BTreeMap<String, String>,
+}
+
+/// Nodes that are measured alone, each started as a cluster of one, because nodes are not equal.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodesAlone {
+    /// How many are to be, from node 1 on; 0: none.
+    pub nodes: u32,
+    /// Why none is; absent where they are, and where no cluster is started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOut>,
+    /// Settings that depend on the size, as they are for one node.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
+    /// What one takes, nanoseconds; as estimated before.
+    pub trial_cost_ns: u64,
+    /// Those that were measured, in order.
+    pub trials: Vec<ScaleTrial>,
+}
+
+impl NodesAlone {
+    /// So many nodes are measured without a request, at most.
+    pub const WITHOUT_REQUEST: u32 = 8;
+
+    /// Whether there is nothing to say of them.
+    pub fn is_none(&self) -> bool {
+        self.nodes == 0 && self.left_out.is_none()
+    }
+
+    /// How many are still to be measured.
+    pub fn missing(&self) -> u32 {
+        let measured = u32::try_from(self.trials.len()).unwrap_or(u32::MAX);
+        self.nodes.saturating_sub(measured)
+    }
+}
+
+/// Why no node is measured alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LeftOut {
+    /// The user did not want it.
+    Declined,
+    /// There are more than are measured unless that is requested.
+    TooMany,
+    /// The cluster file does not say that a node can be started without the others.
+    NotSeparate,
+    /// Only the user's own commands start nodes.
+    OwnCommands,
 }
 
 /// What is made at each size.
@@ -118,6 +190,8 @@ pub enum ScalePurpose {
     Grow,
     /// One that was measured before: whether it is still what it was.
     Again,
+    /// A node of the largest size by itself: whether nodes are equal.
+    Alone,
 }
 
 impl ScalePurpose {
@@ -127,6 +201,7 @@ impl ScalePurpose {
             Self::First => "first",
             Self::Grow => "grow",
             Self::Again => "again",
+            Self::Alone => "alone",
         }
     }
 }
@@ -185,6 +260,9 @@ pub struct ScaleTrial {
     pub purpose: ScalePurpose,
     /// What was measured.
     pub size: ScaleSize,
+    /// The node that was measured alone; absent of a size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<u32>,
     /// What was predicted from the smaller sizes before it was measured; absent where they are too few or too
     /// small for that.
     pub predicted: Option<PredictedRate>,

@@ -18,6 +18,8 @@ pub struct TableShape {
     pub milliseconds: String,
     /// How the dialect writes the whole part of `{dividend}` by `{divisor}`.
     pub quotient: String,
+    /// What stands around a name in its SQL, on both sides.
+    pub quote: char,
     /// Rows of the sample.
     pub rows: u64,
     /// Rows of the whole table, about, if the target has statistics of it.

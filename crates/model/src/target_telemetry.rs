@@ -138,6 +138,118 @@ pub struct TelemetrySeries {
     pub values: Vec<Option<f64>>,
 }
 
+/// What was said at one time: a point of each series that has a value then.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TelemetryPoint {
+    /// From the start of the run.
+    pub time_ns: u64,
+    /// Values, by series.
+    pub values: Vec<TelemetryValue>,
+}
+
+/// A value of a series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TelemetryValue {
+    /// See [`TelemetrySeries::source`].
+    pub source: String,
+    /// See [`TelemetrySeries::name`].
+    pub name: String,
+    /// See [`TelemetrySeries::unit`].
+    pub unit: String,
+    /// See [`TelemetrySeries::node`].
+    pub node: Option<String>,
+    /// See [`TelemetrySeries::kind`].
+    pub kind: SeriesKind,
+    /// The value itself.
+    pub value: f64,
+}
+
+impl TargetTelemetry {
+    /// Adds what was said at a time behind all others. Two neighbors become one where there would be `points_max`
+    /// points; series beyond [`SERIES_MAX`] are counted and left out.
+    pub fn add(&mut self, point: &TelemetryPoint, points_max: usize) {
+        if self
+            .times_ns
+            .last()
+            .is_some_and(|last| *last >= point.time_ns)
+        {
+            return;
+        }
+        let before = self.times_ns.len();
+        self.times_ns.push(point.time_ns);
+        for value in &point.values {
+            let known = self.series.iter().position(|series| series.is_of(value));
+            let place = match known {
+                Some(place) => place,
+                None if self.series.len() >= SERIES_MAX => {
+                    self.series_left_out += 1;
+                    continue;
+                }
+                None => {
+                    self.series.push(TelemetrySeries::of(value));
+                    self.series.len() - 1
+                }
+            };
+            let values = &mut self.series[place].values;
+            values.resize(before, None);
+            values.push(Some(value.value));
+        }
+        for series in &mut self.series {
+            series.values.resize(before + 1, None);
+        }
+        if self.times_ns.len() >= points_max.max(2) {
+            self.halve();
+        }
+    }
+
+    /// Two neighboring points become one; the first one stays alone.
+    pub fn halve(&mut self) {
+        self.times_ns = halved(&self.times_ns, |pair| pair.last().copied());
+        for series in &mut self.series {
+            series.values = series.kind.halved(&series.values);
+        }
+    }
+}
+
+impl TelemetrySeries {
+    fn of(value: &TelemetryValue) -> Self {
+        Self {
+            source: value.source.clone(),
+            name: value.name.clone(),
+            unit: value.unit.clone(),
+            node: value.node.clone(),
+            kind: value.kind,
+            values: Vec::new(),
+        }
+    }
+
+    fn is_of(&self, value: &TelemetryValue) -> bool {
+        self.name == value.name && self.node == value.node && self.source == value.source
+    }
+}
+
+impl SeriesKind {
+    /// Two neighbors become one: of levels their mean, of counts their sum. The first value stays alone: counts begin
+    /// there.
+    pub fn halved(self, values: &[Option<f64>]) -> Vec<Option<f64>> {
+        halved(values, |pair| {
+            let said: Vec<f64> = pair.iter().copied().flatten().collect();
+            let sum = said.iter().copied().reduce(|sum, value| sum + value);
+            Some(match (self, said.len()) {
+                (Self::Level, 2) => sum.map(|sum| sum / 2.0),
+                _ => sum,
+            })
+        })
+    }
+}
+
+/// The first value, and what becomes of each pair behind it.
+fn halved<T: Copy>(values: &[T], joined: impl Fn(&[T]) -> Option<T>) -> Vec<T> {
+    let (first, rest) = values.split_at(values.len().min(1));
+    let joined = rest.chunks(2).filter_map(joined);
+    first.iter().copied().chain(joined).collect()
+}
+
 /// How the values of a series are to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -146,4 +258,60 @@ pub enum SeriesKind {
     Level,
     /// The increase since the value before; a point that stands for two is their sum.
     Count,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(second: u64, values: &[(&str, SeriesKind, f64)]) -> TelemetryPoint {
+        let values = values.iter().map(|(name, kind, value)| TelemetryValue {
+            source: sources::TARGET.to_owned(),
+            name: (*name).to_owned(),
+            unit: "1".to_owned(),
+            node: None,
+            kind: *kind,
+            value: *value,
+        });
+        TelemetryPoint {
+            time_ns: second,
+            values: values.collect(),
+        }
+    }
+
+    #[test]
+    fn points_are_joined_and_neither_a_count_nor_a_mean_is_lost() {
+        let mut telemetry = TargetTelemetry::default();
+        for second in 0..10_000 {
+            let both = [
+                ("queue", SeriesKind::Level, 4.0),
+                ("written", SeriesKind::Count, 3.0),
+            ];
+            // One that says nothing at first, and one that stops.
+            let said = if second < 5_000 { &both[1..] } else { &both };
+            telemetry.add(&point(second, said), 100);
+            assert!(telemetry.times_ns.len() < 100);
+        }
+        let [written, queue] = &telemetry.series[..] else {
+            panic!("{:?}", telemetry.series);
+        };
+        let points = telemetry.times_ns.len();
+        assert_eq!((written.values.len(), queue.values.len()), (points, points));
+        let sum: f64 = written.values.iter().flatten().sum();
+        assert!((sum - 30_000.0).abs() < 1e-6, "{sum}");
+        let is_four = |value: &f64| (value - 4.0).abs() < 1e-9;
+        assert!(queue.values.iter().flatten().all(is_four));
+        assert_eq!(telemetry.times_ns.last(), Some(&9_999));
+    }
+
+    #[test]
+    fn series_without_end_are_counted_and_left_out() {
+        let mut telemetry = TargetTelemetry::default();
+        for number in 0..1_000 {
+            let name = format!("series {number}");
+            telemetry.add(&point(number, &[(&name, SeriesKind::Level, 1.0)]), 100);
+        }
+        assert_eq!(telemetry.series.len(), SERIES_MAX);
+        assert_eq!(telemetry.series_left_out, 1_000 - SERIES_MAX as u64);
+    }
 }

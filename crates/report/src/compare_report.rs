@@ -1,7 +1,7 @@
 //! What is compared with what, by the names that its user gave. Must not make a page or a text of it.
 
-use highwater_analysis::comparison::Comparison;
-use highwater_analysis::growth::{ComparedGrowths, Grown};
+use highwater_analysis::comparison::{Comparison, Criteria, compare};
+use highwater_analysis::growth::{ComparedGrowths, Grown, compare_growths};
 use highwater_model::record::RecordRef;
 
 /// Runs with the name that the user gave them.
@@ -22,6 +22,20 @@ pub struct CompareReport<'a> {
     pub others: Vec<(Group<'a>, Comparison)>,
 }
 
+impl<'a> CompareReport<'a> {
+    /// The first group against each other one; absent without any.
+    pub fn of(groups: Vec<Group<'a>>, criteria: Criteria<'_>) -> Option<Self> {
+        let mut groups = groups.into_iter();
+        let baseline = groups.next()?;
+        let others = groups.map(|group| {
+            let comparison = compare(&baseline.runs, &group.runs, criteria);
+            (group, comparison)
+        });
+        let others = others.collect();
+        Some(Self { baseline, others })
+    }
+}
+
 /// A growth with the name that the user gave it.
 #[derive(Debug)]
 pub struct NamedGrowth<'a> {
@@ -38,4 +52,33 @@ pub struct GrowthsReport<'a> {
     pub baseline: NamedGrowth<'a>,
     /// The others, each with its comparison.
     pub others: Vec<(NamedGrowth<'a>, ComparedGrowths<'a>)>,
+}
+
+impl<'a> GrowthsReport<'a> {
+    /// The first growth against each other one, of which a relative change of `practical` matters, as a part above 0;
+    /// absent where anything else is compared, or several growths are one group.
+    pub fn of(groups: &[Group<'a>], practical: f64) -> Option<Self> {
+        let named = groups.iter().map(|group| {
+            let [record] = group.runs.as_slice() else {
+                return None;
+            };
+            Some(NamedGrowth {
+                name: group.name.clone(),
+                growth: Grown::of(*record)?,
+            })
+        });
+        Self::beside_first(named.collect::<Option<_>>()?, practical)
+    }
+
+    /// The first growth against each other one; absent without any.
+    pub fn beside_first(growths: Vec<NamedGrowth<'a>>, practical: f64) -> Option<Self> {
+        let mut growths = growths.into_iter();
+        let baseline = growths.next()?;
+        let others = growths.map(|other| {
+            let compared = compare_growths(baseline.growth, other.growth, practical);
+            (other, compared)
+        });
+        let others = others.collect();
+        Some(Self { baseline, others })
+    }
 }

@@ -50,12 +50,20 @@ pub fn intervention(done: &InterventionRecord) -> String {
             unit,
             from,
             to,
+            ramp_per_s,
         } => {
             let (from, to) = (pace(*from, *unit), pace(*to, *unit));
+            let ramp = ramp_per_s.map_or_else(String::new, |per_s| {
+                format!(", {} per second until then", plain(per_s))
+            });
             format!(
-                "at {at}: {stream} from {from} to {to}, as phase {}",
+                "at {at}: {stream} from {from} to {to}, as phase {}{ramp}",
                 done.phase
             )
+        }
+        Change::Pause { lasted_ns } => {
+            let lasted = duration(*lasted_ns);
+            format!("at {at}: paused for {lasted} before {}", done.phase)
         }
     }
 }
@@ -87,6 +95,19 @@ pub fn refusal(why: &Refusal) -> String {
             format!("the run has no such stream; its streams are {}", streams.join(", "))
         }
         Refusal::Unchanged => "that is the pace of the stream already".to_owned(),
+        Refusal::NotARamp => {
+            "a ramp leads from sessions to sessions, at a rate above 0 per second".to_owned()
+        }
+        Refusal::RampTooLong { takes_s, left_s } => format!(
+            "the ramp takes {} s, and the phase ends in {} s; use more sessions per second",
+            plain(takes_s.ceil()),
+            plain(left_s.floor())
+        ),
+        Refusal::RampGoesOn { left_s } => format!(
+            "a ramp of sessions goes on; send it again in {} s",
+            plain(left_s.ceil())
+        ),
+        Refusal::NoTrials => "a single run has no trials between which it could wait".to_owned(),
         Refusal::StaysClosed => {
             "a stream that starts with closed sessions gets no rate; start the run with --rate".to_owned()
         }
@@ -160,6 +181,7 @@ pub fn part_line(part: &Part) -> String {
         ),
         Part::Load { rows } => format!("load: {rows} rows"),
         Part::Start { wait } => format!("start: in {}", duration(wait.0)),
+        Part::Paused => "paused between two trials, until it is resumed".to_owned(),
         Part::LedgerReading => {
             "audit: reading the run's ledger, and making its rows again".to_owned()
         }
@@ -231,16 +253,28 @@ pub fn trial_begun(number: u32, trial: &Trial) -> String {
             format!("run {number}: {name}, {round} of {times}")
         }
         Trial::Size {
+            node: Some(node),
+            variant,
+            ..
+        } => format!("node {node} alone{}", of_variant(variant.as_deref())),
+        Trial::Size {
             purpose,
             nodes,
+            variant,
+            node: None,
             predicted,
             unit,
         } => format!(
-            "size {number}: {nodes} node{}{}",
+            "size {number}: {nodes} node{}{}{}",
             if *nodes == 1 { "" } else { "s" },
+            of_variant(variant.as_deref()),
             size_remark(*purpose, predicted.as_ref(), unit.name())
         ),
     }
+}
+
+fn of_variant(name: Option<&str>) -> String {
+    name.map_or_else(String::new, |name| format!(" of {name}"))
 }
 
 /// That a size is measured again, or what is predicted for it.
@@ -283,6 +317,7 @@ mod tests {
             unit: Unit::Rows,
             from,
             to,
+            ramp_per_s: None,
         };
         let open = |units| Pace::Open {
             rate: Rate::per_second(units),
@@ -295,6 +330,22 @@ mod tests {
         assert_eq!(
             line(change(closed(1), closed(64))),
             "at 12.4 s: insert from 1 session to 64 sessions, as phase measure-2"
+        );
+        let ramped = Change::Pace {
+            stream: "insert".to_owned(),
+            unit: Unit::Rows,
+            from: closed(1),
+            to: closed(64),
+            ramp_per_s: Some(2.5),
+        };
+        assert_eq!(
+            line(ramped),
+            "at 12.4 s: insert from 1 session to 64 sessions, as phase measure-2, 2.5 per second until then"
+        );
+        let lasted_ns = 90_000_000_000;
+        assert_eq!(
+            line(Change::Pause { lasted_ns }),
+            "at 12.4 s: paused for 90.0 s before measure-2"
         );
     }
 

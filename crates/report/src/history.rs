@@ -30,6 +30,21 @@ pub struct HistoryRow {
     pub answer: Option<HistoryAnswer>,
     /// What to make of it; absent where it did not end.
     pub judgments: Option<Judgments>,
+    /// How far it is; absent where it does not go on.
+    pub progress: Option<HistoryProgress>,
+}
+
+/// How far a run is that goes on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HistoryProgress {
+    /// Of an experiment: which of its trials runs, from 1.
+    pub trial: Option<u32>,
+    /// Name of the phase; empty before the first.
+    pub phase: String,
+    /// Since the start of the first phase.
+    pub second: u64,
+    /// How long the phases take, if nothing ends them earlier.
+    pub of_s: u64,
 }
 
 /// What a record is of.
@@ -92,6 +107,7 @@ impl HistoryRow {
             labels: header.labels.clone(),
             answer: answer(record),
             judgments: Some(record.judgments().clone()),
+            progress: None,
         }
     }
 
@@ -107,6 +123,7 @@ impl HistoryRow {
             labels: BTreeMap::new(),
             answer: None,
             judgments: None,
+            progress: None,
         }
     }
 }

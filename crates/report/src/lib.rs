@@ -1,5 +1,4 @@
-//! Reports: pure functions from a record to text, JSON, CSV and HTML, from shares to one record, and
-//! from a size plan to text, JSON and HTML.
+//! Reports: pure functions from a record to text, JSON, CSV and HTML, and from a size plan to text, JSON and HTML.
 //!
 //! Equal records give equal bytes. No report may read a clock, a file or a locale, and none
 //! changes a figure: what is judged comes from the record or from `highwater-analysis`.
@@ -21,9 +20,9 @@ mod limit;
 mod live;
 mod markdown;
 mod markdown_words;
-mod merge;
 mod progress;
 mod size;
+mod standing;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -43,19 +42,22 @@ pub use events::{
 pub use figures::{
     FIGURES_SCHEMA, FiguresReport, figures_json, figures_schema, figures_text, warnings_text,
 };
-pub use history::{HistoryAnswer, HistoryKind, HistoryRow};
+pub use history::{HistoryAnswer, HistoryKind, HistoryProgress, HistoryRow};
 pub use html::{
     HistoryFilter, LiveRights, deletion_page, history_page, html, live_page, live_parts,
-    live_style, size_html,
+    live_style, served_page, size_html,
 };
 pub use json::{ParseError, json, parse, schema, write_json};
 pub use live::Live;
 pub use markdown::markdown;
-pub use merge::{MergeError, merge};
 pub use progress::{Filling, SILENCE, interval_header, interval_line, is_silent};
 pub use size::{size_json, size_schema, size_text};
 pub use summary::{
     Ink, Summary, compare_summary, growths_summary, size_summary, summary, without_color,
 };
-pub use text::{group_trial_line, probe_line, scale_trial_line, text, text_at, trial_line};
-pub use watched::{RunWatched, Seconds, Slot, SlotStream, Stage, StreamTotals, Totals, Watched};
+pub use text::{
+    group_trial_line, nodes_left_out, probe_line, scale_trial_line, text, text_at, trial_line,
+};
+pub use watched::{
+    RunWatched, Seconds, Slot, SlotStream, Stage, StreamTotals, TimesTotal, Totals, Watched,
+};

@@ -1,6 +1,6 @@
 //! The one line per second that a terminal shows during a run, and the header above it.
 //!
-//! It must not look back: everything it prints is in its argument.
+//! It must not look back: everything it prints is in its arguments.
 
 // Writing to a string cannot fail.
 use std::fmt::Write as _;
@@ -8,6 +8,9 @@ use std::fmt::Write as _;
 use highwater_model::display::{ABSENT, count, duration, rate};
 use highwater_model::event::{SecondProgress, StreamProgress};
 use highwater_model::numbers::{ceil_to_u64, to_f64};
+use highwater_model::plan::Objective;
+
+use crate::standing::nearest;
 
 /// How far a table is filled.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,8 +68,8 @@ const PHASE_WIDTH: usize = 10;
 const P99_WIDTH: usize = 14;
 const RATE_WIDTH: usize = 11;
 
-/// The header above lines with these streams. No line feed.
-pub fn interval_header(streams: &[StreamProgress]) -> String {
+/// The header above lines with these streams and objectives. No line feed.
+pub fn interval_header(streams: &[StreamProgress], objectives: &[Objective]) -> String {
     let mut text = format!("{:>6}  {:<PHASE_WIDTH$}", "second", "phase");
     for stream in streams {
         let width = rate_width(stream);
@@ -77,11 +80,20 @@ pub fn interval_header(streams: &[StreamProgress]) -> String {
             "p99"
         );
     }
-    text + &format!("  {:>8}  {:>8}  {:>8}", "errors", "dropped", "sessions")
+    let _ = write!(
+        text,
+        "  {:>8}  {:>8}  {:>8}",
+        "errors", "dropped", "sessions"
+    );
+    match objectives {
+        [] => text,
+        [_] => text + "  objective so far",
+        _ => text + "  objective nearest to a miss",
+    }
 }
 
-/// One line, aligned with [`interval_header`] of the same streams. No line feed.
-pub fn interval_line(line: &SecondProgress) -> String {
+/// One line, aligned with [`interval_header`] of the same streams and objectives. No line feed.
+pub fn interval_line(line: &SecondProgress, objectives: &[Objective]) -> String {
     let mut text = format!("{:>6}  {:<PHASE_WIDTH$}", line.second, line.phase);
     for stream in &line.streams {
         let width = rate_width(stream);
@@ -93,7 +105,11 @@ pub fn interval_line(line: &SecondProgress) -> String {
         );
     }
     let [errors, dropped] = [line.errors, line.dropped].map(count);
-    text + &format!("  {errors:>8}  {dropped:>8}  {:>8}", line.sessions)
+    let _ = write!(text, "  {errors:>8}  {dropped:>8}  {:>8}", line.sessions);
+    if let Some(nearest) = nearest(objectives, line) {
+        let _ = write!(text, "  {nearest}");
+    }
+    text
 }
 
 /// `4.40 ms`; of few ops `4.40 ms (10 s)`, over the last seconds, or `max 4.40 ms`, the slowest of them.
@@ -135,7 +151,7 @@ fn rate_width(stream: &StreamProgress) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use highwater_model::event::{RecentLatency, StreamCounts};
+    use highwater_model::event::{ObjectiveSoFar, RecentLatency, StreamCounts};
     use highwater_model::plan::Unit;
 
     #[test]
@@ -159,6 +175,7 @@ mod tests {
             errors: 0,
             dropped: 0,
             sessions: 1,
+            objectives: Vec::new(),
         };
         let mut filling = Filling::new(20_000, 100_000);
         assert_eq!(
@@ -196,16 +213,44 @@ mod tests {
             errors: 3,
             dropped: 1_200,
             sessions: 8,
+            objectives: Vec::new(),
         };
         let text = format!(
             "{}\n{}",
-            interval_header(&line.streams),
-            interval_line(&line)
+            interval_header(&line.streams, &[]),
+            interval_line(&line, &[])
         );
         insta::assert_snapshot!(text, @r"
         second  phase       insert rows/s             p99  dashboards queries/s             p99    errors   dropped  sessions
             12  measure           421,200       ≥ 4.40 ms                  49.0               –         3     1,200         8
         ");
+    }
+
+    #[test]
+    fn a_line_ends_with_the_objective_that_is_nearest_to_a_miss() {
+        let errors = Objective::Errors { max_ppm: 1_000 };
+        let mut line = SecondProgress {
+            second: 1,
+            phase: "warm-up".to_owned(),
+            streams: Vec::new(),
+            errors: 0,
+            dropped: 0,
+            sessions: 8,
+            objectives: Vec::new(),
+        };
+        let of = std::slice::from_ref(&errors);
+        let before = interval_line(&line, of);
+        assert!(before.ends_with("         8"), "{before}");
+        line.objectives = vec![ObjectiveSoFar::Part {
+            missed: 1,
+            counted: 2_000,
+        }];
+        let text = interval_line(&line, of);
+        assert_eq!(
+            text.strip_prefix(&before),
+            Some("  errors ≤ 0.1 %: 0.0500 % so far, 1 of 2,000")
+        );
+        assert!(interval_header(&[], of).ends_with("  objective so far"));
     }
 
     #[test]
@@ -229,6 +274,7 @@ mod tests {
             errors: 0,
             dropped: 0,
             sessions: 1,
+            objectives: Vec::new(),
         };
         assert!(is_silent(&line));
         assert_eq!(p99(&line.streams[0]), ABSENT);

@@ -18,6 +18,8 @@ const STOPS: usize = 2;
 pub struct Controller {
     sender: mpsc::Sender<Received>,
     interrupter: Interrupter,
+    /// Whether it is of an experiment, whose trials take no commands.
+    of_trials: bool,
 }
 
 /// What comes into a run that goes on.
@@ -78,9 +80,19 @@ pub fn channel(interrupter: Interrupter) -> (Controller, Controls) {
         Controller {
             sender,
             interrupter,
+            of_trials: false,
         },
         controls,
     )
+}
+
+/// What may be sent to an experiment: a stop, and whether it waits between two trials.
+pub fn of_trials(interrupter: Interrupter) -> Controller {
+    let (controller, _) = channel(interrupter);
+    Controller {
+        of_trials: true,
+        ..controller
+    }
 }
 
 impl Controller {
@@ -101,6 +113,25 @@ impl Controller {
             mpsc::error::TrySendError::Full(_) => Refusal::QueueFull,
             mpsc::error::TrySendError::Closed(_) => Refusal::RunOver,
         })
+    }
+}
+
+impl Controller {
+    /// Lets an experiment wait behind the trial that runs, or continue. It takes effect whatever waits.
+    ///
+    /// # Errors
+    /// [`Refusal::NoTrials`] of a single run.
+    pub fn hold(&self, held: bool) -> Result<(), Refusal> {
+        if !self.of_trials {
+            return Err(Refusal::NoTrials);
+        }
+        self.interrupter.hold(held);
+        Ok(())
+    }
+
+    /// Whether an experiment waits behind the trial that runs, or will.
+    pub fn is_held(&self) -> bool {
+        self.interrupter.is_held()
     }
 }
 

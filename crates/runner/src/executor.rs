@@ -258,9 +258,9 @@ impl Crew<'_> {
         self.blocks += blocks.len();
         let mut workers = Vec::new();
         for block in blocks {
-            for (slot, number) in block.slots.zip(block.first_number..) {
+            for (slot, number) in block.slots.clone().zip(block.first_number..) {
                 if number % self.pass.executors == self.executor {
-                    let begin = block.begin;
+                    let begin = block.begin_of(slot);
                     let begin = begin.unwrap_or_else(|| begin_of(self.pass, block.stream, slot));
                     workers.push(self.worker(block.stream, slot, number, begin));
                 }

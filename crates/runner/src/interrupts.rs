@@ -1,5 +1,5 @@
-//! Stop requests to a run: one ends the load and finishes the run, two end it at once. What must not
-//! be here: signals of the operating system, and what a run does about a request.
+//! Stop requests to a run: one ends the load and finishes the run, two end it at once; and whether an experiment is
+//! to wait between two runs. What must not be here: signals of the operating system, and what is done about a request.
 
 use tokio::sync::watch;
 
@@ -16,20 +16,29 @@ pub enum StopRequest {
 #[derive(Debug, Clone)]
 pub struct Interrupter {
     count: watch::Sender<u32>,
+    held: watch::Sender<bool>,
 }
 
 /// Receives the stop requests of a run.
 #[derive(Debug, Clone)]
 pub struct Interrupts {
     count: watch::Receiver<u32>,
+    held: watch::Receiver<bool>,
 }
 
 /// A connected pair of sender and receiver.
 pub fn channel() -> (Interrupter, Interrupts) {
     let (sender, receiver) = watch::channel(0);
+    let (hold, held) = watch::channel(false);
     (
-        Interrupter { count: sender },
-        Interrupts { count: receiver },
+        Interrupter {
+            count: sender,
+            held: hold,
+        },
+        Interrupts {
+            count: receiver,
+            held,
+        },
     )
 }
 
@@ -38,6 +47,21 @@ impl Interrupter {
     pub fn interrupt(&self) {
         self.count
             .send_modify(|count| *count = count.saturating_add(1));
+    }
+
+    /// Whether nothing receives its requests any more.
+    pub fn is_closed(&self) -> bool {
+        self.count.is_closed()
+    }
+
+    /// Lets an experiment wait behind the run that goes on, or continue.
+    pub fn hold(&self, held: bool) {
+        self.held.send_replace(held);
+    }
+
+    /// Whether an experiment is to wait behind the run that goes on.
+    pub fn is_held(&self) -> bool {
+        *self.held.borrow()
     }
 }
 
@@ -52,6 +76,17 @@ impl Interrupts {
         } else {
             StopRequest::Stop
         }
+    }
+
+    /// Whether an experiment is to wait.
+    pub fn is_held(&self) -> bool {
+        *self.held.borrow()
+    }
+
+    /// Waits until an experiment need not wait any more; at once where it need not, or nobody can let it wait.
+    pub async fn released(&mut self) {
+        // Without a sender nothing is held.
+        let _ = self.held.wait_for(|held| !held).await;
     }
 
     /// Whether anything was requested so far, and how urgently.

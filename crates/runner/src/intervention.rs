@@ -2,14 +2,16 @@
 //! the stop request that comes with a command to stop. Must not touch an op.
 
 use highwater_model::control::{Change, Command, Refusal};
+use highwater_model::numbers::round_to_u64;
 use highwater_model::plan::{Pace, PhaseKind, StreamPlan};
 use highwater_model::record::InterventionRecord;
-use highwater_model::units::Nanos;
+use highwater_model::units::{Nanos, Rate};
 
 use crate::control::{Controls, Received};
 use crate::executor::Pass;
 use crate::planner::rate_max;
-use crate::schedule::{NoChange, Schedule};
+use crate::schedule::{NewPhase, NoChange, Schedule, SessionRamp};
+use crate::sessions::Appearance;
 
 /// From a command to the phase that begins with it: until then all executors know of the phase, and sessions that
 /// it needs besides are being opened.
@@ -36,7 +38,23 @@ pub(crate) fn obey(
         let phase = phase.map_or("drain".to_owned(), |phase| phase.name);
         return without_pace(command, controls.since_begin(now), phase, controls);
     };
-    change_pace(pass, stream, pace, now)
+    let change = PaceChange {
+        stream,
+        pace,
+        ramp_per_s: command.ramp_per_s(),
+        at: now.saturating_add(LEAD),
+    };
+    change_pace(pass, &change, now)
+}
+
+/// A change of a pace.
+struct PaceChange<'a> {
+    stream: &'a str,
+    pace: Pace,
+    /// Sessions that come or go per second.
+    ramp_per_s: Option<f64>,
+    /// When it begins.
+    at: Nanos,
 }
 
 /// Obeys a command that comes when no load runs any more.
@@ -60,6 +78,7 @@ fn without_pace(
         Command::Note { text } => Change::Note {
             text: note(text, controls)?,
         },
+        Command::Pause | Command::Resume => return Err(Refusal::NoTrials),
         Command::Rate { .. } | Command::Sessions { .. } => return Err(Refusal::PacesOver),
     };
     Ok(InterventionRecord {
@@ -84,10 +103,10 @@ fn note(text: &str, controls: &Controls) -> Result<String, Refusal> {
 
 fn change_pace(
     pass: &Pass,
-    stream: &str,
-    pace: Pace,
+    change: &PaceChange<'_>,
     now: Nanos,
 ) -> Result<InterventionRecord, Refusal> {
+    let PaceChange { stream, pace, .. } = *change;
     let plan = &pass.plan;
     if plan
         .phases
@@ -110,20 +129,24 @@ fn change_pace(
     }
     let planned = &plan.streams[position];
     check(pass, planned, pace, pass.streams[position].closed)?;
-    let at = now.saturating_add(LEAD);
-    let begun = pass.schedule.change_pace(plan, position, pace, at);
-    let begun = begun.map_err(|why| match why {
-        NoChange::Over => Refusal::PacesOver,
-        NoChange::Same => Refusal::Unchanged,
-        NoChange::TooMany => Refusal::TooManyChanges {
-            most: Schedule::CHANGES_MAX,
-        },
-    })?;
+    refuse_in_ramp(pass, change.at)?;
+    let ramp = match change.ramp_per_s {
+        Some(per_s) => Some(ramp(pass, position, change, per_s)?),
+        None => None,
+    };
+    let begun = begin(pass, position, change, ramp)?;
     if let Pace::Closed { sessions } = pace {
+        let there = pass.sessions.of(position);
+        let appear = appearance(pass, ramp, there).unwrap_or(Appearance {
+            first: now,
+            apart: Nanos::ZERO,
+        });
         let sessions = plan.share.part_of(sessions);
-        pass.sessions.raise(position, sessions, Some(now));
+        pass.sessions.raise(position, sessions, Some(appear));
     }
     pass.schedule.announce();
+    let takes = ramp.map_or(Nanos::ZERO, |ramp| ramp.length());
+    let at = change.at.saturating_add(takes);
     Ok(InterventionRecord {
         time_ns: at.saturating_sub(pass.start).0,
         phase: begun.name,
@@ -132,7 +155,86 @@ fn change_pace(
             unit: planned.unit,
             from: begun.from,
             to: pace,
+            ramp_per_s: change.ramp_per_s,
         },
+    })
+}
+
+/// Refuses a change while sessions come or go one by one: the ramp leads to the phase that was announced.
+fn refuse_in_ramp(pass: &Pass, at: Nanos) -> Result<(), Refusal> {
+    let phase = pass.schedule.phase_at(at);
+    let phase = phase.and_then(|(phase, _)| pass.schedule.phase(phase));
+    match phase.filter(|phase| phase.ramp.is_some()) {
+        Some(ramp) => Err(Refusal::RampGoesOn {
+            left_s: ramp.times.end.saturating_sub(at).as_secs_f64(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Puts the phase of a changed pace in its place.
+fn begin(
+    pass: &Pass,
+    position: usize,
+    change: &PaceChange<'_>,
+    ramp: Option<SessionRamp>,
+) -> Result<NewPhase, Refusal> {
+    let begun = if let Some(ramp) = ramp {
+        pass.schedule.ramp(&pass.plan, ramp)
+    } else {
+        let PaceChange { pace, at, .. } = *change;
+        pass.schedule.change_pace(&pass.plan, position, pace, at)
+    };
+    begun.map_err(|why| match why {
+        NoChange::Over => Refusal::PacesOver,
+        NoChange::Same => Refusal::Unchanged,
+        NoChange::TooMany => Refusal::TooManyChanges {
+            most: Schedule::CHANGES_MAX,
+        },
+        NoChange::TooLong { left } => Refusal::RampTooLong {
+            takes_s: ramp.map_or(0.0, |ramp| ramp.length().as_secs_f64()),
+            left_s: left.as_secs_f64(),
+        },
+    })
+}
+
+/// The ramp that a change asks for, from the sessions of the phase in which it begins.
+fn ramp(
+    pass: &Pass,
+    stream: usize,
+    change: &PaceChange<'_>,
+    per_s: f64,
+) -> Result<SessionRamp, Refusal> {
+    let phase = pass.schedule.phase_at(change.at);
+    let phase = phase.and_then(|(phase, _)| pass.schedule.phase(phase));
+    let current = phase.ok_or(Refusal::PacesOver)?.paces[stream];
+    let micro_per_s = round_to_u64(per_s * 1e6);
+    match (current, change.pace) {
+        (Pace::Closed { sessions: from }, Pace::Closed { sessions: to }) if micro_per_s > 0 => {
+            if from == to {
+                return Err(Refusal::Unchanged);
+            }
+            Ok(SessionRamp {
+                stream,
+                from,
+                to,
+                start: change.at,
+                per_s: Rate { micro_per_s },
+            })
+        }
+        _ => Err(Refusal::NotARamp),
+    }
+}
+
+/// When the sessions appear that a ramp needs besides the ones that are there, each a moment before it has work;
+/// absent without one.
+fn appearance(pass: &Pass, ramp: Option<SessionRamp>, there: u32) -> Option<Appearance> {
+    let ramp = ramp.filter(SessionRamp::grows)?;
+    let share = &pass.plan.share;
+    let first = ramp.reaches(share.whole_of(there, ramp.to)?);
+    Some(Appearance {
+        first: first.saturating_sub(LEAD),
+        apart: ramp.takes(share.of),
     })
 }
 

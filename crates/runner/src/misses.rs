@@ -73,7 +73,7 @@ impl MissCounts {
             return;
         }
         let so_far = self.by_key.entry(delta.key).or_default();
-        so_far.offered += delta.offered;
+        *so_far.offered.entry(delta.second).or_default() += delta.offered;
         so_far.failed += delta.errors + delta.dropped;
         so_far.rejected += delta.rejected;
     }

@@ -4,11 +4,16 @@
 use std::rc::Rc;
 
 use highwater_model::event::Event;
+use highwater_model::target_telemetry::TelemetryPoint;
 
 /// Who is told.
 pub trait Observer {
     /// Called once per event. It must not wait.
     fn event(&self, event: &Event);
+
+    /// Called about once a second with what target and host said of themselves. It is no event: it is large, and in
+    /// no log, so it is made only for those who want it.
+    fn telemetry(&self, _point: &dyn Fn() -> TelemetryPoint) {}
 }
 
 /// Nobody.
@@ -25,6 +30,12 @@ impl Observer for Observers {
     fn event(&self, event: &Event) {
         for observer in &self.0 {
             observer.event(event);
+        }
+    }
+
+    fn telemetry(&self, point: &dyn Fn() -> TelemetryPoint) {
+        for observer in &self.0 {
+            observer.telemetry(point);
         }
     }
 }

@@ -129,6 +129,7 @@ pub(crate) async fn run(
     let end = timeline.now();
     record.end = end.saturating_sub(pass.start);
     drop_unclaimed(pass, end, &mut record, collector);
+    collector.last_second(&pass.times());
     record.windows = collector.end_pass();
     record.ends = pass.streams.iter().map(|s| s.source.end()).collect();
     record
@@ -197,7 +198,6 @@ async fn control(
             }
         }
     }
-    collector.last_second(second, &pass.times());
     interrupted
 }
 

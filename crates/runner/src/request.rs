@@ -61,8 +61,18 @@ pub struct TelemetryRequest {
     pub off: bool,
     /// Endpoints that are asked besides the target and its host.
     pub endpoints: Vec<Endpoint>,
+    /// More of them, which are of this target's nodes.
+    pub node_endpoints: Vec<Endpoint>,
     /// Nodes of the target that were started on this machine with a quota of CPU.
     pub limited_nodes: Vec<LimitedNode>,
+}
+
+impl TelemetryRequest {
+    /// What is asked beside the load of another target: nothing of this one's nodes.
+    pub fn of_another_target(&mut self) {
+        self.node_endpoints.clear();
+        self.limited_nodes.clear();
+    }
 }
 
 /// A node on this machine whose CPU a control group limits.

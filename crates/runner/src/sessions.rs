@@ -18,8 +18,42 @@ pub(crate) struct SessionBlock {
     pub(crate) slots: Range<u32>,
     /// The number of the first one within the pass.
     pub(crate) first_number: u32,
-    /// When all of them appear; absent where the plan says that of each.
-    pub(crate) begin: Option<Nanos>,
+    /// When they appear; absent where the plan says that of each.
+    pub(crate) begin: Option<Appearance>,
+}
+
+/// When sessions appear that a plan does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Appearance {
+    /// The first one.
+    pub(crate) first: Nanos,
+    /// From one to the next.
+    pub(crate) apart: Nanos,
+}
+
+impl SessionBlock {
+    /// Those of it that are there at a time; those of the plan are from the begin on.
+    pub(crate) fn open_at(&self, at: Nanos) -> u32 {
+        let all = self.slots.end - self.slots.start;
+        match self.begin {
+            None => all,
+            Some(begin) if at < begin.first => 0,
+            Some(begin) => {
+                let passed = at.saturating_sub(begin.first).0;
+                let behind_first = passed.checked_div(begin.apart.0);
+                let open = behind_first.map_or(u64::from(all), |behind| behind.saturating_add(1));
+                u32::try_from(open).map_or(all, |open| open.min(all))
+            }
+        }
+    }
+
+    /// When a session of it appears; absent where the plan says that.
+    pub(crate) fn begin_of(&self, slot: u32) -> Option<Nanos> {
+        let begin = self.begin?;
+        let before = u64::from(slot.saturating_sub(self.slots.start));
+        let behind = Nanos(begin.apart.0.saturating_mul(before));
+        Some(begin.first.saturating_add(behind))
+    }
 }
 
 /// All sessions of a pass, shared by its executors. Blocks are only added.
@@ -37,7 +71,7 @@ impl Sessions {
     }
 
     /// A stream is to have so many, if it has fewer.
-    pub(crate) fn raise(&self, stream: usize, sessions: u32, begin: Option<Nanos>) {
+    pub(crate) fn raise(&self, stream: usize, sessions: u32, begin: Option<Appearance>) {
         let mut blocks = self.lock();
         let there = of_stream(&blocks, stream);
         if there < sessions {
@@ -81,4 +115,37 @@ fn all(blocks: &[SessionBlock]) -> u32 {
 fn of_stream(blocks: &[SessionBlock], stream: usize) -> u32 {
     let mut of_it = blocks.iter().rev().filter(|block| block.stream == stream);
     of_it.next().map_or(0, |last| last.slots.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(apart_ms: u64) -> SessionBlock {
+        SessionBlock {
+            stream: 0,
+            slots: 2..5,
+            first_number: 2,
+            begin: Some(Appearance {
+                first: Nanos::from_secs(1),
+                apart: Nanos::from_millis(apart_ms),
+            }),
+        }
+    }
+
+    #[test]
+    fn sessions_appear_together_or_one_by_one() {
+        let open = |block: &SessionBlock, ms| block.open_at(Nanos::from_millis(ms));
+        let together = block(0);
+        assert_eq!([999, 1_000, 5_000].map(|ms| open(&together, ms)), [0, 3, 3]);
+        let apart = block(200);
+        let at = [999, 1_000, 1_199, 1_200, 1_400, 9_000].map(|ms| open(&apart, ms));
+        assert_eq!(at, [0, 1, 1, 2, 3, 3]);
+        assert_eq!(apart.begin_of(4), Some(Nanos::from_millis(1_400)));
+        let of_plan = SessionBlock {
+            begin: None,
+            ..block(0)
+        };
+        assert_eq!((open(&of_plan, 0), of_plan.begin_of(2)), (3, None));
+    }
 }

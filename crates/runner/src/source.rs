@@ -13,7 +13,7 @@ use highwater_model::plan::{LANES, Pace, PhaseKind, Plan};
 use highwater_model::units::Nanos;
 
 use crate::pacer::{Arrival, Pacer, PacerPlan};
-use crate::schedule::{EarlyEnd, PhaseTimes, Schedule, ScheduledPhase};
+use crate::schedule::{EarlyEnd, PhaseTimes, Schedule, ScheduledPhase, SessionRamp};
 
 /// Which stream of which plan.
 #[derive(Debug, Clone)]
@@ -74,6 +74,8 @@ struct State {
     version: u64,
     pacer: Pacer,
     pace: Pace,
+    /// Sessions of the stream that come or go in this phase.
+    ramp: Option<SessionRamp>,
     /// Ops dealt out so far, per lane; an op's index continues from phase to phase.
     issued: Vec<u64>,
     /// Given back before they were sent, in order of intended time: at most one a session.
@@ -97,6 +99,7 @@ impl Source {
             version: schedule.version(),
             pacer: pacer_of(&plan, first.as_ref(), pace, &lanes),
             pace,
+            ramp: None,
             issued: vec![0; lanes.len()],
             returned: VecDeque::new(),
         };
@@ -142,8 +145,10 @@ impl Source {
             let behind_end = intended.map_or(over, |at| at >= state.times.end);
             if behind_end && over {
                 self.next_phase(&mut state, phase);
-            } else if behind_end || (intended.is_none() && slot >= self.active_sessions(&state)) {
+            } else if behind_end {
                 return Claim::Idle(state.times.end);
+            } else if intended.is_none() && slot >= self.active_sessions(&state, now) {
+                return Claim::Idle(self.admitted(&state, slot));
             } else {
                 let ticket = self.issue(&mut state, phase, arrival, intended);
                 if over {
@@ -237,12 +242,22 @@ impl Source {
         skipped(&self.lanes, &state.issued)
     }
 
-    /// Closed sessions of this share in this phase.
-    fn active_sessions(&self, state: &State) -> u32 {
-        match state.pace {
-            Pace::Closed { sessions } => self.plan.plan.share.part_of(sessions),
-            Pace::Open { .. } => u32::MAX,
+    /// Closed sessions of this share in this phase, now.
+    fn active_sessions(&self, state: &State, now: Nanos) -> u32 {
+        let share = &self.plan.plan.share;
+        match (state.pace, state.ramp) {
+            (Pace::Open { .. }, _) => u32::MAX,
+            (Pace::Closed { .. }, Some(ramp)) => share.part_of(ramp.at(now)),
+            (Pace::Closed { sessions }, None) => share.part_of(sessions),
         }
+    }
+
+    /// When a session that has no part in this phase yet gets one, if nothing changes.
+    fn admitted(&self, state: &State, slot: u32) -> Nanos {
+        let share = &self.plan.plan.share;
+        let ramp = state.ramp.filter(SessionRamp::grows);
+        let at = ramp.and_then(|ramp| Some(ramp.reaches(share.whole_of(slot, ramp.to)?)));
+        at.unwrap_or(state.times.end)
     }
 
     fn refresh(&self, state: &mut State, phase: usize) {
@@ -262,6 +277,7 @@ impl Source {
         if let Some(next) = next {
             state.times = next.times;
             state.pace = next.paces[self.plan.stream];
+            state.ramp = next.ramp.filter(|ramp| ramp.stream == self.plan.stream);
             state.pacer = pacer_of(&self.plan, Some(&next), state.pace, &self.lanes);
         }
     }

@@ -16,7 +16,7 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::programs::CLICKHOUSE;
-use crate::server::{free_port, is_root, run, signal, started};
+use crate::server::{free_port, free_ports, is_root, run, signal, started};
 
 /// The user that is there from the beginning, without a password and with every right.
 pub const SUPERUSER: &str = "default";
@@ -70,6 +70,23 @@ impl ClickHouse {
             || free_port().and_then(|port| Self::try_start(port, configuration, settings));
         match started(attempt) {
             Ok(server) => server,
+            Err(error) => panic!("ClickHouse for this test: {error}"),
+        }
+    }
+
+    /// Starts a server that ClickHouse's own client can talk to; it, and the port for that client.
+    ///
+    /// # Panics
+    ///
+    /// As [`ClickHouse::start`].
+    pub fn start_for_client() -> (Self, u16) {
+        let attempt = || {
+            let [http, native] = free_ports()?;
+            let configuration = format!("<tcp_port>{native}</tcp_port>");
+            Self::try_start(http, &configuration, "").map(|server| (server, native))
+        };
+        match started(attempt) {
+            Ok(started) => started,
             Err(error) => panic!("ClickHouse for this test: {error}"),
         }
     }

@@ -58,6 +58,22 @@ pub static CLICKHOUSE: Program = Program {
     },
 };
 
+/// ClickHouse's own client.
+pub static CLICKHOUSE_CLIENT: Program = Program {
+    name: "clickhouse-client",
+    package: "clickhouse-client",
+    tests: "the benchmark `clickhouse-insert`, which stands beside it",
+    find: || in_path("clickhouse-client"),
+};
+
+/// The load generator that the benchmark of MySQL's wire stands beside.
+pub static SYSBENCH: Program = Program {
+    name: "sysbench",
+    package: "sysbench",
+    tests: "the benchmark `mysql-wire`, which stands beside it",
+    find: || in_path("sysbench"),
+};
+
 /// The library that makes nodes of MariaDB's servers.
 pub static GALERA: Program = Program {
     name: "Galera",
@@ -106,13 +122,15 @@ pub static PROMETHEUS: Program = Program {
     find: || beside("promtool", "prometheus"),
 };
 
-/// Every program that a test needs.
-pub static ALL: [&Program; 8] = [
+/// Every program that a test or a benchmark needs.
+pub static ALL: &[&Program] = &[
     &POSTGRESQL,
     &MARIADB,
     &GALERA,
     &RSYNC,
     &CLICKHOUSE,
+    &CLICKHOUSE_CLIENT,
+    &SYSBENCH,
     &CHROMIUM,
     &NPM,
     &PROMETHEUS,
@@ -127,18 +145,27 @@ impl Program {
         (self.find)()
     }
 
+    /// Where it is installed.
+    ///
+    /// # Errors
+    ///
+    /// That it is not, with the package that installs it.
+    pub fn required(&self) -> Result<PathBuf, String> {
+        let missing = || format!("{} is not installed (Debian: {})", self.name, self.package);
+        self.path().ok_or_else(missing)
+    }
+
     /// Whether a test leaves out what needs this program, since it is not installed.
     ///
     /// # Panics
     ///
     /// If it is not installed and [`REQUIRE_ALL`] is set.
     pub fn is_left_out(&self) -> bool {
-        let missing = self.path().is_none();
-        if missing {
-            let reason = format!("{} is not installed (Debian: {})", self.name, self.package);
-            leave_out(&format!("need {}", self.name), &reason);
+        let missing = self.required().err();
+        if let Some(reason) = &missing {
+            leave_out(&format!("need {}", self.name), reason);
         }
-        missing
+        missing.is_some()
     }
 }
 

@@ -52,6 +52,7 @@ impl Workload {
                 create: preferred(&table.create, dialects, &place)?.clone(),
                 key: preferred(&table.key, dialects, &place)?.clone(),
                 locate: preferred(&table.locate, dialects, &place).ok().cloned(),
+                replaces: table.replaces.is_some(),
             })
         });
         let ops = self.definition.ops.iter().map(|op| {

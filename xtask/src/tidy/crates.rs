@@ -4,7 +4,7 @@ use super::finding::Finding;
 use super::tree::{Tree, code_lines, is_test};
 
 /// Crates without I/O, async, clocks and global randomness: equal input gives equal bytes.
-pub(super) const PURE: [&str; 7] = [MODEL, WORKLOAD, ANALYSIS, SIZING, NEXT, REPORT, IMPORT];
+pub(super) const PURE: &[&str] = &[MODEL, WORKLOAD, ANALYSIS, SIZING, NEXT, REPORT, IMPORT];
 
 const MODEL: &str = "highwater-model";
 const WORKLOAD: &str = "highwater-workload";
@@ -13,21 +13,23 @@ const SIZING: &str = "highwater-sizing";
 const NEXT: &str = "highwater-next";
 const REPORT: &str = "highwater-report";
 const DRIVER: &str = "highwater-driver";
-const CLICKHOUSE: &str = "highwater-driver-clickhouse";
-const CRATEDB: &str = "highwater-driver-cratedb";
-const MYSQL: &str = "highwater-driver-mysql";
-const POSTGRES: &str = "highwater-driver-postgres";
-const SQLITE: &str = "highwater-driver-sqlite";
 const NULL: &str = "highwater-driver-null";
 /// The registry, which alone names all drivers.
-const DRIVERS: &str = "highwater-drivers";
+pub(super) const DRIVERS: &str = "highwater-drivers";
 const RUNNER: &str = "highwater-runner";
 const EXPERIMENT: &str = "highwater-experiment";
 const IMPORT: &str = "highwater-import";
 const LIVE: &str = "highwater-live";
 
-/// Each crate of the workspace, and those of the workspace that it may depend on.
-const DIRECTION: [(&str, &[&str]); 23] = [
+/// Where the drivers and their registry are, a folder each.
+pub(super) const DRIVERS_FOLDER: &str = "crates/drivers/";
+
+/// What each driver may depend on. None knows another one: DIRECTION says which exception there is.
+const OF_A_DRIVER: &[&str] = &[MODEL, WORKLOAD, DRIVER];
+
+/// Each crate of the workspace, and those of the workspace that it may depend on. Drivers have no line
+/// of their own, and the registry may depend on all of them besides.
+const DIRECTION: &[(&str, &[&str])] = &[
     (MODEL, &[]),
     (WORKLOAD, &[MODEL]),
     (ANALYSIS, &[MODEL, WORKLOAD]),
@@ -35,28 +37,27 @@ const DIRECTION: [(&str, &[&str]); 23] = [
     (NEXT, &[MODEL, ANALYSIS, SIZING]),
     (REPORT, &[MODEL, ANALYSIS, SIZING, NEXT]),
     (DRIVER, &[MODEL, WORKLOAD, ANALYSIS]),
-    (CLICKHOUSE, &[MODEL, WORKLOAD, DRIVER]),
-    (CRATEDB, &[MODEL, DRIVER]),
-    (MYSQL, &[MODEL, WORKLOAD, DRIVER]),
-    (POSTGRES, &[MODEL, WORKLOAD, DRIVER]),
-    (SQLITE, &[MODEL, WORKLOAD, DRIVER]),
+    // The sink that the real sessions talk to: it answers in the wires of these.
     (
         NULL,
-        &[MODEL, WORKLOAD, DRIVER, CLICKHOUSE, CRATEDB, POSTGRES],
-    ),
-    (
-        DRIVERS,
         &[
-            MODEL, WORKLOAD, DRIVER, CLICKHOUSE, CRATEDB, MYSQL, POSTGRES, SQLITE, NULL,
+            MODEL,
+            WORKLOAD,
+            DRIVER,
+            "highwater-driver-clickhouse",
+            "highwater-driver-cratedb",
+            "highwater-driver-mysql",
+            "highwater-driver-postgres",
         ],
     ),
+    (DRIVERS, OF_A_DRIVER),
     (RUNNER, &[MODEL, WORKLOAD, ANALYSIS, REPORT, DRIVER]),
     (
         EXPERIMENT,
         &[MODEL, ANALYSIS, SIZING, REPORT, DRIVER, RUNNER, WORKLOAD],
     ),
     (IMPORT, &[MODEL, ANALYSIS, REPORT]),
-    (LIVE, &[MODEL, ANALYSIS, REPORT, RUNNER]),
+    (LIVE, &[MODEL, ANALYSIS, REPORT, DRIVER, RUNNER]),
     (
         "highwater",
         &[
@@ -67,7 +68,7 @@ const DIRECTION: [(&str, &[&str]); 23] = [
     (
         "highwater-bench",
         &[
-            MODEL, WORKLOAD, ANALYSIS, REPORT, DRIVER, DRIVERS, RUNNER, IMPORT,
+            MODEL, WORKLOAD, ANALYSIS, REPORT, DRIVER, DRIVERS, RUNNER, IMPORT, LIVE,
         ],
     ),
     (TESTING, &[MODEL, WORKLOAD, DRIVER]),
@@ -89,7 +90,7 @@ const XTASK: &str = "xtask";
 const DOCUMENTS: &str = "highwater-documents";
 
 /// What a pure crate must not depend on: I/O, async, clocks, global randomness.
-const WORLD: [&str; 16] = [
+const WORLD: &[&str] = &[
     "tokio",
     "futures",
     "futures-util",
@@ -109,7 +110,7 @@ const WORLD: [&str; 16] = [
 ];
 
 /// Crates that talk to one kind of database.
-const WIRES: [&str; 6] = [
+const WIRES: &[&str] = &[
     "rusqlite",
     "libsqlite3-sys",
     "postgres-protocol",
@@ -118,8 +119,8 @@ const WIRES: [&str; 6] = [
     "clickhouse",
 ];
 
-/// Crates that may hold them.
-const MAY_HOLD_WIRES: [&str; 4] = [DRIVER, POSTGRES, SQLITE, TESTING];
+/// Crates that may hold them, besides the drivers.
+const MAY_HOLD_WIRES: &[&str] = &[DRIVER, TESTING];
 
 /// Lines of product code, without comments and tests, that one crate holds at most: DIRECTION keeps the house
 /// in order only while none holds half of it.
@@ -132,26 +133,60 @@ struct Dependency {
     line: usize,
 }
 
+/// A crate in the folder of the drivers.
+pub(super) struct DriverCrate {
+    name: String,
+    /// Its folder from the root, with a slash at the end.
+    pub(super) folder: String,
+    /// The databases that its code may name, in lower case; nothing if its manifest does not say.
+    pub(super) databases: Option<Vec<String>>,
+}
+
+impl DriverCrate {
+    /// Whether it is a driver like any other: neither the registry nor the sink.
+    fn is_plain(&self) -> bool {
+        direction_of(&self.name).is_none()
+    }
+}
+
 /// Dependencies point from the command line towards the nouns, and pure crates stay pure.
 pub(super) fn dependencies_point_one_way(tree: &Tree) -> Vec<Finding> {
+    let drivers = drivers(tree);
     let mut findings = Vec::new();
     for (path, text, manifest) in manifests(tree) {
         let Some(name) = package_name(&manifest) else {
             continue;
         };
-        let Some((_, allowed)) = DIRECTION.iter().find(|(known, _)| *known == name) else {
+        let Some(allowed) = allowed(name, &drivers) else {
             let what = format!("crate `{name}` has no place in the direction of dependencies");
             let hint = "add it to DIRECTION in xtask/src/tidy/crates.rs and to ARCHITECTURE.md";
             findings.push(Finding::at(path, 1, what, hint));
             continue;
         };
         for dependency in dependencies(text, &manifest) {
-            if let Some((what, hint)) = violation(name, allowed, &dependency) {
+            if let Some((what, hint)) = violation(name, &allowed, &drivers, &dependency) {
                 findings.push(Finding::at(path, dependency.line, what, hint));
             }
         }
     }
     findings
+}
+
+/// Each crate in the folder of the drivers says which databases its code may name; each driver has some.
+pub(super) fn drivers_say_what_they_name(tree: &Tree) -> Vec<Finding> {
+    let says = |driver: &DriverCrate| {
+        let names = driver.databases.as_ref();
+        names.is_some_and(|names| !names.is_empty() || !driver.is_plain())
+    };
+    drivers(tree)
+        .iter()
+        .filter(|driver| !says(driver))
+        .map(|driver| {
+            let what = format!("`{}` does not say which databases it names", driver.name);
+            let hint = "add `names = [\"…\"]` in lower case to `[package.metadata.highwater]`";
+            Finding::at(&format!("{}Cargo.toml", driver.folder), 1, what, hint)
+        })
+        .collect()
 }
 
 /// Every crate takes its lints from the workspace.
@@ -195,14 +230,33 @@ pub(super) fn is_small_enough(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
+/// The line of DIRECTION of this crate, if it has one.
+fn direction_of(name: &str) -> Option<&'static [&'static str]> {
+    let mut lines = DIRECTION.iter();
+    let (_, allowed) = lines.find(|(known, _)| *known == name)?;
+    Some(allowed)
+}
+
+/// The crates of the workspace that crate `name` may depend on; nothing if it has no place.
+fn allowed<'a>(name: &str, drivers: &'a [DriverCrate]) -> Option<Vec<&'a str>> {
+    let is_driver = drivers.iter().any(|driver| driver.name == name);
+    let line = direction_of(name).or_else(|| is_driver.then_some(OF_A_DRIVER))?;
+    let mut allowed: Vec<&'a str> = line.to_vec();
+    if name == DRIVERS {
+        allowed.extend(drivers.iter().map(|driver| driver.name.as_str()));
+    }
+    Some(allowed)
+}
+
 /// Why `dependency` of crate `name` is wrong, and what to do.
 fn violation(
     name: &str,
     allowed: &[&str],
+    drivers: &[DriverCrate],
     dependency: &Dependency,
 ) -> Option<(String, &'static str)> {
     let on = dependency.name.as_str();
-    let is_ours = DIRECTION.iter().any(|(known, _)| *known == on);
+    let is_ours = direction_of(on).is_some() || drivers.iter().any(|driver| driver.name == on);
     if [TESTING, DRIVERS, DOCUMENTS, XTASK].contains(&on) && dependency.only_for_tests {
         return None;
     }
@@ -221,7 +275,9 @@ fn violation(
             "pure crates have no I/O, no clock, no async and no randomness of their own",
         ));
     }
-    if WIRES.contains(&on) && !MAY_HOLD_WIRES.contains(&name) {
+    let mut drivers = drivers.iter().filter(|driver| driver.is_plain());
+    let may_hold_wires = MAY_HOLD_WIRES.contains(&name) || drivers.any(|d| d.name == name);
+    if WIRES.contains(&on) && !may_hold_wires {
         return Some((
             format!("`{name}` depends on `{on}`"),
             "only drivers talk to databases",
@@ -247,6 +303,32 @@ pub(super) fn workspace_crates(tree: &Tree) -> Vec<(String, String)> {
             Some((package_name(&manifest)?.to_owned(), directory.to_owned()))
         })
         .collect()
+}
+
+/// The crates in the folder of the drivers, the registry among them.
+pub(super) fn drivers(tree: &Tree) -> Vec<DriverCrate> {
+    manifests(tree)
+        .filter(|(path, _, _)| path.starts_with(DRIVERS_FOLDER))
+        .filter_map(|(path, _, manifest)| {
+            Some(DriverCrate {
+                name: package_name(&manifest)?.to_owned(),
+                folder: path.strip_suffix("Cargo.toml")?.to_owned(),
+                databases: databases_of(&manifest),
+            })
+        })
+        .collect()
+}
+
+/// `names` of `[package.metadata.highwater]`.
+fn databases_of(manifest: &toml::Table) -> Option<Vec<String>> {
+    let metadata = manifest.get("package")?.get("metadata")?;
+    let names = metadata.get("highwater")?.get("names")?.as_array()?;
+    let text = |name: &toml::Value| {
+        let name = name.as_str()?;
+        // Lines are compared in lower case, and an empty name would be in all of them.
+        (!name.is_empty() && name == name.to_lowercase()).then(|| name.to_owned())
+    };
+    names.iter().map(text).collect()
 }
 
 fn package_name(manifest: &toml::Table) -> Option<&str> {

@@ -11,12 +11,12 @@ const LONGEST_FILE: usize = 500;
 const LONGEST_TEST_FILE: usize = 1_000;
 
 /// Names that say nothing of what is inside.
-const EMPTY_NAMES: [&str; 8] = [
+const EMPTY_NAMES: &[&str] = &[
     "utils", "util", "helpers", "common", "manager", "misc", "imp", "types",
 ];
 
 /// Extensions whose whitespace is another tool's, or content.
-const FOREIGN_WHITESPACE: [&str; 7] = ["snap", "svg", "csv", "out", "log", "hlog", "hgrm"];
+const FOREIGN_WHITESPACE: &[&str] = &["snap", "svg", "csv", "out", "log", "hlog", "hgrm"];
 
 /// Each Rust file opens with what it is for.
 pub(super) fn opens_with_its_purpose(tree: &Tree) -> Vec<Finding> {

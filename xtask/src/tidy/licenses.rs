@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::finding::Finding;
 
 /// SPDX identifiers that ask for no more than their notice.
-const PERMISSIVE: [&str; 14] = [
+const PERMISSIVE: &[&str] = &[
     "0BSD",
     "Apache-2.0",
     "BSD-2-Clause",
@@ -23,7 +23,7 @@ const PERMISSIVE: [&str; 14] = [
 ];
 
 /// Exceptions that only add permissions.
-const EXCEPTIONS: [&str; 1] = ["LLVM-exception"];
+const EXCEPTIONS: &[&str] = &["LLVM-exception"];
 
 /// Judges the answer of `cargo metadata`.
 pub fn check(metadata: &Value) -> Vec<Finding> {

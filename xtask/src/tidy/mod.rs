@@ -29,7 +29,7 @@ pub use tree::Tree;
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 /// Every rule that looks at files alone.
-const RULES: [Rule; 23] = [
+const RULES: &[Rule] = &[
     files::opens_with_its_purpose,
     files::is_short_enough,
     files::has_a_telling_name,
@@ -45,6 +45,7 @@ const RULES: [Rule; 23] = [
     retired::stays_retired,
     tuples::no_tuple_parameters,
     crates::dependencies_point_one_way,
+    crates::drivers_say_what_they_name,
     crates::lints_are_inherited,
     crates::is_small_enough,
     markdown::one_title,

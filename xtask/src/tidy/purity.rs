@@ -5,7 +5,7 @@ use super::finding::Finding;
 use super::tree::{Tree, code_lines, has_word, is_test};
 
 /// What a pure crate must not mention, and what to do instead.
-const WORLD: [(&str, &str); 10] = [
+const WORLD: &[(&str, &str)] = &[
     ("std::fs", "take bytes or text as an argument"),
     ("std::net", "only a driver talks to a network"),
     ("std::env", "take the value as an argument"),
@@ -22,10 +22,10 @@ const WORLD: [(&str, &str); 10] = [
 ];
 
 /// Modules of `std` that a grouped import could hide.
-const WORLD_MODULES: [&str; 5] = ["fs", "net", "env", "process", "thread"];
+const WORLD_MODULES: &[&str] = &["fs", "net", "env", "process", "thread"];
 
 /// Reading the time, in any crate. CPU time is not meant: it says what was used, not when.
-const CLOCKS: [&str; 4] = [
+const CLOCKS: &[&str] = &[
     "Instant::now",
     "SystemTime",
     "ClockId::Monotonic",

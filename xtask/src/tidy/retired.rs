@@ -10,7 +10,7 @@ use super::tokens::{Token, tokens};
 use super::tree::{Tree, has_word, is_test, production_lines};
 
 /// Identifiers of Rust, with what replaces them.
-const IDENTIFIERS: [(&str, &str); 66] = [
+const IDENTIFIERS: &[(&str, &str)] = &[
     ("Asking", "TelemetryPoller"),
     ("Asks", "SqlQuery"),
     ("BatchLaw", "BatchCostModel"),
@@ -80,7 +80,7 @@ const IDENTIFIERS: [(&str, &str); 66] = [
 ];
 
 /// Names of Rust files and folders; those of identifiers are retired for files, too.
-const FILES: [(&str, &str); 4] = [
+const FILES: &[(&str, &str)] = &[
     ("course", "change_points, search_state, or progress"),
     ("law", "model"),
     ("turns", "fair_lock"),
@@ -88,7 +88,7 @@ const FILES: [(&str, &str); 4] = [
 ];
 
 /// Keys of records, values, flags, and settings, found as whole words.
-const WORDS: [(&str, &str); 15] = [
+const WORDS: &[(&str, &str)] = &[
     ("--begin", "--start"),
     ("--chance", "--confidence"),
     ("--copy-cost", "--replica-cost"),
@@ -107,7 +107,7 @@ const WORDS: [(&str, &str); 15] = [
 ];
 
 /// Phrases and British spellings, found in any case and inside of words.
-const PHRASES: [(&str, &str); 25] = [
+const PHRASES: &[(&str, &str)] = &[
     ("behaviour", "behavior"),
     ("best cell", "best configuration"),
     ("cannot be told", "cannot be identified, or distinguished"),
@@ -136,7 +136,7 @@ const PHRASES: [(&str, &str); 25] = [
 ];
 
 /// Phrases that users do not read any more: in documents, help texts, and messages. Comments may have them.
-const READ: [(&str, &str); 21] = [
+const READ: &[(&str, &str)] = &[
     ("ask again", "retry, or send the next op"),
     ("asked again", "retried"),
     ("asks again", "sends the next op"),
@@ -162,7 +162,7 @@ const READ: [(&str, &str); 21] = [
 
 /// Files that must name what is retired: history, the reader of old records, flags that still
 /// work under their old names, and what other programs wrote.
-const EXCEPTIONS: [&str; 8] = [
+const EXCEPTIONS: &[&str] = &[
     "CHANGELOG.md",
     "crates/cli/src/intent/tests/old_names.rs",
     "crates/cli/tests/fixtures/version-1",
@@ -198,7 +198,7 @@ pub(super) fn stays_retired(tree: &Tree) -> Vec<Finding> {
 fn retired_text(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (i, line) in text.lines().enumerate() {
-        for (word, instead) in WORDS {
+        for &(word, instead) in WORDS {
             // `--width-of` is a flag of its own.
             let longer = word.starts_with("--") && line.contains(&format!("{word}-"));
             if has_word(line, word) && !longer {
@@ -207,7 +207,7 @@ fn retired_text(path: &str, text: &str) -> Vec<Finding> {
         }
         // HTML spells this attribute so.
         let lower = line.to_lowercase().replace("aria-labelledby", "");
-        for (phrase, instead) in PHRASES {
+        for &(phrase, instead) in PHRASES {
             if lower.contains(phrase) {
                 findings.push(finding(path, i + 1, phrase, instead));
             }
@@ -243,7 +243,7 @@ fn retired_reading(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (number, line) in lines {
         let lower = line.to_lowercase();
-        for (phrase, instead) in READ {
+        for &(phrase, instead) in READ {
             if has_word(&lower, phrase) {
                 findings.push(finding(path, number, phrase, instead));
             }
@@ -255,7 +255,7 @@ fn retired_reading(path: &str, text: &str) -> Vec<Finding> {
 fn retired_path(path: &str) -> Option<Finding> {
     path.split('/').find_map(|part| {
         let stem = part.strip_suffix(".rs").unwrap_or(part);
-        let mut names = IDENTIFIERS.iter().chain(&FILES);
+        let mut names = IDENTIFIERS.iter().chain(FILES);
         let (name, instead) = names.find(|(name, _)| *name == stem)?;
         Some(finding(path, 1, name, instead))
     })

@@ -164,9 +164,15 @@ fn no_machine_is_special() {
 #[test]
 fn databases_are_named_by_their_drivers_only() {
     let inline_tests = "//! a\n#[cfg(test)]\nmod tests {\n// sqlite\n}\n";
+    let mysql = driver("mysql", "[\"mysql\"]");
+    let postgres = driver("postgres", "[\"postgres\", \"cockroach\", \"crate\"]");
+    let sqlite = driver("sqlite", "[\"sqlite\"]");
     check_rule(
         words::databases_stay_in_their_drivers,
         &[
+            ("crates/drivers/mysql/Cargo.toml", &mysql),
+            ("crates/drivers/postgres/Cargo.toml", &postgres),
+            ("crates/drivers/sqlite/Cargo.toml", &sqlite),
             ("crates/cli/src/a.rs", "//! PostgreSQL\n"),
             ("crates/cli/src/help.txt", "sqlite:\n"),
             (
@@ -182,8 +188,9 @@ fn databases_are_named_by_their_drivers_only() {
             ("crates/model/workloads/cpu.toml", "sqlite\n"),
             ("crates/driver/src/lib.rs", "// sqlite\n"),
             ("crates/driver/src/sim/a.rs", "sqlite\n"),
+            ("crates/driver/src/sql/a.rs", "postgres\nquestdb\n"),
             ("crates/drivers/postgres/src/a.rs", "cockroach postgres\n"),
-            ("crates/drivers/registry/src/lib.rs", "sqlite\n"),
+            ("crates/drivers/registry/src/lib.rs", "sqlite\nduckdb\n"),
             ("crates/drivers/sqlite/src/a.rs", "sqlite\nmysql\n"),
             ("crates/testing/src/lib.rs", "postgres\n"),
         ],
@@ -191,6 +198,8 @@ fn databases_are_named_by_their_drivers_only() {
             "crates/cli/src/a.rs:1: `postgres` is named outside its driver",
             "crates/driver/src/lib.rs:1: `sqlite` is named outside its driver",
             "crates/driver/src/sim/a.rs:1: `sqlite` is named outside its driver",
+            "crates/driver/src/sql/a.rs:2: `questdb` is named outside its driver",
+            "crates/drivers/registry/src/lib.rs:2: `duckdb` is named outside its driver",
             "crates/drivers/sqlite/src/a.rs:2: `mysql` is named outside its driver",
             "crates/model/src/c.rs:1: `crate` is named outside its driver",
             "crates/model/src/c.rs:2: `crate` is named outside its driver",
@@ -280,6 +289,14 @@ fn manifest(name: &str, rest: &str) -> String {
     format!("[package]\nname = \"{name}\"\n[lints]\nworkspace = true\n{rest}")
 }
 
+/// The manifest of a driver, and the databases that it names.
+fn driver(name: &str, databases: &str) -> String {
+    manifest(
+        &format!("highwater-driver-{name}"),
+        &format!("[package.metadata.highwater]\nnames = {databases}\n"),
+    )
+}
+
 #[test]
 fn dependencies_run_towards_the_nouns() {
     let model = manifest(
@@ -311,6 +328,79 @@ fn dependencies_run_towards_the_nouns() {
             "crates/model/Cargo.toml:7: the pure crate `highwater-model` depends on `tokio`",
             "crates/runner/Cargo.toml:8: `highwater-runner` depends on `highwater-testing`",
             "crates/runner/Cargo.toml:6: `highwater-runner` depends on `rusqlite`",
+        ],
+    );
+}
+
+#[test]
+fn a_driver_needs_no_line_of_its_own() {
+    let one = manifest(
+        "highwater-driver-one",
+        "[dependencies]\nhighwater-workload = {}\nrusqlite = \"0\"\n\
+         highwater-analysis = {}\nhighwater-driver-two = {}\n",
+    );
+    let two = manifest("highwater-driver-two", "");
+    let sink = manifest(
+        "highwater-driver-null",
+        "[dependencies]\nhighwater-driver-mysql = {}\nhighwater-driver-one = {}\n",
+    );
+    let registry = manifest(
+        "highwater-drivers",
+        "[dependencies]\nhighwater-driver-one = {}\nhighwater-driver-two = {}\n\
+         highwater-driver-null = {}\nhighwater-runner = {}\n",
+    );
+    let runner = manifest(
+        "highwater-runner",
+        "[dependencies]\nhighwater-driver = {}\nhighwater-driver-one = {}\n",
+    );
+    check_rule(
+        crates::dependencies_point_one_way,
+        &[
+            ("crates/drivers/null/Cargo.toml", &sink),
+            ("crates/drivers/one/Cargo.toml", &one),
+            ("crates/drivers/registry/Cargo.toml", &registry),
+            ("crates/drivers/two/Cargo.toml", &two),
+            ("crates/runner/Cargo.toml", &runner),
+        ],
+        &[
+            "crates/drivers/null/Cargo.toml:7: `highwater-driver-null` depends on `highwater-driver-one`",
+            "crates/drivers/one/Cargo.toml:8: `highwater-driver-one` depends on `highwater-analysis`",
+            "crates/drivers/one/Cargo.toml:9: `highwater-driver-one` depends on `highwater-driver-two`",
+            "crates/drivers/registry/Cargo.toml:9: `highwater-drivers` depends on `highwater-runner`",
+            "crates/runner/Cargo.toml:7: `highwater-runner` depends on `highwater-driver-one`",
+        ],
+    );
+}
+
+#[test]
+fn a_driver_says_which_databases_it_names() {
+    let silent = manifest("highwater-driver-silent", "");
+    let (good, none) = (driver("good", "[\"good\"]"), driver("none", "[]"));
+    let (loud, empty) = (driver("loud", "[\"Loud\"]"), driver("empty", "[\"\"]"));
+    // The sink may name none.
+    let sink = driver("null", "[]");
+    let registry = manifest("highwater-drivers", "");
+    check_rule(
+        crates::drivers_say_what_they_name,
+        &[
+            (
+                "crates/driver/Cargo.toml",
+                &manifest("highwater-driver", ""),
+            ),
+            ("crates/drivers/empty/Cargo.toml", &empty),
+            ("crates/drivers/good/Cargo.toml", &good),
+            ("crates/drivers/loud/Cargo.toml", &loud),
+            ("crates/drivers/none/Cargo.toml", &none),
+            ("crates/drivers/null/Cargo.toml", &sink),
+            ("crates/drivers/registry/Cargo.toml", &registry),
+            ("crates/drivers/silent/Cargo.toml", &silent),
+        ],
+        &[
+            "crates/drivers/empty/Cargo.toml:1: `highwater-driver-empty` does not say which databases it names",
+            "crates/drivers/loud/Cargo.toml:1: `highwater-driver-loud` does not say which databases it names",
+            "crates/drivers/none/Cargo.toml:1: `highwater-driver-none` does not say which databases it names",
+            "crates/drivers/registry/Cargo.toml:1: `highwater-drivers` does not say which databases it names",
+            "crates/drivers/silent/Cargo.toml:1: `highwater-driver-silent` does not say which databases it names",
         ],
     );
 }
@@ -420,6 +510,27 @@ fn the_map_names_every_crate() {
             ("xtask/Cargo.toml", &xtask),
         ],
         &["xtask/Cargo.toml:1: ARCHITECTURE.md does not name the crate `xtask`"],
+    );
+    let (registry, one) = (
+        manifest("highwater-drivers", ""),
+        manifest("highwater-driver-one", ""),
+    );
+    let drivers = [
+        ("crates/drivers/one/Cargo.toml", one.as_str()),
+        ("crates/drivers/registry/Cargo.toml", registry.as_str()),
+    ];
+    let with_map = |map| [drivers[0], drivers[1], ("ARCHITECTURE.md", map)];
+    check_rule(
+        architecture::names_every_crate,
+        &with_map("# Map\n\n`highwater-drivers`\n"),
+        &[],
+    );
+    check_rule(
+        architecture::names_every_crate,
+        &with_map("# Map\n\n`highwater-driver-one`\n"),
+        &[
+            "crates/drivers/registry/Cargo.toml:1: ARCHITECTURE.md does not name the crate `highwater-drivers`",
+        ],
     );
 }
 

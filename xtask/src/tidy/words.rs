@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::crates::{DriverCrate, drivers};
 use super::finding::Finding;
 use super::tree::{Tree, has_word, is_test, production_lines};
 
@@ -14,53 +15,12 @@ const LEFT_OPEN: [&str; 3] = [
 const DEBUG_CALL: &str = concat!("dbg", "!(");
 const MACHINE_PATHS: [&str; 2] = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
 
-/// How databases are named in code, lower case.
-const DATABASES: [&str; 12] = [
-    "sqlite",
-    "postgres",
-    "cratedb",
-    "cockroach",
-    "clickhouse",
-    "mariadb",
-    "mysql",
-    "galera",
-    "questdb",
-    "duckdb",
-    "cassandra",
-    "crate", // see `names`
-];
+/// Databases without a driver, in lower case. Those with one are named in its manifest.
+const WITHOUT_DRIVER: &[&str] = &["questdb", "duckdb", "cassandra"];
 
-/// Where databases may be named, and which: a driver's crate those that speak its protocol, the registry
-/// all that have a driver, `sql` those whose dialects the drivers share, and a page of the documents that
-/// of its example. Nothing else names any.
-const DRIVERS: [(&str, &[&str]); 9] = [
-    ("crates/drivers/sqlite/", &["sqlite"]),
-    (
-        "crates/drivers/postgres/",
-        &["postgres", "cockroach", "cratedb", "crate"],
-    ),
-    ("crates/drivers/mysql/", &["mysql", "mariadb", "galera"]),
-    ("crates/drivers/clickhouse/", &["clickhouse"]),
-    ("crates/drivers/cratedb/", &["cratedb", "crate", "postgres"]),
-    (
-        "crates/drivers/null/",
-        &["cratedb", "crate", "postgres", "clickhouse"],
-    ),
-    ("crates/drivers/registry/", &DATABASES),
-    ("crates/documents/", &["cratedb", "postgres"]),
-    (
-        "crates/driver/src/sql/",
-        &[
-            "postgres",
-            "cockroach",
-            "cratedb",
-            "crate",
-            "mysql",
-            "mariadb",
-            "clickhouse",
-        ],
-    ),
-];
+/// Where every database with a driver may be named: the registry, and the dialects that drivers share.
+/// A driver's crate names those of its manifest, and all other code none.
+const OF_ALL_DRIVERS: &[&str] = &["crates/drivers/registry/", "crates/driver/src/sql/"];
 
 /// Work that is not finished is an issue, not a remark in the tree.
 pub(super) fn nothing_is_left_open(tree: &Tree) -> Vec<Finding> {
@@ -102,6 +62,8 @@ pub(super) fn no_path_of_one_machine(tree: &Tree) -> Vec<Finding> {
 /// A database is named in its driver, in the registry and in the workload files; all other code
 /// uses capabilities. Comments count: they rot first.
 pub(super) fn databases_stay_in_their_drivers(tree: &Tree) -> Vec<Finding> {
+    let drivers = drivers(tree);
+    let with_driver: Vec<&str> = drivers.iter().flat_map(databases).collect();
     let mut findings = Vec::new();
     for (path, text) in tree.with_extension("rs") {
         // What is generated for people names what it is about.
@@ -109,12 +71,11 @@ pub(super) fn databases_stay_in_their_drivers(tree: &Tree) -> Vec<Finding> {
         if !path.starts_with("crates/") || !path.contains("/src/") || is_test(path) || is_document {
             continue;
         }
-        let own = names_of_driver(path);
+        let own = may_name(path, &drivers, &with_driver);
         for (line_number, line) in production_lines(text) {
             let lower = line.to_lowercase();
-            let found = DATABASES
-                .iter()
-                .find(|name| names(&lower, name) && !own.contains(name));
+            let mut all = with_driver.iter().chain(WITHOUT_DRIVER);
+            let found = all.find(|name| names(&lower, name) && !own.contains(name));
             if let Some(name) = found {
                 findings.push(Finding::at(
                     path,
@@ -141,11 +102,20 @@ fn names(lower: &str, database: &str) -> bool {
         })
 }
 
-fn names_of_driver(path: &str) -> &'static [&'static str] {
-    DRIVERS
+/// The databases that this file may name.
+fn may_name<'a>(path: &str, drivers: &'a [DriverCrate], with_driver: &[&'a str]) -> Vec<&'a str> {
+    if OF_ALL_DRIVERS.iter().any(|place| path.starts_with(place)) {
+        return with_driver.to_vec();
+    }
+    let own = drivers
         .iter()
-        .find(|(place, _)| path.starts_with(place))
-        .map_or(&[], |(_, names)| names)
+        .filter(|driver| path.starts_with(&driver.folder));
+    own.flat_map(databases).collect()
+}
+
+/// Those that the manifest of a driver names.
+fn databases(driver: &DriverCrate) -> impl Iterator<Item = &str> {
+    driver.databases.iter().flatten().map(String::as_str)
 }
 
 fn is_source(path: &str) -> bool {

@@ -24,7 +24,7 @@ use rule::RuleInput;
 type Rule = fn(&RuleInput<'_>) -> Option<RuleFinding>;
 
 /// In the order in which they are told.
-const RULES: [Rule; 21] = [
+const RULES: &[Rule] = &[
     load::rejected_writes,
     load::sessions_busy,
     target::few_shards,

@@ -32,7 +32,8 @@ pub fn conclude(last: RunRecord, scale: ScaleRecord, id: String) -> ExperimentRe
     }
     judge_rate(&mut whole.judgments, &scale);
     judge_growth(&mut whole.judgments.measurement, &scale);
-    let first = scale.trials.first().map(|trial| trial.started_at.clone());
+    let mut all = scale.alone.trials.iter().chain(&scale.trials);
+    let first = all.next().map(|trial| trial.started_at.clone());
     whole.record(last, id, first, Question::Scale(scale))
 }
 

@@ -4,7 +4,7 @@
 
 use highwater_model::scale::{ScaleEach, ScalePurpose, ScaleRecord, SizeFigures};
 
-use super::counted;
+use super::taken::counted;
 
 /// Relative standard deviation of one measurement of an unchanged cluster, beside what its own interval says:
 /// runs of one day differ by some percent. Scaling models count with the same.

@@ -4,12 +4,15 @@
 //! ascending order, then the first one again: if it is not what it was, the machine drifted, and what looks like
 //! growth may be that. What must not be here: how a size is measured, and what is predicted for it.
 
+mod alone;
 mod compared;
 mod conclusion;
 mod drift;
 mod figures;
 mod findings;
+mod order;
 mod sizes;
+mod taken;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +20,7 @@ use highwater_model::scale::{
     ScaleOutcome, ScalePurpose, ScaleRecord, ScaleSize, ScaleTrial, SizeVerdict,
 };
 
+pub use alone::{NodeRate, NodeSpread, node_spread};
 pub use compared::{
     ComparedGrowths, Grown, GrowthDifference, GrowthNoise, LoneReason, LoneSize, SharedSize,
     SizeChange, compare_growths,
@@ -25,7 +29,10 @@ pub use conclusion::conclude;
 pub use drift::{Drift, REPEAT_ERROR, drift};
 pub use figures::figures;
 pub use findings::findings;
+pub use order::{Candidate, chosen};
 pub use sizes::{ComparedSize, REPLICA_RULE, SizedRate, replicas, replicas_of};
+pub use taken::counted;
+use taken::spent;
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,14 +44,21 @@ pub enum GrowthStep {
         /// Why.
         purpose: ScalePurpose,
     },
+    /// Measure this node alone.
+    Alone(u32),
     /// Nothing more.
     End(ScaleOutcome),
 }
 
 /// What to do after the sizes that were measured. One that lost its target is measured again.
 pub fn next(scale: &ScaleRecord) -> GrowthStep {
-    if let Some(outcome) = stopped(&scale.trials) {
+    // Nodes that do not start alone are different ones, and may do so together.
+    let of_alone = stopped(&scale.alone.trials).filter(|of| *of != ScaleOutcome::TargetLost);
+    if let Some(outcome) = stopped(&scale.trials).or(of_alone) {
         return GrowthStep::End(outcome);
+    }
+    if let Some(node) = alone::next(scale) {
+        return GrowthStep::Alone(node);
     }
     let (larger, outcome) = match ended(scale) {
         Some(outcome) => (None, outcome),
@@ -75,12 +89,6 @@ pub fn next(scale: &ScaleRecord) -> GrowthStep {
         None if larger.is_none() => GrowthStep::End(outcome),
         _ => GrowthStep::End(ScaleOutcome::BudgetSpent),
     }
-}
-
-/// The sizes that count, each once, in the order in which they were measured.
-pub fn counted(scale: &ScaleRecord) -> impl DoubleEndedIterator<Item = &ScaleTrial> {
-    let trials = scale.trials.iter();
-    trials.filter(|trial| trial.purpose != ScalePurpose::Again && trial.figures.verdict.counts())
 }
 
 /// The smallest size that reached the rate that was requested; absent without such a request, too.
@@ -139,10 +147,10 @@ fn unrepeated(scale: &ScaleRecord) -> Option<&ScaleTrial> {
 /// Whether the budget has room for so many more sizes, each of which takes as long as those before; what makes a size
 /// ready does not count.
 fn has_time(scale: &ScaleRecord, trials: u64) -> bool {
-    let took = scale.trials.iter().map(ScaleTrial::budgeted_ns);
-    let spent = took.fold(0, u64::saturating_add);
+    let spent = spent(&scale.trials);
     let each = spent.checked_div(scale.trials.len() as u64);
     let each = each.unwrap_or(scale.trial_cost_ns);
     let budget = scale.budget_ns.unwrap_or(u64::MAX);
-    spent.saturating_add(each.saturating_mul(trials)) <= budget
+    let all = spent.saturating_add(taken::spent(&scale.alone.trials));
+    all.saturating_add(each.saturating_mul(trials)) <= budget
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::fixture::growth::{TRIAL, add, growth, of_verdict, size};
+use crate::fixture::growth::{TRIAL, add, add_alone, growth, of_verdict, size};
 use crate::{exit_code, fixture};
 use highwater_model::incident::Ended;
 use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode};
@@ -25,6 +25,12 @@ fn grow(
     loop {
         let (size, purpose) = match next(scale) {
             GrowthStep::Measure { size, purpose } => (size, purpose),
+            GrowthStep::Alone(node) => {
+                order += &format!("n{node} ");
+                let (verdict, per_s) = shows(1);
+                add_alone(scale, node, of_verdict(verdict, per_s, None));
+                continue;
+            }
             GrowthStep::End(outcome) => {
                 scale.outcome = Some(outcome);
                 return (order.trim_end().to_owned(), outcome);
@@ -308,9 +314,31 @@ fn what_makes_a_size_ready_is_not_in_the_budget() {
             (trial.took_ns, trial.ready_ns) = (100 * TRIAL, 99 * TRIAL);
             Some(size.nodes)
         }
-        GrowthStep::End(_) => None,
+        GrowthStep::Alone(_) | GrowthStep::End(_) => None,
     });
     assert_eq!(order.collect::<Vec<_>>(), [1, 2, 1]);
+}
+
+#[test]
+fn nodes_are_measured_alone_before_the_first_size_while_time_is_left_for_sizes() {
+    let alone = |nodes, budget_ns| {
+        let mut scale = growth(&[1, 2]);
+        (scale.alone.nodes, scale.alone.trial_cost_ns) = (nodes, TRIAL);
+        scale.budget_ns = budget_ns;
+        scale
+    };
+    let all = ScaleOutcome::Complete;
+    check(&mut alone(2, None), &[], "n1 n2 1 2 1=", all);
+    check(&mut alone(2, Some(5 * TRIAL)), &[], "n1 n2 1 2 1=", all);
+    // Without time for two sizes behind them, none begins.
+    check(&mut alone(2, Some(3 * TRIAL)), &[], "1 2 1=", all);
+    let lost = [(1, SizeVerdict::TargetLost); 2];
+    check(&mut alone(2, None), &lost, "n1 n2 1 2 1=", all);
+    // A growth that goes on measures no node in its middle.
+    let mut resumed = alone(0, None);
+    check(&mut resumed, &[], "1 2 1=", all);
+    (resumed.alone.nodes, resumed.outcome) = (2, None);
+    assert_eq!(next(&resumed), GrowthStep::End(all));
 }
 
 /// A tuning of two configurations, whose best one is the first, and whose last run was the second's.

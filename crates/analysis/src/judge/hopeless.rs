@@ -1,13 +1,15 @@
 //! Whether an objective can no longer be met by what the rest of a phase can be expected to bring.
 //!
-//! Two things must hold: what was seen so far shows with 95 % confidence that it is missed, and even if every op to
+//! Two things must hold: what was seen so far shows with 95 % confidence that a percentile is missed, and even if every op to
 //! come were good, the whole phase would miss it. The second is why a bad second of many stops nothing, and why
 //! looking again every second calls nothing hopeless by chance. Closed load has no planned number of ops, and a target
 //! that stalls first answers few of them: there it is said from half of the phase on, and the rest may be as fast as
 //! the fastest second so far.
 
+use std::collections::BTreeMap;
+
 use crate::exceedance::exceedance;
-use highwater_model::numbers::{len_to_f64, to_f64};
+use highwater_model::numbers::to_f64;
 use highwater_model::plan::Objective;
 use highwater_model::units::Nanos;
 
@@ -18,8 +20,6 @@ const LEAST: Nanos = Nanos::from_secs(5);
 /// The rest of a phase may have so many times the ops that the part before it lets expect: Poisson arrivals may be
 /// more.
 const MORE_TO_COME: f64 = 1.5;
-/// Windows of a second.
-const WINDOWS_PER_S: usize = 10;
 
 /// What is known of an op of a stream in the phase that is running.
 #[derive(Debug, Clone, Default)]
@@ -36,8 +36,8 @@ pub struct OpSoFar {
     pub ended: Vec<u64>,
     /// Of these, the ones above each bound, or their rows.
     pub over: Vec<Vec<u64>>,
-    /// Ops that were due.
-    pub offered: u64,
+    /// Ops that were due, by the second of the run.
+    pub offered: BTreeMap<u64, u64>,
     /// Ops that failed or were dropped.
     pub failed: u64,
     /// Ops that were rejected for lack of capacity.
@@ -70,7 +70,7 @@ pub fn hopeless(
     }
     let rest = length.saturating_sub(elapsed).as_secs_f64() / elapsed.as_secs_f64();
     let decided = so_far.iter().filter(|of| !of.is_closed || rest <= 1.0);
-    let mut decided = decided.map(|of| (of, 1.0 + rest * of.more_to_come()));
+    let mut decided = decided.map(|of| (of, 1.0 + rest * of.more_to_come(elapsed)));
     decided.find_map(|(of, whole)| {
         late(objectives, of, whole).or_else(|| failed(objectives, of, whole))
     })
@@ -78,15 +78,17 @@ pub fn hopeless(
 
 impl OpSoFar {
     /// How many times the ops of the part before the rest may have in the same time.
-    fn more_to_come(&self) -> f64 {
-        let all: u64 = self.ended.iter().sum();
-        if !self.is_closed || all == 0 {
+    fn more_to_come(&self, elapsed: Nanos) -> f64 {
+        let fastest = self.offered.values().copied().max().unwrap_or(0);
+        if !self.is_closed || fastest == 0 {
             return MORE_TO_COME;
         }
-        let seconds = self.ended.chunks(WINDOWS_PER_S);
-        let number = len_to_f64(seconds.len());
-        let fastest = seconds.map(|second| second.iter().sum::<u64>()).max();
-        MORE_TO_COME.max(to_f64(fastest.unwrap_or(0)) * number / to_f64(all))
+        let of_the_fastest = to_f64(fastest) * elapsed.as_secs_f64();
+        MORE_TO_COME.max(of_the_fastest / to_f64(self.all_offered()))
+    }
+
+    fn all_offered(&self) -> u64 {
+        self.offered.values().sum()
     }
 }
 
@@ -122,7 +124,8 @@ fn late(objectives: &[Objective], of: &OpSoFar, whole: f64) -> Option<Hopeless> 
     })
 }
 
-/// More ops failed than may of all that the phase will have.
+/// More ops failed than may of all that the phase will have. The whole phase is judged by its count of failures, not by
+/// an estimate, so that nothing but the ops to come is uncertain.
 fn failed(objectives: &[Objective], of: &OpSoFar, whole: f64) -> Option<Hopeless> {
     objectives.iter().find_map(|objective| {
         let (failed, max_ppm) = match objective {
@@ -131,7 +134,7 @@ fn failed(objectives: &[Objective], of: &OpSoFar, whole: f64) -> Option<Hopeless
             _ => return None,
         };
         let allowed = f64::from(max_ppm) / 1e6;
-        let offered = to_f64(of.offered.max(of.failed));
+        let offered = to_f64(of.all_offered().max(of.failed));
         (to_f64(failed) > allowed * offered * whole).then(|| Hopeless {
             objective: objective.clone(),
             place: [of.stream.clone(), of.op.clone()],
@@ -165,7 +168,7 @@ mod tests {
             is_closed: false,
             ended: windows.clone().map(|_| 10).collect(),
             over: vec![windows.map(|window| late(window / 10)).collect()],
-            offered: 100 * seconds as u64,
+            offered: (0..seconds as u64).map(|second| (second, 100)).collect(),
             ..OpSoFar::default()
         }
     }
@@ -222,6 +225,32 @@ mod tests {
         check(&Objective::Rejected { max_ppm: 0 }, &of, 6, false);
         of.failed = 300;
         check(&Objective::Errors { max_ppm: 10_000 }, &of, 6, true);
+    }
+
+    /// Sessions that waited for a target that stood still for so long, an op a second, and then do 1,000 a second.
+    fn stalled_first(still: u64, seconds: u64) -> OpSoFar {
+        let ops = |second| if second < still { 1 } else { 1_000 };
+        OpSoFar {
+            is_closed: true,
+            offered: (0..seconds).map(|second| (second, ops(second))).collect(),
+            failed: still,
+            ..so_far(0, |_| 0)
+        }
+    }
+
+    #[test]
+    fn closed_load_that_stalled_first_may_still_make_up_for_it() {
+        let all_bad = |seconds| OpSoFar {
+            is_closed: true,
+            ..so_far(seconds, |_| 10)
+        };
+        // Before half of the phase is over, the rest may have any number of ops.
+        check(&p99(None), &all_bad(29), 29, false);
+        check(&p99(None), &all_bad(30), 30, true);
+        // A second at full speed shows what the rest may be: 30 failures of 30,000 are 0.1 %.
+        let errors = Objective::Errors { max_ppm: 10_000 };
+        check(&errors, &stalled_first(30, 31), 31, false);
+        check(&errors, &stalled_first(31, 31), 31, true);
     }
 
     #[test]

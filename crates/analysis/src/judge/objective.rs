@@ -49,6 +49,21 @@ pub(super) fn judge(
     judgment(value, reasons)
 }
 
+/// Whether an objective that is judged as missed may still be met by further ops: no more is shown than that too few
+/// were measured.
+pub fn may_yet_be_met(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> bool {
+    let judged = &record.judgments.objective;
+    let verdicts = latency_verdicts(&record.plan.definition.objectives, measured);
+    judged.value == ObjectiveValue::Missed
+        && judged
+            .reasons
+            .iter()
+            .all(|reason| reason.code == ReasonCode::ObjectiveLatency)
+        && verdicts
+            .iter()
+            .all(|verdict| verdict.shown != Shown::Missed)
+}
+
 fn latency(objectives: &[Objective], measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let places: Vec<String> = latency_verdicts(objectives, measured)
         .into_iter()

@@ -31,7 +31,7 @@ type Rule = fn(&Input<'_>) -> Option<Candidate>;
 /// In the order in which one explains another. A saturated load generator says nothing of the target. A target
 /// that holds work back says itself why. A busy CPU or disk makes locks and queues longer, not the
 /// other way round. Sessions and batches are too small only where the target idles.
-const RULES: [Rule; 13] = [
+const RULES: &[Rule] = &[
     load::load_generator,
     throttles::write_stalls,
     throttles::parts,

@@ -107,9 +107,7 @@ fn audit(settings: &AuditIntent) -> Result<u8, Failure> {
     let measured = RecordRef::from(&stored).measured_run().run;
     let output = &settings.output;
     let log = EventLog::open(output.events.as_ref())?;
-    let observer = event_log::observer(output, log.as_ref(), None, || {
-        Rc::new(Progress::of_run(&[]))
-    });
+    let observer = event_log::observer(output, log.as_ref(), None, || Rc::new(Progress::of_run()));
     let request = StoredAuditRequest {
         workload: workload_of(measured)?,
         target: target_of(settings, measured)?,

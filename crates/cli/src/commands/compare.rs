@@ -3,10 +3,11 @@
 //! It finds and reads the runs. Must not compare them; that is the core's job.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use highwater_analysis::comparison::{Comparison, Criteria, PRACTICAL, Verdict, compare as judged};
-use highwater_analysis::growth::{Grown, SizeChange, compare_growths};
+use highwater_analysis::comparison::{Comparison, Criteria, PRACTICAL, Verdict};
+use highwater_analysis::growth::SizeChange;
 use highwater_model::group::GroupRecord;
 use highwater_model::quantity::{Ppm, QuantityError, parse_percent};
 use highwater_model::record::Record;
@@ -17,6 +18,7 @@ use crate::failure::Failure;
 use crate::grammar::flags::{FIGURES, NO_COLOR, OUT, OUTPUT, VERBOSE};
 use crate::grammar::{CommandSpec, Flag, Positional, flag, words};
 use crate::intent::parsers::{self, one_of};
+use crate::intent::{EventSink, RunOutput};
 use crate::layers::Layers;
 use crate::{exit, figures, terminal};
 
@@ -155,6 +157,8 @@ fn format(text: &str) -> Result<Format, QuantityError> {
     one_of(&all, text, "is not a format", hint)
 }
 
+/// The page that compares growths of variants, beside the record of the first.
+const VARIANTS_PAGE: &str = "variants.html";
 /// Most runs of a group.
 const MOST_RUNS: usize = 1_000;
 
@@ -163,6 +167,15 @@ const MOST_RUNS: usize = 1_000;
 struct Loaded {
     name: String,
     records: Vec<Record>,
+}
+
+impl Loaded {
+    fn as_group(&self) -> Group<'_> {
+        Group {
+            name: self.name.clone(),
+            runs: self.records.iter().map(Into::into).collect(),
+        }
+    }
 }
 
 /// Prints the comparison; the exit code is that of the gate, if one is requested.
@@ -175,14 +188,15 @@ fn compare(settings: &CompareIntent) -> Result<u8, Failure> {
     if groups.len() < 2 {
         return Err(too_few());
     }
-    if let Some(report) = of_growths(&groups, settings.threshold) {
+    let groups: Vec<Group<'_>> = groups.iter().map(Loaded::as_group).collect();
+    if let Some(report) = GrowthsReport::of(&groups, settings.threshold) {
         return growths(settings, &report);
     }
     let criteria = Criteria {
         practical: settings.threshold,
         primary: settings.primary.as_deref(),
     };
-    let report = against_first(&groups, criteria);
+    let report = CompareReport::of(groups, criteria).ok_or_else(too_few)?;
     check_primary(settings, &report)?;
     match settings.format {
         Format::Text => {
@@ -198,26 +212,28 @@ fn compare(settings: &CompareIntent) -> Result<u8, Failure> {
     })
 }
 
-/// The first growth against each other one; absent where anything else is compared, or several growths are one group.
-fn of_growths(groups: &[Loaded], practical: f64) -> Option<GrowthsReport<'_>> {
-    let named = groups.iter().map(|loaded| {
-        let [record] = loaded.records.as_slice() else {
-            return None;
-        };
-        Some(NamedGrowth {
-            name: loaded.name.clone(),
-            growth: Grown::of(record.into())?,
-        })
-    });
-    let named: Vec<NamedGrowth<'_>> = named.collect::<Option<_>>()?;
-    let mut named = named.into_iter();
-    let baseline = named.next()?;
-    let others = named.map(|other| {
-        let compared = compare_growths(baseline.growth, other.growth, practical);
-        (other, compared)
-    });
-    let others = others.collect();
-    Some(GrowthsReport { baseline, others })
+/// Prints how growths of variants compare, the first being the baseline, and leaves a page of it in this directory.
+pub(super) fn variants_of_growths(
+    output: &RunOutput,
+    variants: Vec<NamedGrowth<'_>>,
+    directory: &Path,
+) -> Result<(), Failure> {
+    let Some(report) = GrowthsReport::beside_first(variants, PRACTICAL) else {
+        return Ok(());
+    };
+    let page = directory.join(VARIANTS_PAGE);
+    if let Err(error) = fs::write(&page, report::growths_html(&report)) {
+        terminal::warn(&format!("cannot write {}: {error}", page.display()));
+    }
+    if output.json {
+        return Ok(());
+    }
+    let summary = report::growths_summary(&report);
+    match output.events {
+        Some(EventSink::Stdout) => terminal::summary_note(&summary, output.verbose),
+        Some(EventSink::File(_)) | None => terminal::summary(&summary, output.verbose)?,
+    }
+    Ok(())
 }
 
 /// Prints a comparison of growths; the exit code is that of the gate, if one is requested.
@@ -283,24 +299,6 @@ fn gate(report: &CompareReport<'_>, allow_unknown: bool) -> u8 {
     } else {
         exit::SUCCESS
     }
-}
-
-/// The first group against each other one.
-fn against_first<'a>(groups: &'a [Loaded], criteria: Criteria<'_>) -> CompareReport<'a> {
-    let mut named = groups.iter().map(|loaded| Group {
-        name: loaded.name.clone(),
-        runs: loaded.records.iter().map(Into::into).collect(),
-    });
-    let baseline = named.next().unwrap_or_else(|| Group {
-        name: String::new(),
-        runs: Vec::new(),
-    });
-    let others = named.map(|group| {
-        let comparison = judged(&baseline.runs, &group.runs, criteria);
-        (group, comparison)
-    });
-    let others = others.collect();
-    CompareReport { baseline, others }
 }
 
 /// The runs of a name. Several that are separated by commas are one group.

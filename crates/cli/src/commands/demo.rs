@@ -1,22 +1,18 @@
-//! `highwater demo`: search, growth and sizing on the simulated cluster, as commands that can be
+//! `highwater demo`: search, growth and sizing on a simulated cluster, as commands that can be
 //! pasted.
 //!
 //! Must not compute anything itself: each step is the command that it prints.
 
 use std::path::Path;
 
-use highwater_report as report;
-
-use super::find::{self, FindIntent};
-use super::{size, table};
+use super::{find, scale, size};
 use crate::failure::Failure;
 use crate::grammar::CommandSpec;
 use crate::grammar::flags::{NO_COLOR, OUT, OUTPUT};
 use crate::intent::parsers;
 use crate::layers::Layers;
-use crate::prepare::{self, Stops};
 use crate::sources::of_words;
-use crate::{exit, terminal};
+use crate::{exit, prepare, terminal};
 
 /// `highwater demo`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
@@ -31,56 +27,59 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     run: demo,
 };
 
-/// Sizes of the cluster: the first is shown as a search, all of them as a table.
-const NODES: [u32; 5] = [3, 1, 2, 4, 6];
+/// What is said first.
+const SIMULATED: &str = "\
+A demonstration: the cluster and its clock are simulated, nothing is connected, and no figure is
+that of a database.
+";
 /// Few but expensive rows, so that the demo spends its time on ops.
 const CLUSTER: &str = "shards=12&replicas=0&row=4ms&queue=inf";
-const SEARCH: &str = "--batch 10 -c 512 --probe 10s --confirm 15s";
+/// Nodes of the search, and of the growth.
+const NODES: u32 = 3;
+const SIZES: &str = "1,2,4,6";
+/// Of the search, and of that at each size.
+const SEARCH: &str = "-q --batch 10 -c 512 --probe 10s --confirm 15s";
 /// Rate of the last step, rows per second.
 const TARGET_RATE: &str = "5k";
 
-/// Searches on clusters of several sizes, shows how the mark grows, and sizes a cluster.
+/// Searches on a cluster, grows it, and sizes one.
 fn demo(layers: &Layers) -> Result<u8, Failure> {
     let out = layers.require("out", parsers::word)?;
-    let id = prepare::id("", "demo", "");
-    let store = Path::new(&out).join(id);
+    let store = Path::new(&out).join(prepare::id("", "demo", ""));
+    let [mark, growth] = ["mark", "growth"].map(|part| store.join(part).display().to_string());
+    let of = |nodes: &str| format!("sim:?nodes={nodes}&{CLUSTER}");
+    let (one, all) = (of(&NODES.to_string()), of("{nodes}"));
+    let find = ["find", "cpu", &one, "-o", &mark];
+    // The workload has shards of its own, which are not the cluster's.
+    let scale = [
+        "scale",
+        "cpu",
+        &all,
+        "--nodes",
+        SIZES,
+        "-o",
+        &growth,
+        "--label",
+        "shards=12",
+    ];
+    let search: Vec<&str> = SEARCH.split(' ').collect();
     let stops = prepare::stops()?;
-    for nodes in NODES {
-        let first = nodes == NODES[0];
-        let code = search(&store, nodes, first, &stops)?;
+    terminal::data(SIMULATED)?;
+    for (command, words) in [
+        (&find::COMMAND, [&find[..], &search].concat()),
+        (&scale::COMMAND, [&scale[..], &search].concat()),
+        (&size::COMMAND, vec!["size", TARGET_RATE, "--from", &growth]),
+    ] {
+        let code = (command.run)(&layers_of(command, &words)?)?;
+        // It may have come when the command had its result already.
+        if stops.interrupts.requested().is_some() {
+            return Ok(exit::INTERRUPTED);
+        }
         if code != exit::SUCCESS {
             return Ok(code);
         }
     }
-    let store = store.display().to_string();
-    for (command, words) in [
-        (&table::COMMAND, ["table", &store, "--over", "nodes"]),
-        (&size::COMMAND, ["size", TARGET_RATE, "--from", &store]),
-    ] {
-        (command.run)(&layers_of(command, &words)?)?;
-    }
     Ok(exit::SUCCESS)
-}
-
-/// One search; if not `shown`, it prints only its command and mark.
-fn search(store: &Path, nodes: u32, shown: bool, stops: &Stops) -> Result<u8, Failure> {
-    let url = format!("sim:?nodes={nodes}&{CLUSTER}");
-    let store = store.display().to_string();
-    // The workload has hosts and shards of its own, which are not the cluster's.
-    let label = format!("nodes={nodes}");
-    let labels = ["--label", &label, "--label", "shards=12"];
-    let mut words = vec!["find", "cpu", &url, "-o", &store, "-q"];
-    words.extend(labels.into_iter().chain(SEARCH.split(' ')));
-    let layers = layers_of(&find::COMMAND, &words)?;
-    let (record, directory) = find::search(&FindIntent::resolve(&layers)?, stops)?;
-    let summary = report::summary(&record, &directory);
-    let code = exit::of(&record);
-    if shown || code != exit::SUCCESS {
-        terminal::summary(&summary, false)?;
-    } else {
-        terminal::data(&format!("{}\n", summary.answer()))?;
-    }
-    Ok(code)
 }
 
 /// The layers of a command with these words, which are shown; without environment and file.

@@ -6,12 +6,13 @@ use highwater_model::units::Nanos;
 use super::run;
 use crate::failure::Failure;
 use crate::grammar::flags::{
-    AUDIT, AUDITED, DATA, LENGTH, LOAD, NO_COLOR, OUTPUT, PLAN, RATE, RETRIES, ROWS, RUNNING,
-    SESSIONS, STORED, TABLES, TIMEOUT,
+    AUDIT, AUDITED, CLUSTER, DATA, LENGTH, LOAD, NO_COLOR, OUTPUT, PLAN, RATE, RETRIES, ROWS,
+    RUNNING, SESSIONS, STORED, TABLES, TIMEOUT,
 };
 use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS};
 use crate::intent::{RunIntent, parsers, streams};
 use crate::layers::Layers;
+use crate::running_cluster::on_cluster;
 
 /// `highwater load`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
@@ -40,6 +41,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
             }],
         ),
         (DATA, TABLES),
+        (DATA, &[CLUSTER]),
         (DATA, RUNNING),
         (AUDIT, AUDITED),
         (OUTPUT, STORED),
@@ -49,7 +51,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       fill the table; run the same command again to continue after an interruption
   highwater load kv $URL --rows 10M --batch 1
       the keys that later reads look up",
-    run: |layers| run::run(&intent(layers)?),
+    run: |layers| run::run(&intent(&on_cluster(layers)?)?),
 };
 
 const RATE_HELP: &str =

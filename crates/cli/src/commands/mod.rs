@@ -21,7 +21,7 @@ mod workloads;
 use crate::grammar::CommandSpec;
 
 /// All of them, in the order of the help.
-pub static ALL: [&CommandSpec; 16] = [
+pub static ALL: &[&CommandSpec] = &[
     &demo::COMMAND,
     &run::COMMAND,
     &load::COMMAND,

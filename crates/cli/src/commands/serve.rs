@@ -1,29 +1,35 @@
-//! `highwater serve`: the stored runs in a browser. Must not run anything, nor serve itself.
+//! `highwater serve`: the stored runs in a browser, and runs that are started there. Must not start anything, nor serve
+//! itself.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use highwater_live::{self as live, History};
+use highwater_live::{self as live, History, HistorySettings, Starter};
 
+use super::{find, load, run, scale, tune};
 use crate::failure::Failure;
 use crate::grammar::flags::{NO_COLOR, OUT, OUTPUT};
 use crate::grammar::{CommandSpec, Flag, flag};
 use crate::intent::{PageAddress, parsers};
 use crate::layers::Layers;
 use crate::live::{USUAL, failure};
+use crate::starting::PageStarter;
 use crate::{exit, prepare, terminal};
 
 /// `highwater serve`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
     name: "serve",
-    summary: "Show the stored runs in a browser: list, open, compare",
+    summary: "Show the stored runs in a browser: list, open, compare, start",
     usage: "",
     positionals: &[],
     flags: &[("Serving", FLAGS), (OUTPUT, &[OUT, NO_COLOR])],
     examples: "  highwater serve
       the runs below highwater-runs, at http://127.0.0.1:4790/ until Ctrl-C
   highwater serve -o /srv/runs --listen 0.0.0.0:8080
-      for others, too, who need the URL with its token",
+      for others, too, who need the URL with its token
+  highwater serve --allow-start
+      the same, and runs and searches can be started from a form",
     run: |layers| serve(&ServeIntent::resolve(layers)?),
 };
 
@@ -37,21 +43,56 @@ const FLAGS: &[Flag] = &[
         "--allow-delete",
         "Let the page remove runs, each after a confirmation",
     ),
+    flag(
+        "--allow-start",
+        "Let the page start and stop runs and searches, one at a time, with what this process may do. They go on \
+         when it ends",
+    ),
+    flag(
+        "--allow-commands",
+        "Let what is started have any flag, also those that run commands, or read and write files of this machine. The \
+         page then needs the token that is printed, at every address",
+    ),
+    flag(
+        "--metrics-listen <ADDR>",
+        "Serve the newest answers in OpenMetrics for Prometheus, at PORT of this machine or at ADDR",
+    ),
+];
+
+/// What a page may start.
+static STARTED: &[&CommandSpec] = &[
+    &run::COMMAND,
+    &find::COMMAND,
+    &load::COMMAND,
+    &tune::COMMAND,
+    &scale::COMMAND,
 ];
 
 /// What is served.
 struct ServeIntent {
     address: PageAddress,
     may_delete: bool,
+    may_start: bool,
+    may_run_commands: bool,
+    metrics: Option<SocketAddr>,
     out: PathBuf,
 }
 
 impl ServeIntent {
     fn resolve(layers: &Layers) -> Result<Self, Failure> {
         let address = layers.parse("listen", parsers::address)?;
+        let may_start = layers.switch("allow-start")?;
+        let may_run_commands = layers.switch("allow-commands")?;
+        if may_run_commands && !may_start {
+            let cause = "--allow-commands: the page may start nothing";
+            return Err(Failure::usage(cause).with_hint("add --allow-start"));
+        }
         Ok(Self {
             address: address.map_or(PageAddress::Usual, PageAddress::At),
             may_delete: layers.switch("allow-delete")?,
+            may_start,
+            may_run_commands,
+            metrics: layers.parse("metrics-listen", parsers::address)?,
             out: layers.require("out", parsers::word)?.into(),
         })
     }
@@ -63,9 +104,23 @@ fn serve(settings: &ServeIntent) -> Result<u8, Failure> {
         PageAddress::Usual => (SocketAddr::from(USUAL), true),
         PageAddress::At(address) => (address, false),
     };
-    let history = History::open(&settings.out, address, may_move, settings.may_delete);
+    let starter = settings.may_start.then(|| {
+        let (out, all) = (settings.out.clone(), settings.may_run_commands);
+        Arc::new(PageStarter::new(STARTED, out, all)) as Arc<dyn Starter>
+    });
+    let history = History::open(HistorySettings {
+        root: settings.out.clone(),
+        address,
+        may_move,
+        may_delete: settings.may_delete,
+        starter,
+        metrics: settings.metrics,
+    });
     let history = history.map_err(|failed| failure(&failed))?;
     terminal::note(&format!("page: {}\n", history.url));
+    if let Some(url) = &history.metrics_url {
+        terminal::note(&format!("metrics: {url}\n"));
+    }
     let served = live::serve(history, interrupts);
     served.map_err(|error| Failure::usage(format!("cannot serve: {error}")))?;
     Ok(exit::SUCCESS)

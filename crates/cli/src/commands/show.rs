@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use highwater_analysis as analysis;
 use highwater_model::quantity::QuantityError;
 use highwater_model::record::{Record, RecordRef, RunRecord};
 use highwater_report as report;
@@ -164,7 +165,7 @@ fn merge(records: &[Record]) -> Result<RunRecord, Failure> {
         })
     });
     let shares = shares.collect::<Result<Vec<_>, _>>()?;
-    report::merge(&shares).map_err(|error| {
+    analysis::merge(&shares).map_err(|error| {
         let failure = Failure::usage(error.to_string());
         match error.reason().hint {
             Some(hint) => failure.with_hint(hint),

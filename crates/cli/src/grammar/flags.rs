@@ -45,6 +45,11 @@ const METRICS_LISTEN: Flag = flag(
     "--metrics-listen <ADDR>",
     "Serve metrics in OpenMetrics for Prometheus, at PORT of this machine or at ADDR",
 );
+const OTLP: Flag = flag(
+    "--otlp <URL>",
+    "Push the same metrics every 5 s to a collector that takes OTLP over HTTP as JSON, such as \
+     http://localhost:4318",
+);
 pub(crate) const LABEL: Flag = flag("--label <KEY=VALUE>...", "Store a label in the record");
 /// Of all commands that run a workload.
 pub(crate) const STORED: &[Flag] = &[
@@ -57,6 +62,7 @@ pub(crate) const STORED: &[Flag] = &[
     UI,
     UI_CONTROL,
     METRICS_LISTEN,
+    OTLP,
 ];
 /// Of `run` and `load`.
 pub(crate) const PLAN: Flag = flag(
@@ -133,6 +139,12 @@ pub(crate) const ROWS: Flag = flag(
 pub(crate) const TUNED: Flag = flag(
     "--tuned <RUN>",
     "Use the settings found by this `highwater tune` run (directory or ID). Flags override them",
+);
+/// Of commands that load a cluster as it is.
+pub(crate) const CLUSTER: Flag = flag(
+    "--cluster <FILE>",
+    "Load the cluster of this cluster file that `highwater cluster up` started: its URLs are the \
+     target, and its nodes are measured against their quotas of CPU",
 );
 pub(crate) const MIN_RATE: Flag = flag(
     "--min-rate <RATE>",

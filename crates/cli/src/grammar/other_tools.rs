@@ -297,7 +297,7 @@ mod tests {
     use crate::grammar::{CommandSpec, parse};
 
     fn command(name: &str) -> &'static CommandSpec {
-        let mut all = commands::ALL.into_iter();
+        let mut all = commands::ALL.iter().copied();
         all.find(|command| command.name == name).unwrap()
     }
 
@@ -366,7 +366,7 @@ mod tests {
     fn the_answer_is_an_error_of_usage_with_the_flag_of_ours() {
         let said = |words: &[&str]| {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            let failure = parse(&commands::ALL, &words).unwrap_err();
+            let failure = parse(commands::ALL, &words).unwrap_err();
             (failure.exit, failure.render())
         };
         let (exit, text) = said(&["highwater", "run", "cpu", "--vus", "50"]);

@@ -74,7 +74,7 @@ mod tests {
     fn settings(words: &[&str]) -> Option<Vec<String>> {
         let arguments = ["highwater"].iter().chain(words);
         let all: Vec<String> = arguments.map(|word| (*word).to_owned()).collect();
-        as_settings(&crate::commands::ALL, &all)
+        as_settings(crate::commands::ALL, &all)
     }
 
     #[test]

@@ -9,12 +9,12 @@ use crate::commands::ALL;
 
 fn failure(words: &[&str]) -> String {
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    parse(&ALL, &words).unwrap_err().render()
+    parse(ALL, &words).unwrap_err().render()
 }
 
 #[test]
 fn the_grammar_is_consistent() {
-    command_line(&ALL).debug_assert();
+    command_line(ALL).debug_assert();
 }
 
 #[test]
@@ -39,27 +39,22 @@ fn every_flag_has_a_heading_a_help_and_at_most_one_default() {
 
 #[test]
 fn an_old_name_is_no_other_setting_and_appears_in_no_help_or_completion() {
-    let retired = ALL.into_iter().flat_map(|command| {
+    let retired = ALL.iter().copied().flat_map(|command| {
         let flags = command.all_flags();
         flags.filter_map(move |flag| Some((command, flag.old_name?)))
     });
     let retired: Vec<(&CommandSpec, &str)> = retired.collect();
     assert!(retired.len() >= 10, "{retired:?}");
-    let settings = ALL.into_iter().flat_map(CommandSpec::settings);
+    let settings = ALL.iter().copied().flat_map(CommandSpec::settings);
     let current: BTreeSet<&str> = settings.collect();
     let mut completions = Vec::new();
     for shell in [clap_complete::Shell::Bash, clap_complete::Shell::Zsh] {
-        clap_complete::generate(
-            shell,
-            &mut command_line(&ALL),
-            "highwater",
-            &mut completions,
-        );
+        clap_complete::generate(shell, &mut command_line(ALL), "highwater", &mut completions);
     }
     let completions = String::from_utf8(completions).unwrap();
     for (command, old_name) in retired {
         assert!(!current.contains(old_name), "{old_name} is a setting");
-        let mut grammar = command_line(&ALL);
+        let mut grammar = command_line(ALL);
         let help = grammar.find_subcommand_mut(command.name).unwrap();
         let help = help.render_long_help().to_string();
         for text in [&help, &completions] {
@@ -72,7 +67,7 @@ fn an_old_name_is_no_other_setting_and_appears_in_no_help_or_completion() {
 
 #[test]
 fn a_setting_of_two_commands_repeats_in_both_or_in_none() {
-    for name in ALL.into_iter().flat_map(CommandSpec::settings) {
+    for name in ALL.iter().copied().flat_map(CommandSpec::settings) {
         let repeats: BTreeSet<bool> = ALL
             .iter()
             .flat_map(|command| command.all_flags())

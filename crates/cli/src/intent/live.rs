@@ -1,4 +1,4 @@
-//! `--ui`, `--ui-control` and `--metrics-listen` as typed values. Must not listen.
+//! `--ui`, `--ui-control`, `--metrics-listen` and `--otlp` as typed values. Must not listen.
 
 use super::{LiveRequest, parsers};
 use crate::failure::Failure;
@@ -16,5 +16,6 @@ pub(super) fn live(layers: &Layers) -> Result<LiveRequest, Failure> {
         page,
         control,
         metrics: layers.parse("metrics-listen", parsers::address)?,
+        otlp: layers.parse("otlp", parsers::otlp_url)?,
     })
 }

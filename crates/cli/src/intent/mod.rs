@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use highwater_driver::TargetUrl;
+use highwater_live::OtlpUrl;
 use highwater_model::units::{Nanos, Seed};
 use highwater_runner::planner::PlanInput;
 use highwater_runner::request::{TableRequest, TelemetryRequest};
@@ -110,6 +111,8 @@ pub struct LiveRequest {
     pub control: bool,
     /// Where metrics can be scraped.
     pub metrics: Option<SocketAddr>,
+    /// Where metrics are pushed.
+    pub otlp: Option<OtlpUrl>,
 }
 
 /// Where the live page is.

@@ -4,6 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use highwater_live::{OtlpUrl, OtlpUrlError};
 use highwater_model::plan::{Arrivals, AuditLevel, LANES, Predicate, Share};
 use highwater_model::quantity::{
     Ppm, QuantityError, parse_count, parse_duration, parse_instant, parse_percent,
@@ -68,6 +69,21 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, QuantityError> {
     local.or_else(|_| text.parse()).map_err(|_| {
         let hint = "give a port, or an IP address and a port, such as 127.0.0.1:4790";
         wrong(text, "is not an address to listen on", hint)
+    })
+}
+
+/// `http://localhost:4318`.
+pub(crate) fn otlp_url(text: &str) -> Result<OtlpUrl, QuantityError> {
+    text.parse().map_err(|error| {
+        // A password is in no message.
+        let shown = match error {
+            OtlpUrlError::User => "the URL".to_owned(),
+            _ => format!("`{text}`"),
+        };
+        QuantityError {
+            message: format!("{shown} {error}"),
+            hint: "give the address of a collector's HTTP receiver, such as http://localhost:4318",
+        }
     })
 }
 

@@ -10,13 +10,14 @@ use highwater_runner::planner::StreamInput;
 
 use super::WorkloadChoice;
 use super::streams::are_open;
-use crate::layers::{Layers, Strength};
+use crate::layers::{Layers, Origin, Strength};
 
 /// Flags with one value that are repeated unchanged.
 const REPEATED: &[&str] = &[
     "arrivals",
     "audit",
     "audit-timeout",
+    "cluster",
     "confirm",
     "insert",
     "max",
@@ -58,6 +59,11 @@ pub(crate) fn repeated_flags(
         .filter(|name| by_user(name))
         .filter_map(|name| Some((name.to_owned(), vec![layers.value(name)?.text.clone()])))
         .collect();
+    let mut targets = layers.list("target").iter();
+    if targets.any(|target| target.origin != Origin::Default) {
+        // It only adds quotas to a target, which the record has.
+        given.remove("cluster");
+    }
     for name in SWITCHES {
         if by_user(name) && layers.switch(name).unwrap_or(false) {
             given.insert((*name).to_owned(), Vec::new());

@@ -29,11 +29,11 @@ pub(super) fn telemetry(layers: &Layers) -> Result<TelemetryRequest, Failure> {
     }
     let off = layers.switch("no-telemetry")?;
     // Without mappings those of well-known exporters are used.
-    let endpoints = urls.iter();
-    let endpoints = endpoints.map(|given| Ok(Endpoint::new(&given.text, &mappings)?));
-    Ok(TelemetryRequest {
-        off,
-        endpoints: endpoints.collect::<Result<_, Failure>>()?,
-        limited_nodes: Vec::new(),
-    })
+    let mut telemetry = layers.of_cluster.clone();
+    telemetry.off = off;
+    for given in urls {
+        let endpoint = Endpoint::new(&given.text, &mappings)?;
+        telemetry.endpoints.push(endpoint);
+    }
+    Ok(telemetry)
 }

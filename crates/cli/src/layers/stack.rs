@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use highwater_model::quantity::QuantityError;
+use highwater_runner::request::TelemetryRequest;
 
 use super::schemes::TargetSchemes;
 use super::value::{Origin, SettingValue};
@@ -36,6 +37,8 @@ pub struct Layers {
     pub warnings: Vec<String>,
     /// What a target can be.
     pub supported: TargetSchemes,
+    /// What a cluster that is up adds to what is polled.
+    pub of_cluster: TelemetryRequest,
 }
 
 impl Layers {

@@ -1,6 +1,7 @@
 //! From what the user wants to a run that can start: opens targets and makes plans, once for all
 //! commands. Must not run anything.
 
+mod stops;
 pub mod target;
 pub mod trials;
 
@@ -13,12 +14,12 @@ use highwater_model::quantity::print_instant;
 use highwater_model::units::Nanos;
 use highwater_runner::clock::wall_clock;
 use highwater_runner::control::Controls;
-use highwater_runner::interrupts::{self, Interrupter, Interrupts};
 use highwater_runner::planner::{self, PlanError, PlanInput};
 use highwater_runner::request::RunRequest;
 use highwater_runner::store::RunDirectory;
 use highwater_workload::Workload;
 
+pub use self::stops::{Stops, signals, stops};
 use self::target::open;
 use crate::ceiling;
 use crate::failure::Failure;
@@ -194,30 +195,5 @@ pub fn request(
         labels: settings.labels.clone(),
         given: settings.repeated_flags.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-    })
-}
-
-/// Interrupts (Ctrl-C) and requests to end (SIGTERM) as stop requests of the run.
-pub fn signals() -> Result<Interrupts, Failure> {
-    Ok(stops()?.interrupts)
-}
-
-/// Stop requests of a run or an experiment, and the end by which others can send them, too.
-pub struct Stops {
-    /// Sends one.
-    pub interrupter: Interrupter,
-    /// What is obeyed.
-    pub interrupts: Interrupts,
-}
-
-/// Those of [`signals`], with both ends.
-pub fn stops() -> Result<Stops, Failure> {
-    let (interrupter, interrupts) = interrupts::channel();
-    let of_signals = interrupter.clone();
-    ctrlc::set_handler(move || of_signals.interrupt())
-        .map_err(|error| Failure::usage(format!("cannot listen for interrupts: {error}")))?;
-    Ok(Stops {
-        interrupter,
-        interrupts,
     })
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use highwater_experiment::trial_maker::TrialError;
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::plan::{AuditLevel, PhaseKind, Plan};
-use highwater_model::record::Question;
+use highwater_model::record::{InterventionRecord, Question};
 use highwater_model::units::Nanos;
 use highwater_runner::observer::Observer;
 use highwater_runner::record;
@@ -157,8 +157,16 @@ pub struct Resuming<'a> {
     pub from: Option<&'a str>,
 }
 
+/// What is taken over of an experiment.
+pub struct Resumed<T> {
+    /// Its trials.
+    pub trials: Vec<T>,
+    /// How its user let it wait.
+    pub pauses: Vec<InterventionRecord>,
+}
+
 impl Resuming<'_> {
-    /// The trials of the experiment that `--resume` names, which must have the same definition, as
+    /// The trials and pauses of the experiment that `--resume` names, which must have the same definition, as
     /// seen from one beside it; without those at its end that ended early. `of` takes its hash and
     /// its trials out.
     pub fn trials<T>(
@@ -167,10 +175,11 @@ impl Resuming<'_> {
         of: impl FnOnce(Question) -> Option<(String, Vec<T>)>,
         ended_early: impl Fn(&T) -> bool,
         run: impl Fn(&mut T) -> &mut String,
-    ) -> Result<Vec<T>, Failure> {
+    ) -> Result<Resumed<T>, Failure> {
         let record = record::read(&store::find(self.out, Some(self.name))?)?;
         let id = record.header().id.clone();
-        let question = record.into_experiment().map(|of| of.question);
+        let experiment = record.into_experiment();
+        let (question, pauses) = experiment.map(|of| (of.question, of.interventions)).unzip();
         let Some((earlier, mut trials)) = question.and_then(of) else {
             let hint = format!("name the directory or ID of a `highwater {}", self.command);
             let cause = format!("--resume: {id} is not {}", self.what);
@@ -191,7 +200,8 @@ impl Resuming<'_> {
                 None => *run = format!("../{id}/{run}"),
             }
         }
-        Ok(trials)
+        let pauses = pauses.unwrap_or_default();
+        Ok(Resumed { trials, pauses })
     }
 }
 

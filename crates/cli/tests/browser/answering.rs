@@ -42,6 +42,22 @@ const CUT_OFF: &str = "(() => { const tables = [...document.querySelectorAll('.t
      const wide = document.documentElement.scrollWidth - innerWidth; \
      return wide > 0 ? [...tables, `page: ${wide} too wide`] : tables; })()";
 
+/// What a first screen has, but for pages that have no limit to name: where each begins.
+const FIRST_SCREEN: &str = "(() => { const all = { question: 'h1', answer: '#answer', limit: '.limit', \
+     measurement: '.judgments li:nth-child(1)', data: '.judgments li:nth-child(2)', \
+     objective: '.judgments li:nth-child(3)', chart: '.hero figure, .hero table' }; \
+     return Object.entries(all).map(([name, selector]) => [name, document.querySelector(selector)])\
+     .filter(([name, of]) => of || name !== 'limit')\
+     .map(([name, of]) => [name, of && of.getBoundingClientRect().top])\
+     .filter(([name, top]) => top === null || top < 0 || top >= innerHeight); })()";
+
+/// Backquotes that stand for code, and percentages with a space, in what is read.
+const ILL_SET: &str = "(() => { const found = []; \
+     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); \
+     for (let node = texts.nextNode(); node; node = texts.nextNode()) { \
+       if (node.parentElement.closest('pre, code, script, style')) continue; \
+       if (/`|\\d[ \\u00a0]%/.test(node.data)) found.push(node.data.slice(0, 120)); } return found; })()";
+
 /// A page with the answer that its record gives.
 struct Answered {
     kind: &'static str,
@@ -210,6 +226,20 @@ fn group(pages: &Pages) -> Answered {
     }
 }
 
+/// What another tool measured.
+fn import(pages: &Pages) -> Answered {
+    let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/src/samples");
+    let files = ["pgbench-rate.log", "pgbench-rate.out"].map(|name| format!("{samples}/{name}"));
+    pages.call(&["import", &files[0], &files[1]]);
+    let record = record(pages);
+    let throughput = &record["streams"][0]["throughput"];
+    Answered {
+        kind: "import",
+        page: pages.report(),
+        answer: highwater_model::display::rate(throughput["ops_per_s"].as_f64().unwrap()),
+    }
+}
+
 fn size(pages: &Pages) -> Answered {
     let plan = pages.call(&[
         "size",
@@ -252,6 +282,8 @@ fn shows_its_answer(program: &Path, answered: &Answered) {
             number("left") >= 0.0 && number("right") <= width,
             "{about}: {seen}"
         );
+        assert_eq!(browser.evaluate(FIRST_SCREEN), json!([]), "{about}");
+        assert_eq!(browser.evaluate(ILL_SET), json!([]), "{about}");
         assert_eq!(browser.evaluate(BROKEN), json!([]), "{about}");
         assert_eq!(browser.evaluate(CUT_OFF), json!([]), "{about}");
         let folded = browser.evaluate("document.querySelectorAll('details[open]').length");
@@ -273,6 +305,12 @@ fn a_plain_run_answers_first_and_is_a_few_screens_long() {
     shows_its_answer(&program, &answered);
     let mut browser = Browser::start(&program, SCREENS[0], false);
     browser.open(&answered.page);
+    let keys = browser.evaluate("document.querySelector('.keys').getBoundingClientRect().bottom");
+    let first_screen = f64::from(SCREENS[0].1);
+    assert!(
+        keys.as_f64().unwrap() <= first_screen,
+        "key figures: {keys}"
+    );
     let height = browser.evaluate("document.documentElement.scrollHeight");
     let screens = height.as_f64().unwrap() / f64::from(SCREENS[0].1);
     assert!(screens <= SCREENS_MAX, "{screens} screens");
@@ -283,7 +321,7 @@ fn every_other_kind_of_page_answers_first() {
     let Some(program) = chromium::program() else {
         return;
     };
-    for make in [stalled, find, tune, scale, group, compare, size] {
+    for make in [stalled, find, tune, scale, group, compare, size, import] {
         shows_its_answer(&program, &make(&Pages::new()));
     }
 }

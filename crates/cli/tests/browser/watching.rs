@@ -9,6 +9,60 @@ use crate::pages::{self, Pages};
 const WIDE: (u32, u32) = (1280, 900);
 const PHONE: (u32, u32) = (390, 844);
 
+/// Pixels from the top within which the figure stands, and of its letters at least.
+const NEAR_TOP: f64 = 600.0;
+const LARGE: f64 = 28.0;
+
+/// What the page says so far of a measured phase, where it stands, and how large.
+const SO_FAR: &str = "(() => { const of = document.querySelector('#so-far'); \
+     const box = of.getBoundingClientRect(); return { text: of.textContent, \
+     status: document.querySelector('.status b').textContent, top: box.top + scrollY, \
+     bottom: box.bottom + scrollY, left: box.left, right: box.right, height: box.height, \
+     size: parseFloat(getComputedStyle(of).fontSize) }; })()";
+
+/// The figure so far is near the top, large, and whole; what it says, and at which second of the run.
+fn large_so_far(browser: &mut Browser, width: u32) -> [f64; 2] {
+    browser
+        .wait("document.querySelector('.status b').textContent.startsWith('Running: measure, ')");
+    let seen = browser.evaluate(SO_FAR);
+    let number = |name: &str| seen[name].as_f64().unwrap();
+    assert!(
+        number("top") > 0.0 && number("bottom") <= NEAR_TOP,
+        "{seen}"
+    );
+    assert!(
+        number("size") >= LARGE && number("height") >= LARGE,
+        "{seen}"
+    );
+    assert!(
+        number("left") >= 0.0 && number("right") <= f64::from(width),
+        "{seen}"
+    );
+    let text = seen["text"].as_str().unwrap().replace(',', "");
+    // `Running: measure, 7 s, 4 min left`.
+    let status = seen["status"].as_str().unwrap();
+    let second = status.split(' ').nth(2).unwrap();
+    [text.parse().unwrap(), second.parse().unwrap()]
+}
+
+/// A rate so far at a second of the run is that of the record, from the begin of its first measured phase.
+fn is_recorded(record: &Value, [so_far, second]: [f64; 2]) {
+    let phases = record["phases"].as_array().unwrap();
+    let phase = phases.iter().find(|phase| phase["name"] == "measure");
+    let from = (phase.unwrap()["start_ns"].as_f64().unwrap() / 1e9).round();
+    let intervals = record["intervals"].as_array().unwrap().iter();
+    let shown = intervals.filter(|of| (from..second).contains(&of["second"].as_f64().unwrap()));
+    let rows: f64 = shown
+        .map(|of| of["rows_acknowledged"].as_f64().unwrap())
+        .sum();
+    let recorded = rows / (second - from);
+    // An op that was reported a second late is in the record's second, and not in that of the page.
+    assert!(
+        (so_far / recorded - 1.0).abs() < 0.05,
+        "{so_far} at {second} s: {recorded}"
+    );
+}
+
 /// Whether the page shows this somewhere.
 fn shows(browser: &mut Browser, text: &str) {
     browser.wait(&format!(
@@ -45,11 +99,22 @@ fn a_run_is_watched_changed_and_stopped_in_a_browser() {
         "document.querySelector('#parts').textContent !== {first}"
     ));
 
+    // Judgments form within five seconds of the measurement, and what the host says comes at once.
+    shows(&mut browser, "after the load");
+    browser.wait("document.querySelectorAll('#machines .cell').length > 1");
+    browser.wait("document.querySelector('svg.wide path.band')");
+
     let mut other = Browser::start(&program, PHONE, true);
     other.visit(&url);
     other.wait("document.querySelector('#so-far')");
+    other.wait("document.querySelectorAll('#machines .cell').length > 1");
+    shows(&mut other, "after the load");
     let fits = other.evaluate("document.documentElement.scrollWidth <= innerWidth");
     assert_eq!(fits, json!(true), "no sideways scrolling on a phone");
+    let shown = [
+        large_so_far(&mut browser, WIDE.0),
+        large_so_far(&mut other, PHONE.0),
+    ];
     if let Some(axe) = pages::axe() {
         accessible(&mut browser, &axe);
     }
@@ -73,6 +138,9 @@ fn a_run_is_watched_changed_and_stopped_in_a_browser() {
 
     let record = pages.report().with_file_name("record.json");
     let record: Value = serde_json::from_str(&std::fs::read_to_string(record).unwrap()).unwrap();
+    for shown in shown {
+        is_recorded(&record, shown);
+    }
     let changes = record["interventions"].as_array().unwrap().iter();
     let changes: Vec<&Value> = changes.map(|done| &done["change"]).collect();
     assert_eq!(changes, ["pace", "note", "stop"]);
@@ -80,6 +148,117 @@ fn a_run_is_watched_changed_and_stopped_in_a_browser() {
     let judged = judged.as_str().unwrap().to_lowercase();
     let data = record["judgments"]["data"]["value"].as_str().unwrap();
     assert!(judged.contains(data), "{judged}: {data}");
+}
+
+#[test]
+fn a_group_is_paused_and_resumed_in_a_browser_and_its_runs_fall_on_the_page() {
+    let Some(program) = chromium::program() else {
+        return;
+    };
+    let pages = Pages::new();
+    let words = [
+        "run",
+        "-R",
+        "2k",
+        "-d",
+        "4s",
+        "--warm-up",
+        "0s",
+        "--repeat",
+        "2",
+        "--settle",
+        "0s",
+        "--ui=0",
+        "--ui-control",
+    ];
+    let (mut run, url) = pages.watched(&words);
+    let mut browser = Browser::start(&program, WIDE, false);
+    browser.visit(&url);
+    let click = "(() => { document.querySelector('#pause').click(); return 0; })()";
+    browser.wait("document.querySelector('#pause')?.textContent === 'Pause'");
+    browser.evaluate(click);
+    browser.wait("document.querySelector('#pause').textContent === 'Resume'");
+    shows(&mut browser, "paused between two trials");
+    shows(&mut browser, "1 run of 1 variant");
+    // Who comes now sees that, too.
+    let mut other = Browser::start(&program, PHONE, true);
+    other.visit(&url);
+    other.wait("document.querySelector('#pause')?.textContent === 'Resume'");
+    let fits = other.evaluate("document.documentElement.scrollWidth <= innerWidth");
+    assert_eq!(fits, json!(true), "no sideways scrolling on a phone");
+    if let Some(axe) = pages::axe() {
+        accessible(&mut browser, &axe);
+    }
+    other.evaluate(click);
+    browser.wait("document.querySelector('#pause').textContent === 'Pause'");
+    browser.wait("document.querySelector('#connection').textContent.startsWith('over')");
+    shows(&mut browser, "2 runs of 1 variant");
+    assert!(run.wait().unwrap().code().is_some_and(|code| code < 4));
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+/// A test that looks so often at a page that follows has failed: a minute at least.
+const LOOKS_MAX: u32 = 3_000;
+const BETWEEN_LOOKS: std::time::Duration = std::time::Duration::from_millis(20);
+
+/// Waits for a page that follows: what waits inside a page ends with it.
+fn until(browser: &mut Browser, condition: &str) {
+    for _ in 0..LOOKS_MAX {
+        if browser.evaluate(condition) == json!(true) {
+            return;
+        }
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
+    panic!("never: {condition}");
+}
+
+#[test]
+fn a_run_is_started_from_the_form_in_a_browser() {
+    let Some(program) = chromium::program() else {
+        return;
+    };
+    let pages = Pages::new();
+    let (mut serve, url) = pages.watched(&["serve", "--listen", "0", "--allow-start"]);
+    let mut browser = Browser::start(&program, PHONE, true);
+    browser.visit(&url);
+    browser.evaluate("(() => { document.querySelector('#start').click(); return 0; })()");
+    until(&mut browser, "!!document.querySelector('[name=more]')");
+    if let Some(axe) = pages::axe() {
+        accessible(&mut browser, &axe);
+    }
+    browser.evaluate(
+        "(() => { document.querySelector('[name=target]').value = 'sim:'; \
+         document.querySelector('[name=more]').value = \"--label 'x=<b id=stolen>'\"; \
+         document.querySelector('button[value=show]').click(); return 0; })()",
+    );
+    until(&mut browser, "!!document.querySelector('#command')");
+    let command = browser.evaluate("document.querySelector('#command').textContent");
+    let expected = "highwater run --out=highwater-runs --quiet cpu sim: --label 'x=<b id=stolen>'";
+    assert_eq!(command, json!(expected));
+    let fits = browser.evaluate("document.documentElement.scrollWidth <= innerWidth");
+    assert_eq!(fits, json!(true), "no sideways scrolling on a phone");
+    browser
+        .evaluate("(() => { document.querySelector('button[value=start]').click(); return 0; })()");
+    until(
+        &mut browser,
+        "document.body?.textContent.includes('Started here')",
+    );
+    for look in 0.. {
+        assert!(look < LOOKS_MAX, "it does not end");
+        browser.visit(&url);
+        let is_over = "document.body.textContent.includes('ended with exit code 0')";
+        if browser.evaluate(is_over) == json!(true) {
+            break;
+        }
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
+    assert_eq!(
+        browser.evaluate("document.querySelector('#stolen')"),
+        Value::Null
+    );
+    assert_eq!(browser.complaints, Vec::<String>::new());
+    serve.kill().unwrap();
+    serve.wait().unwrap();
 }
 
 fn accessible(browser: &mut Browser, axe: &str) {

@@ -17,7 +17,7 @@ fn help_of_the_program() {
       tune       Find the best batch size, sessions, shards, or other settings with few trials
       scale      Measure how a target grows with its nodes, and predict the next size
       show       Show a finished run, or merge the shares of one run
-      serve      Show the stored runs in a browser: list, open, compare
+      serve      Show the stored runs in a browser: list, open, compare, start
       audit      Compare what a finished or killed run had acknowledged with its database
       compare    Compare groups of runs: better, worse, equal, or inconclusive
       import     Import another tool's output as a record, to show or compare it

@@ -215,18 +215,8 @@ fn the_outage_is_reported_by_one_session_at_three_ops_a_second() {
 }
 
 #[test]
-fn the_outage_is_reported_by_many_idle_sessions_at_three_ops_a_second() {
-    the_outage_of_postgres_is_reported(256, 3);
-}
-
-#[test]
 fn the_outage_is_reported_by_many_sessions_under_load() {
     the_outage_of_postgres_is_reported(256, 500);
-}
-
-#[test]
-fn the_outage_is_reported_by_one_busy_session() {
-    the_outage_of_postgres_is_reported(1, 100);
 }
 
 #[test]
@@ -290,18 +280,15 @@ fn the_outage_of_cratedb_is_reported(sessions: u32, ops_per_s: u32) {
 }
 
 #[test]
-fn the_outage_of_an_http_target_is_reported_by_one_session_at_three_ops_a_second() {
-    the_outage_of_cratedb_is_reported(1, 3);
-}
-
-#[test]
-fn the_outage_of_an_http_target_is_reported_by_many_idle_sessions() {
-    the_outage_of_cratedb_is_reported(256, 3);
-}
-
-#[test]
 fn the_outage_of_an_http_target_is_reported_under_load() {
     the_outage_of_cratedb_is_reported(8, 200);
+}
+
+#[test]
+#[ignore = "long: the same with few and with idle sessions"]
+fn long_the_outage_of_an_http_target_is_reported_by_idle_sessions() {
+    the_outage_of_cratedb_is_reported(1, 3);
+    the_outage_of_cratedb_is_reported(256, 3);
 }
 
 /// A run while another program holds SQLite's file.
@@ -336,16 +323,13 @@ fn the_lock_of_sqlite_is_reported(sessions: u32, ops_per_s: u32) {
 }
 
 #[test]
-fn a_locked_file_is_reported_by_one_session_at_three_ops_a_second() {
-    the_lock_of_sqlite_is_reported(1, 3);
-}
-
-#[test]
-fn a_locked_file_is_reported_by_many_sessions_at_three_ops_a_second() {
-    the_lock_of_sqlite_is_reported(256, 3);
-}
-
-#[test]
 fn a_locked_file_is_reported_under_load() {
     the_lock_of_sqlite_is_reported(8, 200);
+}
+
+#[test]
+#[ignore = "long: the same with few and with idle sessions"]
+fn long_a_locked_file_is_reported_by_idle_sessions() {
+    the_lock_of_sqlite_is_reported(1, 3);
+    the_lock_of_sqlite_is_reported(256, 3);
 }

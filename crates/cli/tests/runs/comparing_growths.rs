@@ -11,7 +11,7 @@ fn target(row_ms: u32) -> String {
 
 /// Grows a cluster into a store of this name.
 #[track_caller]
-fn grow(place: &Place, out: &str, row_ms: u32, more: &[&str]) {
+pub(crate) fn grow(place: &Place, out: &str, row_ms: u32, more: &[&str]) {
     let target = target(row_ms);
     let words = [
         "scale",

@@ -60,6 +60,58 @@ fn every_second_of_a_run_is_an_event_and_together_they_are_its_record() {
     assert_eq!(parts, ["audit"]);
 }
 
+/// A target that stands still in the warm-up spoils no objective, then or later.
+#[test]
+fn objectives_are_followed_over_the_measured_phase_alone() {
+    let place = Place::new();
+    let words = [
+        "run",
+        "cpu",
+        "sim:?stall=1s+1s",
+        "--rate",
+        "20k",
+        "--warm-up",
+        "4s",
+        "-d",
+        "5s",
+        "--p95",
+        "500ms",
+        "--errors",
+        "1%",
+        "--min-rate",
+        "10k",
+        "--json",
+        "--events",
+        "events",
+    ];
+    let run = record(&place.call(&words));
+    let before = run.intervals.iter().filter(|of| of.phase == "warm-up");
+    let slowest = before.filter_map(|of| of.max_ns).max();
+    assert!(slowest > Some(500_000_000), "{slowest:?}");
+    let events = events(&fs::read_to_string(place.path().join("events")).unwrap());
+    let seconds = named(&events, "second");
+    for second in &seconds {
+        let is_measured = second["phase"] == "measure";
+        assert_eq!(second.get("objectives").is_some(), is_measured, "{second}");
+    }
+    let mut measured = seconds.iter().filter(|of| of["phase"] == "measure");
+    let last = &measured.next_back().unwrap()["objectives"];
+    let [p95, errors, rate] = [&last[0], &last[1], &last[2]];
+    // What was due and is not over yet is not counted, nor is anything before.
+    let due = run.results.iter().find(|of| of.phase == "measure").unwrap();
+    for part in [p95, errors] {
+        assert_eq!(part["kind"], "part");
+        assert_eq!(part["missed"], 0);
+        let counted = part["counted"].as_u64().unwrap();
+        assert!(
+            counted <= due.offered && counted * 10 > due.offered * 9,
+            "{last}"
+        );
+    }
+    let per_s = rate["per_s"].as_f64().unwrap();
+    assert!((per_s / 20_000.0 - 1.0).abs() < 0.1, "{last}");
+}
+
 #[test]
 fn events_on_standard_output_leave_the_summary_to_standard_error() {
     let place = Place::new();

@@ -1,9 +1,11 @@
 //! `highwater find` on the simulated cluster: the summary, the same from the record, exit codes.
 
 use std::fs;
+use std::path::Path;
 
 use highwater_model::judgment::Data;
 use highwater_model::numbers::to_f64;
+use highwater_model::record::{Change, InterventionRecord, RecordRef};
 use highwater_model::search::{ProbeRecord, SearchOutcome, SearchRecord};
 use highwater_runner::record;
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
@@ -229,6 +231,20 @@ fn within<'a>(words: &[&'a str], budget: &'a str) -> Vec<&'a str> {
     words
 }
 
+/// Notes in a stored record that its user had let it wait.
+fn note_a_pause(stored: &Path) -> InterventionRecord {
+    let mut record = experiment(stored);
+    let pause = InterventionRecord {
+        time_ns: 5,
+        phase: "02-search".to_owned(),
+        change: Change::Pause { lasted_ns: 7 },
+    };
+    record.interventions.push(pause.clone());
+    let text = serde_json::to_string(&RecordRef::Experiment(&record)).unwrap();
+    fs::write(stored.join("record.json"), text).unwrap();
+    pause
+}
+
 #[test]
 fn a_search_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints() {
     let place = Place::new().verbose();
@@ -238,6 +254,7 @@ fn a_search_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints(
     let stopped_call = running.end();
     assert_eq!(stopped_call.code, Some(130), "{stopped_call:?}");
     let stopped = place.runs().pop().unwrap();
+    let pause = note_a_pause(&stopped);
     let words = proposed(&stopped_call);
     assert!(words.contains(&"--resume"), "{words:?}");
     let other = place.call(&[&words[..], &["--seed", "7"]].concat());
@@ -259,6 +276,7 @@ fn a_search_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints(
         .find(|run| *run != stopped)
         .unwrap();
     let (before, after) = (experiment(&stopped), experiment(&ended));
+    assert_eq!(after.interventions, [pause]);
     let (before, after) = (before.search().unwrap(), after.search().unwrap());
     assert!(
         after.outcome.is_some() && after.probes.len() > 2,

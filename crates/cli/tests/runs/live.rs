@@ -125,11 +125,14 @@ fn a_search_and_a_tuning_show_how_many_probes_are_over() {
         "20k",
         "--confirm",
         "3s",
+        "--p50",
+        "5s",
     ];
     let tuning = ["tune", "cpu", "sim:?clock=real", "--over", "sessions=1,2"];
-    for (words, budget, second) in [
-        (&search[..], "2m", "trial 2 of 25 at most · "),
-        (&tuning[..], "2m", "trial 2 of 12 at most · "),
+    let met = "\nobjective    p50 ≤ 5 s: none above, 50 % may be";
+    for (words, budget, second, objective) in [
+        (&search[..], "2m", "trial 2 of 25 at most · ", met),
+        (&tuning[..], "2m", "trial 2 of 12 at most · ", ""),
     ] {
         let words = [words, &short, &[budget]].concat();
         let shown = call(&place, &words, &[], (140, second));
@@ -140,6 +143,8 @@ fn a_search_and_a_tuning_show_how_many_probes_are_over() {
         );
         let streams = frames.iter().any(|frame| frame.contains("\ninsert  "));
         assert!(streams, "{frames:?}");
+        let stands = frames.iter().any(|frame| frame.contains(objective));
+        assert!(stands, "{frames:?}");
         assert!(!is_drawn(&shown.end), "{}", shown.end);
         assert!(shown.end.contains("\nprobe 2: "), "{}", shown.end);
     }

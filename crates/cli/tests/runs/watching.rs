@@ -2,10 +2,12 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
 
 use highwater_model::record::{Change, RunRecord};
 
 use crate::called::{Place, Running};
+use crate::comparing_growths::grow;
 
 /// Where something is served, as the program says it.
 fn served(running: &mut Running, what: &str) -> SocketAddr {
@@ -76,6 +78,11 @@ fn a_run_is_seen_changed_and_stopped_from_a_page() {
     let rate = r#"{"command":"rate","stream":"insert","per_s":10000}"#;
     let changed = fetched(page, "POST /control", rate);
     assert!(changed.contains("as phase measure-2"), "{changed}");
+    let pause = fetched(page, "POST /control", r#"{"command":"pause"}"#);
+    assert!(
+        pause.starts_with("HTTP/1.1 409") && pause.contains("no trials"),
+        "{pause}"
+    );
     let refused = fetched(page, "POST /control", &rate.replace("insert", "inserts"));
     assert!(
         refused.starts_with("HTTP/1.1 409") && refused.contains("no such stream"),
@@ -101,6 +108,15 @@ fn a_run_is_seen_changed_and_stopped_from_a_page() {
         record.intervals.iter().map(of).sum()
     };
     let seen = counter(&scraped, "highwater_rows_acknowledged_total").expect(&scraped);
+    let served = counter(&scraped, "highwater_service_time_seconds_count");
+    assert_eq!(
+        served,
+        counter(&scraped, "highwater_ops_acknowledged_total")
+    );
+    assert!(
+        counter(&scraped, "highwater_client_lag_seconds_count") >= served,
+        "{scraped}"
+    );
     let all = sums(|interval| interval.rows_acknowledged);
     assert!(seen > 0 && seen <= all, "{seen} of {all}");
 }
@@ -174,6 +190,22 @@ fn an_address_that_is_taken_is_said_and_the_usual_one_moves() {
 }
 
 #[test]
+fn a_collector_that_is_away_is_one_warning_and_not_the_end_of_a_run() {
+    let place = Place::new();
+    let away = {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap()
+    };
+    let url = format!("http://{away}");
+    let called = place.call(&["run", "sim:", "-d", "20s", "-q", "--otlp", &url]);
+    assert_eq!(called.code, Some(0), "{called:?}");
+    assert_eq!(called.stderr.matches("--otlp: ").count(), 1, "{called:?}");
+    let wrong = place.call(&["run", "sim:", "--otlp", "http://me:geheim@host"]);
+    assert_eq!(wrong.code, Some(2), "{wrong:?}");
+    assert!(!wrong.stderr.contains("geheim"), "{wrong:?}");
+}
+
+#[test]
 fn a_search_is_seen_with_its_trials() {
     let place = Place::new();
     let words = [
@@ -191,7 +223,62 @@ fn a_search_is_seen_with_its_trials() {
     }
     assert_eq!(running.end().code, Some(0));
     assert!(seen.contains("<h2>Trials</h2>"), "{seen}");
+    assert!(seen.contains("<h2>Probes</h2>"), "the table so far: {seen}");
     assert!(!seen.contains("id=\"stop\""), "nobody said that it may");
+}
+
+#[test]
+fn a_group_is_paused_between_two_runs_from_its_page_and_resumed() {
+    let place = Place::new();
+    let words = [
+        "run",
+        "-R",
+        "2k",
+        "-d",
+        "3s",
+        "--warm-up",
+        "0s",
+        "--repeat",
+        "2",
+        "--settle",
+        "0s",
+        "--ui=0",
+        "--ui-control",
+    ];
+    let mut running = place.start(&words);
+    let page = served(&mut running, "page");
+    running.wait_for("run 1:");
+    let command =
+        |what: &str| fetched(page, "POST /control", &format!(r#"{{"command":"{what}"}}"#));
+    let paused = command("pause");
+    assert!(
+        paused.contains("pauses when this trial is over"),
+        "{paused}"
+    );
+    let noted = command(r#"note","text":"x"#);
+    assert!(
+        noted.starts_with("HTTP/1.1 403"),
+        "trials take no notes: {noted}"
+    );
+    running.wait_for("paused between two trials");
+    let shown = listed(page, "paused between two trials");
+    assert!(shown.contains(r#"data-held="true""#), "{shown}");
+    listed(page, "1 run of 1 variant");
+    assert!(command("resume").contains("continues"));
+    running.wait_for("run 2:");
+    let ended = running.end();
+    assert!(ended.code.is_some_and(|code| code < 4), "{ended:?}");
+    let record = highwater_runner::record::read(&place.runs()[0]).unwrap();
+    let record = record.into_experiment().unwrap();
+    let changes: Vec<&Change> = record
+        .interventions
+        .iter()
+        .map(|done| &done.change)
+        .collect();
+    assert!(matches!(changes[..], [Change::Pause { .. }]), "{changes:?}");
+    assert_eq!(record.group().unwrap().trials.len(), 2);
+    let shown = place.call(&["show"]).stdout;
+    assert!(shown.contains("paused for"), "{shown}");
 }
 
 /// Three stored runs: one that was killed, and two of which each has a label.
@@ -262,6 +349,31 @@ fn stored_runs_are_listed_opened_and_compared() {
 }
 
 #[test]
+fn stored_growths_are_compared_size_by_size() {
+    let place = Place::new();
+    for row_ms in [7, 5] {
+        let sizes = ["--nodes", "1,2", "-d", "20s"];
+        grow(&place, "highwater-runs", row_ms, &sizes);
+    }
+    let runs = place.runs().into_iter();
+    let ids = runs.map(|run| format!("run={}", run.file_name().unwrap().to_string_lossy()));
+    let ids: Vec<String> = ids.collect();
+    let mut running = place.start(&["serve", "--listen", "0"]);
+    let page = served(&mut running, "page");
+    let compared = fetched(page, &format!("GET /compare?{}", ids.join("&")), "");
+    // 12 rows of 5 ms instead of 7 ms are 40 % more.
+    for said in [
+        "<h2>Sizes</h2>",
+        "B makes 4",
+        "more than A at 1 and 2\u{a0}nodes",
+    ] {
+        assert!(compared.contains(said), "{said}: {compared}");
+    }
+    running.signal(rustix::process::Signal::INT);
+    assert_eq!(running.end().code, Some(0));
+}
+
+#[test]
 fn a_stored_run_is_removed_when_that_is_allowed_and_confirmed() {
     let (place, [killed, first, _]) = with_runs();
     let mut running = place.start(&["serve", "--listen", "0", "--allow-delete"]);
@@ -280,6 +392,242 @@ fn a_stored_run_is_removed_when_that_is_allowed_and_confirmed() {
     let removed = fetched(page, "POST /delete", &format!("id={first}"));
     assert!(removed.starts_with("HTTP/1.1 303"), "{removed}");
     assert_eq!(place.runs().len(), 2);
+    running.signal(rustix::process::Signal::INT);
+    assert_eq!(running.end().code, Some(0));
+}
+
+/// What a browser sends for a form.
+fn sent(at: SocketAddr, path: &str, fields: &[(&str, &str)]) -> String {
+    let escaped =
+        |text: &str| -> String { text.bytes().map(|byte| format!("%{byte:02X}")).collect() };
+    let pairs = fields
+        .iter()
+        .map(|(name, value)| format!("{name}={}", escaped(value)));
+    fetched(
+        at,
+        &format!("POST {path}"),
+        &pairs.collect::<Vec<_>>().join("&"),
+    )
+}
+
+/// A test that looks so often at a page has failed: a minute at least.
+const LOOKS_MAX: u32 = 3_000;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+
+/// A list of runs that says this, waited for.
+fn listed(at: SocketAddr, said: &str) -> String {
+    let mut page = String::new();
+    for _ in 0..LOOKS_MAX {
+        page = fetched(at, "GET /", "");
+        assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+        if page.contains(said) {
+            return page;
+        }
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
+    panic!("never `{said}`: {page}");
+}
+
+const FORM: [(&str, &str); 5] = [
+    ("command", "run"),
+    ("workload", "cpu"),
+    ("target", "sim:"),
+    ("duration", "20s"),
+    ("label", "from=page"),
+];
+
+#[test]
+fn a_run_is_started_from_the_form_shows_its_command_and_is_listed() {
+    let place = Place::new();
+    let mut running = place.start(&[
+        "serve",
+        "--listen",
+        "0",
+        "--allow-start",
+        "--metrics-listen",
+        "0",
+    ]);
+    let page = served(&mut running, "page");
+    let metrics = served(&mut running, "metrics");
+    let form = fetched(page, "GET /start", "");
+    assert!(form.contains("name=\"target\""), "{form}");
+    // With `no-referrer` a browser says `null` for the form's origin, which is refused.
+    assert!(form.contains("referrer-policy: same-origin"), "{form}");
+    let shown = sent(page, "/start", &FORM);
+    let command =
+        "highwater run --out=highwater-runs --quiet cpu sim: --duration=20s --label=from=page";
+    assert!(shown.contains(command), "{shown}");
+    assert!(
+        place.runs().is_empty(),
+        "nothing is started before it is confirmed"
+    );
+    let start = [&FORM[..], &[("step", "start")]].concat();
+    let started = sent(page, "/start", &start);
+    assert!(started.starts_with("HTTP/1.1 303"), "{started}");
+    let page_of = listed(page, "ended with exit code 0");
+    assert!(
+        page_of.contains(command) && page_of.contains("from=page"),
+        "{page_of}"
+    );
+    let scraped = fetched(metrics, "GET /metrics", "");
+    let counted = r#"highwater_stored_runs{kind="run",workload="cpu""#;
+    assert!(
+        scraped.contains(counted) && scraped.contains("highwater_stored_answer{"),
+        "{scraped}"
+    );
+    running.signal(rustix::process::Signal::INT);
+    assert_eq!(running.end().code, Some(0));
+}
+
+#[test]
+fn a_started_run_outlives_the_server_and_another_server_shows_it() {
+    let place = Place::new();
+    let mut first = place.start(&["serve", "--listen", "0", "--allow-start"]);
+    let page = served(&mut first, "page");
+    // On the wall's clock, until it is stopped.
+    let own = [
+        ("command", "run"),
+        ("workload", "cpu"),
+        ("duration", "10m"),
+        ("step", "start"),
+    ];
+    let started = sent(page, "/start", &own);
+    assert!(started.starts_with("HTTP/1.1 303"), "{started}");
+    listed(page, "running: ");
+    let second = sent(page, "/start", &own);
+    assert!(
+        second.starts_with("HTTP/1.1 422") && second.contains("goes on"),
+        "{second}"
+    );
+    first.signal(rustix::process::Signal::INT);
+    assert_eq!(first.end().code, Some(0));
+    let mut other = place.start(&["serve", "--listen", "0", "--allow-start"]);
+    let page = served(&mut other, "page");
+    let beside = sent(page, "/start", &own);
+    assert!(
+        beside.starts_with("HTTP/1.1 422") && beside.contains("started elsewhere, goes on"),
+        "{beside}"
+    );
+    other.signal(rustix::process::Signal::INT);
+    assert_eq!(other.end().code, Some(0));
+    let mut next = place.start(&["serve", "--listen", "0", "--allow-delete"]);
+    let page = served(&mut next, "page");
+    listed(page, "running: ");
+    let id = place.runs()[0]
+        .file_name()
+        .unwrap()
+        .to_string_lossy()
+        .into_owned();
+    let removed = fetched(page, "POST /delete", &format!("id={id}"));
+    assert!(removed.starts_with("HTTP/1.1 409"), "{removed}");
+    assert!(
+        fetched(page, "GET /start", "").starts_with("HTTP/1.1 404"),
+        "it may start nothing"
+    );
+    next.signal(rustix::process::Signal::INT);
+    assert_eq!(next.end().code, Some(0));
+    stop_what_runs(&place);
+    assert!(place.runs()[0].join("record.json").exists());
+}
+
+/// Interrupts the only process that works in this place, and waits for its record.
+fn stop_what_runs(place: &Place) {
+    let here = place.path().canonicalize().unwrap();
+    let mut all = std::fs::read_dir("/proc").unwrap().flatten();
+    let process = all.find(|process| {
+        std::fs::read_link(process.path().join("cwd")).is_ok_and(|directory| directory == here)
+    });
+    let process = process.unwrap();
+    let number = process.file_name().to_string_lossy().parse().unwrap();
+    let pid = rustix::process::Pid::from_raw(number).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    while !place.runs()[0].join("record.json").exists() {
+        assert!(process.path().exists(), "it ended without a record");
+    }
+}
+
+#[test]
+fn a_run_is_stopped_from_the_page_and_keeps_its_record() {
+    let place = Place::new();
+    let mut running = place.start(&["serve", "--listen", "0", "--allow-start"]);
+    let page = served(&mut running, "page");
+    let start = [("command", "run"), ("duration", "10m"), ("step", "start")];
+    sent(page, "/start", &start);
+    listed(page, "running: measure");
+    let stopped = sent(page, "/stop", &[("number", "1")]);
+    assert!(stopped.starts_with("HTTP/1.1 303"), "{stopped}");
+    listed(page, "ended with exit code 130");
+    assert!(place.runs()[0].join("record.json").exists());
+    let again = sent(page, "/stop", &[("number", "1")]);
+    assert!(again.starts_with("HTTP/1.1 409"), "{again}");
+    running.signal(rustix::process::Signal::INT);
+    assert_eq!(running.end().code, Some(0));
+}
+
+#[test]
+fn who_is_not_let_start_cannot_and_no_password_comes_back() {
+    let place = Place::new();
+    let mut looking = place.start(&["serve", "--listen", "0"]);
+    let page = served(&mut looking, "page");
+    assert!(!fetched(page, "GET /", "").contains("/start"));
+    assert!(sent(page, "/start", &FORM).starts_with("HTTP/1.1 404"));
+    looking.signal(rustix::process::Signal::INT);
+    assert_eq!(looking.end().code, Some(0));
+    let mut starting = place.start(&["serve", "--listen", "0", "--allow-start"]);
+    let page = served(&mut starting, "page");
+    for (more, why) in [
+        ("--variant a=touch --variant b=touch", "--allow-commands"),
+        ("-f /etc/passwd", "--allow-commands"),
+        ("--out /tmp", "set by the page"),
+    ] {
+        let refused = sent(
+            page,
+            "/start",
+            &[&FORM[..], &[("more", more), ("step", "start")]].concat(),
+        );
+        assert!(
+            refused.starts_with("HTTP/1.1 422") && refused.contains(why),
+            "{refused}"
+        );
+    }
+    let secret = [
+        ("command", "run"),
+        ("target", "postgres://me:geheim@db/x"),
+        ("step", "start"),
+    ];
+    let refused = sent(page, "/start", &secret);
+    assert!(
+        refused.contains("takes no password") && !refused.contains("geheim"),
+        "{refused}"
+    );
+    let of_another_site = "POST /start HTTP/1.1\r\nOrigin: http://evil.example\r\nX: y";
+    let refused = fetched(page, of_another_site, "command=run&step=start");
+    assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
+    assert!(place.runs().is_empty(), "none of them started anything");
+    starting.signal(rustix::process::Signal::INT);
+    assert_eq!(starting.end().code, Some(0));
+    let alone = place.call(&["serve", "--allow-commands"]);
+    assert_eq!(alone.code, Some(2), "{alone:?}");
+}
+
+#[test]
+fn a_page_that_runs_commands_needs_its_token_on_loopback_too() {
+    let place = Place::new();
+    let mut running = place.start(&[
+        "serve",
+        "--listen",
+        "0",
+        "--allow-start",
+        "--allow-commands",
+    ]);
+    let line = running.wait_for("page: http://127.0.0.1:");
+    let (url, token) = line.trim_end().split_once("/#token=").expect(&line);
+    let page: SocketAddr = url.split("//").nth(1).unwrap().parse().unwrap();
+    let without = sent(page, "/start", &FORM);
+    assert!(without.starts_with("HTTP/1.1 403"), "{without}");
+    let line = format!("GET /start HTTP/1.1\r\nCookie: highwater={token}\r\nX: y");
+    let form = fetched(page, &line, "");
+    assert!(form.contains("value=\"scale\""), "{form}");
     running.signal(rustix::process::Signal::INT);
     assert_eq!(running.end().code, Some(0));
 }

@@ -8,6 +8,7 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
     title: "CockroachDB cluster",
     about: "Each node's own metrics. Sublevels of L0 that grow and writes that stall show compaction that is behind; \
             waits of admission control show a node that protects itself.",
+    from: "now-15m",
     choices: &[("instance", "label_values(sys_uptime, instance)")],
     panels: &[
         lines(

@@ -130,6 +130,7 @@ pub(super) static ON_KUBERNETES: Dashboard = Dashboard {
     title: "CrateDB cluster on Kubernetes",
     about: "CrateDB's JMX exporter and cAdvisor. CPU around 90% is well used; rejected writes must stay 0; writes to \
             disk that fall to a constant show a credit that ran out.",
+    from: "now-15m",
     choices: &[(
         "namespace",
         "label_values(container_cpu_usage_seconds_total{container=\"crate\"}, namespace)",
@@ -256,6 +257,7 @@ pub(super) static ON_MACHINES: Dashboard = Dashboard {
     title: "CrateDB cluster on machines",
     about: "CrateDB's JMX exporter and node_exporter on each machine. CPU around 90% is well used; rejected writes \
             must stay 0; writes to disk that fall to a constant show a credit that ran out.",
+    from: "now-15m",
     choices: &[("job", "label_values(node_cpu_seconds_total, job)")],
     panels: &[
         figure(

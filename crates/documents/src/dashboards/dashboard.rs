@@ -9,6 +9,8 @@ pub struct Dashboard {
     pub title: &'static str,
     /// Where its metrics come from.
     pub about: &'static str,
+    /// Where its time begins, in Grafana's words.
+    pub from: &'static str,
     /// What its user chooses: name, and the query of its values.
     pub choices: &'static [(&'static str, &'static str)],
     /// Its panels, in order.

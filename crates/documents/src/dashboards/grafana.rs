@@ -29,7 +29,7 @@ pub(super) fn json(dashboard: &Dashboard) -> String {
         "schemaVersion": SCHEMA,
         "editable": false,
         "refresh": "5s",
-        "time": {"from": "now-15m", "to": "now"},
+        "time": {"from": dashboard.from, "to": "now"},
         "timezone": "utc",
         "templating": {"list": choices(dashboard)},
         "panels": panels,

@@ -6,6 +6,7 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
     name: "highwater-run",
     title: "Highwater run",
     about: "What `highwater run --metrics-listen` serves, as it goes on. The record has the result.",
+    from: "now-15m",
     choices: &[("instance", "label_values(highwater_run_info, instance)")],
     panels: &[
         figure(
@@ -80,8 +81,34 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
             ],
         ),
         lines(
+            "Service time",
+            "From the time at which an op was sent, of acknowledged ops. What the latency is above it, ops waited for a \
+             session. Between the bounds of the histogram it is estimated",
+            Unit::Seconds,
+            &[
+                (
+                    r#"histogram_quantile(0.99, sum by (stream, le) (rate(highwater_service_time_seconds_bucket{instance=~"$instance"}[$__rate_interval])))"#,
+                    "{{stream}}, p99",
+                ),
+                (
+                    r#"histogram_quantile(0.5, sum by (stream, le) (rate(highwater_service_time_seconds_bucket{instance=~"$instance"}[$__rate_interval])))"#,
+                    "{{stream}}, p50",
+                ),
+            ],
+        ),
+        lines(
+            "Client lag",
+            "How late the load generator sent ops that a session was free for, on average: what is high here \
+             is not the target's",
+            Unit::Seconds,
+            &[(
+                r#"rate(highwater_client_lag_seconds_sum{instance=~"$instance"}[$__rate_interval]) / rate(highwater_client_lag_seconds_count{instance=~"$instance"}[$__rate_interval])"#,
+                "{{stream}}",
+            )],
+        ),
+        lines(
             "Failed ops",
-            "Rejected for lack of capacity, or failed otherwise",
+            "By the class of their error",
             Unit::PerSecond,
             &[(
                 r#"rate(highwater_ops_failed_total{instance=~"$instance"}[$__rate_interval])"#,
@@ -142,6 +169,22 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
         ),
         (
             r#"highwater_latency_seconds_bucket{instance="a",stream="insert",le="+Inf"}"#,
+            "0+15x10",
+        ),
+        (
+            r#"highwater_service_time_seconds_bucket{instance="a",stream="insert",le="0.01"}"#,
+            "0+10x10",
+        ),
+        (
+            r#"highwater_service_time_seconds_bucket{instance="a",stream="insert",le="+Inf"}"#,
+            "0+15x10",
+        ),
+        (
+            r#"highwater_client_lag_seconds_sum{instance="a",stream="insert"}"#,
+            "0+1x10",
+        ),
+        (
+            r#"highwater_client_lag_seconds_count{instance="a",stream="insert"}"#,
             "0+15x10",
         ),
         (

@@ -7,14 +7,16 @@ mod cockroachdb;
 mod cratedb;
 mod dashboard;
 mod grafana;
+mod highwater_history;
 mod highwater_run;
 mod postgresql;
 
 pub use dashboard::{Dashboard, Panel, Sample, Shape, Unit};
 
 /// All of them.
-pub static ALL: [&Dashboard; 5] = [
+pub static ALL: &[&Dashboard] = &[
     &highwater_run::DASHBOARD,
+    &highwater_history::DASHBOARD,
     &cratedb::ON_KUBERNETES,
     &cratedb::ON_MACHINES,
     &postgresql::DASHBOARD,

@@ -7,6 +7,7 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
     title: "PostgreSQL server",
     about: "postgres_exporter. Sessions that wait for locks and checkpoints that are requested, not timed, are the \
             usual reasons why a server is no faster while its CPU is idle.",
+    from: "now-15m",
     choices: &[(
         "instance",
         "label_values(pg_stat_database_xact_commit, instance)",

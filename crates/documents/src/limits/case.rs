@@ -41,7 +41,7 @@ pub enum Limited {
 
 impl Limited {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: &[Self] = &[
         Self::Cpu,
         Self::CpuAtARate,
         Self::SlowNode,

@@ -42,7 +42,7 @@ impl Matrix {
             runs,
             ..Self::default()
         };
-        for limited in Limited::ALL {
+        for &limited in Limited::ALL {
             for seed in highwater_analysis::synthetic::seeds_of_version(runs) {
                 let case = Case::of(limited, seed);
                 let record = run::record(&case);
@@ -134,7 +134,7 @@ fn table(matrix: &Matrix) -> String {
         heads.join(" | "),
         "---|".repeat(columns.len())
     );
-    for limited in Limited::ALL {
+    for &limited in Limited::ALL {
         let cells: Vec<String> = columns
             .iter()
             .map(|named| match matrix.named.get(&(limited, *named)) {

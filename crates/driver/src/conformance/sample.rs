@@ -115,6 +115,7 @@ pub(super) fn table(name: &str, sql: SqlWords) -> BoundTable {
         columns,
         key: "k".to_owned(),
         locate: None,
+        replaces: false,
     }
 }
 

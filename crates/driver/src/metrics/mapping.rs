@@ -143,7 +143,7 @@ pub(super) fn metric_samples(mappings: &[Mapping], lines: &[Sample<'_>]) -> Vec<
 /// how it is read, and its unit. Sources: the Prometheus client libraries' `process_` metrics,
 /// node_exporter, and the list of metrics in that database's documentation (self-hosted, "essential
 /// metrics").
-const STANDARD_MAPPINGS: [&str; 20] = [
+const STANDARD_MAPPINGS: &[&str] = &[
     "process_cpu=process_cpu_seconds_total seconds cores",
     "process_memory=process_resident_memory_bytes level bytes",
     "load=node_load1 level 1",
@@ -168,7 +168,11 @@ const STANDARD_MAPPINGS: [&str; 20] = [
 
 /// The mappings that apply without `--metric`.
 pub(super) fn standard_mappings() -> Vec<Mapping> {
-    STANDARD_MAPPINGS.into_iter().filter_map(standard).collect()
+    STANDARD_MAPPINGS
+        .iter()
+        .copied()
+        .filter_map(standard)
+        .collect()
 }
 
 fn standard(line: &'static str) -> Option<Mapping> {

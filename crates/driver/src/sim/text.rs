@@ -11,7 +11,7 @@ use super::parameters::{ServiceDistribution, SimClock, SimParameters, Stall, War
 use crate::contract::TargetError;
 
 /// All parameters, in the order of the reference page.
-pub const PARAMETERS: [&str; 28] = [
+pub const PARAMETERS: &[&str] = &[
     "nodes",
     "cores",
     "request",

@@ -22,6 +22,17 @@ const LOCATED_MAX: usize = 50;
 /// Beyond so many ranges one pass over the table is cheaper than looking them up.
 const RANGES_LOCATED_MAX: usize = 2_000;
 
+/// Where a query finds the rows of a table, without those that later ones have replaced: a server that
+/// merges rows with the same key does so when it likes.
+fn current_rows(dialect: Dialect, table: &BoundTable) -> String {
+    let name = dialect.identifier(&table.name);
+    if table.replaces && dialect == Dialect::ClickHouse {
+        format!("{name} FINAL")
+    } else {
+        name
+    }
+}
+
 /// Counts the rows of the table by keys div `width`.
 pub fn counts(dialect: Dialect, table: &BoundTable, width: u64) -> String {
     let width = i64::try_from(width.max(1)).unwrap_or(i64::MAX);
@@ -31,7 +42,7 @@ pub fn counts(dialect: Dialect, table: &BoundTable, width: u64) -> String {
          FROM (SELECT {} AS {k} FROM {}) AS {AUDITED} GROUP BY {bucket} ORDER BY {bucket}",
         dialect.divide(&k, width),
         dialect.bigint(&format!("({})", table.key)),
-        dialect.identifier(&table.name)
+        current_rows(dialect, table)
     )
 }
 
@@ -84,7 +95,7 @@ pub fn sums(dialect: Dialect, table: &BoundTable, width: u64) -> String {
          GROUP BY {bucket} ORDER BY {bucket}",
         dialect.divide(&k, group),
         dialect.bigint(&format!("({})", table.key)),
-        dialect.identifier(&table.name),
+        current_rows(dialect, table),
         dialect.fence()
     )
 }
@@ -199,7 +210,7 @@ pub fn reads<'r>(
             "SELECT {k}{names} FROM (SELECT {} AS {k}{columns} FROM {}{locate}{}) AS {AUDITED} \
              WHERE {keys}",
             dialect.bigint(&format!("({})", table.key)),
-            dialect.identifier(&table.name),
+            current_rows(dialect, table),
             dialect.fence()
         )
     };
@@ -327,6 +338,7 @@ mod tests {
             create: Vec::new(),
             key: "n".to_owned(),
             locate: None,
+            replaces: false,
         }
     }
 
@@ -344,6 +356,22 @@ mod tests {
             assert!(sql.contains(", CAST((f(x)) AS bigint) AS v1 "), "{sql}");
             let residue = format!("coalesce((v1 % {VALUE_PRIME}");
             assert!(sql.contains(&residue), "{sql}");
+        }
+    }
+
+    #[test]
+    fn rows_that_a_later_one_replaced_are_not_read_where_the_server_merges_them_later() {
+        let replacing = BoundTable {
+            replaces: true,
+            ..table()
+        };
+        for (dialect, is_final) in [(Dialect::ClickHouse, true), (Dialect::MySql, false)] {
+            let [counts, sums] = [counts, sums].map(|sql| sql(dialect, &replacing, 256));
+            let (rows, _) = reads(dialect, &replacing, &[]).remove(0);
+            for sql in [counts, sums, rows] {
+                assert_eq!(sql.contains("`t` FINAL"), is_final, "{sql}");
+            }
+            assert!(!super::sums(dialect, &table(), 256).contains("FINAL"));
         }
     }
 

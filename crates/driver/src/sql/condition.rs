@@ -122,6 +122,7 @@ mod tests {
                 create: Vec::new(),
                 key: "n".to_owned(),
                 locate: None,
+                replaces: false,
             };
             assert_eq!(condition(&words, &table, &[value]), expected);
         }

@@ -46,6 +46,7 @@ pub async fn describe(
         dialect: "cratedb".to_owned(),
         milliseconds: "CAST({column} AS bigint)".to_owned(),
         quotient: "{dividend} / {divisor}".to_owned(),
+        quote: '"',
         rows: count_rows(database, &from).await?,
         rows_all: None,
         columns: tree(&columns),

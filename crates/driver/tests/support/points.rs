@@ -122,6 +122,7 @@ pub(crate) fn points_of(create: &str, placeholder: &str) -> Arc<BoundWorkload> {
         create: vec![create.to_owned()],
         key: "k".to_owned(),
         locate: None,
+        replaces: false,
     };
     let insert = BoundOp {
         name: "insert".to_owned(),

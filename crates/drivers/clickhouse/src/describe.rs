@@ -13,6 +13,16 @@ use super::wire::Wire;
 const DIALECT: Dialect = Dialect::ClickHouse;
 /// What a text is cast to; it may be null.
 const TEXT_TYPE: &str = "Nullable(String)";
+/// What the clauses behind an engine begin with, and whether a table like it has them too.
+const CLAUSES: [(&str, bool); 7] = [
+    (" PARTITION BY ", true),
+    (" PRIMARY KEY ", true),
+    (" ORDER BY ", true),
+    (" SAMPLE BY ", true),
+    (" SETTINGS ", true),
+    (" TTL ", false),
+    (" COMMENT ", false),
+];
 
 /// Describes a table of the database.
 pub(super) async fn describe(
@@ -43,17 +53,22 @@ pub(super) async fn describe(
         ))
         .await?;
     let order = order.into_iter().flatten().flatten().next();
+    let created = connection
+        .rows(&format!("SHOW CREATE TABLE {from}"))
+        .await?;
+    let created = created.into_iter().flatten().flatten().next();
     let mut shape = TableShape {
         name: table.to_owned(),
         schema: first.get(3).cloned().flatten(),
         dialect: "clickhouse".to_owned(),
         milliseconds: DIALECT.milliseconds("{column}"),
         quotient: DIALECT.quotient().to_owned(),
+        quote: '`',
         rows: count_rows(connection, &from).await?,
         rows_all: Some(number(&rows_all, 0)).filter(|rows| *rows > 0),
         columns: Vec::new(),
         indexes: order.map_or_else(Vec::new, |order| index(&order)),
-        create: None,
+        create: created.and_then(|created| created_as(&created)),
         recorded: RecordedStatements {
             remark: Some("What this server is asked is not counted here".to_owned()),
             ..RecordedStatements::default()
@@ -64,7 +79,8 @@ pub(super) async fn describe(
         let mut next = || texts.next().unwrap_or_default();
         let (name, declared, default) = (next(), next(), next());
         let mut column = ColumnShape::new(name, &declared, kind_of(&declared));
-        column.required = !declared.starts_with("Nullable(");
+        // What is left out of an insert has the least value of its type there.
+        column.required = false;
         column.generated = ["MATERIALIZED", "ALIAS"].contains(&default.as_str());
         if let (Some(_), false) = (column.kind, column.generated) {
             let name = DIALECT.identifier(&column.name);
@@ -73,6 +89,89 @@ pub(super) async fn describe(
         shape.columns.push(column);
     }
     Ok(shape)
+}
+
+/// The statement that makes such a table, from the one that made it: its columns and layout with the engine that keeps
+/// each row as it came. Others replace or add up rows of one key, and what has a TTL is deleted or changed, which an
+/// audit would take for loss.
+fn created_as(statement: &str) -> Option<String> {
+    let outline = outline(statement);
+    let start = outline.find('(')? + 1;
+    let end = start + outline.get(start..)?.find(')')?;
+    let columns = without_ttl(statement.get(start..end)?);
+    let layout = layout(statement.get(end + 1..)?);
+    Some(format!(
+        "CREATE TABLE {{table}} ({columns}) ENGINE = MergeTree {layout}"
+    ))
+}
+
+/// A text, byte for byte, in which all that is quoted or in parentheses is blank, as is all white space.
+fn outline(text: &str) -> String {
+    let (mut depth, mut quote, mut escaped) = (0_u32, None, false);
+    let mut outline = String::with_capacity(text.len());
+    for letter in text.chars() {
+        let was_inside = depth > 0;
+        match (quote, letter) {
+            _ if escaped => escaped = false,
+            (Some(_), '\\') => escaped = true,
+            (Some(open), letter) if letter == open => quote = None,
+            (None, '\'' | '`' | '"') => quote = Some(letter),
+            (None, '(') => depth += 1,
+            (None, ')') => depth = depth.saturating_sub(1),
+            (Some(_) | None, _) => {}
+        }
+        let is_inside = quote.is_some() || (was_inside && depth > 0);
+        if is_inside || letter.is_whitespace() {
+            outline.push_str(&" ".repeat(letter.len_utf8()));
+        } else {
+            outline.push(letter);
+        }
+    }
+    outline
+}
+
+/// Columns without the times after which their values are gone.
+fn without_ttl(columns: &str) -> String {
+    let mut kept = String::new();
+    let mut begin = 0;
+    for column in outline(columns).split_inclusive(',') {
+        let ttl = column.find(" TTL ");
+        let end = begin + ttl.unwrap_or(column.len());
+        kept.push_str(columns.get(begin..end).unwrap_or_default());
+        if ttl.is_some() && column.ends_with(',') {
+            kept.push(',');
+        }
+        begin += column.len();
+    }
+    kept
+}
+
+/// How a table is laid out, from what a statement says behind its columns. An engine that is not a table's own, such as
+/// one above the tables of other servers, has none of that, nor has one whose order is among its arguments.
+fn layout(engine: &str) -> String {
+    let outline = outline(engine);
+    // Behind it is what fills a view.
+    let outline = outline.split(" AS ").next().unwrap_or_default();
+    let name = outline.trim_start().strip_prefix("ENGINE = ");
+    let name = name.and_then(|name| name.split([' ', '(']).next());
+    let begins = CLAUSES.iter().flat_map(|(words, is_kept)| {
+        let found = outline.match_indices(words);
+        found.map(move |(at, _)| (at, *is_kept))
+    });
+    let mut begins: Vec<(usize, bool)> = begins.collect();
+    begins.sort_unstable();
+    let ends = begins.iter().skip(1).map(|(at, _)| *at);
+    let clauses = begins.iter().zip(ends.chain([outline.len()]));
+    let kept = clauses.filter(|((_, is_kept), _)| *is_kept);
+    let kept = kept.filter_map(|((at, _), end)| engine.get(*at..end));
+    let kept: Vec<&str> = kept.map(str::trim).collect();
+    let is_ordered = |clause: &&str| clause.starts_with("ORDER") || clause.starts_with("PRIMARY");
+    let is_own = name.is_some_and(|name| name.ends_with("MergeTree"));
+    if is_own && kept.iter().any(is_ordered) {
+        kept.join(" ")
+    } else {
+        "ORDER BY tuple()".to_owned()
+    }
 }
 
 /// The order of a table, as an index that is not unique.
@@ -129,6 +228,54 @@ mod tests {
         ] {
             assert_eq!(kind_of(declared), kind, "{declared}");
         }
+    }
+
+    #[test]
+    fn a_table_is_made_as_the_original_was_unless_that_is_above_others() {
+        let own = "CREATE TABLE {table} (`a(` String DEFAULT ')',  b Int64) \
+                   ENGINE = MergeTree ORDER BY b SETTINGS index_granularity = 8192";
+        for (from, expected) in [
+            (own.replace("{table}", "d.`t(`"), Some(own.to_owned())),
+            (
+                "CREATE TABLE d.t\n(\n    x Int64\n)\nENGINE = Distributed('c', 'd', 't', rand())"
+                    .to_owned(),
+                Some(
+                    "CREATE TABLE {table} (\n    x Int64\n) ENGINE = MergeTree ORDER BY tuple()"
+                        .to_owned(),
+                ),
+            ),
+            (
+                "CREATE TABLE t (x Int64) ENGINE = ReplicatedMergeTree('/t', 'r') ORDER BY x"
+                    .to_owned(),
+                Some("CREATE TABLE {table} (x Int64) ENGINE = MergeTree ORDER BY x".to_owned()),
+            ),
+            (
+                "CREATE TABLE t (x Int64) ENGINE = MergeTree(d, (x), 8192)".to_owned(),
+                Some(
+                    "CREATE TABLE {table} (x Int64) ENGINE = MergeTree ORDER BY tuple()".to_owned(),
+                ),
+            ),
+            ("CREATE TABLE t".to_owned(), None),
+            ("CREATE TABLE t (x".to_owned(), None),
+        ] {
+            assert_eq!(created_as(&from), expected, "{from}");
+        }
+    }
+
+    #[test]
+    fn a_table_like_one_that_merges_or_deletes_rows_keeps_each() {
+        let from = "CREATE TABLE d.t\n(\n    `x` Int64,\n    `d` Date CODEC(Delta(2), LZ4) TTL d + toIntervalDay(1),\n    \
+                    `TTL ` Int8 TTL d\n)\nENGINE = ReplacingMergeTree(x)\nPARTITION BY toYYYYMM(d)\n\
+                    ORDER BY (x, d)\nTTL d + toIntervalMonth(1) WHERE x = 1, d TO VOLUME ' SETTINGS '\n\
+                    SETTINGS index_granularity = 8192\nCOMMENT 'of TTL d'";
+        let expected = "CREATE TABLE {table} (\n    `x` Int64,\n    `d` Date CODEC(Delta(2), LZ4),\n    \
+                        `TTL ` Int8) ENGINE = MergeTree PARTITION BY toYYYYMM(d) ORDER BY (x, d) \
+                        SETTINGS index_granularity = 8192";
+        assert_eq!(created_as(from).as_deref(), Some(expected));
+        let view = "CREATE MATERIALIZED VIEW v (x Int64) ENGINE = SummingMergeTree ORDER BY x \
+                    AS SELECT x FROM t ORDER BY y";
+        let expected = "CREATE TABLE {table} (x Int64) ENGINE = MergeTree ORDER BY x";
+        assert_eq!(created_as(view).as_deref(), Some(expected));
     }
 
     #[test]

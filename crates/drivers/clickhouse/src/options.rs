@@ -14,7 +14,7 @@ use highwater_model::units::Nanos;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Parameters of a URL that are understood; the names are libpq's where it has one.
-const PARAMETERS: [&str; 7] = [
+const PARAMETERS: &[&str] = &[
     "connect_timeout",
     "password",
     "sslcert",
@@ -108,7 +108,7 @@ pub(super) fn nodes(
     options: &TargetOptions,
     environment: Environment<'_>,
 ) -> Result<Vec<Node>, TargetError> {
-    url.check_parameters(&PARAMETERS)?;
+    url.check_parameters(PARAMETERS)?;
     let user = url.named_user().unwrap_or_else(|| DEFAULT.to_owned());
     if user.contains(':') {
         return Err(TargetError::usage(format!(

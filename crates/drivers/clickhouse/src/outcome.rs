@@ -34,6 +34,8 @@ pub(super) fn unfit(op: &Op) -> Outcome {
 pub(super) fn lost(op: &Op, plan: Option<&Plan>, answer: Answer, lost: Lost) -> Outcome {
     let adds_nothing = match plan {
         Some(Plan::Insert(plan)) => plan.refuses_cuts(),
+        // What came of its rows may look like all of them.
+        Some(Plan::Query { inserts: 1.., .. }) => false,
         // Nothing else is sent in more than one piece.
         _ => true,
     };
@@ -74,7 +76,14 @@ pub(super) fn judge(op: &Op, plan: Option<&Plan>, sent: usize, answer: Answer) -
     let is_insert = matches!(op.body, OpBody::Insert(_));
     let Some(error) = answer.into_error() else {
         if !is_insert {
-            return Outcome::answered(rows, bytes);
+            let rows_applied = match plan {
+                Some(Plan::Query { inserts, .. }) => *inserts,
+                _ => 0,
+            };
+            return Outcome {
+                rows_applied,
+                ..Outcome::answered(rows, bytes)
+            };
         }
         if bytes == 0 {
             return Outcome::applied(op.rows());
@@ -158,7 +167,28 @@ mod tests {
         Plan::Query {
             sql: LiteralSql::default(),
             reads,
+            inserts: 0,
         }
+    }
+
+    #[test]
+    fn an_insert_as_text_applies_its_rows_and_is_unknown_when_it_was_cut() {
+        let plan = Plan::Query {
+            sql: LiteralSql::default(),
+            reads: false,
+            inserts: 3,
+        };
+        let whole = judge(&op(None), Some(&plan), 9, answer(200, ""));
+        assert_eq!(
+            (whole.rows_applied, whole.certainty),
+            (3, Certainty::Applied)
+        );
+        let cut = Lost::Io {
+            error: io::ErrorKind::BrokenPipe.into(),
+            is_sent_whole: false,
+        };
+        let outcome = lost(&op(None), Some(&plan), Answer::default(), cut);
+        assert_eq!(outcome.certainty, Certainty::Unknown);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Where the values of a statement go: at `$n`, outside of texts, quoted names and comments. Must not know
-//! more of SQL than distinguishes these.
+//! Where the values of a statement go: at `$n`, outside of texts, quoted names and comments; and how many
+//! rows an INSERT has in its text. Must not know more of SQL than distinguishes these.
 
 use highwater_model::literal::LiteralSql;
 
@@ -9,11 +9,9 @@ pub(super) fn cut(sql: &str) -> (LiteralSql, Vec<usize>) {
     let mut values = Vec::new();
     let mut rest = sql;
     while let Some(first) = rest.chars().next() {
-        let length = match first {
-            '\'' | '"' | '`' => quoted(rest, first),
-            '-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
-            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
-            '$' => {
+        let length = match (opaque(rest, first), first) {
+            (Some(length), _) => length,
+            (None, '$') => {
                 let digits = rest.bytes().skip(1).take_while(u8::is_ascii_digit).count();
                 let number = rest.get(1..=digits).and_then(|digits| digits.parse().ok());
                 if let Some(position) = number.and_then(|number: usize| number.checked_sub(1)) {
@@ -24,13 +22,55 @@ pub(super) fn cut(sql: &str) -> (LiteralSql, Vec<usize>) {
                 }
                 1
             }
-            _ => first.len_utf8(),
+            (None, other) => other.len_utf8(),
         };
         let (taken, behind) = rest.split_at_checked(length).unwrap_or((rest, ""));
         cut.push_text(taken);
         rest = behind;
     }
     (cut, values)
+}
+
+/// Rows in parentheses behind the VALUES of an INSERT; none in another statement.
+pub(super) fn inserted_rows(sql: &str) -> u64 {
+    if !first_word(sql).eq_ignore_ascii_case("INSERT") {
+        return 0;
+    }
+    let (mut rows, mut depth, mut is_behind) = (0, 0_u32, false);
+    let mut rest = sql;
+    while let Some(first) = rest.chars().next() {
+        let length = match (opaque(rest, first), first) {
+            (Some(length), _) => length,
+            (None, '(') => {
+                rows += u64::from(is_behind && depth == 0);
+                depth = depth.saturating_add(1);
+                1
+            }
+            (None, ')') => {
+                depth = depth.saturating_sub(1);
+                1
+            }
+            (None, letter) if letter.is_ascii_alphabetic() => {
+                let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+                let word = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+                is_behind |= depth == 0 && word.eq_ignore_ascii_case("VALUES");
+                word.len()
+            }
+            (None, other) => other.len_utf8(),
+        };
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    rows
+}
+
+/// Bytes of a text, a quoted name or a comment that begins there.
+fn opaque(rest: &str, first: char) -> Option<usize> {
+    match first {
+        '\'' | '"' | '`' => Some(quoted(rest, first)),
+        '-' if rest.starts_with("--") => Some(rest.find('\n').unwrap_or(rest.len())),
+        '/' if rest.starts_with("/*") => Some(rest.find("*/").map_or(rest.len(), |end| end + 2)),
+        _ => None,
+    }
 }
 
 /// The first word of a statement, behind comments.
@@ -65,6 +105,21 @@ fn quoted(rest: &str, quote: char) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_rows_of_an_insert_are_those_behind_values() {
+        for (sql, rows) in [
+            ("INSERT INTO kv (k, v) VALUES ($1, $2), ($3, $4)", 2),
+            ("insert into t values(1),((-2)) -- (3)", 2),
+            ("INSERT INTO `values (` VALUES ('(', f(x))", 1),
+            ("INSERT INTO t (values_of) SELECT (1)", 0),
+            ("INSERT INTO t (values) SELECT (1)", 0),
+            ("SELECT 1 VALUES (1)", 0),
+            ("", 0),
+        ] {
+            assert_eq!(inserted_rows(sql), rows, "{sql}");
+        }
+    }
 
     #[test]
     fn each_placeholder_is_the_value_that_its_number_names() {

@@ -41,13 +41,18 @@ pub(super) async fn plans(
                 }
                 Plan::Query {
                     reads: reads(sql),
+                    inserts: placeholders::inserted_rows(sql),
                     sql: cut,
                 }
             }
-            BoundOpKind::Literal(sql) => Plan::Query {
-                reads: reads(&sql.numbered('$')),
-                sql: sql.clone(),
-            },
+            BoundOpKind::Literal(sql) => {
+                let text = sql.numbered('$');
+                Plan::Query {
+                    reads: reads(&text),
+                    inserts: placeholders::inserted_rows(&text),
+                    sql: sql.clone(),
+                }
+            }
             BoundOpKind::Transaction(_) => return Err(TargetError::no_transactions(&op.name)),
             BoundOpKind::Insert { table, .. } => {
                 let table = place.table(workload, *table)?;
@@ -265,6 +270,7 @@ mod tests {
             create: Vec::new(),
             key: "k".to_owned(),
             locate: None,
+            replaces: false,
         }
     }
 

@@ -27,15 +27,18 @@ impl HttpSession {
 
     async fn run(&mut self, request: &Request) -> Outcome {
         let op = &request.op;
+        let plan = self.plans.get(usize::from(op.id.0));
         let kind = match &op.body {
             // Nothing to send.
             OpBody::Insert(batch) if batch.rows == 0 => return Outcome::applied(0),
             OpBody::Insert(_) if request.bytes.is_empty() => return outcome::unfit(op),
             OpBody::Insert(_) => Kind::Insert,
+            OpBody::Query(_) if matches!(plan, Some(Plan::Query { inserts: 1.., .. })) => {
+                Kind::Insert
+            }
             OpBody::Query(_) => Kind::Statement,
         };
         let (answer, lost) = counted(&mut self.wire, kind, &request.bytes).await;
-        let plan = self.plans.get(usize::from(op.id.0));
         match lost {
             Some(lost) => outcome::lost(op, plan, answer, lost),
             None => outcome::judge(op, plan, request.bytes.len(), answer),

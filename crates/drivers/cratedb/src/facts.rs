@@ -13,7 +13,7 @@ use highwater_driver::network::one_line;
 use highwater_driver::sql::facts::add_connection;
 
 /// Settings of the cluster that affect a load, by the beginning of their names.
-const RECORDED: [&str; 6] = [
+const RECORDED: &[&str] = &[
     "bulk.",
     "cluster.routing.rebalance.",
     "indices.breaker.",
@@ -23,7 +23,7 @@ const RECORDED: [&str; 6] = [
 ];
 /// Settings of the cluster with their defaults in 6.4; those that differ are listed by name. Limits
 /// that are fractions of the heap are not here: they differ from machine to machine.
-const DEFAULTS: [(&str, &str); 24] = [
+const DEFAULTS: &[(&str, &str)] = &[
     ("bulk.request_timeout", "1m"),
     ("cluster.max_shards_per_node", "1000"),
     (

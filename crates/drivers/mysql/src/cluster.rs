@@ -40,14 +40,14 @@ const STATES: &str = "SHOW GLOBAL STATUS WHERE variable_name IN \
     ('wsrep_cluster_size', 'wsrep_cluster_status', 'wsrep_local_state_comment', \
      'wsrep_provider_version', 'wsrep_ready')";
 /// Of these, what is recorded of the cluster.
-const RECORDED_STATES: [&str; 3] = [
+const RECORDED_STATES: &[&str] = &[
     "wsrep_cluster_size",
     "wsrep_cluster_status",
     "wsrep_provider_version",
 ];
 /// Options of the library that decide how long a lost node is waited for, and when a slow one slows all.
 /// Others may name files of keys.
-const RECORDED_OPTIONS: [&str; 6] = [
+const RECORDED_OPTIONS: &[&str] = &[
     "evs.inactive_timeout",
     "evs.suspect_timeout",
     "gcache.size",

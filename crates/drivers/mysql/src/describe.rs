@@ -44,6 +44,7 @@ pub(super) async fn describe(
         dialect: "mysql".to_owned(),
         milliseconds: DIALECT.milliseconds("{column}"),
         quotient: DIALECT.quotient().to_owned(),
+        quote: '`',
         rows: count_rows(connection, &from).await?,
         rows_all: Some(number(&rows_all, 0)).filter(|rows| *rows > 0),
         columns: Vec::new(),

@@ -73,6 +73,10 @@ impl Driver for MySqlDriver {
          mysql://user@host:3306/database"
     }
 
+    fn sink(&self) -> Option<&'static str> {
+        Some("null:mysql")
+    }
+
     fn secret_variables(&self) -> &'static [&'static str] {
         &["MYSQL_PWD"]
     }

@@ -14,7 +14,7 @@ use highwater_driver::network::{SslMode, Tls, TlsFiles, is_loopback};
 use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl};
 
 /// Parameters of a URL that are understood.
-const PARAMETERS: [&str; 8] = [
+const PARAMETERS: &[&str] = &[
     "connect_timeout",
     "password",
     "socket",
@@ -87,7 +87,7 @@ pub(super) fn nodes(
     options: &TargetOptions,
     environment: Environment<'_>,
 ) -> Result<Vec<Node>, TargetError> {
-    url.check_parameters(&PARAMETERS)?;
+    url.check_parameters(PARAMETERS)?;
     let given = |name: &str| url.parameter(name).cloned();
     let login = Arc::new(login(url, options, environment)?);
     let sslmode = given("sslmode");

@@ -170,6 +170,7 @@ mod tests {
             create: Vec::new(),
             key: "x".to_owned(),
             locate: None,
+            replaces: false,
         };
         let insert = insert_into(&table, backquoted);
         assert_eq!(insert, "INSERT INTO `a``b` (`x`, `rows`)");

@@ -8,6 +8,8 @@ use highwater_model::op::{BoundWorkload, ColumnType};
 
 /// The server's side of one connection; its responses are always the same.
 pub(super) trait Conversation {
+    /// Writes what the server says before anything is read; most wait for the client.
+    fn greet(&mut self, _answer: &mut Vec<u8>) {}
     /// Reads input and writes the response; false if the connection ends.
     fn take(&mut self, input: &[u8], response: &mut Vec<u8>) -> bool;
 }

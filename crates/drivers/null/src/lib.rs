@@ -1,6 +1,6 @@
 //! A sink on loopback: the real client path against a server that does nothing.
 //!
-//! `null:postgres`, `null:crate` and `null:clickhouse` start threads of their own that read everything and answer
+//! `null:postgres`, `null:mysql`, `null:crate` and `null:clickhouse` start threads of their own that read everything and answer
 //! well-formed success in the protocol of that name, and then use the real driver's sessions
 //! against them. So what a run reaches is what this machine can send with that workload, batch and
 //! number of sessions: its ceiling. The sink's threads are this process's, but their CPU time
@@ -15,6 +15,7 @@ mod conversation;
 mod copy_rows;
 mod cratedb;
 mod http_server;
+mod mysql;
 mod postgres;
 mod protocol;
 mod sink;
@@ -50,7 +51,7 @@ impl Driver for NullDriver {
 
     fn summary(&self) -> &'static str {
         "a sink in this process that stores nothing, for the load generator's own ceiling: \
-         null:crate, null:clickhouse or null:postgres"
+         null:crate, null:clickhouse, null:mysql or null:postgres"
     }
 
     fn open(

@@ -3,9 +3,10 @@
 //! Must not start anything.
 
 use highwater_driver::contract::{Driver, TableFeatures, TargetError};
-use highwater_driver::target_url::{Host, TargetUrl};
+use highwater_driver::target_url::{Host, Secret, TargetUrl};
 use highwater_driver_clickhouse::ClickHouseDriver;
 use highwater_driver_cratedb::CrateDbDriver;
+use highwater_driver_mysql::MySqlDriver;
 use highwater_driver_postgres::PostgresDriver;
 
 /// A protocol that the sink speaks.
@@ -13,6 +14,8 @@ use highwater_driver_postgres::PostgresDriver;
 pub(super) enum Protocol {
     /// The PostgreSQL wire protocol, version 3.
     Postgres,
+    /// The MySQL wire protocol.
+    MySql,
     /// CrateDB's HTTP endpoint.
     Crate,
     /// ClickHouse's HTTP interface.
@@ -20,7 +23,7 @@ pub(super) enum Protocol {
 }
 
 impl Protocol {
-    const ALL: [Self; 3] = [Self::Postgres, Self::Crate, Self::ClickHouse];
+    const ALL: [Self; 4] = [Self::Postgres, Self::MySql, Self::Crate, Self::ClickHouse];
 
     /// The protocol that a URL names.
     pub(super) fn of(url: &TargetUrl) -> Result<Self, TargetError> {
@@ -42,6 +45,7 @@ impl Protocol {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Postgres => "postgres",
+            Self::MySql => "mysql",
             Self::Crate => "crate",
             Self::ClickHouse => "clickhouse",
         }
@@ -51,6 +55,7 @@ impl Protocol {
     pub(super) fn driver(self) -> &'static dyn Driver {
         match self {
             Self::Postgres => &PostgresDriver,
+            Self::MySql => &MySqlDriver,
             Self::Crate => &CrateDbDriver,
             Self::ClickHouse => &ClickHouseDriver,
         }
@@ -60,6 +65,7 @@ impl Protocol {
     pub(super) const fn dialects(self) -> &'static [&'static str] {
         match self {
             Self::Postgres => &["postgresql"],
+            Self::MySql => &["mariadb", "mysql"],
             Self::Crate => &["cratedb", "postgresql"],
             Self::ClickHouse => &["clickhouse"],
         }
@@ -67,7 +73,7 @@ impl Protocol {
 
     /// Whether several statements can be one transaction, where they are real.
     pub(super) const fn has_transactions(self) -> bool {
-        matches!(self, Self::Postgres)
+        matches!(self, Self::Postgres | Self::MySql)
     }
 
     /// What tables have besides columns, where they are real.
@@ -87,7 +93,8 @@ impl Protocol {
         TargetUrl {
             scheme: self.name().to_owned(),
             user: Some("highwater".to_owned()),
-            password: None,
+            // The sink takes any: so no file is read for one.
+            password: (self == Self::MySql).then(|| Secret::new("")),
             hosts: hosts.collect(),
             path: "sink".to_owned(),
             parameters: [("sslmode".to_owned(), "disable".to_owned())].into(),

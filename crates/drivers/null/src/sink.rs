@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use super::conversation::{Conversation, WorkloadTables};
 use super::http_server::HttpServer;
 use super::protocol::Protocol;
-use super::{clickhouse, cratedb, postgres};
+use super::{clickhouse, cratedb, mysql, postgres};
 
 /// Bytes of one read.
 const READ_BYTES: usize = 256 * 1024;
@@ -112,6 +112,7 @@ fn serve(
 fn begin(protocol: Protocol, tables: &Arc<WorkloadTables>) -> Box<dyn Conversation + Send> {
     match protocol {
         Protocol::Postgres => Box::new(postgres::Server::new(Arc::clone(tables))),
+        Protocol::MySql => Box::new(mysql::Server::new()),
         Protocol::Crate => Box::new(HttpServer::new(cratedb::Endpoint::default())),
         Protocol::ClickHouse => Box::new(HttpServer::new(clickhouse::Interface::new(Arc::clone(
             tables,
@@ -127,6 +128,9 @@ async fn answer(
     stream.set_nodelay(true)?;
     let mut input = vec![0; READ_BYTES];
     let mut answer = Vec::new();
+    conversation.greet(&mut answer);
+    stream.write_all(&answer).await?;
+    answer.clear();
     loop {
         let count = stream.read(&mut input).await?;
         let goes_on = count > 0 && conversation.take(&input[..count], &mut answer);

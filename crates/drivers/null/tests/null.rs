@@ -19,7 +19,12 @@ use highwater_model::units::{Nanos, Seed};
 use highwater_workload::{OpContext, Workload, WorkloadSpec, builtin};
 use support::{WallTimeline, block_on};
 
-const SINKS: [&str; 3] = ["null:postgres", "null:crate", "null:clickhouse"];
+const SINKS: [&str; 4] = [
+    "null:postgres",
+    "null:mysql",
+    "null:crate",
+    "null:clickhouse",
+];
 
 fn options(insert: Option<&str>) -> TargetOptions {
     TargetOptions {
@@ -155,8 +160,10 @@ fn transfer(target: &dyn Target) -> Result<Outcome, TargetError> {
 
 #[test]
 fn a_target_without_transactions_refuses_them_before_any_op() {
-    let outcome = transfer(open("null:postgres", None).as_ref()).unwrap();
-    assert!(outcome.is_success(), "{outcome:?}");
+    for url in ["null:postgres", "null:mysql"] {
+        let outcome = transfer(open(url, None).as_ref()).unwrap();
+        assert!(outcome.is_success(), "{url}: {outcome:?}");
+    }
     for url in ["null:crate", "null:clickhouse"] {
         let error = transfer(open(url, None).as_ref()).unwrap_err();
         assert_eq!(error.kind, TargetErrorKind::Usage, "{error}");
@@ -187,7 +194,7 @@ fn its_cpu_is_measured_apart_and_it_reports_that_it_stores_nothing() {
 fn what_is_no_sink_is_refused_with_a_hint() {
     for url in [
         "null:",
-        "null:mysql",
+        "null:mariadb",
         "null://localhost/postgres",
         "null:postgres?x=1",
         "null:cratedb",

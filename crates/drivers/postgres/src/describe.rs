@@ -49,6 +49,7 @@ pub(super) async fn describe(
         dialect: dialect.names().into_iter().next().unwrap_or_default(),
         milliseconds: dialect.milliseconds("{column}"),
         quotient: dialect.quotient().to_owned(),
+        quote: '"',
         rows: count_rows(connection, &from).await?,
         rows_all: None,
         columns: Vec::new(),

@@ -257,6 +257,7 @@ mod tests {
             create: Vec::new(),
             key: "x".to_owned(),
             locate: None,
+            replaces: false,
         };
         let insert = insert_into(&table, escape_identifier);
         assert_eq!(insert, "INSERT INTO \"a\"\"b\" (\"x\", \"Y\")");

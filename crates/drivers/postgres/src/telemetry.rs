@@ -32,7 +32,7 @@ const IO_BLOCKS: (u32, u32) = (16, 18);
 const IO_BYTES: (u32, u32) = (18, u32::MAX);
 
 /// All of them; `d` is the row of the database, and `a` that of its sessions.
-const FIGURES: [Figure; 19] = [
+const FIGURES: &[Figure] = &[
     (
         "transactions",
         "1",

@@ -41,6 +41,7 @@ pub(super) async fn describe(
         // Times are whole milliseconds.
         milliseconds: "{column}".to_owned(),
         quotient: "{dividend} / {divisor}".to_owned(),
+        quote: '"',
         rows: count_rows(database, &from).await?,
         rows_all: None,
         columns: Vec::new(),

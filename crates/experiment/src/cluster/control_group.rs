@@ -108,6 +108,17 @@ pub(super) fn limit_cpu(group: &[PathBuf], cores: f64) -> Result<(), ClusterErro
     write_checked(&path, &quota)
 }
 
+/// The cores that a group may use, as the kernel says; absent where it may use all.
+pub(super) fn cpu_limit(group: &[PathBuf]) -> Option<f64> {
+    let path = of_controller(group, "cpu.max", "cpu.cfs_quota_us").ok()?;
+    // Version 2 has both in one file.
+    let text = read(&path) + " " + &read(&path.with_file_name("cpu.cfs_period_us"));
+    let mut words = text.split_ascii_whitespace();
+    let quota: f64 = words.next()?.parse().ok()?;
+    let period: f64 = words.next()?.parse().ok()?;
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
 /// Lets a group use all cores.
 pub(super) fn free_cpu(group: &[PathBuf]) -> Result<(), ClusterError> {
     let path = of_controller(group, "cpu.max", "cpu.cfs_quota_us")?;
@@ -287,18 +298,22 @@ mod tests {
         limit_cpu(&one, 0.3).unwrap();
         assert_eq!(read(&one[0].join("cpu.cfs_quota_us")), "6000");
         assert_eq!(read(&one[0].join("cpu.cfs_period_us")), "20000");
+        assert_eq!(cpu_limit(&one), Some(0.3));
         limit_cpu(&one, 0.02).unwrap();
         assert_eq!(read(&one[0].join("cpu.cfs_quota_us")), "2000");
         assert_eq!(read(&one[0].join("cpu.cfs_period_us")), "100000");
         free_cpu(&one).unwrap();
         assert_eq!(read(&one[0].join("cpu.cfs_quota_us")), "-1");
+        assert_eq!(cpu_limit(&one), None);
         limit_memory(&one, 1 << 30).unwrap();
         assert_eq!(read(&one[0].join("memory.limit_in_bytes")), "1073741824");
         let (_place, two) = group(&["cpu.max"]);
         limit_cpu(&two, 2.5).unwrap();
         assert_eq!(read(&two[0].join("cpu.max")), "50000 20000");
+        assert_eq!(cpu_limit(&two), Some(2.5));
         free_cpu(&two).unwrap();
         assert_eq!(read(&two[0].join("cpu.max")), "max");
+        assert_eq!(cpu_limit(&two), None);
     }
 
     #[test]

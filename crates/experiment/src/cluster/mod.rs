@@ -153,7 +153,7 @@ impl Cluster {
             );
         }
         match &mut self.kind {
-            Kind::Processes(processes) => processes.resize(&mut self.site, nodes)?,
+            Kind::Processes(processes) => processes.resize(&mut self.site, 1, nodes)?,
             Kind::Commands(commands) => commands.resize(&mut self.site, nodes)?,
         }
         self.nodes()
@@ -168,6 +168,24 @@ impl Cluster {
         self.down()?;
         self.remove_data()?;
         self.resize(nodes)
+    }
+
+    /// Ends the cluster, removes its nodes' data, and starts this node as a cluster of one.
+    ///
+    /// # Errors
+    /// As [`Cluster::fresh`]; nodes of the user's own commands have no number.
+    pub fn alone(&mut self, node: u32) -> Result<Vec<Node>, ClusterError> {
+        check_size(node)?;
+        self.down()?;
+        self.remove_data()?;
+        match &mut self.kind {
+            Kind::Processes(processes) => processes.resize(&mut self.site, node, 1)?,
+            Kind::Commands(_) => {
+                let message = "the user's own commands start no node alone";
+                return Err(ClusterError::usage(message));
+            }
+        }
+        self.nodes()
     }
 
     /// The nodes that are there; of processes also those that ended, whose data are kept.
@@ -235,7 +253,7 @@ impl Cluster {
     /// The nodes of this machine that run with a quota of CPU.
     pub fn limited_nodes(&self) -> Vec<LimitedNode> {
         match &self.kind {
-            Kind::Processes(processes) => processes.limited(&self.site),
+            Kind::Processes(_) => Processes::limited(&self.site),
             Kind::Commands(_) => Vec::new(),
         }
     }

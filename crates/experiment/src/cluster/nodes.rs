@@ -10,7 +10,7 @@ use highwater_model::units::Nanos;
 use highwater_runner::request::LimitedNode;
 use rustix::process::Signal;
 
-use super::control_group::{Hierarchies, free_cpu, limit_cpu};
+use super::control_group::{Hierarchies, cpu_limit, free_cpu, limit_cpu};
 use super::data::DataDirectories;
 use super::error::ClusterError;
 use super::launch::{User, user};
@@ -30,6 +30,8 @@ pub(super) struct Processes {
     pub(super) name: String,
     pub(super) user: Option<User>,
     pub(super) data: DataDirectories,
+    /// The number of the first node: 1, unless one is alone that has another.
+    pub(super) first: u32,
     /// Where control groups are made; found with the first node that needs one.
     pub(super) hierarchies: Option<Hierarchies>,
 }
@@ -53,6 +55,7 @@ impl Processes {
             spec,
             name: name.to_owned(),
             user,
+            first: 1,
             hierarchies: None,
         })
     }
@@ -179,22 +182,18 @@ impl Processes {
         Ok(())
     }
 
-    /// The nodes that run with a quota of CPU.
-    pub(super) fn limited(&self, site: &Site) -> Vec<LimitedNode> {
-        let quota = self.spec.quota.filter(|_| !site.options.no_quota);
-        let Some(cores) = quota.and_then(|quota| quota.cpu) else {
-            return Vec::new();
-        };
+    /// The nodes that run with a quota of CPU, whatever the file says by now.
+    pub(super) fn limited(site: &Site) -> Vec<LimitedNode> {
         let running = Self::running(site).into_iter();
         let limited = running.filter_map(|number| {
             let process = site.file.state.nodes.get(&number)?.process.as_ref()?;
             Some(LimitedNode {
                 node: number.to_string(),
-                cores,
+                cores: cpu_limit(&process.groups)?,
                 group: process.groups.clone(),
             })
         });
-        limited.filter(|node| !node.group.is_empty()).collect()
+        limited.collect()
     }
 
     /// The nodes, as others see them; one that does not run is left out where the file has changed so much that
@@ -210,7 +209,7 @@ impl Processes {
     }
 
     fn listed(&self, site: &Site, number: u32, running: &[u32]) -> Result<Node, ClusterError> {
-        let values = self.values(site, count_of(running));
+        let values = self.values(site, self.count_of(running));
         let state = site.file.state.nodes.get(&number);
         let process = state.and_then(|state| state.process.as_ref());
         let id = process.and_then(|process| process.id);
@@ -218,7 +217,7 @@ impl Processes {
             number,
             host: values.host(number),
             url: values.fill(number, &self.spec.url)?,
-            is_target: number == 1 || self.spec.targets == Targets::All,
+            is_target: number == self.first || self.spec.targets == Targets::All,
             metrics: values.fill_all(number, &self.spec.metrics)?,
             pid: id.filter(|id| id.is_alive()).map(|id| id.pid),
             data: state.map(|state| state.data.clone()),
@@ -228,7 +227,7 @@ impl Processes {
 
     /// Whether a node that runs responds as one that is ready.
     pub(super) fn is_ready(&self, site: &Site, number: u32) -> Result<bool, ClusterError> {
-        let count = count_of(&Self::running(site));
+        let count = self.count_of(&Self::running(site));
         // Its log is of this start, or of one before.
         let waiting = self.waiting(site, number, count, 0)?;
         Ok(waiting.is_some_and(|waiting| is_ready(&waiting, &*site.options.open)))
@@ -239,8 +238,15 @@ impl Processes {
             spec: &self.spec,
             directory: &site.options.directory,
             nodes: &site.file.state.nodes,
+            first: self.first,
             count,
         }
+    }
+
+    /// Nodes of the cluster to which these belong; the last one runs as long as any.
+    fn count_of(&self, running: &[u32]) -> u32 {
+        let last = running.last().copied().unwrap_or(0);
+        last.saturating_add(1).saturating_sub(self.first)
     }
 
     /// Runs a shell command of a node, as its user in its data directory.
@@ -311,7 +317,7 @@ impl Processes {
             .as_deref()
             .filter(|_| is_alive && !site.is_in_a_hurry())
         {
-            let count = count_of(&Self::running(site));
+            let count = self.count_of(&Self::running(site));
             let command = Command {
                 name: &format!("`stop` of node {number}"),
                 text,
@@ -362,8 +368,4 @@ fn signal(signal: StopSignal) -> Signal {
 
 pub(super) fn log_of(site: &Site, number: u32) -> PathBuf {
     site.file.directory().join(format!("node{number}.log"))
-}
-
-fn count_of(running: &[u32]) -> u32 {
-    running.last().copied().unwrap_or(0)
 }

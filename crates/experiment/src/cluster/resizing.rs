@@ -21,14 +21,22 @@ use super::{ports, quota};
 const PREPARE_WITHIN: Nanos = Nanos::from_secs(600);
 
 impl Processes {
-    /// Starts or ends nodes until there are so many, and waits until they are ready. If that fails, those that
-    /// it started are ended again.
-    pub(super) fn resize(&mut self, site: &mut Site, count: u32) -> Result<(), ClusterError> {
+    /// Starts or ends nodes until there are so many from the first one on, and waits until they are ready. If that
+    /// fails, those that it started are ended again.
+    pub(super) fn resize(
+        &mut self,
+        site: &mut Site,
+        first: u32,
+        count: u32,
+    ) -> Result<(), ClusterError> {
+        let requested = first..first.saturating_add(count);
         let running = Self::running(site);
-        for number in running.iter().rev().filter(|number| **number > count) {
+        let others = running.iter().rev();
+        for number in others.filter(|number| !requested.contains(*number)) {
             self.end(site, *number)?;
         }
-        let missing: Vec<u32> = (1..=count)
+        self.first = first;
+        let missing: Vec<u32> = requested
             .filter(|number| !running.contains(number))
             .collect();
         for number in &missing {
@@ -135,7 +143,7 @@ impl Processes {
     /// Writes the files of all nodes: those of running ones name their new peers, too.
     fn write_files(&self, site: &Site, count: u32) -> Result<(), ClusterError> {
         let values = self.values(site, count);
-        for number in 1..=count {
+        for number in values.numbers() {
             for (name, text) in &self.spec.files {
                 self.data.write(number, name, &values.fill(number, text)?)?;
             }

@@ -1,6 +1,7 @@
 //! Values of the placeholders of a node's texts. Must not start anything.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 
 use highwater_model::cluster::{NodeSpec, expand};
@@ -15,6 +16,8 @@ pub(super) struct Values<'a> {
     pub(super) directory: &'a Path,
     /// All nodes, from 1 on, with their ports.
     pub(super) nodes: &'a BTreeMap<u32, NodeState>,
+    /// The number of the first one.
+    pub(super) first: u32,
     /// How many there are to be.
     pub(super) count: u32,
 }
@@ -44,6 +47,11 @@ impl Values<'_> {
         Ok(all)
     }
 
+    /// The numbers of all nodes.
+    pub(super) fn numbers(&self) -> Range<u32> {
+        self.first..self.first.saturating_add(self.count)
+    }
+
     /// Address of a node's ports.
     pub(super) fn host(&self, node: u32) -> String {
         host(self.spec, node)
@@ -54,7 +62,8 @@ impl Values<'_> {
             return self.port(node, port);
         }
         if let Some(port) = name.strip_prefix("peers.") {
-            let peers: Option<Vec<String>> = (1..=self.count)
+            let peers: Option<Vec<String>> = self
+                .numbers()
                 .map(|peer| Some(format!("{}:{}", self.host(peer), self.port(peer, port)?)))
                 .collect();
             return Some(peers?.join(","));
@@ -62,7 +71,8 @@ impl Values<'_> {
         if let Some(list) = name.strip_prefix("list.") {
             let list = self.spec.lists.get(list)?;
             // Reading has shown that there is no list within a list.
-            let parts: Option<Vec<String>> = (1..=self.count)
+            let parts: Option<Vec<String>> = self
+                .numbers()
                 .map(|node| expand(&list.each, |name| self.value(node, name)).ok())
                 .collect();
             return Some(parts?.join(&list.join));
@@ -117,6 +127,7 @@ mod tests {
             spec: &spec,
             directory: Path::new("/here"),
             nodes: &BTreeMap::from([(1, node(11)), (2, node(12)), (3, node(13))]),
+            first: 1,
             count: 2,
         };
         let fill = |text: &str| values.fill(2, text).unwrap();
@@ -131,5 +142,15 @@ mod tests {
         assert_eq!(environment["PEERS"], "127.0.0.1:11,127.0.0.2:12");
         assert_eq!(environment["HIGHWATER_NODES"], "2");
         assert!(values.fill(2, "{port.tcp}").is_err());
+        // One that is alone has no peer but itself.
+        let (first, count) = (3, 1);
+        let alone = Values {
+            first,
+            count,
+            ..values
+        };
+        let fill = |text: &str| alone.fill(3, text).unwrap();
+        assert_eq!(fill("{node}/{nodes} {peers.http}"), "3/1 127.0.0.3:13");
+        assert_eq!(fill("{list.shards}"), "<s>3:13</s>");
     }
 }

@@ -40,6 +40,14 @@ pub trait Cluster {
         interrupts: &Interrupts,
     ) -> Result<Resized, TargetError>;
 
+    /// Starts this node alone, as a new cluster of one; the next size begins with a new cluster.
+    ///
+    /// # Errors
+    /// As [`Cluster::resize`]; a cluster that is not started has no nodes that could be.
+    fn alone(&mut self, _node: u32) -> Result<Resized, TargetError> {
+        Err(TargetError::usage("no node can be started alone"))
+    }
+
     /// Whether quotas of its nodes begin only when they are warm.
     fn awaits_warm_up(&self) -> bool {
         false
@@ -68,12 +76,17 @@ pub trait Cluster {
 /// A cluster that is started for each size, from a cluster file.
 pub struct StartedCluster {
     cluster: cluster::Cluster,
+    /// What is up is one node that was measured alone.
+    is_alone: bool,
 }
 
 impl StartedCluster {
     /// Of a cluster that is not up yet.
     pub fn new(cluster: cluster::Cluster) -> Self {
-        Self { cluster }
+        Self {
+            cluster,
+            is_alone: false,
+        }
     }
 
     fn resized(
@@ -82,13 +95,27 @@ impl StartedCluster {
         start: ClusterStart,
     ) -> Result<Resized, ClusterOrTargetError> {
         let clock = RealClock::start();
+        let grows = start == ClusterStart::Grow && !std::mem::take(&mut self.is_alone);
         // A cluster from which nodes are taken away is not one as the first was.
-        if start == ClusterStart::Grow && (1..=nodes).contains(&self.cluster.size()) {
+        if grows && (1..=nodes).contains(&self.cluster.size()) {
             self.cluster.resize(nodes)?;
         } else {
             self.cluster.fresh(nodes)?;
             self.cluster.restore()?;
         }
+        self.made(&clock)
+    }
+
+    fn started_alone(&mut self, node: u32) -> Result<Resized, ClusterOrTargetError> {
+        let clock = RealClock::start();
+        self.is_alone = true;
+        self.cluster.alone(node)?;
+        self.cluster.restore()?;
+        self.made(&clock)
+    }
+
+    /// Where it is now, and how long that took.
+    fn made(&mut self, clock: &RealClock) -> Result<Resized, ClusterOrTargetError> {
         let urls = self.cluster.urls()?;
         let urls = urls.iter().map(|url| TargetUrl::parse(url));
         let nodes = self.cluster.nodes()?;
@@ -108,6 +135,10 @@ impl Cluster for StartedCluster {
         _: &Interrupts,
     ) -> Result<Resized, TargetError> {
         self.resized(nodes, start).map_err(|error| error.0)
+    }
+
+    fn alone(&mut self, node: u32) -> Result<Resized, TargetError> {
+        self.started_alone(node).map_err(|error| error.0)
     }
 
     fn awaits_warm_up(&self) -> bool {

@@ -27,10 +27,24 @@ pub struct SizedTrial {
     pub purpose: ScalePurpose,
     /// What.
     pub size: ScaleSize,
+    /// The node that is measured alone; none of a size.
+    pub node: Option<u32>,
     /// What is predicted for it.
     pub predicted: Option<PredictedRate>,
     /// Its rows are there from an earlier trial of this growth, which began with new tables.
     pub remakes_tables: bool,
+}
+
+impl SizedTrial {
+    /// Name of its directory.
+    pub fn name(&self, number: u32) -> String {
+        let nodes = self.size.nodes;
+        match (self.node, self.purpose) {
+            (Some(node), _) => format!("node-{node:02}-alone"),
+            (None, ScalePurpose::Again) => format!("{number:02}-nodes-{nodes}-again"),
+            (None, _) => format!("{number:02}-nodes-{nodes}"),
+        }
+    }
 }
 
 impl Experiment for ScaleRecord {
@@ -39,54 +53,27 @@ impl Experiment for ScaleRecord {
     fn next(&mut self) -> Step<SizedTrial> {
         let (size, purpose) = match policy::next(self) {
             GrowthStep::Measure { size, purpose } => (size, purpose),
+            GrowthStep::Alone(node) => return Step::Trial(alone(self, node)),
             GrowthStep::End(outcome) => {
                 self.outcome = Some(outcome);
                 return Step::End;
             }
         };
-        let nodes = size.nodes;
-        let number = number(&self.trials);
-        let of_again = match purpose {
-            ScalePurpose::Again => "-again",
-            ScalePurpose::First | ScalePurpose::Grow => "",
-        };
         // A size that was measured predicts itself too well.
-        let predicted = predicted(self, nodes).filter(|_| purpose != ScalePurpose::Again);
+        let predicted = predicted(self, size.nodes).filter(|_| purpose != ScalePurpose::Again);
         let before = self.trials.iter().find(|trial| {
             // A cluster that grows keeps its tables.
             let same_tables = self.start == ClusterStart::Grow || trial.size == size;
             same_tables && trial.figures.judgments.is_some()
         });
-        let took = self.trials.iter().map(ScaleTrial::budgeted_ns);
-        let ready = self.trials.iter().map(|trial| trial.ready_ns);
-        let ready = ready.fold(0, u64::saturating_add);
-        let ready = ready.checked_div(self.trials.len() as u64).unwrap_or(0);
-        let all = u32::try_from(self.sizes.len()).unwrap_or(u32::MAX);
-        let planned = Planned {
-            number,
-            name: format!("{number:02}-nodes-{nodes}{of_again}"),
-            about: Trial::Size {
-                purpose,
-                nodes,
-                predicted,
-                unit: self.unit,
-            },
-            progress: ExperimentProgress {
-                ready: Nanos(ready),
-                ..progress(
-                    took,
-                    all.saturating_add(1),
-                    Nanos(self.trial_cost_ns),
-                    self.budget_ns.map(Nanos),
-                )
-            },
-            trial: SizedTrial {
-                purpose,
-                remakes_tables: before.is_some_and(|trial| !trial.figures.continued),
-                size,
-                predicted,
-            },
+        let trial = SizedTrial {
+            purpose,
+            node: None,
+            remakes_tables: before.is_some_and(|trial| !trial.figures.continued),
+            size,
+            predicted,
         };
+        let planned = planned(self, trial, number(&self.trials));
         match self.each {
             ScaleEach::Find | ScaleEach::Tune => Step::Nested(planned),
             ScaleEach::Run => Step::Trial(planned),
@@ -105,6 +92,7 @@ impl Experiment for ScaleRecord {
         let trial = ScaleTrial {
             number: requested.number,
             purpose: requested.trial.purpose,
+            node: requested.trial.node,
             size: requested.trial.size,
             predicted: requested.trial.predicted,
             figures: figures(&self.stream, record),
@@ -116,7 +104,10 @@ impl Experiment for ScaleRecord {
             before_quota: ready.before_quota,
             run: made.run,
         };
-        self.trials.push(trial.clone());
+        match trial.node {
+            Some(_) => self.alone.trials.push(trial.clone()),
+            None => self.trials.push(trial.clone()),
+        }
         let unit = self.unit;
         let trial = Box::new(trial);
         Event::Sized { trial, unit }
@@ -124,7 +115,8 @@ impl Experiment for ScaleRecord {
 
     fn take_back(&mut self) -> bool {
         self.outcome = None;
-        self.trials.pop().is_some()
+        let last = self.trials.pop().or_else(|| self.alone.trials.pop());
+        last.is_some()
     }
 
     fn interrupt(&mut self) {
@@ -145,6 +137,50 @@ impl Experiment for ScaleRecord {
     /// Each size has a cluster of its own, or one that changes between two sizes.
     fn holds_tables(&self) -> bool {
         false
+    }
+}
+
+/// A node by itself, in a cluster of one.
+fn alone(scale: &ScaleRecord, node: u32) -> Planned<SizedTrial> {
+    let trial = SizedTrial {
+        purpose: ScalePurpose::Alone,
+        size: ScaleSize {
+            nodes: 1,
+            settings: scale.alone.settings.clone(),
+        },
+        node: Some(node),
+        predicted: None,
+        remakes_tables: false,
+    };
+    planned(scale, trial, number(&scale.alone.trials))
+}
+
+/// A trial that comes next, and how far the growth is.
+fn planned(scale: &ScaleRecord, trial: SizedTrial, number: u32) -> Planned<SizedTrial> {
+    let all = scale.alone.trials.iter().chain(&scale.trials);
+    let took: Vec<u64> = all.clone().map(ScaleTrial::budgeted_ns).collect();
+    let ready = all.map(|trial| trial.ready_ns);
+    let ready = ready.fold(0, u64::saturating_add);
+    let ready = ready.checked_div(took.len() as u64).unwrap_or(0);
+    let sizes = u32::try_from(scale.sizes.len()).unwrap_or(u32::MAX);
+    let most = sizes.saturating_add(1).saturating_add(scale.alone.nodes);
+    let (cost, budget) = (Nanos(scale.trial_cost_ns), scale.budget_ns.map(Nanos));
+    Planned {
+        number,
+        name: trial.name(number),
+        about: Trial::Size {
+            purpose: trial.purpose,
+            nodes: trial.size.nodes,
+            variant: scale.variant.as_ref().map(|variant| variant.name.clone()),
+            node: trial.node,
+            predicted: trial.predicted,
+            unit: scale.unit,
+        },
+        progress: ExperimentProgress {
+            ready: Nanos(ready),
+            ..progress(took.into_iter(), most, cost, budget)
+        },
+        trial,
     }
 }
 

@@ -8,7 +8,7 @@ use highwater_analysis::comparison::Verdict;
 use highwater_analysis::group::comparisons;
 use highwater_analysis::{Ended, exit_code};
 use highwater_experiment::trial_maker::{Requested, TrialMaker};
-use highwater_experiment::{GroupRun, check, run};
+use highwater_experiment::{GroupRun, Side, check, run};
 use highwater_model::event::Event;
 use highwater_model::group::{GroupOutcome, GroupRecord, VariantRecord};
 use highwater_model::plan::{Plan, Unit};
@@ -109,7 +109,17 @@ fn run_in(
         tables_kept: false,
     })?;
     let directory = RunDirectory::create(root, "group", &first)?;
-    run(group, directory, Nanos::ZERO, &maker, observer, interrupts)
+    run(
+        Side {
+            experiment: group,
+            directory,
+            maker: &maker,
+            pauses: Vec::new(),
+        },
+        Nanos::ZERO,
+        observer,
+        interrupts,
+    )
 }
 
 fn undisturbed(root: &Path, group: GroupRecord) -> Result<ExperimentRecord, RunError> {

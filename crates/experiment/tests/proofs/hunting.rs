@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use highwater_experiment::trial_maker::{NestedPlace, Requested, TrialMaker};
-use highwater_experiment::{Probe, run};
-use highwater_model::plan::{Objective, Plan, Unit};
-use highwater_model::record::ExperimentRecord;
+use highwater_experiment::{Probe, Side, run};
+use highwater_model::plan::{AuditLevel, Objective, Plan, Unit};
+use highwater_model::record::{ExperimentRecord, InterventionRecord};
 use highwater_model::search::{
     Mark, NoMark, ProbePurpose, ProbeRecord, SearchAxis, SearchObjective, SearchOutcome,
     SearchPolicy, SearchRecord,
@@ -38,6 +38,8 @@ pub(crate) struct Hunt {
     pub(crate) soak: Option<Nanos>,
     /// The target's URL of the probes from this number on.
     pub(crate) later: Option<(u32, String)>,
+    /// Of the search that is resumed.
+    pub(crate) pauses: Vec<InterventionRecord>,
 }
 
 impl Hunt {
@@ -45,6 +47,8 @@ impl Hunt {
         let mut job = Job::new(target, &[(stream, PaceInput::Closed(Some(64)))]);
         job.sessions = 512;
         job.warm_up = Nanos::from_secs(3);
+        // Marks are compared, not values: their sums would be more than half of the work.
+        job.audit = AuditLevel::Count;
         Self {
             job,
             axis: SearchAxis::Rate,
@@ -58,6 +62,7 @@ impl Hunt {
             longest: Nanos::MAX,
             soak: None,
             later: None,
+            pauses: Vec::new(),
         }
     }
 
@@ -177,10 +182,13 @@ impl Hunt {
         })?;
         let directory = RunDirectory::create(root, name, &first).unwrap();
         run(
-            self.search(),
-            directory,
+            Side {
+                experiment: self.search(),
+                directory,
+                maker: &maker,
+                pauses: self.pauses.clone(),
+            },
             Nanos::ZERO,
-            &maker,
             observer,
             interrupts,
         )

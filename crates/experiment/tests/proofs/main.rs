@@ -11,6 +11,7 @@ mod groups;
 mod growths;
 mod hunting;
 mod marks;
+mod pausing;
 mod searches;
 mod tunings;
 mod wide;

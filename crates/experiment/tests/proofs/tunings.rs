@@ -7,7 +7,7 @@ use std::rc::Rc;
 use highwater_analysis::tuning::probes_most;
 use highwater_analysis::{Ended, exit_code};
 use highwater_experiment::trial_maker::{Requested, TrialMaker};
-use highwater_experiment::{Configuration, run};
+use highwater_experiment::{Configuration, Side, run};
 use highwater_model::event::Event;
 use highwater_model::plan::{Plan, Unit};
 use highwater_model::record::ExperimentRecord;
@@ -123,7 +123,17 @@ fn tune_trials(
         tables_kept: false,
     })?;
     let directory = RunDirectory::create(&maker.root, "tuning", &first)?;
-    run(tuning, directory, settle, maker, observer, interrupts)
+    run(
+        Side {
+            experiment: tuning,
+            directory,
+            maker,
+            pauses: Vec::new(),
+        },
+        settle,
+        observer,
+        interrupts,
+    )
 }
 
 #[test]

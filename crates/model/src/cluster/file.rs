@@ -73,6 +73,10 @@ pub(super) struct NodeFile {
     /// Whether a node waits until the one before it is ready
     #[serde(default)]
     pub(super) start: StartOrder,
+    /// Whether each node, whatever its number, also starts without the others, as a cluster of one: `highwater scale`
+    /// then measures each alone
+    #[serde(default)]
+    pub(super) alone: bool,
     /// When it is ready: exactly one of `sql`, `http` and `log`
     pub(super) ready: ReadyFile,
     /// How it is stopped

@@ -15,6 +15,7 @@ pub use file::{CommandLine, List, QuotaStart, StartOrder, StopSignal, Targets};
 pub use placeholders::{UnknownPlaceholder, expand};
 pub use reading::{is_cluster_file, parse, schema};
 
+use crate::scale::LeftOut;
 use crate::units::Nanos;
 
 /// Nodes of a cluster, at most.
@@ -62,6 +63,14 @@ impl ClusterSpec {
         };
         (1..=loaded).map(url).collect()
     }
+
+    /// Why its nodes cannot be measured alone, if they cannot.
+    pub fn not_alone(&self) -> Option<LeftOut> {
+        match &self.provider {
+            Provider::Processes(node) => (!node.alone).then_some(LeftOut::NotSeparate),
+            Provider::Commands(_) => Some(LeftOut::OwnCommands),
+        }
+    }
 }
 
 /// Who runs the nodes.
@@ -103,6 +112,8 @@ pub struct NodeSpec {
     pub metrics: Vec<String>,
     /// Whether a node waits for the one before it.
     pub start: StartOrder,
+    /// Whether each node also starts without the others, as a cluster of one.
+    pub alone: bool,
     /// When it is ready.
     pub ready: Ready,
     /// How it is stopped.

@@ -180,6 +180,7 @@ impl Checker<'_> {
             targets: file.targets,
             metrics: file.metrics,
             start: file.start,
+            alone: file.alone,
             ready: Ready {
                 condition,
                 within: file.ready.within.0,

@@ -4,7 +4,9 @@ use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::plan::{Objective, Pace, PhaseKind};
 use highwater_model::quantity::print_count;
 use highwater_model::record::ExperimentRecord;
-use highwater_model::scale::{ClusterStart, ScaleEach, ScaleRecord, ScaleSize};
+use highwater_model::scale::{
+    ClusterStart, LeftOut, NodesAlone, ScaleEach, ScaleRecord, ScaleSize,
+};
 
 use crate::commands;
 
@@ -25,12 +27,7 @@ pub(crate) fn again(experiment: &ExperimentRecord, scale: &ScaleRecord) -> Strin
         run.target.urls.clear();
     }
     let mut command = commands::base("scale", &repeated, &[]);
-    if let Some(file) = &scale.cluster_file {
-        command += &format!(" --cluster {}", commands::quoted(file));
-        if scale.without_quotas {
-            command += " --no-quota";
-        }
-    }
+    command += &cluster(scale);
     let plan = &experiment.last_run.plan.definition;
     command += &load(experiment, scale);
     let sizes: Vec<String> = scale.sizes.iter().map(|s| s.nodes.to_string()).collect();
@@ -73,7 +70,29 @@ pub(crate) fn again(experiment: &ExperimentRecord, scale: &ScaleRecord) -> Strin
     if let Some(budget) = scale.budget_ns {
         command += &format!(" --budget {}", commands::span(budget));
     }
-    command
+    // One of several variants goes on alone: its name stands in its settings already.
+    let variant = scale.variant.as_ref();
+    match variant.and_then(|variant| variant.command.as_ref()) {
+        Some(configured) => format!("({configured}) && {command}"),
+        None => command,
+    }
+}
+
+/// The cluster file, and what is said of its nodes.
+fn cluster(scale: &ScaleRecord) -> String {
+    let Some(file) = &scale.cluster_file else {
+        return String::new();
+    };
+    let mut flags = format!(" --cluster {}", commands::quoted(file));
+    if scale.without_quotas {
+        flags += " --no-quota";
+    }
+    if scale.alone.left_out == Some(LeftOut::Declined) {
+        flags += " --no-measure-nodes";
+    } else if scale.alone.nodes > NodesAlone::WITHOUT_REQUEST {
+        flags += " --measure-nodes";
+    }
+    flags
 }
 
 /// Whether a setting depends on the size, or is an axis of the tunings.

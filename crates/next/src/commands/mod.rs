@@ -23,6 +23,8 @@ use highwater_model::units::Nanos;
 const COMFORTABLE: f64 = 0.7;
 /// Flags that only a plain run takes.
 const OF_RUNS: &[&str] = &["abort-on-miss", "rows", "spawn-rate", "until"];
+/// The file of a cluster that is up, whose nodes are the target.
+const CLUSTER: &str = "cluster";
 /// The pause of closed sessions.
 const THINK: &str = "think";
 /// A search that varies sessions.
@@ -236,12 +238,24 @@ impl Deref for Repeated<'_> {
 /// A command, the workload, the targets and what else the user gave, but for these flags.
 pub(crate) fn base<'a>(command: &str, record: impl Into<Repeated<'a>>, without: &[&str]) -> String {
     let record = record.into();
-    base_on(&targets(record), command, record, without)
+    let targets = match record.header.given.get(CLUSTER) {
+        // Its nodes may be elsewhere by then.
+        Some(_) => String::new(),
+        None => targets(record),
+    };
+    base_on(&targets, command, record, without)
 }
 
 /// The run against a sink that shows what this machine reaches by itself with the same load.
 pub fn ceiling(record: &RunRecord, sink: &str) -> String {
-    let others = &["audit", "audit-timeout", "sessions", THINK, "warm-up"];
+    let others = &[
+        "audit",
+        "audit-timeout",
+        CLUSTER,
+        "sessions",
+        THINK,
+        "warm-up",
+    ];
     let without = [OF_RUNS, others].concat();
     let mut command = base_on(&quoted(sink), "run", record.into(), &without);
     match record.plan.definition.streams.as_slice() {

@@ -44,6 +44,102 @@ fn lengths_are_in_the_units_that_people_choose() {
 }
 
 #[test]
+fn a_run_is_as_long_as_the_ops_need_that_an_objective_is_about() {
+    let p99 = |op: Option<&str>| Objective::Latency {
+        quantile_ppm: 990_000,
+        max: Nanos::from_millis(10),
+        op: op.map(str::to_owned),
+    };
+    // A thousand ops a second of one kind, and one of another.
+    let mut record = fixture::open_gate();
+    let mut rare = record.results[0].clone();
+    rare.op = "report".to_owned();
+    rare.answered.ops = 10;
+    record.results.push(rare);
+    record.results[0].op = "upsert".to_owned();
+    let mut length = |objectives: &[Objective]| {
+        record.plan.definition.objectives = objectives.to_vec();
+        until_percentiles_ns(&record, &measured_streams(&record)).map(span)
+    };
+    // A p99 needs 1,000 ops: of the rare one, 1,000 seconds and a fifth more.
+    assert_eq!(length(&[p99(Some("upsert"))]).as_deref(), Some("30s"));
+    assert_eq!(length(&[p99(Some("report"))]).as_deref(), Some("30m"));
+    assert_eq!(length(&[p99(None)]).as_deref(), Some("30m"));
+    assert_eq!(length(&[p99(Some("another"))]), None);
+}
+
+/// Four sessions that pause for a second, as was said with their pace.
+fn pausing() -> RunRecord {
+    let mut record = fixture::closed();
+    record.plan.definition.streams[0].think = Some(Nanos::SECOND);
+    record
+}
+
+#[test]
+fn sessions_that_pause_go_on_pausing_and_rates_do_not() {
+    let mut record = pausing();
+    for is_given in [false, true] {
+        if is_given {
+            let given = &mut record.header.given;
+            given.insert(THINK.to_owned(), vec!["1s".to_owned()]);
+        }
+        let measured = measured_streams(&record);
+        let again = run(
+            &record,
+            base("run", &record, &[]),
+            &measured,
+            1.0,
+            Length::Same,
+        );
+        for command in [
+            again,
+            find_sessions(&record, &measured),
+            tune_sessions(&record, 4),
+            one_session(&record),
+        ] {
+            assert_eq!(command.matches(" --think 1s").count(), 1, "{command}");
+        }
+        for command in [
+            open(&record, &measured),
+            find(&record, &measured, " --start 1k"),
+            ceiling(&record, "null:"),
+        ] {
+            assert!(!command.contains("think"), "{command}");
+        }
+    }
+}
+
+#[test]
+fn a_flag_of_the_last_command_that_the_next_one_refuses_is_left_out() {
+    let mut record = fixture::closed();
+    let given = [
+        ("abort-on-miss", ""),
+        ("spawn-rate", "2"),
+        ("until", "ci95<1%"),
+    ];
+    record.header.given = given
+        .map(|(name, value)| {
+            let values = Some(value).filter(|value| !value.is_empty());
+            (
+                name.to_owned(),
+                values.map(str::to_owned).into_iter().collect(),
+            )
+        })
+        .into();
+    // Nothing can be missed without an objective, and only a plain run is stopped by one.
+    assert!(!one_session(&record).contains("--abort-on-miss"));
+    for command in [
+        tune_sessions(&record, 4),
+        find_sessions(&record, &measured_streams(&record)),
+        ceiling(&record, "null:"),
+    ] {
+        for (name, _) in given {
+            assert!(!command.contains(&format!("--{name}")), "{command}");
+        }
+    }
+}
+
+#[test]
 fn rates_are_short_and_round() {
     let texts = [294_840.0, 1_234_567.0, 50.0, 999.9, 0.0].map(flag_rate);
     assert_eq!(texts, ["295k", "1.23M", "50", "1k", "0.01"]);
@@ -88,4 +184,14 @@ fn a_url_is_quoted_where_a_shell_would_split_it() {
     assert_eq!(quoted("sim:?nodes=3&rate=1"), "'sim:?nodes=3&rate=1'");
     assert_eq!(quoted("http://h:4200/doc"), "http://h:4200/doc");
     assert_eq!(quoted("a'b"), r"'a'\''b'");
+}
+
+#[test]
+fn a_cluster_that_was_up_is_named_by_its_file_and_not_by_its_nodes() {
+    let mut record = fixture::closed();
+    let file = vec!["lab.toml".to_owned()];
+    record.header.given = [(CLUSTER.to_owned(), file)].into();
+    insta::assert_snapshot!(base("run", &record, &[]), @"highwater run cpu --cluster lab.toml");
+    // A sink is no node of it.
+    assert!(!ceiling(&record, "null:postgres").contains(CLUSTER));
 }

@@ -87,6 +87,47 @@ fn no_proposal_repeats_the_command_that_was_just_run() {
     }
 }
 
+/// A miss ends only a run that has an objective, and no share of one.
+#[test]
+fn a_proposal_stops_on_a_miss_only_where_it_can() {
+    const OBJECTIVES: [&str; 4] = [" --p", " --row-p99 ", " --errors ", " --rejected "];
+    let mut kept = 0;
+    for (when, record, _) in RUNS {
+        let Record::Run(mut run) = record() else {
+            continue;
+        };
+        // A load has no such flag.
+        if run.plan.definition.stop.fills {
+            continue;
+        }
+        let given = &mut run.header.given;
+        given.insert("abort-on-miss".to_owned(), Vec::new());
+        let proposed = shown(&Record::Run(run)).1.unwrap_or_default();
+        if proposed.contains(" --abort-on-miss") {
+            kept += 1;
+            let has_objective = OBJECTIVES.iter().any(|flag| proposed.contains(flag));
+            let is_whole = !proposed.contains(" --share ");
+            let is_run = proposed.starts_with("highwater run ");
+            assert!(has_objective && is_whole && is_run, "{when}: {proposed}");
+        }
+    }
+    assert!(kept > 0, "longer runs keep it");
+}
+
+/// Sessions that pause for longer than the run lasts are as few next time, however few are planned.
+#[test]
+fn fewer_sessions_are_not_proposed_where_the_others_only_paused() {
+    const FEWER: &str = "fewer sessions worked than were planned";
+    let case = |think| {
+        let mut record = fixture::closed();
+        record.streams[0].working = Some(3);
+        record.plan.definition.streams[0].think = think;
+        shown(&spoiled(record, ReasonCode::SessionsMissing)).0
+    };
+    assert_eq!(case(None), Some(FEWER));
+    assert_ne!(case(Some(Nanos::from_secs(60))), Some(FEWER));
+}
+
 fn run(change: fn(&mut RunRecord)) -> Record {
     let mut record = fixture::closed();
     change(&mut record);

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::kept::kept;
+use super::kept::{kept, sentence};
 use crate::answer::{Answer, JudgmentLine, KeyFigure, LimitLine};
 use crate::text::judged::Tone;
 
@@ -28,9 +28,23 @@ pub(super) fn head(answer: &Answer, tags: &[String]) -> Markup {
                 }
                 @if let Some(limit) = &answer.limit { (limit_line(limit)) }
             }
-            ul class="judgments" { @for line in &answer.judgments { (judgment(line)) } }
+            (judgments(&answer.judgments))
         }
     }
+}
+
+/// Limit and judgments alone, of a run that goes on.
+pub(super) fn so_far(answer: &Answer) -> Markup {
+    html! {
+        section class="so-far-judged" aria-label="What is known so far" {
+            @if let Some(limit) = &answer.limit { (limit_line(limit)) }
+            (judgments(&answer.judgments))
+        }
+    }
+}
+
+fn judgments(lines: &[JudgmentLine]) -> Markup {
+    html! { ul class="judgments" { @for line in lines { (judgment(line)) } } }
 }
 
 fn figure(answer: &Answer) -> Markup {
@@ -69,18 +83,9 @@ fn limit_line(limit: &LimitLine) -> Markup {
     html! {
         p class=(class) {
             (limit.label)
-            @if !limit.what.is_empty() { " " b { (kept(&limit.what)) } }
+            @if !limit.what.is_empty() { " " b { (sentence(&limit.what)) } }
             @if limit.what.is_empty() || !stop.is_empty() { "." }
-            @if !limit.more.is_empty() { " " span { (with_commands(&limit.more)) } }
-        }
-    }
-}
-
-/// A sentence with commands between backquotes.
-fn with_commands(text: &str) -> Markup {
-    html! {
-        @for (number, part) in text.split('`').enumerate() {
-            @if number % 2 == 1 { code { (part) } } @else { (kept(part)) }
+            @if !limit.more.is_empty() { " " span { (sentence(&limit.more)) } }
         }
     }
 }
@@ -102,7 +107,7 @@ fn judgment(line: &JudgmentLine) -> Markup {
         li class=(class) {
             svg viewBox="0 0 20 20" aria-hidden="true" { path d=(sign) {} }
             p class="badge" { (line.name) " " b { (line.value) } }
-            p class="evidence" { (kept(&line.sentence)) }
+            p class="evidence" { (sentence(&line.sentence)) }
         }
     }
 }

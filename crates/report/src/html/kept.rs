@@ -1,4 +1,7 @@
-//! Figures that no line break takes apart from their units.
+//! How figures and commands are set in a sentence: no line break takes a figure apart from its unit, a percentage has
+//! no space, and a command between backquotes is set as code.
+
+use maud::{Markup, html};
 
 /// What stands behind a figure and belongs to it.
 const UNITS: [&str; 26] = [
@@ -47,9 +50,61 @@ pub(crate) fn kept(text: &str) -> String {
     kept
 }
 
+/// A sentence with the commands in it, which stand between backquotes, as code.
+pub(crate) fn sentence(text: &str) -> Markup {
+    // One without a fellow is part of what a target said.
+    let is_paired = text.matches('`').count().is_multiple_of(2);
+    if !is_paired {
+        return html! { (kept(text)) };
+    }
+    html! {
+        @for (number, part) in text.split('`').enumerate() {
+            @if number % 2 == 1 { code { (part) } } @else { (kept(part)) }
+        }
+    }
+}
+
+/// Markup with every percentage as pages write it: `97%`, beside `95% CI`.
+pub(crate) fn with_closed_percentages(markup: &str) -> String {
+    let mut closed = String::with_capacity(markup.len());
+    let mut rest = markup;
+    while let Some((before, after)) = rest.split_once('%') {
+        let figure = before.trim_end_matches([' ', '\u{a0}']);
+        let is_percentage = figure.ends_with(|c: char| c.is_ascii_digit());
+        closed.push_str(if is_percentage { figure } else { before });
+        closed.push('%');
+        rest = after;
+    }
+    closed.push_str(rest);
+    closed
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_are_code_and_a_single_backquote_is_itself() {
+        let set = |text| sentence(text).into_string();
+        assert_eq!(
+            set("`highwater find` finds 5 ms."),
+            "<code>highwater find</code> finds 5\u{a0}ms."
+        );
+        assert_eq!(set("near `x"), "near `x");
+    }
+
+    #[test]
+    fn percentages_have_no_space() {
+        let cases = [
+            ("CPU 97 %, 95% CI", "CPU 97%, 95% CI"),
+            ("71\u{a0}%)</span> 0.1 %", "71%)</span> 0.1%"),
+            ("in % of all", "in % of all"),
+            ("", ""),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(with_closed_percentages(text), expected);
+        }
+    }
 
     #[test]
     fn a_figure_is_kept_with_its_unit() {

@@ -13,6 +13,7 @@ mod history;
 mod kept;
 mod page;
 mod plots;
+mod question;
 mod sections;
 mod served;
 #[cfg(test)]
@@ -21,9 +22,8 @@ mod watched;
 
 use maud::Markup;
 
-use highwater_analysis::group::comparisons;
 use highwater_analysis::judge::{MeasuredStream, measured_streams};
-use highwater_model::record::{MeasuredRun, Question, RecordRef};
+use highwater_model::record::{MeasuredRun, RecordRef};
 use highwater_sizing::cluster::SizePlan;
 
 use crate::answer;
@@ -31,9 +31,10 @@ use crate::compare_report::NamedGrowth;
 use chart::Chart;
 
 pub(super) use comparison::{differences, forest};
-pub use history::{HistoryFilter, deletion_page, history_page};
+pub use history::{HistoryFilter, deletion_page, history_page, served_page};
 pub(super) use page::{Page, Part, page};
 pub(super) use plots::Overlaid;
+use question::of_question;
 use sections::short_id;
 
 pub(super) use sections::table;
@@ -81,41 +82,6 @@ fn hero_of_run(run: &MeasuredRun<'_>) -> (Vec<Chart>, Vec<Chart>) {
         .partition(|(at, chart)| is_hero(*at, chart));
     let charts = |of: Vec<(usize, Chart)>| of.into_iter().map(|(_, chart)| chart).collect();
     (charts(hero), charts(others))
-}
-
-/// The one chart of an experiment, and the parts that are its own.
-fn of_question(run: &MeasuredRun<'_>, question: &Question) -> (Markup, Vec<Part>) {
-    match question {
-        Question::Search(search) => {
-            let mut charts = plots::search(run, search);
-            // Latency is what the objective is about; without it the rate that was reached.
-            let hero = charts.pop().into_iter().collect::<Vec<_>>();
-            (
-                chart::hero(&hero),
-                vec![sections::search(run, search, &charts)],
-            )
-        }
-        Question::Tune(tune) => {
-            let charts = plots::tune(tune);
-            let (hero, others) = charts.split_at(charts.len().min(1));
-            let hero: Vec<Chart> = hero.iter().map(|(_, chart)| chart.clone()).collect();
-            (chart::hero(&hero), sections::tune(tune, others))
-        }
-        Question::Group(group) => {
-            let compared = comparisons(group);
-            let runs = plots::runs(group);
-            match compared.first() {
-                Some((_, first)) => (forest(first), sections::group(group, &runs)),
-                None => (chart::hero(&runs), sections::group(group, &[])),
-            }
-        }
-        Question::Scale(scale) => {
-            let grown = highwater_sizing::growth::report(scale);
-            let charts = plots::scale(scale, &grown);
-            let (hero, others) = charts.split_at(charts.len().min(1));
-            (chart::hero(hero), sections::scale(scale, &grown, others))
-        }
-    }
 }
 
 /// The parts that every record has, of its run or its last one.

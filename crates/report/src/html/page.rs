@@ -6,7 +6,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use highwater_model::display;
 
 use super::answered;
-use super::kept::kept;
+use super::kept::{kept, sentence, with_closed_percentages};
 use crate::answer::Answer;
 
 /// All of the style; it names no file and no address.
@@ -65,14 +65,7 @@ pub(crate) fn page(page: &Page) -> String {
             body {
                 a class="skip" href="#content" { "To the answer" }
                 header { (top(page)) }
-                main id="content" {
-                    (answered::head(&page.answer, &page.tags))
-                    div class="hero" { (page.hero) }
-                    (answered::keys(&page.answer.keys))
-                    div class="folds" {
-                        @for part in &page.parts { (folded(part)) }
-                    }
-                }
+                main id="content" { (PreEscaped(with_closed_percentages(&content(page)))) }
                 footer {
                     p {
                         "Made by Highwater. Equal records give equal pages; this one loads nothing from \
@@ -85,6 +78,18 @@ pub(crate) fn page(page: &Page) -> String {
     }
     .into_string();
     display::harmless(&text) + "\n"
+}
+
+fn content(page: &Page) -> String {
+    let content = html! {
+        (answered::head(&page.answer, &page.tags))
+        div class="hero" { (page.hero) }
+        (answered::keys(&page.answer.keys))
+        div class="folds" {
+            @for part in &page.parts { (folded(part)) }
+        }
+    };
+    content.into_string()
 }
 
 fn top(page: &Page) -> Markup {
@@ -105,7 +110,7 @@ fn folded(part: &Part) -> Markup {
         details id=(part.id) {
             summary {
                 h2 { (part.title) }
-                p { (kept(&part.abstract_line)) }
+                p { (sentence(&part.abstract_line)) }
             }
             div class="body" { (part.body) }
         }

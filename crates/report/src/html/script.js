@@ -37,7 +37,7 @@
           : scaled(value, [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]]);
       case "bytes":
         return scaled(value, [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]]);
-      case "share": return `${digits(value * 100)} %`;
+      case "share": return `${digits(value * 100)}%`;
       case "tail": return percentile(value);
       case "rate": return `${digits(value, 4)} ${axis.title}`;
       default: return digits(value);

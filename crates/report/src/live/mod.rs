@@ -6,13 +6,13 @@
 mod bars;
 #[cfg(test)]
 mod tests;
-mod thresholds;
 
 use std::collections::VecDeque;
 
 use super::events::audit_stage;
 use super::layout::{Row, aligned};
 use super::progress::p99;
+use super::standing::standings;
 use highwater_model::display::{ABSENT, count, duration, foreign, plain, rate, ratio};
 use highwater_model::event::{
     AuditProgress, ExperimentProgress, LoadBounds, SecondProgress, StreamProgress,
@@ -22,7 +22,6 @@ use highwater_model::plan::{Objective, Unit};
 use highwater_model::units::Nanos;
 
 use bars::{bar, cut, trend};
-use thresholds::Thresholds;
 
 /// Seconds of a trend.
 const TREND_S: usize = 60;
@@ -34,6 +33,8 @@ const SHORT_BAR: usize = 10;
 const LABEL: usize = 13;
 /// As far as time alone can say that a question is: it is not over before its answer is there.
 const NEARLY: f64 = 0.99;
+/// Objectives that are shown.
+const OBJECTIVES: usize = 4;
 /// Characters of a name.
 const WORDS: usize = 40;
 
@@ -42,7 +43,7 @@ const WORDS: usize = 40;
 pub struct Live {
     experiment: Option<(Nanos, ExperimentProgress)>,
     part: Part,
-    /// What the run is to meet.
+    /// What the run that goes on is to meet.
     objectives: Vec<Objective>,
 }
 
@@ -66,7 +67,6 @@ struct Load {
     dropped: u64,
     last: Option<SecondProgress>,
     streams: Vec<StreamTimeline>,
-    thresholds: Thresholds,
 }
 
 /// Figures of a stream since the load began.
@@ -78,12 +78,9 @@ struct StreamTimeline {
 }
 
 impl Live {
-    /// Of a run with these objectives.
-    pub fn of(objectives: &[Objective]) -> Self {
-        Self {
-            objectives: objectives.to_vec(),
-            ..Self::default()
-        }
+    /// A run begins, which is to meet this.
+    pub fn begin(&mut self, objectives: &[Objective]) {
+        self.objectives = objectives.to_vec();
     }
 
     /// A probe begins.
@@ -118,7 +115,6 @@ impl Live {
         }
         if let Part::Load(load) = &mut self.part {
             load.second(line);
-            load.thresholds.second(&self.objectives, line);
         }
     }
 
@@ -141,8 +137,7 @@ impl Live {
             Part::Nothing => {}
             Part::Load(load) => {
                 lines.extend(load.lines(columns));
-                let met = load.thresholds.words(&self.objectives);
-                lines.extend(met.map(|met| format!("{:<LABEL$}{met}", "objective")));
+                lines.extend(self.objective_lines(load));
             }
             Part::Audit { begin, progress } => {
                 lines.push(audit_bar(progress, now.saturating_sub(*begin)).line(columns));
@@ -150,6 +145,25 @@ impl Live {
         }
         lines.truncate(rows);
         lines.iter().map(|line| cut(line, columns)).collect()
+    }
+}
+
+impl Live {
+    /// How each objective stands in the measured phase so far.
+    fn objective_lines(&self, load: &Load) -> Vec<String> {
+        let Some(last) = &load.last else {
+            return Vec::new();
+        };
+        let mut standings = standings(&self.objectives, last);
+        let shown = standings.by_ref().take(OBJECTIVES);
+        let mut lines: Vec<String> = shown
+            .map(|standing| format!("{:<LABEL$}{}", "objective", standing.words()))
+            .collect();
+        let more = standings.count();
+        if more > 0 {
+            lines.push(format!("{:LABEL$}and {more} more", ""));
+        }
+        lines
     }
 }
 
@@ -183,21 +197,31 @@ fn experiment_bar(experiment: ExperimentProgress, elapsed: Nanos) -> Bar {
     let number = experiment.done.saturating_add(1);
     let mut about = vec![format!("trial {number} of {} at most", experiment.most)];
     let mut share = ratio(experiment.done.into(), experiment.most.into());
-    let to_come = u64::from(experiment.most.saturating_sub(experiment.done));
-    let of_probes = experiment.each.0.saturating_mul(to_come);
-    let mut left = of_probes.saturating_sub(elapsed.0);
     if let Some(budget) = experiment.budget {
         about.push(format!("{} of {}", whole_s(spent), whole_s(budget.0)));
         share = share.max(ratio(spent, budget.0));
-        left = left.min(budget.0.saturating_sub(spent));
     }
-    let left = left.saturating_add(experiment.ready.0.saturating_mul(to_come));
+    let left = left_at_most(experiment, elapsed);
     Bar {
         label: "trials".to_owned(),
         share,
         left: Some(format!("at most {} left", whole_s(left))),
         about,
     }
+}
+
+/// What is left of an experiment at most, nanoseconds, so long after its last trial began.
+pub(crate) fn left_at_most(experiment: ExperimentProgress, elapsed: Nanos) -> u64 {
+    let to_come = u64::from(experiment.most.saturating_sub(experiment.done));
+    let of_probes = experiment.each.0.saturating_mul(to_come);
+    let of_budget = experiment.budget.map(|budget| {
+        let spent = experiment.spent.0.saturating_add(elapsed.0);
+        budget.0.saturating_sub(spent)
+    });
+    of_probes
+        .saturating_sub(elapsed.0)
+        .min(of_budget.unwrap_or(u64::MAX))
+        .saturating_add(experiment.ready.0.saturating_mul(to_come))
 }
 
 /// The bar of an audit. A database answers a question about all rows at once: meanwhile time tells,

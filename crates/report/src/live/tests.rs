@@ -1,7 +1,7 @@
 //! What is drawn, from what is known.
 
 use super::*;
-use highwater_model::event::{AuditStage, StreamCounts, TableStep};
+use highwater_model::event::{AuditStage, ObjectiveSoFar, StreamCounts, TableStep};
 
 fn stream(name: &str, unit: Unit, offered_per_s: Option<f64>, units_per_s: f64) -> StreamProgress {
     StreamProgress {
@@ -27,6 +27,7 @@ fn second(second: u64, phase: &str, streams: Vec<StreamProgress>) -> SecondProgr
         streams,
         dropped: 0,
         sessions: 8,
+        objectives: Vec::new(),
     }
 }
 
@@ -76,28 +77,40 @@ dashboards    closed      0 queries/s   2.31 ms           –         0         
 }
 
 #[test]
-fn what_is_to_be_met_is_shown_with_the_seconds_that_missed_it() {
-    let mut live = Live::of(&[
-        Objective::Latency {
-            quantile_ppm: 990_000,
-            max: Nanos::from_millis(4),
-            op: None,
-        },
-        Objective::Errors { max_ppm: 1_000 },
-    ]);
-    let slow = |p99_ns| StreamProgress {
-        p99_ns: Some(p99_ns),
-        errors: 1,
-        ..stream("insert", Unit::Rows, None, 1_000.0)
+fn what_is_to_be_met_is_shown_with_how_far_it_is_from_a_miss() {
+    let p99 = |max_ms| Objective::Latency {
+        quantile_ppm: 990_000,
+        max: Nanos::from_millis(max_ms),
+        op: None,
     };
-    for (at, p99_ns) in [(1, 4_000_000), (2, 4_100_000), (3, 9_000_000)] {
-        live.second(&second(at, "measure", vec![slow(p99_ns)]));
-    }
-    let drawn = drawn(&live, 3, 100);
+    let mut live = Live::default();
+    live.begin(&[p99(4)]);
+    let at = |at, phase: &str, objectives: &[ObjectiveSoFar]| SecondProgress {
+        objectives: objectives.to_vec(),
+        ..second(at, phase, vec![stream("insert", Unit::Rows, None, 1_000.0)])
+    };
+    let part = |missed| ObjectiveSoFar::Part {
+        missed,
+        counted: 1_000,
+    };
+    live.second(&at(1, "warm-up", &[]));
+    assert!(!drawn(&live, 1, 100).contains("objective"));
+    live.second(&at(2, "measure", &[part(3)]));
+    let shown = drawn(&live, 2, 100);
     assert_eq!(
-        drawn.lines().last().unwrap(),
-        "objective    p99 ≤ 4 ms: above in 2 of 3 s · errors ≤ 0.1 %: 3 so far"
+        shown.lines().last(),
+        Some("objective    p99 ≤ 4 ms: 0.300 % above, 1 % may be")
     );
+    // The next run of an experiment has objectives of its own, and the line of many ends.
+    live.begin(&[5, 6, 7, 8, 9].map(p99));
+    live.second(&at(1, "measure", &[part(0); 5]));
+    let shown = drawn(&live, 1, 100);
+    let lines: Vec<&str> = shown
+        .lines()
+        .skip_while(|line| !line.contains("p99 ≤"))
+        .collect();
+    assert_eq!(lines.len(), 5, "{shown}");
+    assert_eq!(lines[4].trim(), "and 1 more");
 }
 
 #[test]

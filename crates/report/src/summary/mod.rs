@@ -37,7 +37,7 @@ pub fn summary<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> Summary
     let record = record.into();
     let run = &record.measured_run();
     let measured = measured_streams(run);
-    let (answer, about) = match record {
+    let (answer, mut about) = match record {
         RecordRef::Experiment(experiment) => match &experiment.question {
             Question::Search(search) => search::lines(run, search),
             Question::Tune(tune) => tune::lines(run, tune),
@@ -46,6 +46,9 @@ pub fn summary<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> Summary
         },
         RecordRef::Run(_) | RecordRef::Imported(_) => run::lines(record, run, &measured),
     };
+    if record.experiment().is_some() {
+        about.extend(run::changed(record));
+    }
     let mut end = vec![Line::Whole {
         label: "record",
         text: foreign(directory, WORDS),

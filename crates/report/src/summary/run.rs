@@ -218,14 +218,17 @@ fn streams(measured: &[MeasuredStream<'_>]) -> Vec<Row> {
     rows
 }
 
+/// The first change that the user made while it went on, and how many more there are.
+pub(super) fn changed(record: RecordRef<'_>) -> Option<Line> {
+    let (first, more) = record.interventions().split_first()?;
+    let first = foreign(&intervention(first), WORDS);
+    Some(Line::labeled("changed", and_more(&first, more.len())))
+}
+
 /// The first change, the first finding, the first note; how many more there are.
 fn noted(record: RecordRef<'_>) -> Vec<Line> {
     let run = record.measured_run();
-    let mut lines = Vec::new();
-    if let [first, more @ ..] = run.interventions.as_slice() {
-        let first = foreign(&intervention(first), WORDS);
-        lines.push(Line::labeled("changed", and_more(&first, more.len())));
-    }
+    let mut lines: Vec<Line> = changed(record).into_iter().collect();
     if let [first, more @ ..] = findings(record).as_slice() {
         let first = foreign(&format!("{}: {}", first.sentence, first.evidence), WORDS);
         lines.push(Line::labeled("finding", and_more(&first, more.len())));

@@ -145,3 +145,27 @@ fn rests(plan: &SizePlan) -> Vec<Line> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which rows are shown of a head and so many sizes, of which one is regretted least.
+    fn shown(sizes: usize, least: usize) -> String {
+        let row = |n: usize| {
+            let remark = if n == least { "least regret" } else { "" };
+            Row::new([n.to_string()]).remark(remark)
+        };
+        let rows = around_the_least((0..=sizes).map(row).collect());
+        let cells: Vec<String> = rows.into_iter().flat_map(|row| row.cells).collect();
+        cells.join(" ")
+    }
+
+    #[test]
+    fn of_many_sizes_the_ends_and_those_around_the_least_regret_are_shown() {
+        assert_eq!(shown(8, 5), "0 1 2 3 4 5 6 7 8");
+        assert_eq!(shown(30, 12), "0 1 10 11 12 13 14 30");
+        assert_eq!(shown(30, 1), "0 1 2 3 30");
+        assert_eq!(shown(30, 30), "0 1 28 29 30");
+    }
+}

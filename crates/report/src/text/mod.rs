@@ -17,7 +17,7 @@ mod tests;
 pub(super) mod tune;
 
 pub use group::group_trial_line;
-pub use scale::scale_trial_line;
+pub use scale::{nodes_left_out, scale_trial_line};
 pub use search::probe_line;
 pub use tune::trial_line;
 

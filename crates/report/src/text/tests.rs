@@ -57,7 +57,10 @@ fn what_was_changed_while_it_ran_is_a_line_each_and_the_rest_is_counted() {
         page.contains("changed: at 5.00 s: note 5"),
         "the head has what the summary has"
     );
-    assert!(page.contains("<li>at 7.00 s: note 7"), "the notes have all");
+    assert!(
+        page.contains("<li>at 7.00\u{a0}s: note 7"),
+        "the notes have all"
+    );
 }
 
 #[test]

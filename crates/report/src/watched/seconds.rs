@@ -24,6 +24,8 @@ pub struct Slot {
     pub from_s: u64,
     /// Seconds that are in it.
     pub seconds: u64,
+    /// Sessions that were open, the most of them.
+    pub sessions: u32,
     /// In the order of the plan.
     pub streams: Vec<SlotStream>,
 }
@@ -41,10 +43,16 @@ pub struct SlotStream {
     pub offered: Option<f64>,
     /// Median of the slowest second; a percentile is never averaged.
     pub p50_ns: Option<u64>,
-    /// 99th percentile of the slowest second.
+    /// 99th percentile of the slowest second; of few ops, of the seconds before it, too.
     pub p99_ns: Option<u64>,
+    /// Ops that were due.
+    pub ops: u64,
     /// Ops that failed.
     pub errors: u64,
+    /// Those of them that were rejected for lack of capacity.
+    pub rejected: u64,
+    /// Ops that were due and never sent.
+    pub dropped: u64,
 }
 
 impl Default for Seconds {
@@ -89,6 +97,7 @@ impl Slot {
             phase: second.phase.clone(),
             from_s: second.second.saturating_sub(1),
             seconds: 1,
+            sessions: second.sessions,
             streams: second.streams.iter().map(SlotStream::of).collect(),
         }
     }
@@ -104,26 +113,35 @@ impl Slot {
 
     fn join(&mut self, next: &Self) {
         self.seconds += next.seconds;
+        self.sessions = self.sessions.max(next.sessions);
         for (stream, next) in self.streams.iter_mut().zip(&next.streams) {
             stream.units += next.units;
             stream.offered = sum(stream.offered, next.offered);
             stream.p50_ns = stream.p50_ns.max(next.p50_ns);
             stream.p99_ns = stream.p99_ns.max(next.p99_ns);
+            stream.ops += next.ops;
             stream.errors += next.errors;
+            stream.rejected += next.rejected;
+            stream.dropped += next.dropped;
         }
     }
 }
 
 impl SlotStream {
     fn of(stream: &StreamProgress) -> Self {
+        // A stream of few ops shows what its last seconds have together.
+        let recent = stream.recent;
         Self {
             stream: stream.stream.clone(),
             unit: stream.unit,
             units: stream.units_per_s,
             offered: stream.offered_per_s,
-            p50_ns: stream.p50_ns,
-            p99_ns: stream.p99_ns,
+            p50_ns: stream.p50_ns.or(recent.and_then(|of| of.p50_ns)),
+            p99_ns: stream.p99_ns.or(recent.and_then(|of| of.p99_ns)),
+            ops: stream.counts.offered,
             errors: stream.errors,
+            rejected: stream.rejected,
+            dropped: stream.counts.dropped,
         }
     }
 }

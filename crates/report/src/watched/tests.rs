@@ -1,8 +1,11 @@
 //! What is kept of what was seen, however long it goes on.
 
+use std::collections::BTreeMap;
+
 use super::*;
 use highwater_model::event::{StreamCounts, StreamProgress, WarningKind};
 use highwater_model::numbers::to_f64;
+use highwater_model::outcome::ErrorClass;
 use highwater_model::plan::Unit;
 
 fn second(second: u64, phase: &str, units_per_s: f64, p99_ns: u64) -> Event {
@@ -25,6 +28,8 @@ fn second(second: u64, phase: &str, units_per_s: f64, p99_ns: u64) -> Event {
             rows_acknowledged: 600,
             latency_up_to: vec![1; 19],
             latency_sum_ns: 5,
+            service_up_to: vec![1; 19],
+            failed: BTreeMap::from([(ErrorClass::Rejected, 2)]),
             ..StreamCounts::default()
         },
     };
@@ -35,6 +40,7 @@ fn second(second: u64, phase: &str, units_per_s: f64, p99_ns: u64) -> Event {
         errors: 3,
         dropped: 1,
         sessions: 8,
+        objectives: Vec::new(),
     })
 }
 
@@ -83,7 +89,9 @@ fn a_day_of_seconds_is_as_small_as_ten_minutes_and_loses_nothing() {
         "phases are not joined"
     );
     assert_eq!(watched.totals.streams[0].rows_acknowledged, 600 * day);
-    assert_eq!(watched.totals.streams[0].rejected, 2 * day);
+    let rejected = watched.totals.streams[0].failed[ErrorClass::Rejected as usize];
+    assert_eq!(rejected, 2 * day);
+    assert_eq!(watched.totals.streams[0].service.up_to[18], day);
     assert_eq!(watched.totals.streams[0].failed_otherwise, day);
 }
 
@@ -105,6 +113,23 @@ fn a_trial_begins_anew_and_counters_go_on() {
     }
     assert_eq!(watched.run.seconds.slots.len(), 1);
     assert_eq!(watched.totals.streams[0].offered, 30);
+}
+
+#[test]
+fn seconds_of_the_filling_of_tables_are_not_among_those_of_what_follows() {
+    let mut watched = Watched::default();
+    watched.event(&begun());
+    watched.event(&Event::Load(LoadBounds::default()));
+    for s in 1..=90 {
+        watched.event(&second(s, "load", 100.0, 1));
+    }
+    watched.event(&Event::Load(LoadBounds::default()));
+    assert_eq!(watched.run.last, None);
+    watched.event(&second(1, "measure", 100.0, 1));
+    let slots = &watched.run.seconds.slots;
+    let phases: Vec<_> = slots.iter().map(|slot| slot.phase.as_str()).collect();
+    assert_eq!((phases, slots[0].from_s), (vec!["measure"], 0));
+    assert_eq!(watched.totals.streams[0].offered, 910, "counters go on");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Counters since a command began, over all its runs: they only grow, as those who scrape them expect.
 
 use highwater_model::event::{LATENCY_BOUNDS_NS, SecondProgress, StreamProgress};
+use highwater_model::outcome::ErrorClass;
 use highwater_model::plan::Unit;
 
 /// Streams that are told apart; more than any plan has.
@@ -32,16 +33,27 @@ pub struct StreamTotals {
     pub rows_acknowledged: u64,
     /// Rows that the target said it did not store.
     pub rows_refused: u64,
-    /// Ops that were rejected for lack of capacity.
-    pub rejected: u64,
-    /// Ops that failed otherwise.
+    /// Ops that failed, in the order of [`ErrorClass::ALL`].
+    pub failed: [u64; ErrorClass::ALL.len()],
+    /// Ops that failed without a class.
     pub failed_otherwise: u64,
-    /// Ops up to each of [`LATENCY_BOUNDS_NS`], and all of them.
-    pub latency_up_to: [u64; LATENCY_BOUNDS_NS.len() + 1],
-    /// Latencies of those that ended, added up, in nanoseconds.
-    pub latency_sum_ns: u128,
+    /// Latencies of the ops due.
+    pub latency: TimesTotal,
+    /// Service times of the ops acknowledged.
+    pub service: TimesTotal,
+    /// Client lag of the ops that ended.
+    pub lag: TimesTotal,
     /// Units per second that were offered in the last second; absent in closed load.
     pub offered_per_s: Option<f64>,
+}
+
+/// Times, counted by bounds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TimesTotal {
+    /// Ops up to each of [`LATENCY_BOUNDS_NS`], and all of them.
+    pub up_to: [u64; LATENCY_BOUNDS_NS.len() + 1],
+    /// Those that have an end, added up, in nanoseconds.
+    pub sum_ns: u128,
 }
 
 impl Totals {
@@ -81,10 +93,11 @@ impl StreamTotals {
             acknowledged: 0,
             rows_acknowledged: 0,
             rows_refused: 0,
-            rejected: 0,
+            failed: [0; ErrorClass::ALL.len()],
             failed_otherwise: 0,
-            latency_up_to: [0; LATENCY_BOUNDS_NS.len() + 1],
-            latency_sum_ns: 0,
+            latency: TimesTotal::default(),
+            service: TimesTotal::default(),
+            lag: TimesTotal::default(),
             offered_per_s: None,
         }
     }
@@ -97,12 +110,25 @@ impl StreamTotals {
         self.acknowledged += counts.acknowledged;
         self.rows_acknowledged += counts.rows_acknowledged;
         self.rows_refused += counts.rows_refused;
-        self.rejected += second.rejected;
-        self.failed_otherwise += second.errors.saturating_sub(second.rejected);
-        for (sum, more) in self.latency_up_to.iter_mut().zip(&counts.latency_up_to) {
+        for (sum, class) in self.failed.iter_mut().zip(ErrorClass::ALL) {
+            *sum += counts.failed.get(&class).copied().unwrap_or(0);
+        }
+        let of_a_class = counts.failed.values().sum();
+        self.failed_otherwise += second.errors.saturating_sub(of_a_class);
+        self.latency
+            .add(&counts.latency_up_to, counts.latency_sum_ns);
+        self.service
+            .add(&counts.service_up_to, counts.service_sum_ns);
+        self.lag.add(&counts.lag_up_to, counts.lag_sum_ns);
+        self.offered_per_s = second.offered_per_s;
+    }
+}
+
+impl TimesTotal {
+    fn add(&mut self, up_to: &[u64], sum_ns: u64) {
+        for (sum, more) in self.up_to.iter_mut().zip(up_to) {
             *sum += more;
         }
-        self.latency_sum_ns += u128::from(counts.latency_sum_ns);
-        self.offered_per_s = second.offered_per_s;
+        self.sum_ns += u128::from(sum_ns);
     }
 }

@@ -3,20 +3,20 @@
 //! Bounded: latencies of a second are kept as a histogram only until no op can add to it, and what is known
 //! of it then is in scratch files until the end, as are the counts per 100 ms.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
-use highwater_model::event::{
-    Event, LATENCY_BOUNDS_NS, RecentLatency, SecondProgress, StreamCounts, StreamProgress,
-    WarningKind,
-};
+use highwater_model::event::{Event, RecentLatency, SecondProgress, StreamProgress, WarningKind};
 use highwater_model::histogram::LatencyHistogram;
 use highwater_model::plan::{Plan, Unit};
 use highwater_model::record::{IntervalRecord, InterventionRecord, TelemetrySample, Windows};
 use highwater_model::units::Nanos;
 
-use super::interval_lines::{interval_record, journal_line};
+use super::interval_lines::{counts, interval_record, journal_line};
 use super::key_names::KeyNames;
 use super::ledger_log::LedgerLog;
+use super::objectives::{ObjectiveCounts, Running};
 use crate::executor::{Pass, Tick};
 use crate::misses::{MissCounts, words};
 use crate::observer::Observer;
@@ -38,6 +38,10 @@ pub(crate) struct Collector<'a> {
     /// Seconds to which an op may still add.
     open: BTreeMap<(u64, usize), IntervalDelta>,
     open_maps: BTreeMap<u64, AcknowledgementMap>,
+    /// Seconds of this pass that were reported.
+    reported: u64,
+    /// What came in of them since, by key: it is reported with the next one, so that nothing slow is left out.
+    late: BTreeMap<usize, IntervalDelta>,
     closed: Spool<IntervalRecord>,
     closed_maps: Spool<AcknowledgementMap>,
     /// Counts per 100 ms that came in since the last second, by key.
@@ -49,6 +53,10 @@ pub(crate) struct Collector<'a> {
     pub(crate) stop: StopCounts,
     /// What is known of the objectives while the pass goes on; only where missing one ends it.
     misses: MissCounts,
+    /// How the objectives stand.
+    objectives: ObjectiveCounts,
+    /// The busy part of the CPU of the target's busiest node, as it is polled.
+    busiest_cpu: Rc<Cell<Option<f64>>>,
     /// Which objective could no longer be met, in words.
     pub(crate) hopeless: Option<String>,
     telemetry: Spool<TelemetrySample>,
@@ -80,6 +88,8 @@ impl<'a> Collector<'a> {
             names: KeyNames::default(),
             open: BTreeMap::new(),
             open_maps: BTreeMap::new(),
+            reported: 0,
+            late: BTreeMap::new(),
             closed: directory.spool(),
             closed_maps: directory.spool(),
             fresh_windows: BTreeMap::new(),
@@ -87,6 +97,8 @@ impl<'a> Collector<'a> {
             directory: directory.clone(),
             stop: StopCounts::default(),
             misses: MissCounts::default(),
+            objectives: ObjectiveCounts::default(),
+            busiest_cpu: Rc::default(),
             hopeless: None,
             telemetry: directory.spool(),
             counters: directory.spool(),
@@ -107,15 +119,23 @@ impl<'a> Collector<'a> {
         self.ledger = Some(log);
     }
 
+    /// Shows the CPU of the target's busiest node, as it is polled there.
+    pub(crate) fn show_cpu(&mut self, busiest: Rc<Cell<Option<f64>>>) {
+        self.busiest_cpu = busiest;
+    }
+
     /// Keys mean something else from here on.
     pub(crate) fn begin_pass(&mut self, pass: &Pass) {
         self.close_before(u64::MAX);
+        self.reported = 0;
+        self.late.clear();
         self.closed_maps.clear();
         self.counters.clear();
         self.last_counters = None;
         self.telemetry.clear();
         self.stop = StopCounts::new(&pass.plan);
         self.misses = MissCounts::new(&pass.plan);
+        self.objectives = ObjectiveCounts::new(&pass.plan);
         self.names = KeyNames::of_pass(pass);
     }
 
@@ -155,6 +175,7 @@ impl<'a> Collector<'a> {
         }
         for delta in tick.recorded.windows {
             self.misses.add_windows(&delta);
+            self.objectives.add_windows(&delta);
             self.fresh_windows
                 .entry(delta.key)
                 .and_modify(|fresh| fresh.merge(&delta))
@@ -164,8 +185,12 @@ impl<'a> Collector<'a> {
             let key = self.names.split(delta.key);
             self.stop.add(key.phase, key.stream, &delta);
             self.misses.add_counts(&delta);
+            self.objectives.add(&delta);
             let line = journal_line(&delta, self.names.interval(delta.key));
             self.write_journal(&line);
+            if delta.second < self.reported {
+                add_late(&mut self.late, &delta);
+            }
             self.open
                 .entry((delta.second, delta.key))
                 .and_modify(|open| open.merge(&delta))
@@ -181,8 +206,7 @@ impl<'a> Collector<'a> {
         if self.measures_machine {
             self.sample(Nanos((second + 1) * Nanos::SECOND.0));
         }
-        self.observer
-            .event(&Event::Second(self.line(second, phases)));
+        self.report(second, phases);
         self.flush_journal();
         self.write_ledger(LedgerLog::write);
         self.close_before(second.saturating_sub(self.settle_s));
@@ -217,13 +241,24 @@ impl<'a> Collector<'a> {
         Some(phase)
     }
 
-    /// The pass is over within this second.
-    pub(crate) fn last_second(&mut self, second: u64, phases: &[PhaseTimes]) {
-        if self.open.keys().any(|(at, _)| *at >= second) {
-            self.observer
-                .event(&Event::Second(self.line(second, phases)));
+    /// No op of the pass comes any more: reports what is left, whichever second it belongs to, as its last second.
+    pub(crate) fn last_second(&mut self, phases: &[PhaseTimes]) {
+        let second = self.reported;
+        for delta in self.open.range((second + 1, 0)..).map(|(_, delta)| delta) {
+            add_late(&mut self.late, delta);
+        }
+        let mut of_second = self.open.range((second, 0)..(second + 1, 0));
+        if of_second.next().is_some() || !self.late.is_empty() {
+            self.report(second, phases);
         }
         self.flush_journal();
+    }
+
+    fn report(&mut self, second: u64, phases: &[PhaseTimes]) {
+        let line = self.line(second, phases);
+        self.reported = second + 1;
+        self.late.clear();
+        self.observer.event(&Event::Second(line));
     }
 
     /// Reads the machine's counters now.
@@ -315,56 +350,73 @@ impl<'a> Collector<'a> {
         }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "display")]
     fn line(&self, second: u64, phases: &[PhaseTimes]) -> SecondProgress {
         let middle = Nanos(second * Nanos::SECOND.0 + Nanos::SECOND.0 / 2);
         let phase = phases.iter().position(|times| times.contains(middle));
         let name = phase.map_or("drain", |phase| self.names.phases[phase].as_str());
+        let streams = 0..self.names.streams.len();
+        let streams: Vec<_> = streams.map(|at| self.stream(second, phase, at)).collect();
         let mut line = SecondProgress {
             second: second + 1,
             phase: name.to_owned(),
-            streams: Vec::new(),
-            errors: 0,
-            dropped: 0,
-            sessions: self
-                .names
-                .streams
-                .iter()
-                .map(|stream| stream.sessions)
-                .sum(),
+            errors: streams.iter().map(|stream| stream.errors).sum(),
+            dropped: streams.iter().map(|stream| stream.counts.dropped).sum(),
+            streams,
+            sessions: self.names.sessions_at(Nanos::from_secs(second + 1)),
+            objectives: Vec::new(),
         };
-        for (position, named) in self.names.streams.iter().enumerate() {
-            let mut sum = IntervalDelta::new(second, 0);
-            for ((_, key), delta) in self.open.range((second, 0)..(second + 1, 0)) {
-                if self.names.split(*key).stream == position {
-                    sum.merge(delta);
-                }
-            }
-            line.errors += sum.errors;
-            line.dropped += sum.dropped;
-            let p99 = sum.latency.percentile(0.99);
-            let offered = phase.and_then(|phase| self.names.offered.get(phase));
-            line.streams.push(StreamProgress {
-                stream: named.name.clone(),
-                unit: named.unit,
-                offered_per_s: offered.and_then(|of| of.get(position).copied().flatten()),
-                units_per_s: match named.unit {
-                    Unit::Rows => sum.rows_acknowledged as f64,
-                    Unit::Queries => sum.acknowledged as f64,
-                },
-                p50_ns: sum.latency.percentile(0.5).map(|p50| p50.ns),
-                p99_ns: p99.map(|p99| p99.ns),
-                p99_at_least: p99.is_some_and(|p99| p99.at_least),
-                recent: match p99 {
-                    Some(_) => None,
-                    None => self.recent(second, phase, position),
-                },
-                errors: sum.errors,
-                rejected: sum.rejected,
-                counts: counts(&sum),
-            });
+        if let Some(phase) = phase {
+            let passed = Nanos((second + 1) * Nanos::SECOND.0).saturating_sub(phases[phase].start);
+            let running = Running {
+                phase,
+                seconds: passed.as_secs_f64(),
+                cpu_busy: self.busiest_cpu.get(),
+            };
+            line.objectives = self.objectives.so_far(&self.names, running);
         }
         line
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "display")]
+    fn stream(&self, second: u64, phase: Option<usize>, stream: usize) -> StreamProgress {
+        let of_stream = |delta: &&IntervalDelta| self.names.split(delta.key).stream == stream;
+        let mut sum = IntervalDelta::new(second, 0);
+        let deltas = self.open.range((second, 0)..(second + 1, 0));
+        for delta in deltas.map(|(_, delta)| delta).filter(of_stream) {
+            sum.merge(delta);
+        }
+        let named = &self.names.streams[stream];
+        let units_per_s = match named.unit {
+            Unit::Rows => sum.rows_acknowledged as f64,
+            Unit::Queries => sum.acknowledged as f64,
+        };
+        // What was slow in an earlier phase is no latency of this one.
+        let mut latency = sum.latency.clone();
+        for delta in self.late.values().filter(of_stream) {
+            let due_in = self.names.split(delta.key).phase;
+            if phase.is_none_or(|phase| phase == due_in) {
+                latency.merge(&delta.latency);
+            }
+            sum.merge(delta);
+        }
+        let p99 = latency.percentile(0.99);
+        let offered = phase.and_then(|phase| self.names.offered.get(phase));
+        StreamProgress {
+            stream: named.name.clone(),
+            unit: named.unit,
+            offered_per_s: offered.and_then(|of| of.get(stream).copied().flatten()),
+            units_per_s,
+            p50_ns: latency.percentile(0.5).map(|p50| p50.ns),
+            p99_ns: p99.map(|p99| p99.ns),
+            p99_at_least: p99.is_some_and(|p99| p99.at_least),
+            recent: match p99 {
+                Some(_) => None,
+                None => self.recent(second, phase, stream),
+            },
+            errors: sum.errors,
+            rejected: sum.rejected,
+            counts: counts(&sum),
+        }
     }
 
     /// Latency of a stream over the last seconds of this phase; absent where no op was due in them.
@@ -438,21 +490,9 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// What else was counted in a second of a stream.
-fn counts(sum: &IntervalDelta) -> StreamCounts {
-    let up_to = sum.latency.up_to(&LATENCY_BOUNDS_NS);
-    StreamCounts {
-        offered: sum.offered,
-        sent: sum.sent,
-        dropped: sum.dropped,
-        acknowledged: sum.acknowledged,
-        rows_acknowledged: sum.rows_acknowledged,
-        rows_refused: sum.rows_refused,
-        latency_up_to: if sum.latency.is_empty() {
-            Vec::new()
-        } else {
-            up_to
-        },
-        latency_sum_ns: sum.latency.sum_ns(),
-    }
+fn add_late(late: &mut BTreeMap<usize, IntervalDelta>, delta: &IntervalDelta) {
+    let of_key = late
+        .entry(delta.key)
+        .or_insert_with(|| IntervalDelta::new(delta.second, delta.key));
+    of_key.merge(delta);
 }

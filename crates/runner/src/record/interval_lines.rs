@@ -1,7 +1,9 @@
-//! One second of one op in its three shapes: counted, in the journal, and in the record. What must
-//! not be here: counting, and files.
+//! One second of one op in its four shapes: counted, in the journal, in the record, and as it is reported. What
+//! must not be here: counting, and files.
 
+use highwater_model::event::{LATENCY_BOUNDS_NS, StreamCounts};
 use highwater_model::histogram::LatencyHistogram;
+use highwater_model::outcome::ErrorClass;
 use highwater_model::record::IntervalRecord;
 use highwater_model::units::Nanos;
 
@@ -86,5 +88,33 @@ pub(crate) fn delta_of(line: &JournalLine) -> IntervalDelta {
         dropped: line.dropped,
         latency,
         ..IntervalDelta::new(line.second, 0)
+    }
+}
+
+/// What is reported of a stream.
+pub(crate) fn counts(sum: &IntervalDelta) -> StreamCounts {
+    let up_to = sum.latency.up_to(&LATENCY_BOUNDS_NS);
+    StreamCounts {
+        offered: sum.offered,
+        sent: sum.sent,
+        dropped: sum.dropped,
+        acknowledged: sum.acknowledged,
+        rows_acknowledged: sum.rows_acknowledged,
+        rows_refused: sum.rows_refused,
+        latency_up_to: if sum.latency.is_empty() {
+            Vec::new()
+        } else {
+            up_to
+        },
+        latency_sum_ns: sum.latency.sum_ns(),
+        service_up_to: sum.service.up_to(),
+        service_sum_ns: sum.service.sum_ns,
+        lag_up_to: sum.lag.up_to(),
+        lag_sum_ns: sum.lag.sum_ns,
+        failed: ErrorClass::ALL
+            .into_iter()
+            .zip(sum.failed)
+            .filter(|(_, failed)| *failed > 0)
+            .collect(),
     }
 }

@@ -1,19 +1,27 @@
 //! Names behind the keys that executors count by: phase, stream and op. Must not count anything.
 
-use highwater_model::plan::{Pace, Unit};
+use highwater_model::plan::{Pace, PhaseKind, Unit};
+use highwater_model::units::Nanos;
 
 use super::interval_lines::IntervalNames;
 use crate::executor::Pass;
 use crate::schedule::ScheduledPhase;
+use crate::sessions::SessionBlock;
 
 /// Names behind the keys of a pass.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KeyNames {
     pub(super) phases: Vec<String>,
+    /// Which of them are measured.
+    pub(super) is_measured: Vec<bool>,
     pub(super) streams: Vec<StreamName>,
     /// Units per second that this share offers in each stream of each phase (outer); absent in closed load.
     pub(super) offered: Vec<Vec<Option<f64>>>,
     pub(super) ops: Vec<String>,
+    /// When sessions appear.
+    pub(super) blocks: Vec<SessionBlock>,
+    /// When the pass began.
+    pub(super) start: Nanos,
 }
 
 /// A stream of a pass.
@@ -21,7 +29,8 @@ pub(super) struct KeyNames {
 pub(super) struct StreamName {
     pub(super) name: String,
     pub(super) unit: Unit,
-    pub(super) sessions: u32,
+    /// Rows of an op that counts rows, else 1.
+    pub(super) units_per_op: u64,
 }
 
 /// Positions of a key's phase, stream and op.
@@ -35,24 +44,35 @@ impl KeyNames {
     /// Those of a pass as it stands: a changed pace adds phases.
     pub(super) fn of_pass(pass: &Pass) -> Self {
         let phases = pass.schedule.all();
-        let streams = pass.plan.streams.iter().enumerate();
+        let streams = pass.plan.streams.iter();
         let shares = pass.plan.share.of;
         let offered = |phase: &ScheduledPhase| {
             let paces = phase.paces.iter();
             paces.map(|pace| offered(*pace, shares)).collect()
         };
+        let is_measured = |phase: &ScheduledPhase| phase.kind == PhaseKind::Measure;
         Self {
             offered: phases.iter().map(offered).collect(),
+            is_measured: phases.iter().map(is_measured).collect(),
             phases: phases.into_iter().map(|phase| phase.name).collect(),
             streams: streams
-                .map(|(position, stream)| StreamName {
+                .map(|stream| StreamName {
                     name: stream.name.clone(),
                     unit: stream.unit,
-                    sessions: pass.sessions.of(position),
+                    units_per_op: stream.units_per_op,
                 })
                 .collect(),
             ops: pass.bound.ops.iter().map(|op| op.name.clone()).collect(),
+            blocks: pass.sessions.blocks_from(0),
+            start: pass.start,
         }
+    }
+
+    /// Sessions of all streams that are open so long after the begin of the pass.
+    pub(super) fn sessions_at(&self, at: Nanos) -> u32 {
+        let at = self.start.saturating_add(at);
+        let open = self.blocks.iter().map(|block| block.open_at(at));
+        open.fold(0, u32::saturating_add)
     }
 
     /// The phase, stream and op of a key.

@@ -6,10 +6,15 @@
 pub(crate) mod collector;
 pub(crate) mod ending;
 mod interval_lines;
+mod journaled;
 mod key_names;
 pub(crate) mod ledger_log;
+mod objectives;
 mod recovered;
 mod results;
+mod so_far;
+
+pub use so_far::SoFar;
 
 use std::path::Path;
 

@@ -2,12 +2,54 @@
 
 use std::collections::HashMap;
 
+use highwater_model::event::LATENCY_BOUNDS_NS;
 use highwater_model::histogram::LatencyHistogram;
+use highwater_model::outcome::ErrorClass;
 use highwater_model::record::WINDOW_NS;
 use highwater_model::units::Nanos;
 
 /// Windows of 100 ms.
 pub const WINDOWS_PER_SECOND: usize = 10;
+
+/// Times by the bounds that are published while a run goes on: an array, because a histogram would cost as much again
+/// as that of the latency.
+#[derive(Debug, Clone, Default)]
+pub struct BoundedTimes {
+    /// Those within each bound and above the one before; behind them those above all.
+    counts: [u64; LATENCY_BOUNDS_NS.len() + 1],
+    /// All of them together, in nanoseconds.
+    pub sum_ns: u64,
+}
+
+impl BoundedTimes {
+    /// Adds a time.
+    pub fn record(&mut self, time: Nanos) {
+        let place = LATENCY_BOUNDS_NS.partition_point(|bound| *bound < time.0);
+        self.counts[place] += 1;
+        self.sum_ns = self.sum_ns.saturating_add(time.0);
+    }
+
+    /// How many lie within each bound; behind them how many there are. Empty without any.
+    pub fn up_to(&self) -> Vec<u64> {
+        let mut sum = 0;
+        let sums = self.counts.iter().map(|count| {
+            sum += count;
+            sum
+        });
+        let sums: Vec<u64> = sums.collect();
+        match sums.last() {
+            Some(0) | None => Vec::new(),
+            Some(_) => sums,
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.counts.iter_mut().zip(other.counts) {
+            *mine += theirs;
+        }
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+    }
+}
 
 /// Additions to one second of one key.
 #[derive(Debug, Clone)]
@@ -38,6 +80,12 @@ pub struct IntervalDelta {
     pub dropped: u64,
     /// Latencies of the ops due; two significant digits.
     pub latency: LatencyHistogram,
+    /// Ops failed by class, in the order of [`ErrorClass::ALL`], by finished.
+    pub failed: [u64; ErrorClass::ALL.len()],
+    /// Service times of the ops acknowledged, by finished.
+    pub service: BoundedTimes,
+    /// Client lag of the ops that ended, by finished.
+    pub lag: BoundedTimes,
 }
 
 impl IntervalDelta {
@@ -57,6 +105,9 @@ impl IntervalDelta {
             rows_refused: 0,
             dropped: 0,
             latency: LatencyHistogram::coarse(),
+            failed: [0; ErrorClass::ALL.len()],
+            service: BoundedTimes::default(),
+            lag: BoundedTimes::default(),
         }
     }
 
@@ -82,6 +133,11 @@ impl IntervalDelta {
         self.rows_refused += other.rows_refused;
         self.dropped += other.dropped;
         self.latency.merge(&other.latency);
+        for (mine, theirs) in self.failed.iter_mut().zip(other.failed) {
+            *mine += theirs;
+        }
+        self.service.merge(&other.service);
+        self.lag.merge(&other.lag);
     }
 }
 

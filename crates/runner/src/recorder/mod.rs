@@ -16,7 +16,7 @@ use highwater_model::plan::Objective;
 use highwater_model::units::Nanos;
 
 pub use acknowledgements::{AcknowledgementMap, Gap, GapSearch, MILLIS_PER_MAP};
-pub use intervals::{IntervalDelta, Intervals, WINDOWS_PER_SECOND};
+pub use intervals::{BoundedTimes, IntervalDelta, Intervals, WINDOWS_PER_SECOND};
 pub use key_plan::KeyPlan;
 pub use key_stats::{KeyStats, RowWait};
 pub(crate) use phase_keys::PhaseKeys;
@@ -49,6 +49,22 @@ pub struct Ended<'a> {
     pub retries: u32,
     /// What became of it.
     pub outcome: &'a Outcome,
+}
+
+impl Ended<'_> {
+    /// How late the load generator was.
+    fn lag(&self) -> Nanos {
+        let could_start = if self.closed {
+            self.free
+        } else {
+            self.intended.max(self.free)
+        };
+        self.started.saturating_sub(could_start)
+    }
+
+    fn service(&self) -> Nanos {
+        self.finished.saturating_sub(self.started)
+    }
 }
 
 /// What came in since it was last taken.
@@ -136,12 +152,7 @@ impl Recorder {
         stats
             .session_wait
             .record(op.free.saturating_sub(op.intended));
-        let could_start = if op.closed {
-            op.free
-        } else {
-            op.intended.max(op.free)
-        };
-        let lag = op.started.saturating_sub(could_start);
+        let lag = op.lag();
         stats.client_lag.record(lag);
         stats.note_rows(op.rows, op.outcome);
         stats.response_bytes += op.outcome.response_bytes;
@@ -155,7 +166,7 @@ impl Recorder {
                     .get_or_insert_with(KeyStats::histogram)
                     .record(latency.saturating_sub(lag));
             }
-            stats.service.record(op.finished.saturating_sub(op.started));
+            stats.service.record(op.service());
             self.note_acknowledged(op.finished);
         } else {
             stats.note_error(op.outcome, latency);
@@ -213,12 +224,17 @@ impl Recorder {
         }
         let finished = op.finished.saturating_sub(self.origin);
         let done = self.intervals.at(finished, op.key);
+        done.lag.record(op.lag());
         if acknowledged {
             done.acknowledge(finished);
+            done.service.record(op.service());
         } else {
             done.errors += 1;
             let class = op.outcome.error.as_ref().map(|error| error.class);
             done.rejected += u64::from(class == Some(ErrorClass::Rejected));
+            if let Some(class) = class {
+                done.failed[class as usize] += 1;
+            }
         }
         match op.outcome.certainty {
             Certainty::Applied => {

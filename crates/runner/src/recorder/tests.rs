@@ -1,5 +1,6 @@
 //! What the recorder counts, and where.
 
+use highwater_model::event::LATENCY_BOUNDS_NS;
 use highwater_model::outcome::{ErrorClass, OpError};
 use highwater_model::record::Windows;
 use highwater_model::units::Rate;
@@ -271,6 +272,43 @@ fn rows_of_a_batch_that_never_ended_rank_as_infinite() {
     recorder.record_dropped(0, ms(5), Nanos::ZERO);
     let rows = recorder.finish().remove(0).unwrap().row_latency.unwrap();
     assert_eq!((rows.count(), rows.beyond()), (30, 20));
+}
+
+#[test]
+fn a_second_counts_service_times_lag_and_failures_by_class() {
+    let mut recorder = recorder(None, &[]);
+    // Late by 5 ms, served in 500 ms; then one that is rejected.
+    recorder.record(&ended([100, 400, 405, 905], &Outcome::applied(10)));
+    let rejected = OpError {
+        class: ErrorClass::Rejected,
+        code: None,
+        message: String::new(),
+    };
+    recorder.record(&ended(
+        [100, 400, 400, 906],
+        &Outcome::refused(10, rejected),
+    ));
+    let second = &recorder.take().intervals[0];
+    let within = |up_to: Vec<u64>, bound_ns: u64| {
+        let place = LATENCY_BOUNDS_NS.iter().position(|of| *of == bound_ns);
+        up_to[place.unwrap()]
+    };
+    assert_eq!(within(second.service.up_to(), 250_000_000), 0);
+    assert_eq!(within(second.service.up_to(), 500_000_000), 1);
+    assert_eq!(
+        second.service.up_to().last(),
+        Some(&1),
+        "of acknowledged ops alone"
+    );
+    assert_eq!(second.service.sum_ns, ms(500).0);
+    assert_eq!(within(second.lag.up_to(), 100_000), 1);
+    assert_eq!(within(second.lag.up_to(), 5_000_000), 2);
+    assert_eq!(second.failed[ErrorClass::Rejected as usize], 1);
+    assert_eq!(second.failed.iter().sum::<u64>(), second.errors);
+    assert!(
+        BoundedTimes::default().up_to().is_empty(),
+        "nothing is no zero"
+    );
 }
 
 #[test]

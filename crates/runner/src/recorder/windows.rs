@@ -48,6 +48,11 @@ impl WindowCounts {
         &mut self.counts[at]
     }
 
+    /// All of them together.
+    pub(crate) fn total(&self) -> u64 {
+        self.counts.iter().map(|n| u64::from(*n)).sum()
+    }
+
     /// Adds them to the series, which begins with the phase.
     pub(crate) fn add_to(&self, series: &mut Vec<u64>) {
         let end = self.first + self.counts.len();

@@ -222,6 +222,7 @@ impl Run {
         collector: &mut Collector<'_>,
     ) -> PassRecord {
         collector.begin_pass(pass);
+        collector.show_cpu(self.poller.busiest_cpu());
         collector.sample(Nanos::ZERO);
         let (timeline, space) = (Rc::clone(&self.timeline), self.space.clone());
         let watch = Watch::default();
@@ -231,7 +232,7 @@ impl Run {
                 controls: &mut self.controls,
             };
             let running = pass::run(pass, self.executors, &timeline, collector, inbound);
-            let running = self.poller.beside(running);
+            let running = self.poller.beside(self.observer.as_ref(), running);
             let full = watch.full(admin.as_mut(), space, &timeline);
             match select(std::pin::pin!(running), std::pin::pin!(full)).await {
                 Either::Left((record, full)) => (record, watch.end(full, &timeline).await),

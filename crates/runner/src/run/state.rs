@@ -52,7 +52,9 @@ impl Run {
         } else {
             TelemetryPoller::new(Rc::clone(&timeline))
         };
-        for endpoint in request.telemetry.endpoints.iter().filter(|_| polls) {
+        let of_nodes = request.telemetry.node_endpoints.iter();
+        let endpoints = of_nodes.chain(&request.telemetry.endpoints);
+        for endpoint in endpoints.filter(|_| polls) {
             let opened = endpoint.clone();
             poller.add(
                 endpoint.name(),

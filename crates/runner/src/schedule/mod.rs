@@ -6,12 +6,19 @@
 //!
 //! A phase has a number, which never means another one, nor another pace. Those of the plan come first.
 
+mod ramp;
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use highwater_model::plan::{Pace, PhaseKind, Plan};
 use highwater_model::units::Nanos;
 use tokio::sync::watch;
+
+pub use ramp::SessionRamp;
+
+/// How the name of a phase ends in which sessions come or go one by one.
+pub const RAMP: &str = "-ramp";
 
 /// Begin and end of a phase on the run's timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +68,8 @@ pub struct ScheduledPhase {
     pub length: Nanos,
     /// It ends as soon as throughput is steady.
     pub until_steady: bool,
+    /// The sessions that come or go in it.
+    pub ramp: Option<SessionRamp>,
     /// When it is.
     pub times: PhaseTimes,
     /// Why the plan itself ended it early.
@@ -93,6 +102,11 @@ pub enum NoChange {
     Same,
     /// Paces changed as often as they may.
     TooMany,
+    /// The phase ends before sessions have all come or gone.
+    TooLong {
+        /// How long it still lasts then.
+        left: Nanos,
+    },
 }
 
 /// A phase that begins because a pace changes.
@@ -148,6 +162,7 @@ impl Schedule {
                     paces: plan.paces(phase.step),
                     length: phase.duration,
                     until_steady: phase.until_steady,
+                    ramp: None,
                     times,
                     early: None,
                 }
@@ -264,6 +279,12 @@ impl Schedule {
         self.lock().change_pace(plan, stream, pace, at)
     }
 
+    /// The same for closed sessions that come or go one by one: meanwhile a phase runs that is in no result, and the
+    /// one with the new pace begins behind it, before the phase that runs then would end. To be announced.
+    pub fn ramp(&self, plan: &Plan, ramp: SessionRamp) -> Result<NewPhase, NoChange> {
+        self.lock().ramp(plan, ramp)
+    }
+
     /// Ends everything at `at`: no phase begins after it.
     pub fn stop(&self, at: Nanos) {
         for phase in &mut self.lock().all {
@@ -343,6 +364,43 @@ impl Phases {
         };
         self.go_on(plan, first, stream, pace);
         let name = self.all[self.order[first]].name.clone();
+        Ok(NewPhase { name, from })
+    }
+
+    fn ramp(&mut self, plan: &Plan, ramp: SessionRamp) -> Result<NewPhase, NoChange> {
+        let place = self.place_at(ramp.start).ok_or(NoChange::Over)?;
+        let current = self.all[self.order[place]].clone();
+        let (sessions, end) = (ramp.to, ramp.start.saturating_add(ramp.length()));
+        let pace = Pace::Closed { sessions };
+        if end >= current.times.end {
+            let left = current.times.end.saturating_sub(ramp.start);
+            return Err(NoChange::TooLong { left });
+        }
+        if self.changes == Schedule::CHANGES_MAX {
+            return Err(NoChange::TooMany);
+        }
+        self.changes += 1;
+        let first = if current.times.start == ramp.start {
+            place
+        } else {
+            self.cut(place, ramp.start);
+            place + 1
+        };
+        self.cut(first, end);
+        self.go_on(plan, first + 1, ramp.stream, pace);
+        let name = self.all[self.order[first + 1]].name.clone();
+        let mut between = self.all[self.order[first]].clone();
+        between.paces[ramp.stream] = pace;
+        let replaced = &mut self.all[self.order[first]].times;
+        replaced.end = replaced.start;
+        self.order[first] = self.add(ScheduledPhase {
+            name: format!("{name}{RAMP}"),
+            kind: PhaseKind::WarmUp,
+            step: None,
+            ramp: Some(ramp),
+            ..between
+        });
+        let from = current.paces[ramp.stream];
         Ok(NewPhase { name, from })
     }
 

@@ -21,6 +21,7 @@ mod journal;
 mod ledger_file;
 mod spill;
 mod spool;
+mod underway;
 mod whole_file;
 
 use std::fs;
@@ -28,6 +29,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
@@ -42,10 +44,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use error::StoreError;
-pub use journal::{Journal, JournalLine};
+pub use journal::{Journal, JournalLine, JournalTail, Written};
 pub use ledger_file::{LedgerFile, LedgerHead, LedgerLine};
 pub use spill::Spill;
 pub use spool::Spool;
+pub use underway::{Underway, underway};
 use whole_file::{write_whole, write_whole_by};
 
 /// The file that makes a directory a run's.
@@ -267,11 +270,15 @@ pub fn read(path: &Path) -> Result<StoredRun, StoreError> {
     Ok(StoredRun::Complete(record))
 }
 
+/// How often a lock is tried that another process has: one that looks whether a run is at work has it for a moment.
+const LOCK_TRIES: u32 = 50;
+const BETWEEN_TRIES: Duration = Duration::from_millis(1);
+
 /// Shows that a run is at work; fails if another process shows it.
 fn lock(directory: &Path) -> Result<Option<Arc<fs::File>>, StoreError> {
     let plan = directory.join(PLAN);
     let file = fs::File::open(&plan).map_err(|error| StoreError::new(&plan, error))?;
-    match file.try_lock() {
+    match try_lock(&file, || std::thread::sleep(BETWEEN_TRIES)) {
         Ok(()) => Ok(Some(Arc::new(file))),
         Err(fs::TryLockError::WouldBlock) => {
             Err(StoreError::new(directory, "this run is still running")
@@ -279,6 +286,17 @@ fn lock(directory: &Path) -> Result<Option<Arc<fs::File>>, StoreError> {
         }
         Err(fs::TryLockError::Error(_)) => Ok(None),
     }
+}
+
+/// Locks a file, tried some times with a pause between them.
+fn try_lock(file: &fs::File, mut pause: impl FnMut()) -> Result<(), fs::TryLockError> {
+    for _ in 1..LOCK_TRIES {
+        match file.try_lock() {
+            Err(fs::TryLockError::WouldBlock) => pause(),
+            other => return other,
+        }
+    }
+    file.try_lock()
 }
 
 /// The directory of a run, from its path or that of its record.
@@ -309,6 +327,17 @@ pub fn read_ledger(directory: &Path) -> Result<Option<Vec<LedgerLine>>, StoreErr
 /// Which run the ledger in a directory is of; absent where it has none.
 pub fn read_head(directory: &Path) -> Option<LedgerHead> {
     ledger_file::read_head(&directory.join(LEDGER))
+}
+
+/// The record without results of a run that goes on; absent while there is none, or where it cannot be read.
+pub fn read_draft(directory: &Path) -> Option<Record> {
+    let text = fs::read_to_string(directory.join(DRAFT)).ok()?;
+    report::parse(&text).ok()
+}
+
+/// The journal of a run that goes on.
+pub fn journal_tail(directory: &Path) -> JournalTail {
+    JournalTail::of(directory.join(JOURNAL))
 }
 
 /// Reads the files of a run directory without a record.

@@ -2,6 +2,8 @@
 
 use std::time::SystemTime;
 
+use highwater_model::record::{Change, InterventionRecord};
+
 use super::*;
 
 #[test]
@@ -124,4 +126,40 @@ fn a_run_at_work_is_not_opened_again() {
     assert!(error.to_string().contains("still running"), "{error}");
     drop(held);
     reopen(&run).unwrap();
+}
+
+/// Two notes of 3 MB each: a tail takes some megabytes at a time.
+#[test]
+fn a_journal_that_is_longer_than_is_read_at_a_time_says_so_until_all_of_it_is_read() {
+    let root = tempfile::tempdir().unwrap();
+    let note = InterventionRecord {
+        time_ns: 1,
+        phase: "measure".to_owned(),
+        change: Change::Note {
+            text: "x".repeat(3_000_000),
+        },
+    };
+    let line = serde_json::to_string(&note).unwrap();
+    fs::write(root.path().join(JOURNAL), format!("{line}\n{line}\n")).unwrap();
+    let mut tail = journal_tail(root.path());
+    assert_eq!((tail.read().len(), tail.is_behind()), (1, true));
+    assert_eq!((tail.read().len(), tail.is_behind()), (1, false));
+    assert_eq!((tail.read().len(), tail.is_behind()), (0, false));
+}
+
+#[test]
+fn who_looks_for_a_moment_takes_no_lock_away_and_who_works_keeps_it() {
+    let root = tempfile::tempdir().unwrap();
+    leave(root.path(), "one", 1);
+    let plan = root.path().join("one").join(PLAN);
+    let file = fs::File::open(&plan).unwrap();
+    let looks = fs::File::open(&plan).unwrap();
+    looks.try_lock_shared().unwrap();
+    let mut looks = Some(looks);
+    try_lock(&file, || drop(looks.take())).unwrap();
+    let mut pauses = 0;
+    let other = fs::File::open(&plan).unwrap();
+    let refused = try_lock(&other, || pauses += 1).unwrap_err();
+    assert!(matches!(refused, fs::TryLockError::WouldBlock));
+    assert_eq!(pauses, LOCK_TRIES - 1);
 }

@@ -10,6 +10,7 @@ mod series;
 #[cfg(test)]
 mod tests;
 
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::future::Future;
 use std::rc::Rc;
@@ -21,6 +22,7 @@ use highwater_model::target_telemetry::{TargetTelemetry, TelemetrySource, source
 use highwater_model::units::Nanos;
 
 use self::series::Table;
+use crate::observer::Observer;
 use crate::request::LimitedNode;
 
 /// Longest time for an answer.
@@ -61,6 +63,8 @@ pub(crate) struct TelemetryPoller {
     timeline: Rc<dyn Timeline>,
     /// The begin of the pass; times count from it.
     origin: Nanos,
+    /// The busy part of the CPU of the busiest node, at its last reading.
+    busiest_cpu: Rc<Cell<Option<f64>>>,
 }
 
 impl TelemetryPoller {
@@ -70,6 +74,7 @@ impl TelemetryPoller {
             sources: Vec::new(),
             table: Table::default(),
             origin: timeline.now(),
+            busiest_cpu: Rc::default(),
             timeline,
         }
     }
@@ -146,10 +151,19 @@ impl TelemetryPoller {
         self.origin = self.timeline.now();
     }
 
-    /// Samples until `running` has ended, and once more then.
-    pub(crate) async fn beside<T>(&mut self, running: impl Future<Output = T>) -> T {
+    /// The busy part of the CPU of the busiest node, which changes with each reading; for those who watch.
+    pub(crate) fn busiest_cpu(&self) -> Rc<Cell<Option<f64>>> {
+        Rc::clone(&self.busiest_cpu)
+    }
+
+    /// Samples until `running` has ended, and once more then; shows `observer` what each sample says.
+    pub(crate) async fn beside<T>(
+        &mut self,
+        observer: &dyn Observer,
+        running: impl Future<Output = T>,
+    ) -> T {
         let value = {
-            let sampling = std::pin::pin!(self.every_interval());
+            let sampling = std::pin::pin!(self.every_interval(observer));
             match select(std::pin::pin!(running), sampling).await {
                 Either::Left((value, _)) => value,
                 Either::Right((never, _)) => match never {},
@@ -159,7 +173,7 @@ impl TelemetryPoller {
         value
     }
 
-    async fn every_interval(&mut self) -> Infallible {
+    async fn every_interval(&mut self, observer: &dyn Observer) -> Infallible {
         loop {
             let interval = self.table.interval.0;
             let passed = self.timeline.now().saturating_sub(self.origin).0;
@@ -167,7 +181,14 @@ impl TelemetryPoller {
             let next = self.origin.saturating_add(next);
             self.timeline.sleep_until(next).await;
             self.sample().await;
+            observer.telemetry(&|| self.table.last(self.origin, &self.names()));
         }
+    }
+
+    /// Names of the sources, in their order.
+    fn names(&self) -> Vec<&str> {
+        let names = self.sources.iter();
+        names.map(|source| source.record.name.as_str()).collect()
     }
 
     /// Asks all that do not rest, at the same time. A sample is of the time when it was begun: the
@@ -181,16 +202,18 @@ impl TelemetryPoller {
             return;
         }
         self.table.add(at, answers);
+        // Nodes with a quota do not see it, and the machine has other tasks.
+        let mut groups = self.sources.iter();
+        let groups = groups.position(|source| source.record.name == sources::CONTROL_GROUPS);
+        if let Some(busy) = self.table.busiest_cpu(groups) {
+            self.busiest_cpu.set(Some(busy));
+        }
     }
 
     /// What was said; none if nobody said anything and nothing failed.
     pub(crate) fn record(&mut self) -> Option<TargetTelemetry> {
-        let names: Vec<&str> = self
-            .sources
-            .iter()
-            .map(|s| s.record.name.as_str())
-            .collect();
-        let mut telemetry = std::mem::take(&mut self.table).finish(self.origin, &names);
+        let table = std::mem::take(&mut self.table);
+        let mut telemetry = table.finish(self.origin, &self.names());
         let sources = self.sources.iter().filter(|source| !source.mute);
         telemetry.sources = sources
             .map(|source| source.record.clone())

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use highwater_driver::MetricSample;
 use highwater_driver::telemetry::Measure;
 use highwater_model::target_telemetry::{
-    POINTS_MAX, SERIES_MAX, SeriesKind, TargetTelemetry, TelemetrySeries,
+    POINTS_MAX, SERIES_MAX, SeriesKind, TargetTelemetry, TelemetryPoint, TelemetrySeries,
+    TelemetryValue, names,
 };
 use highwater_model::units::Nanos;
 
@@ -72,6 +73,16 @@ impl Table {
         }
     }
 
+    /// The greatest busy part of a CPU in the last sample; only of that source, if it has any.
+    pub(super) fn busiest_cpu(&self, only: Option<usize>) -> Option<f64> {
+        let busy = |held: &&Held| held.name == names::CPU_BUSY;
+        let of_only = self.series.iter().filter(busy);
+        let only = only.filter(|only| of_only.clone().any(|held| held.source == *only));
+        let shown = of_only.filter(|held| only.is_none_or(|only| held.source == only));
+        let last = shown.filter_map(|held| held.values.last().copied().flatten());
+        last.max_by(f64::total_cmp)
+    }
+
     fn take(&mut self, source: usize, at: Nanos, reading: &MetricSample) {
         let Some(position) = self.position(source, reading) else {
             return;
@@ -135,6 +146,25 @@ impl Table {
         self.interval = Nanos(self.interval.0.saturating_mul(2));
     }
 
+    /// What the last sample said, on a time axis that begins at `origin`.
+    pub(super) fn last(&self, origin: Nanos, sources: &[&str]) -> TelemetryPoint {
+        let values = self.series.iter().filter_map(|held| {
+            Some(TelemetryValue {
+                source: (*sources.get(held.source)?).to_owned(),
+                name: held.name.clone(),
+                unit: held.unit.clone(),
+                node: held.node.clone(),
+                kind: held.kind,
+                value: held.values.last().copied().flatten()?,
+            })
+        });
+        let at = self.times.last().copied().unwrap_or_default();
+        TelemetryPoint {
+            time_ns: at.saturating_sub(origin).0,
+            values: values.collect(),
+        }
+    }
+
     /// The series by the names of their sources, on a time axis that begins at `origin`; who was asked
     /// is not known here.
     pub(super) fn finish(self, origin: Nanos, sources: &[&str]) -> TargetTelemetry {
@@ -173,20 +203,12 @@ impl Held {
     }
 
     fn halve(&mut self) {
-        let values = std::mem::take(&mut self.values);
-        let Some((first, rest)) = values.split_first() else {
-            return;
-        };
-        self.values.push(*first);
-        let kind = self.kind;
-        self.values.extend(rest.chunks(2).map(|pair| {
-            let said: Vec<f64> = pair.iter().copied().flatten().collect();
-            let sum = said.iter().copied().reduce(|sum, value| sum + value)?;
-            Some(match (kind, said.len()) {
-                (SeriesKind::Level, 2) => rounded(sum / 2.0),
-                _ => sum,
-            })
-        }));
+        self.values = self.kind.halved(&self.values);
+        if self.kind == SeriesKind::Level {
+            for value in self.values.iter_mut().flatten() {
+                *value = rounded(*value);
+            }
+        }
     }
 }
 

@@ -1,13 +1,17 @@
 //! What is asked beside a run: it tells what it can and disturbs nothing.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use highwater_analysis::telemetry::values_of;
 use highwater_driver::TargetErrorKind;
-use highwater_model::target_telemetry::{POINTS_MAX, SERIES_MAX, SeriesKind, TelemetrySeries};
+use highwater_model::event::Event;
+use highwater_model::target_telemetry::{
+    POINTS_MAX, SERIES_MAX, SeriesKind, TelemetryPoint, TelemetrySeries,
+};
 
 use super::*;
 use crate::clock::SimulatedTimeline;
+use crate::observer::Silent;
 
 const S: u64 = 1_000_000_000;
 
@@ -258,7 +262,7 @@ fn polled_beside(manners: &[Manner], seconds: u64) -> (Option<TargetTelemetry>, 
             poller.begin().await;
             let begun = timeline.now();
             let end = begun.saturating_add(Nanos::from_secs(seconds));
-            poller.beside(timeline.sleep_until(end)).await;
+            poller.beside(&Silent, timeline.sleep_until(end)).await;
             (poller.record(), timeline.now().saturating_sub(begun))
         })
         .unwrap();
@@ -273,6 +277,44 @@ fn every_second_has_a_sample_from_before_the_first_op_on() {
     assert_eq!(telemetry.times_ns, [0, S, 2 * S, 3 * S]);
     assert_eq!(telemetry.interval_ns, S);
     assert_eq!((ended, polls), (Nanos::from_secs(3), vec![5]));
+}
+
+/// Keeps what it is shown.
+#[derive(Default)]
+struct Watcher(RefCell<TargetTelemetry>);
+
+impl Observer for Watcher {
+    fn event(&self, _: &Event) {}
+
+    fn telemetry(&self, point: &dyn Fn() -> TelemetryPoint) {
+        self.0.borrow_mut().add(&point(), 1_000);
+    }
+}
+
+#[test]
+fn who_watches_sees_each_sample_as_the_record_has_it() {
+    let time = SimulatedTimeline::new();
+    let timeline: Rc<dyn Timeline> = Rc::new(time.clone());
+    let mut poller = TelemetryPoller::new(Rc::clone(&timeline));
+    poller.add("source 0", opener(Manner::Answers, Rc::default()));
+    let watcher = Rc::new(Watcher::default());
+    let shown = Rc::clone(&watcher);
+    let recorded = time.block_on(async move {
+        poller.begin().await;
+        let end = timeline.now().saturating_add(Nanos::from_millis(3_500));
+        poller
+            .beside(shown.as_ref(), timeline.sleep_until(end))
+            .await;
+        poller.record()
+    });
+    let (recorded, seen) = (recorded.unwrap().unwrap(), watcher.0.take());
+    assert_eq!(seen.times_ns, [S, 2 * S, 3 * S]);
+    let names = |of: &TargetTelemetry| -> Vec<String> {
+        of.series.iter().map(|series| series.name.clone()).collect()
+    };
+    assert_eq!(names(&seen), names(&recorded));
+    // The record has a sample of before the first op, and one of the end.
+    assert_eq!(seen.series[0].values, recorded.series[0].values[1..4]);
 }
 
 #[test]
@@ -354,7 +396,7 @@ fn asked_in_passes(open: Opener, seconds: &'static [u64]) -> Vec<Option<TargetTe
         for seconds in seconds {
             poller.begin().await;
             let end = timeline.now().saturating_add(Nanos::from_secs(*seconds));
-            poller.beside(timeline.sleep_until(end)).await;
+            poller.beside(&Silent, timeline.sleep_until(end)).await;
             passes.push(poller.record());
         }
         passes

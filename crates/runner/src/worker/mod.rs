@@ -102,7 +102,9 @@ struct Closed;
 impl Worker {
     /// Works until the source has nothing more, or the target is lost.
     pub(crate) async fn work(self) {
-        self.wait_until(self.begin, None).await;
+        if !self.begins().await {
+            return;
+        }
         let mut changed = self.schedule.subscribe();
         let mut connected: Option<Connected> = None;
         let mut ready: Option<Prepared> = None;
@@ -165,6 +167,22 @@ impl Worker {
         if let Some(prepared) = ready {
             self.source.finished();
             self.note_not_sent(prepared.ticket.index);
+        }
+    }
+
+    /// Waits for its begin; false where the load is over before that, planned or not.
+    async fn begins(&self) -> bool {
+        let mut changed = self.schedule.subscribe();
+        loop {
+            let (now, end) = (self.timeline.now(), self.schedule.end());
+            if self.begin <= now {
+                return true;
+            }
+            if end <= now {
+                return false;
+            }
+            self.wait_until(self.begin.min(end), Some(&mut changed))
+                .await;
         }
     }
 

@@ -121,7 +121,7 @@ impl Combined {
         };
         let mut job = Job::new("", &[("insert", pace)]);
         job.settings = vec![("batch", batch.to_string())];
-        job.text = Some(include_str!("../audit/meters.toml"));
+        job.text = Some(include_str!("../databases/audit/meters.toml"));
         job.sessions = sessions;
         job.seed = plan;
         job.step = Nanos::from_secs(STEP_S);

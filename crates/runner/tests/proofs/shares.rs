@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use highwater_analysis as analysis;
 use highwater_driver::Target;
 use highwater_model::plan::{Arrivals, Share};
 use highwater_model::record::{AuditStatus, ResultRecord, RunRecord};
 use highwater_model::units::Nanos;
-use highwater_report as report;
 use highwater_runner::clock::SimulatedTimeline;
 use proptest::prelude::*;
 
@@ -42,7 +42,7 @@ fn split(job: &Job, of: u32) -> Done {
         })
         .collect();
     let stored = stored(job, &target);
-    let record = report::merge(&records).unwrap();
+    let record = analysis::merge(&records).unwrap();
     Done { record, stored }
 }
 

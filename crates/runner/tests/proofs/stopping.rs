@@ -10,7 +10,7 @@ use highwater_model::record::{PhaseRecord, RunRecord};
 use highwater_model::units::{Nanos, Rate};
 use highwater_runner::run::Ended;
 
-use crate::support::{Job, closed, exit_code, measured, one_node, open, seconds};
+use crate::support::{At, Job, closed, exit_code, measured, one_node, open, seconds};
 
 /// A quarter of a second.
 const LOOK: u64 = 250_000_000;
@@ -317,4 +317,15 @@ fn an_open_stream_does_not_wait_for_closed_sessions_to_appear() {
     let ramp = ramp.unwrap();
     assert_eq!((ramp.offered, ramp.acknowledged), (200, 200));
     assert_eq!(ramp.session_wait_ns.max, Some(0));
+}
+
+/// Nine of twenty sessions are there after two seconds; the others would take three more.
+#[test]
+fn a_stop_does_not_wait_for_sessions_that_have_not_appeared() {
+    let record = ramping().run_interrupted(At::Second(2), 1).record;
+    let drain = phase(&record, "drain");
+    assert_eq!(drain.start_ns, 2 * Nanos::SECOND.0 + LOOK);
+    assert!(drain.duration_ns <= Nanos::from_millis(20).0, "{drain:?}");
+    let opened = record.target.hosts[0].sessions;
+    assert!((8..=10).contains(&opened), "{opened} sessions");
 }

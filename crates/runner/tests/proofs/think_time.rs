@@ -10,6 +10,7 @@ use highwater_model::judgment::Measurement;
 use highwater_model::plan::Share;
 use highwater_model::record::RunRecord;
 use highwater_model::units::{Nanos, Rate};
+use highwater_runner::ceilings;
 
 use crate::support::{At, Job, closed, measured, number, one_node, seconds};
 
@@ -154,6 +155,7 @@ fn sessions_that_come_back_pause_and_work_as_before() {
     let to = |sessions| Command::Sessions {
         stream: "latest-metrics".to_owned(),
         sessions,
+        ramp_per_s: None,
     };
     let commands = [(At::Second(10), to(5)), (At::Second(20), to(20))];
     let record = job.run_commanded(&commands).end.record;
@@ -169,4 +171,20 @@ fn sessions_that_come_back_pause_and_work_as_before() {
             "{rates:?}"
         );
     }
+}
+
+/// What sessions reach that pause is set by their pauses, however fast the load generator is.
+#[test]
+fn a_sink_that_was_measured_with_pauses_is_no_ceiling_of_the_machine() {
+    let ceiling = |think| {
+        let mut job = thinking("inf");
+        job.think = think;
+        let mut record = job.run().record;
+        record.target.sink = true;
+        ceilings::of_record(&record).map(|ceiling| ceiling.ops_per_s)
+    };
+    // Twenty sessions of 10 ms each.
+    let without = ceiling(None).unwrap();
+    assert!((without - 2_000.0).abs() < 20.0, "{without}");
+    assert_eq!(ceiling(Some(Nanos::from_millis(990))), None);
 }

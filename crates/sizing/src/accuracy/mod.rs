@@ -8,8 +8,8 @@ mod score;
 #[cfg(test)]
 mod tests;
 
-use crate::scaling::{self, Average, FARTHEST, PooledGrowth, Prediction, Size, Sweep};
-use crate::series::Point;
+use crate::scaling::{self, Average, FARTHEST, Placement, PooledGrowth, Prediction, Size, Sweep};
+use crate::series::{Point, names};
 
 pub use refit::refitted;
 pub use score::{Score, proportion_interval};
@@ -29,6 +29,8 @@ pub struct ScaledSeries {
     pub source: String,
     /// What its sizes count.
     pub axis: String,
+    /// Which nodes hold a row.
+    pub placement: Placement,
     /// The sizes with their throughputs.
     pub sweep: Sweep,
 }
@@ -71,9 +73,9 @@ impl ScaledSeries {
     /// Series of points that say their size: by `size` and `axis`, else by nodes. Points without
     /// either are left out.
     pub fn of(points: &[Point]) -> Vec<Self> {
-        let mut names: Vec<&str> = points.iter().map(|point| point.series.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
+        let mut all: Vec<&str> = points.iter().map(|point| point.series.as_str()).collect();
+        all.sort_unstable();
+        all.dedup();
         let series = |name: &&str| {
             let of_name = points.iter().filter(|point| point.series == *name);
             let size = |point: &Point| point.number("size").or(point.nodes());
@@ -88,10 +90,11 @@ impl ScaledSeries {
                 name: (*name).to_owned(),
                 source: first.source.clone(),
                 axis: first.word("axis").unwrap_or("nodes").to_owned(),
+                placement: placement(first),
                 sweep: Sweep::new(&sizes.collect::<Vec<_>>(), None).ok()?,
             })
         };
-        names.iter().filter_map(series).collect()
+        all.iter().filter_map(series).collect()
     }
 
     /// Whether it grew by nodes or shards, which is what a plan is about.
@@ -156,7 +159,7 @@ impl ScaledSeries {
             let Ok(sweep) = Sweep::new(&[one], None) else {
                 continue;
             };
-            let pooled = PooledGrowth::new(&sweep);
+            let pooled = PooledGrowth::new(&sweep, self.placement);
             cases.extend(sizes[at + 1..].iter().take_while(near).map(|later| Case {
                 known: 1,
                 times: later.size / known.size,
@@ -184,6 +187,11 @@ impl ScaledSeries {
             measured,
         }
     }
+}
+
+fn placement(point: &Point) -> Placement {
+    let word = point.word(names::PLACEMENT);
+    word.and_then(Placement::named).unwrap_or_default()
 }
 
 /// Whether sizes along an axis are nodes or shards.

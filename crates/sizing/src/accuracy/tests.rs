@@ -1,7 +1,8 @@
 //! The level of the intervals, proved on the library of published series.
 
 use super::{Case, ScaledSeries, Score, assumed_cases, cases, proportion_interval, refitted};
-use crate::series::library;
+use crate::scaling::Placement;
+use crate::series::{everywhere, library};
 
 /// Every source, or of each three one, by a seed.
 fn of_library(seed: Option<usize>) -> Vec<ScaledSeries> {
@@ -87,6 +88,23 @@ fn the_assumed_growth_holds_on_other_systems_as_often_as_is_documented() {
     let all = score(&pairs, |_| true);
     within("coverage", all.held_part(), 0.86..=0.97);
     within("coverage by source", all.held_by_source, 0.86..=0.97);
+}
+
+/// Three publishers are too few to leave one out in turn: the interval is as wide as what they published.
+#[test]
+fn where_every_node_holds_all_rows_the_assumed_growth_spans_what_was_published() {
+    let mut series = ScaledSeries::of(&everywhere());
+    let pairs = assumed_cases(&series);
+    assert_eq!(pairs.len(), 44);
+    let all = score(&pairs, |_| true);
+    within("coverage", all.held_part(), 0.90..=0.99);
+    within("coverage by source", all.held_by_source, 0.90..=1.0);
+    // The growth of systems that divide their rows is not theirs.
+    for of in &mut series {
+        of.placement = Placement::Divided;
+    }
+    let divided = score(&assumed_cases(&series), |_| true);
+    within("coverage as if divided", divided.held_part(), 0.0..=0.75);
 }
 
 /// A third of the sources; the next version takes another third. Fewer cases err by more: three

@@ -9,7 +9,7 @@ use std::fmt;
 use super::traced::{Origin, Traced};
 use crate::plausibility::{self, ModelRequest};
 use crate::scaling::{
-    Average, Copies, Forecast, Growth, POOLED_EXPONENT, Point as Size, PooledGrowth, ReplicaCost,
+    Average, Copies, Forecast, Growth, Placement, Point as Size, PooledGrowth, ReplicaCost,
     ScalingModel, Sweep, SweepError,
 };
 use crate::series::{Point, SeriesSet, names};
@@ -30,6 +30,8 @@ pub struct Basis {
     pub origin: Origin,
     /// Where the growth comes from.
     pub growth_origin: Origin,
+    /// Which nodes hold a row, where the points say it.
+    pub placement: Option<Placement>,
     /// Replicas while measuring.
     pub replicas: Traced<f64>,
     /// What a further copy costs.
@@ -115,6 +117,7 @@ impl Basis {
         let sweep = Sweep::new(&sizes, reading.error).map_err(BasisError::Sweep)?;
         let origin = origin(first.point, reading.published);
         let stated = |name: &str| sized.iter().find_map(|sized| sized.point.number(name));
+        let placement = placement(&sized, &mut notes);
         Ok(Self {
             unit: first.point.unit.clone(),
             growth: Growth::Measured(match reading.model {
@@ -123,6 +126,7 @@ impl Basis {
             }),
             model: reading.model,
             growth_origin: origin.clone(),
+            placement,
             replicas: replicas(&sized, base, &origin),
             replica_cost: replica_cost(&sized, &sweep, reading.replica_cost, &origin),
             vcpus_per_node: stated(names::VCPUS_PER_NODE),
@@ -135,11 +139,19 @@ impl Basis {
         })
     }
 
-    /// The same points with the growth that published clusters show, whatever their own is.
-    pub fn assuming(mut self) -> Self {
-        self.growth = Growth::Assumed(PooledGrowth::new(&self.sweep));
+    /// The same points with the growth that published clusters show, whatever their own is: of those with rows placed
+    /// alike, where the points do not say how.
+    pub fn assuming(mut self, alike: Option<Placement>) -> Self {
+        let placement = self.placement.or(alike).unwrap_or_default();
+        self.placement = Some(placement);
+        self.growth = Growth::Assumed(PooledGrowth::new(&self.sweep, placement));
+        let of_which = match placement {
+            Placement::Divided => "",
+            Placement::Everywhere => " in which every node holds all rows",
+        };
         self.growth_origin = Origin::Published(format!(
-            "the median of published clusters, nodes^{POOLED_EXPONENT:.2}, with their spread"
+            "the median of published clusters{of_which}, nodes^{:.2}, with their spread",
+            placement.exponent()
         ));
         if matches!(self.origin, Origin::Published(_)) {
             self.notes.push(format!(
@@ -193,6 +205,24 @@ impl<'a> Sized<'a> {
     fn replicas(&self) -> f64 {
         self.point.number(names::REPLICAS).unwrap_or(0.0)
     }
+}
+
+/// Which nodes hold a row, as the points say.
+fn placement(sized: &[Sized<'_>], notes: &mut Vec<String>) -> Option<Placement> {
+    let mut points = sized.iter();
+    let word = points.find_map(|sized| sized.point.word(names::PLACEMENT))?;
+    let placement = Placement::named(word);
+    match placement {
+        None => notes.push(format!(
+            "Column placement: `{word}` is neither `divided` nor `everywhere`, and is not used."
+        )),
+        Some(Placement::Everywhere) => notes.push(
+            "Every node holds all rows: how far predictions hold was shown on systems that divide their rows."
+                .to_owned(),
+        ),
+        Some(Placement::Divided) => {}
+    }
+    placement
 }
 
 /// Points that keep the latency objective; those that do not say are kept, and named.

@@ -6,7 +6,7 @@ use super::basis::Basis;
 use super::layout::length;
 use super::request::{Need, Request};
 use super::traced::{Input, Origin, Traced};
-use crate::scaling::{DEVIATIONS, POOLED_EXPONENT, Size};
+use crate::scaling::{DEVIATIONS, Growth, Size};
 use highwater_model::display::{self, percent_plain};
 
 /// Every input, the needs first.
@@ -51,12 +51,12 @@ fn of_need(need: &Need, list: &mut Vec<Input>) {
 /// The model that growth is taken to follow, or that it is assumed.
 fn of_growth(basis: &Basis, list: &mut Vec<Input>) {
     let unit = &basis.unit;
-    if basis.growth.average().is_none() {
+    if let Growth::Assumed(pooled) = &basis.growth {
         let growth = Traced {
             value: (),
             origin: basis.growth_origin.clone(),
         };
-        let exponent = format!("nodes^{POOLED_EXPONENT:.2}");
+        let exponent = format!("nodes^{:.2}", pooled.exponent());
         list.push(growth.input(&format!("growth with nodes, {unit}"), exponent, "--assume"));
         return;
     }

@@ -14,7 +14,9 @@ use highwater_analysis::growth::{
 use highwater_model::scale::{PredictedRate, ScalePurpose, ScaleRecord, ScaleTrial};
 
 use crate::cluster::{ModelPlan, SizePlanPoint, curve, models};
-use crate::scaling::{Average, Growth, Identifiability, Point, PooledGrowth, Sweep, Weighting};
+use crate::scaling::{
+    Average, Growth, Identifiability, Placement, Point, PooledGrowth, Sweep, Weighting,
+};
 
 /// Nine of ten factors of a further replica lie between these: from one that costs a little more than the first copy
 /// to one that costs hardly anything.
@@ -90,7 +92,7 @@ fn measured(scale: &ScaleRecord, with: u32) -> Option<(Sweep, Growth)> {
     let growth = if sweep.sizes().len() > 1 {
         Growth::Measured(Average::new(&sweep))
     } else {
-        Growth::Assumed(PooledGrowth::new(&sweep))
+        Growth::Assumed(PooledGrowth::new(&sweep, Placement::Divided))
     };
     Some((sweep, growth))
 }

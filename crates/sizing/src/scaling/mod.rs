@@ -27,6 +27,6 @@ pub(crate) use forecast::DEVIATIONS;
 pub use forecast::{Forecast, LEVEL, Prediction};
 pub use growth::{FARTHEST, Growth};
 pub use identifiability::{Identifiability, Range};
-pub use pooled::{POOLED_EXPONENT, PooledGrowth};
+pub use pooled::{Placement, PooledGrowth};
 pub use replicas::{Copies, ReplicaCost};
 pub use sweep::{ErrorSource, LEAST_ERROR, MOST_SIZES, Point, Size, Sweep, SweepError};

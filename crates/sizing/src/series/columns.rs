@@ -145,6 +145,13 @@ pub const KNOWN_COLUMNS: &[KnownColumn] = &[
         "Virtual CPUs of each node",
     ),
     known(
+        "placement",
+        Setting,
+        Word,
+        &[],
+        "`divided` (each row is on some of the nodes) or `everywhere` (every node holds all rows)",
+    ),
+    known(
         "replicas",
         Setting,
         Count,

@@ -18,7 +18,7 @@ mod tuned;
 use std::collections::BTreeMap;
 
 pub use columns::{Dimension, KNOWN_COLUMNS, KnownColumn, Role};
-pub use published::{PUBLISHED, Published, library, published};
+pub use published::{PUBLISHED, Published, everywhere, library, published};
 pub use read::read;
 pub use record::{of_record, of_records};
 pub use tuned::{setting_of, tuned_points};
@@ -29,6 +29,8 @@ pub mod names {
     pub const NODES: &str = "nodes";
     /// Virtual CPUs of each node.
     pub const VCPUS_PER_NODE: &str = "vcpus_per_node";
+    /// Whether rows are divided among the nodes, or every node holds all.
+    pub const PLACEMENT: &str = "placement";
     /// Replicas of each shard; 0 is one copy in all.
     pub const REPLICAS: &str = "replicas";
     /// Primary shards of the table, or of each of its partitions.

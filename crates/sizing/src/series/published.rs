@@ -35,12 +35,21 @@ pub const PUBLISHED: &[Published] = published![
 /// Series of many systems along an axis each.
 const LIBRARY: &str = include_str!("../../data/library.csv");
 
+/// Series of systems in which every node holds all rows.
+const EVERYWHERE: &str = include_str!("../../data/everywhere.csv");
+
+/// Points of systems in which every node holds all rows; the library has none of them.
+pub fn everywhere() -> Vec<Point> {
+    points(EVERYWHERE)
+}
+
 /// Points of the library: series of many systems, by nodes, shards, sessions or CPUs.
 pub fn library() -> Vec<Point> {
     points(LIBRARY)
 }
 
-/// All published points, each series once: those of the examples, and the rest of the library.
+/// All published points, each series once: those of the examples, the rest of the library, and systems in which every
+/// node holds all rows.
 pub fn published() -> Vec<Point> {
     let examples = PUBLISHED.iter().flat_map(|file| points(file.text));
     let mut all: Vec<Point> = examples.collect();
@@ -50,6 +59,7 @@ pub fn published() -> Vec<Point> {
         .filter(|point| !is_known(point))
         .collect();
     all.extend(others);
+    all.extend(everywhere());
     all
 }
 
@@ -66,7 +76,16 @@ mod tests {
     fn every_point_of_the_library_can_be_read_and_names_its_source() {
         let set = read(LIBRARY).unwrap();
         assert_eq!(set.series().len(), 73);
-        for point in &set.points {
+        let others = read(EVERYWHERE).unwrap();
+        assert_eq!(others.series().len(), 8);
+        assert!(
+            others
+                .points
+                .iter()
+                .all(|point| point.word("placement") == Some("everywhere"))
+        );
+        let set = others.points.iter().chain(&set.points);
+        for point in set {
             assert!(!point.source.is_empty(), "{point:?}");
             assert!(point.number("size").is_some() && point.word("axis").is_some());
         }

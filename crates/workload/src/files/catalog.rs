@@ -12,7 +12,7 @@ pub struct CatalogEntry {
 }
 
 /// In the order in which they are listed.
-static CATALOG: [CatalogEntry; 7] = [
+static CATALOG: &[CatalogEntry] = &[
     CatalogEntry {
         name: "cpu",
         text: include_str!("../../workloads/cpu.toml"),
@@ -48,7 +48,7 @@ pub const EXAMPLE: &str = include_str!("../../workloads/example/new.toml");
 
 /// The workloads that come with the program.
 pub fn catalog() -> &'static [CatalogEntry] {
-    &CATALOG
+    CATALOG
 }
 
 /// A workload that comes with the program.

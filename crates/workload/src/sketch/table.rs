@@ -151,7 +151,7 @@ fn write_create(out: &mut String, name: &str, table: &TableShape) {
         let (kept, lost): (Vec<_>, Vec<_>) = table
             .indexes
             .iter()
-            .partition(|index| table.stays_unique(&index.columns));
+            .partition(|index| !index.unique || table.stays_unique(&index.columns));
         left_out.extend(lost);
         let key = kept.first().map_or("", |index| index.text.as_str());
         statements.push(create.replace("{table}", name).replace("{key}", key));
@@ -164,7 +164,7 @@ fn write_create(out: &mut String, name: &str, table: &TableShape) {
                 let required = if column.nulls == 0 { " NOT NULL" } else { "" };
                 format!(
                     "{} {}{required}",
-                    name_in_sql(&column.name),
+                    name_in_sql(table, &column.name),
                     column.declared
                 )
             });
@@ -176,7 +176,11 @@ fn write_create(out: &mut String, name: &str, table: &TableShape) {
                 left_out.push(index);
                 continue;
             }
-            let columns: Vec<String> = index.columns.iter().map(|c| name_in_sql(c)).collect();
+            let columns: Vec<String> = index
+                .columns
+                .iter()
+                .map(|c| name_in_sql(table, c))
+                .collect();
             let stays = index.unique && table.stays_unique(&index.columns);
             let unique = if stays { "UNIQUE " } else { "" };
             statements.push(format!(
@@ -208,13 +212,13 @@ fn write_key(out: &mut String, name: &str, table: &TableShape) {
     let made = || table.columns.iter().filter(|column| column.is_made());
     let sequence = made().find_map(|column| {
         let steps = column.steps(table.rows, table.is_key(&column.name))?;
-        Some((name_in_sql(&column.name), steps.0, steps.1))
+        Some((name_in_sql(table, &column.name), steps.0, steps.1))
     });
     let timeline = || {
         let column = made().find(|column| column.is_timeline())?;
         let since = table
             .milliseconds
-            .replace("{column}", &name_in_sql(&column.name));
+            .replace("{column}", &name_in_sql(table, &column.name));
         let ends = column.ends()?;
         Some((since, ends.0, interval(ends.0, ends.1, table.rows)))
     };
@@ -256,7 +260,7 @@ fn write_ops(out: &mut String, name: &str, table: &TableShape, mix: &Mix) {
         let kind = column.kind.unwrap_or(ColumnType::Text).name();
         let sql = format!(
             "SELECT * FROM {name} WHERE {} = :value",
-            name_in_sql(&column.name)
+            name_in_sql(table, &column.name)
         );
         let _ = write!(
             out,
@@ -294,6 +298,6 @@ fn most_selective(table: &TableShape) -> Option<&ColumnShape> {
 }
 
 /// A name as SQL takes it, whatever its letters are; names that are made need no more.
-fn name_in_sql(name: &str) -> String {
-    format!("\"{name}\"")
+fn name_in_sql(table: &TableShape, name: &str) -> String {
+    format!("{0}{name}{0}", table.quote)
 }

@@ -39,6 +39,7 @@ fn orders() -> TableShape {
         schema: Some("public".to_owned()),
         milliseconds: "CAST(extract(epoch FROM {column}) * 1000 AS bigint)".to_owned(),
         quotient: "{dividend} / {divisor}".to_owned(),
+        quote: '"',
         rows: 1_000,
         rows_all: Some(5_000_000),
         indexes: Vec::new(),
@@ -107,6 +108,20 @@ fn a_sketch_is_a_workload_without_errors_that_makes_what_was_seen() {
         assert!(text.contains(part), "{part}\n{text}");
     }
     assert!(workload.stream("queries").is_some());
+}
+
+#[test]
+fn names_stand_between_what_the_target_puts_around_them() {
+    let table = TableShape {
+        quote: '`',
+        ..orders()
+    };
+    let text = sketch(&table);
+    assert!(text.contains("(`id` bigint") && text.contains(" WHERE `"));
+    assert!(
+        !text.contains("(\"id\"") && !text.contains("(\\\"id"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -7,6 +7,7 @@ use highwater_model::display::{count, percent, percent_whole, rate};
 use highwater_model::limit::{LimitFigure, LimitingResource, Resource};
 use highwater_model::scale::{ScaleRecord, ScaleTrial, SizeVerdict};
 
+use super::alone::{NodeSpread, node_spread};
 use super::counted;
 use super::sizes::{SizedRate, replicas_of};
 use crate::findings::RuleFinding;
@@ -25,7 +26,12 @@ const REPLICAS_COST: f64 = 0.1;
 type Rule = fn(&ScaleRecord) -> Option<RuleFinding>;
 
 /// In the order in which they are reported.
-const RULES: [Rule; 3] = [client_limits_growth, unbalanced_shards, replica_cost];
+const RULES: &[Rule] = &[
+    client_limits_growth,
+    unbalanced_shards,
+    replica_cost,
+    unequal_alone,
+];
 
 /// What all rules say of a growth.
 pub fn findings(scale: &ScaleRecord) -> Vec<RuleFinding> {
@@ -187,5 +193,32 @@ fn replica_cost(scale: &ScaleRecord) -> Option<RuleFinding> {
             rate(expected)
         ),
         hint: "compare sizes with the same replicas, from the smallest that can hold them; the models count only these",
+    })
+}
+
+/// Nodes that were measured alone differ, so that gains depend on which node a size adds.
+fn unequal_alone(scale: &ScaleRecord) -> Option<RuleFinding> {
+    let spread = node_spread(scale).filter(NodeSpread::is_unequal)?;
+    let of_first = spread.of_first.map_or_else(String::new, |part| {
+        format!(
+            "; linear growth from node 1 would show as {} of linear",
+            percent_whole(part)
+        )
+    });
+    Some(RuleFinding {
+        code: "unequal_alone",
+        sentence: format!(
+            "node {} alone makes {} more than node {}, so what a size gains depends on which node it adds",
+            spread.fastest.node,
+            percent(spread.apart),
+            spread.slowest.node
+        ),
+        evidence: format!(
+            "{} to {}; equal nodes are apart by up to {}{of_first}",
+            rate(spread.slowest.per_s),
+            rate(spread.fastest.per_s),
+            percent(spread.allowed)
+        ),
+        hint: "give all nodes the same machine and quota, or read gains of sizes only as exact as that",
     })
 }

@@ -5,7 +5,7 @@ use highwater_model::limit::{Evidence, Limit, LimitingResource, SaturationSign};
 use highwater_model::scale::{ScalePurpose, ScaleRecord};
 
 use super::*;
-use crate::fixture::growth::{add, grown, of_verdict};
+use crate::fixture::growth::{add, add_alone, grown, of_verdict};
 
 /// Codes and sentences of what is reported.
 fn reported(scale: &ScaleRecord) -> Vec<(&'static str, String)> {
@@ -177,4 +177,37 @@ fn what_replicas_cost_is_told_where_a_size_has_more_of_them() {
     assert_eq!(codes(&with(1_000.0, &[0, 0])), none, "no more of them");
     let fewer = laid_out(&[(3, 3e3), (4, 2e3)], &[12, 12], &[2, 1]);
     assert_eq!(codes(&fewer), none);
+}
+
+#[test]
+fn nodes_are_unequal_when_they_differ_by_more_than_measurements_do() {
+    // Three measurements that scatter by 3 % are apart by up to exp(3.314 × 0.03) - 1 = 10.5 %.
+    let of_nodes = |rates: [f64; 3]| {
+        let mut scale = grown(&[(1, 1e3), (2, 1.9e3), (3, 2.7e3)]);
+        scale.alone.nodes = 3;
+        for (at, per_s) in (1..).zip(rates) {
+            let figures = of_verdict(SizeVerdict::Counts, per_s, Some([per_s; 2]));
+            add_alone(&mut scale, at, figures);
+        }
+        scale
+    };
+    assert!(codes(&of_nodes([1_000.0, 1_040.0, 1_100.0])).is_empty());
+    let mut unequal = of_nodes([1_000.0, 1_040.0, 1_110.0]);
+    let said = reported(&unequal);
+    let [(code, said)] = &said[..] else {
+        panic!("{said:?}");
+    };
+    assert_eq!(*code, "unequal_alone");
+    for part in [
+        "node 3 alone makes 11.0 % more than node 1",
+        "1,000 to 1,110; equal nodes are apart by up to 10.5 %",
+        "from node 1 would show as 105 % of linear",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    // One that varied too much for an interval may be as fast as the others.
+    unequal.alone.trials[2].figures.interval = None;
+    assert!(codes(&unequal).is_empty());
+    unequal.alone.trials[1].figures.interval = Some([0.0, 2_000.0]);
+    assert_eq!(node_spread(&unequal), None);
 }

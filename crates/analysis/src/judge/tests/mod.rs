@@ -264,12 +264,12 @@ fn client_lag_counts_by_what_it_adds_to_a_percentile() {
     assert_eq!(undelayed(95 * MS, 30 * MS), VALID);
     assert_eq!(undelayed(94 * MS, MS / 10), invalid(ReasonCode::ClientLag));
     // Without our delay the objective would be met, and with it it is not.
-    let decides = |without| {
+    let decides = |without, op: Option<&str>| {
         let mut record = open_gate();
         record.plan.definition.objectives = vec![Objective::Latency {
             quantile_ppm: 990_000,
             max: Nanos(98 * MS),
-            op: None,
+            op: op.map(str::to_owned),
         }];
         let result = &mut record.results[0];
         result.latency_ns.p99 = Some(100 * MS);
@@ -279,7 +279,9 @@ fn client_lag_counts_by_what_it_adds_to_a_percentile() {
         });
         measurement(&record).1.contains(&ReasonCode::ClientLag)
     };
-    assert!(decides(97 * MS) && !decides(99 * MS));
+    assert!(decides(97 * MS, None) && !decides(99 * MS, None));
+    // An objective of another op is not decided by the delays of this one.
+    assert!(decides(97 * MS, Some("insert")) && !decides(97 * MS, Some("dashboards")));
 }
 
 #[test]

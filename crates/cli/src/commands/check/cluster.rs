@@ -42,6 +42,12 @@ fn of_node(node: &NodeSpec) -> Vec<Fact> {
         fact("node", format!("a process of this machine, {order}")),
         text("command", &command),
     ];
+    if node.alone {
+        facts.push(fact(
+            "alone",
+            "each also starts without the others".to_owned(),
+        ));
+    }
     facts.extend(node.prepare.iter().map(|prepare| text("prepare", prepare)));
     facts.extend(node.files.keys().map(|path| text("file", path)));
     facts.extend(node.user.iter().map(|user| text("user", user)));

@@ -11,7 +11,7 @@ use highwater_experiment::trial_maker::{NestedPlace, Requested, TrialMaker};
 use highwater_experiment::{self as experiment, Probe};
 use highwater_model::numbers::{round_to_u32, round_to_u64};
 use highwater_model::plan::Plan;
-use highwater_model::record::{ExperimentRecord, Question, RecordRef};
+use highwater_model::record::{ExperimentRecord, InterventionRecord, Question, RecordRef};
 use highwater_model::search::{ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchRecord};
 use highwater_model::units::{Nanos, Rate};
 use highwater_runner::planner::PaceInput;
@@ -23,14 +23,15 @@ use highwater_workload::Workload;
 use self::preview::{Preview, searched};
 use crate::failure::Failure;
 use crate::grammar::flags::{
-    ARRIVALS, AUDIT, AUDITED, BOUNDS, BUDGET, DATA, DRY_RUN, LENGTH, LITERALS, LOAD, MAX_CPU,
-    MIN_RATE, NO_COLOR, OBJECTIVES, OUTPUT, RETRIES, RUNNING, SESSIONS, STORED, TABLES, THINK,
-    TIMEOUT, TUNED, WARM_UP,
+    ARRIVALS, AUDIT, AUDITED, BOUNDS, BUDGET, CLUSTER, DATA, DRY_RUN, LENGTH, LITERALS, LOAD,
+    MAX_CPU, MIN_RATE, NO_COLOR, OBJECTIVES, OUTPUT, RETRIES, RUNNING, SESSIONS, STORED, TABLES,
+    THINK, TIMEOUT, TUNED, WARM_UP,
 };
 use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::RunIntent;
 use crate::prepare::trials::{self, ProbeFailure, Resuming};
 use crate::prepare::{self, Stops, StoredPlan, target};
+use crate::running_cluster::on_cluster;
 use crate::{event_log, exit, terminal};
 
 pub(crate) use self::intent::FindIntent;
@@ -46,7 +47,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (LOAD, LOAD_FLAGS),
         (LENGTH, &[WARM_UP]),
         (DATA, TABLES),
-        (DATA, &[TUNED]),
+        (DATA, &[TUNED, CLUSTER]),
         (DATA, RUNNING),
         (OBJECTIVES, BOUNDS),
         (OBJECTIVES, &[MIN_RATE, MAX_CPU]),
@@ -68,7 +69,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
 Default objective: at least 99% of the offered rate is acknowledged, no op is rejected, no op \
 fails, and no backlog grows. Objectives you set are added to it; --errors and --rejected replace \
 the default limits on failed and rejected ops.",
-    run: |layers| find(&FindIntent::resolve(layers)?),
+    run: |layers| find(&FindIntent::resolve(&on_cluster(layers)?)?),
 };
 
 const SEARCH_FLAGS: &[Flag] = &[
@@ -178,6 +179,7 @@ pub(super) fn nested(
         mut runs,
         preview,
         first,
+        pauses,
     } = prepared(settings)?;
     let directory = RunDirectory::create(&place.root, &place.name, &first)?;
     runs.directory = Some(directory.clone());
@@ -187,7 +189,17 @@ pub(super) fn nested(
         ..
     } = place;
     let (search, settle) = (preview.search, settings.settle);
-    experiment::run(search, directory, settle, &runs, &observer, &interrupts)
+    experiment::run(
+        experiment::Side {
+            experiment: search,
+            directory,
+            maker: &runs,
+            pauses,
+        },
+        settle,
+        &observer,
+        &interrupts,
+    )
 }
 
 fn prepared_on(settings: &FindIntent, urls: Vec<TargetUrl>) -> Result<Prepared<'_>, Failure> {
@@ -210,8 +222,9 @@ fn prepared_on(settings: &FindIntent, urls: Vec<TargetUrl>) -> Result<Prepared<'
     });
     let first = first.map_err(|failure| failure.located(&settings.run.workload, &runs.workload))?;
     let mut preview = Preview::new(settings, &runs.workload, &first)?;
+    let mut pauses = Vec::new();
     if let Some(name) = &settings.resume {
-        resume(settings, name, &mut preview.search)?;
+        pauses = resume(settings, name, &mut preview.search)?;
         let mut pairs = preview.search.probes.windows(2);
         // They did not write behind each other's rows.
         runs.needs_new_tables = pairs.any(|pair| pair[1].rows_before <= pair[0].rows_before);
@@ -221,18 +234,17 @@ fn prepared_on(settings: &FindIntent, urls: Vec<TargetUrl>) -> Result<Prepared<'
         runs,
         preview,
         first,
+        pauses,
     })
 }
 
 /// Searches, and returns the record and its directory.
-pub(super) fn search(
-    settings: &FindIntent,
-    stops: &Stops,
-) -> Result<(ExperimentRecord, String), Failure> {
+fn search(settings: &FindIntent, stops: &Stops) -> Result<(ExperimentRecord, String), Failure> {
     let Prepared {
         mut runs,
         preview,
         first,
+        pauses,
     } = prepared(settings)?;
     prepare::warn_about_audit(&runs.workload, &first);
     let observer = trials::observer(&settings.run.output, &preview.text(settings), stops)?;
@@ -243,10 +255,13 @@ pub(super) fn search(
     let shown = directory.path().display().to_string();
     let settle = settings.settle;
     let record = experiment::run(
-        search,
-        directory,
+        experiment::Side {
+            experiment: search,
+            directory,
+            maker: &runs,
+            pauses,
+        },
         settle,
-        &runs,
         &observer,
         &stops.interrupts,
     )
@@ -254,8 +269,12 @@ pub(super) fn search(
     Ok((record, shown))
 }
 
-/// Takes over the probes of another search, which must have the same definition.
-fn resume(settings: &FindIntent, name: &str, search: &mut SearchRecord) -> Result<(), Failure> {
+/// Takes over the probes of another search, which must have the same definition; returns its pauses.
+fn resume(
+    settings: &FindIntent,
+    name: &str,
+    search: &mut SearchRecord,
+) -> Result<Vec<InterventionRecord>, Failure> {
     let resuming = Resuming {
         out: &settings.run.out,
         name,
@@ -276,8 +295,9 @@ fn resume(settings: &FindIntent, name: &str, search: &mut SearchRecord) -> Resul
         )
     };
     let hash = &search.definition_hash;
-    search.probes = resuming.trials(hash, of, ended_early, |probe| &mut probe.run)?;
-    Ok(())
+    let resumed = resuming.trials(hash, of, ended_early, |probe| &mut probe.run)?;
+    search.probes = resumed.trials;
+    Ok(resumed.pauses)
 }
 
 /// A search before its first probe.
@@ -286,6 +306,8 @@ struct Prepared<'a> {
     preview: Preview,
     /// The plan of the first probe.
     first: Plan,
+    /// Of the search that is resumed.
+    pauses: Vec<InterventionRecord>,
 }
 
 /// Makes the runs of probes from settings.

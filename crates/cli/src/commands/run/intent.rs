@@ -4,13 +4,10 @@ use highwater_driver::TargetUrl;
 use highwater_model::quantity::parse_duration;
 use highwater_model::units::Nanos;
 
-use super::secrets::HIDDEN;
 use crate::failure::Failure;
 use crate::intent::{RunIntent, parsers, resolve};
 use crate::layers::Layers;
-
-/// Variants of one call, at most.
-const VARIANTS_MAX: usize = 16;
+use crate::variants;
 
 /// A run, or repetitions of it on one target or alternating between several.
 #[derive(Debug)]
@@ -46,29 +43,13 @@ impl RepeatIntent {
     pub(crate) fn resolve(layers: &Layers) -> Result<Self, Failure> {
         let run = RunIntent::resolve(layers)?;
         let times = layers.require("repeat", parsers::positive)?;
-        let mut variants = Vec::new();
-        for given in layers.list("variant") {
-            let (name, command) = given.parse(parsers::pair)?;
-            let fit = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-            if !name.chars().all(fit) || name.starts_with('.') {
-                return Err(given.failure(format!("`{name}` is no name for a directory")));
-            }
-            if variants.iter().any(|other: &Variant| other.name == name) {
-                return Err(given.failure(format!("variant `{name}` is given twice")));
-            }
-            if command.contains(HIDDEN) {
-                let message = format!("variant `{name}`: {HIDDEN} stands in place of a password");
-                return Err(given.failure(message));
-            }
-            variants.push(Variant {
-                name,
-                targets: run.targets.clone(),
-                command: Some(command),
-            });
-        }
-        if variants.len() > VARIANTS_MAX {
-            return Err(Failure::usage(format!("more than {VARIANTS_MAX} variants")));
-        }
+        let given = variants::given(layers, true)?;
+        let given = given.into_iter().map(|given| Variant {
+            name: given.name,
+            targets: run.targets.clone(),
+            command: given.command,
+        });
+        let mut variants: Vec<Variant> = given.collect();
         let second = layers.list("interleave");
         if !second.is_empty() && !variants.is_empty() {
             let message = "--interleave cannot be combined with --variant";

@@ -2,15 +2,15 @@
 
 mod intent;
 mod repeat;
-mod secrets;
 mod single;
 
 use crate::grammar::flags::{
-    ARRIVALS, AUDIT, AUDITED, BOUNDS, DATA, DRY_RUN, LENGTH, LITERALS, LOAD, MAX_CPU, MIN_RATE,
-    NO_COLOR, OBJECTIVES, OUTPUT, PLAN, RATE, RETRIES, ROWS, RUNNING, SESSIONS, STORED, TABLES,
-    THINK, TIMEOUT, TUNED, WARM_UP,
+    ARRIVALS, AUDIT, AUDITED, BOUNDS, CLUSTER, DATA, DRY_RUN, LENGTH, LITERALS, LOAD, MAX_CPU,
+    MIN_RATE, NO_COLOR, OBJECTIVES, OUTPUT, PLAN, RATE, RETRIES, ROWS, RUNNING, SESSIONS, STORED,
+    TABLES, THINK, TIMEOUT, TUNED, WARM_UP,
 };
 use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
+use crate::running_cluster::on_cluster;
 
 pub(crate) use self::intent::RepeatIntent;
 pub(super) use self::single::run;
@@ -25,7 +25,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (LOAD, LOAD_FLAGS),
         (LENGTH, LENGTH_FLAGS),
         (DATA, TABLES),
-        (DATA, &[TUNED]),
+        (DATA, &[TUNED, CLUSTER]),
         (DATA, RUNNING),
         (OBJECTIVES, BOUNDS),
         (OBJECTIVES, &[MIN_RATE, MAX_CPU]),
@@ -53,9 +53,11 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       your own statements on your own tables, mixed one to three
   highwater run kv --read-percent 0 -c 384 -d 2h URL1 … URL30
       workload parameters are flags too
+  highwater run cpu --cluster lab.toml -c 64 -d 60s
+      the cluster that `highwater cluster up lab.toml` started, whose nodes have quotas of CPU
   highwater run cpu $URL --share 2/4 --start-at 2026-11-20T18:30:00Z
       the second of four load generators",
-    run: |layers| repeat::repeat(&RepeatIntent::resolve(layers)?),
+    run: |layers| repeat::repeat(&RepeatIntent::resolve(&on_cluster(layers)?)?),
 };
 
 const LOAD_FLAGS: &[Flag] = &[

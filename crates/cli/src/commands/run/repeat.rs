@@ -3,7 +3,6 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::process::Command;
 use std::sync::Arc;
 
 use highwater_analysis::group::run_at;
@@ -14,19 +13,19 @@ use highwater_model::display::duration;
 use highwater_model::group::{GroupRecord, GroupTrial, REPEAT_LABEL, VARIANT_LABEL, VariantRecord};
 use highwater_model::incident::Ended;
 use highwater_model::plan::Plan;
-use highwater_model::record::Question;
+use highwater_model::record::{InterventionRecord, Question};
 use highwater_runner::run::RunRequest;
 use highwater_runner::store::RunDirectory;
 use highwater_workload::Workload;
 
 use super::intent::{RepeatIntent, Variant};
-use super::{secrets, single};
+use super::single;
 use crate::exit;
 use crate::failure::Failure;
 use crate::intent::RunIntent;
 use crate::prepare::trials::{self, Around, ProbeFailure, Resuming};
 use crate::prepare::{self, StoredPlan, stops, target};
-use crate::{ceiling, event_log, secret_variables, terminal};
+use crate::{ceiling, event_log, terminal, variants};
 
 /// Runs that a preview lists.
 const LISTED_MAX: usize = 40;
@@ -43,9 +42,10 @@ pub(super) fn repeat(settings: &RepeatIntent) -> Result<u8, Failure> {
     };
     let first = runs.plan_of(&settings.variants[0])?;
     let mut group = group(settings, &runs.workload, &first)?;
-    if let Some(name) = &settings.resume {
-        resume(settings, name, &mut group)?;
-    }
+    let pauses = match &settings.resume {
+        Some(name) => resume(settings, name, &mut group)?,
+        None => Vec::new(),
+    };
     experiment::check(&group)?;
     let preview = preview(&group);
     if settings.dry_run {
@@ -59,10 +59,13 @@ pub(super) fn repeat(settings: &RepeatIntent) -> Result<u8, Failure> {
     let shown = directory.path().display().to_string();
     let settle = settings.settle;
     let record = experiment::run(
-        group,
-        directory,
+        experiment::Side {
+            experiment: group,
+            directory,
+            maker: &runs,
+            pauses,
+        },
         settle,
-        &runs,
         &observer,
         &stops.interrupts,
     )
@@ -79,17 +82,17 @@ fn group(
     workload: &Workload,
     first: &Plan,
 ) -> Result<GroupRecord, Failure> {
-    let variants = settings.variants.iter().map(|variant| VariantRecord {
+    let records = settings.variants.iter().map(|variant| VariantRecord {
         name: variant.name.clone(),
         urls: variant.targets.iter().map(ToString::to_string).collect(),
-        command: variant.command.as_deref().map(secrets::shown),
+        command: variant.command.as_deref().map(variants::shown),
     });
     let mut run = settings.run.clone();
     run.targets.clone_from(&settings.variants[0].targets);
     let around = Around::new(&run, settings.settle, workload, first)?;
     let stream = &first.streams[0];
     let mut group = GroupRecord {
-        variants: variants.collect(),
+        variants: records.collect(),
         times: settings.times,
         stream: stream.name.clone(),
         unit: stream.unit,
@@ -104,8 +107,12 @@ fn group(
     Ok(group)
 }
 
-/// Takes over the runs of another group, which must have the same definition.
-fn resume(settings: &RepeatIntent, name: &str, group: &mut GroupRecord) -> Result<(), Failure> {
+/// Takes over the runs of another group, which must have the same definition; returns its pauses.
+fn resume(
+    settings: &RepeatIntent,
+    name: &str,
+    group: &mut GroupRecord,
+) -> Result<Vec<InterventionRecord>, Failure> {
     let resuming = Resuming {
         out: &settings.run.out,
         name,
@@ -121,8 +128,9 @@ fn resume(settings: &RepeatIntent, name: &str, group: &mut GroupRecord) -> Resul
     };
     let ended_early = |trial: &GroupTrial| trial.ended != Ended::Complete;
     let hash = &group.definition_hash;
-    group.trials = resuming.trials(hash, of, ended_early, |trial| &mut trial.run)?;
-    Ok(())
+    let resumed = resuming.trials(hash, of, ended_early, |trial| &mut trial.run)?;
+    group.trials = resumed.trials;
+    Ok(resumed.pauses)
 }
 
 /// The planned runs and their duration, without the time to fill tables, which is unknown before
@@ -209,9 +217,12 @@ impl TrialMaker<GroupRun> for VariantRuns<'_> {
         directory: RunDirectory,
     ) -> Result<RunRequest, ProbeFailure> {
         let variant = self.variant(requested);
-        configure(variant)?;
+        variants::configure(&variant.name, variant.command.as_deref())?;
         let mut run = self.settings.run.clone();
         run.targets.clone_from(&variant.targets);
+        if run.targets != self.settings.run.targets {
+            run.telemetry.of_another_target();
+        }
         let labels = [
             (VARIANT_LABEL, variant.name.clone()),
             (REPEAT_LABEL, requested.trial.round.to_string()),
@@ -231,30 +242,5 @@ impl TrialMaker<GroupRun> for VariantRuns<'_> {
         };
         let workload = Arc::clone(&self.workload);
         Ok(prepare::request(&run, workload, stored, &urls)?)
-    }
-}
-
-/// Runs the user's command in a shell, without the passwords of this program's environment; its
-/// output is for the reader.
-fn configure(variant: &Variant) -> Result<(), Failure> {
-    let Some(command) = &variant.command else {
-        return Ok(());
-    };
-    let place = format!("--variant {}", variant.name);
-    let mut shell = Command::new("sh");
-    shell.arg("-c").arg(command);
-    for name in secret_variables::all() {
-        shell.env_remove(name);
-    }
-    let status = shell.status();
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(
-            Failure::usage(format!("{place}: the command ended with {status}"))
-                .with_hint("make the command configure the target and exit with 0"),
-        ),
-        Err(error) => Err(Failure::usage(format!(
-            "{place}: cannot start a shell: {error}"
-        ))),
     }
 }

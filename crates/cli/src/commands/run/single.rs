@@ -94,9 +94,7 @@ fn execute(
     live: Option<Rc<Live>>,
 ) -> Result<(RunRecord, String), Failure> {
     let directory = request.directory.path().display().to_string();
-    let observer = event_log::observer(&settings.output, log, live, || {
-        Rc::new(Progress::of_run(&settings.plan.objectives))
-    });
+    let observer = event_log::observer(&settings.output, log, live, || Rc::new(Progress::of_run()));
     let workload = Arc::clone(&request.workload);
     let end = runner::run(request, observer, interrupts)
         .map_err(|error| workload_file::located(error, &settings.workload, &workload));

@@ -1,15 +1,21 @@
 //! A growth before its first size: what each size is to be, and the preview of the whole. Must not connect.
 
+use std::collections::BTreeMap;
+
 use highwater_model::display::{count, duration, rate};
 use highwater_model::plan::{Plan, Unit};
-use highwater_model::scale::{ScaleEach, ScaleRecord, ScaleSize};
+use highwater_model::scale::{GrowthVariant, ScaleEach, ScaleRecord, ScaleSize};
 use highwater_model::units::Nanos;
+use highwater_report as report;
 
-use super::intent::{ClusterChoice, ScaleIntent};
+use super::cluster_choice::ClusterChoice;
+use super::intent::ScaleIntent;
+use super::short::run_alone;
 use crate::commands::{find, tune};
 use crate::failure::Failure;
 use crate::prepare;
 use crate::prepare::trials::Around;
+use crate::variants;
 
 /// What is intended at a size.
 struct IntendedSize {
@@ -93,22 +99,60 @@ pub(super) fn intended(settings: &ScaleIntent) -> Result<(ScaleRecord, Plan), Fa
         trial_cost_ns: first.cost.0,
         definition_hash: String::new(),
         trials: Vec::new(),
+        variant: settings.variant.as_ref().map(|variant| GrowthVariant {
+            name: variant.name.clone(),
+            command: variant.command.as_deref().map(variants::shown),
+            all: BTreeMap::new(),
+            before: BTreeMap::new(),
+        }),
+        alone: settings.alone.clone(),
         outcome: None,
     };
+    if scale.alone.nodes > 0 {
+        scale.alone.trial_cost_ns = cost_alone(settings)?.0;
+    }
     let cluster = settings.cluster.as_ref().map(ClusterChoice::definition);
     let definition = first.definition + &cluster.unwrap_or_default();
     scale.definition_hash = scale.hash(&definition);
     Ok((scale, first.plan))
 }
 
+/// What measuring a node alone takes; also tries it on the workload.
+fn cost_alone(settings: &ScaleIntent) -> Result<Nanos, Failure> {
+    let run = run_alone(settings)?;
+    let workload = prepare::workload(&run)?;
+    let plan = prepare::plan(&run, &workload, &run.targets)?;
+    let around = Around::new(&run, settings.settle, &workload, &plan)?;
+    Ok(around.of_run(&plan))
+}
+
+/// How many nodes are still to be measured alone.
+fn nodes_alone(scale: &ScaleRecord) -> u64 {
+    let begins = scale.trials.is_empty();
+    if begins {
+        scale.alone.missing().into()
+    } else {
+        0
+    }
+}
+
+/// What all sizes take, nanoseconds, within the budget.
+pub(super) fn estimate(scale: &ScaleRecord) -> u64 {
+    let of_nodes = nodes_alone(scale).saturating_mul(scale.alone.trial_cost_ns);
+    let sizes = scale.sizes.len() as u64 + 1;
+    let of_sizes = sizes.saturating_mul(scale.trial_cost_ns);
+    let budget = scale.budget_ns.unwrap_or(u64::MAX);
+    of_sizes.saturating_add(of_nodes).min(budget)
+}
+
 /// The planned sizes and their duration, without the time to fill tables, which is unknown before the first one.
 pub(super) fn preview(scale: &ScaleRecord) -> String {
     let sizes: Vec<String> = scale.sizes.iter().map(|s| s.nodes.to_string()).collect();
     let all = scale.sizes.len() as u64 + 1;
-    let most = all.saturating_mul(scale.trial_cost_ns);
+    let alone = nodes_alone(scale);
     let most = match scale.budget_ns {
-        Some(budget) if most > budget => format!("{}, the budget", duration(budget)),
-        _ => duration(most),
+        Some(budget) if estimate(scale) == budget => format!("{}, the budget", duration(budget)),
+        _ => duration(estimate(scale)),
     };
     let until = scale.until_per_s.map_or_else(String::new, |until| {
         let unit = scale.unit.name();
@@ -126,16 +170,32 @@ pub(super) fn preview(scale: &ScaleRecord) -> String {
         0 => String::new(),
         sizes => format!("{sizes} sizes are resumed\n"),
     };
+    let of_nodes = nodes_line(scale, alone);
     format!(
-        "grow {} over {} nodes, then the first size again; {} at each\n{}{until}{} sizes of about {} each: \
-         {most}; {apart} not counted\n{resumed}",
+        "grow {} over {} nodes, then the first size again; {} at each\n{}{until}{of_nodes}{} sizes of about {} each: \
+         {most}{}; {apart} not counted\n{resumed}",
         scale.stream,
         sizes.join(", "),
         scale.each.name(),
         settings.concat(),
         count(all),
         duration(scale.trial_cost_ns),
+        if alone > 0 {
+            " with the nodes alone"
+        } else {
+            ""
+        },
     )
+}
+
+/// How many nodes are to be measured alone, or why none is.
+fn nodes_line(scale: &ScaleRecord, nodes: u64) -> String {
+    if nodes > 0 {
+        let each = duration(scale.alone.trial_cost_ns);
+        return format!("before them {nodes} nodes alone, about {each} each\n");
+    }
+    let left_out = scale.alone.left_out.and(report::nodes_left_out(scale));
+    left_out.map_or_else(String::new, |why| format!("nodes alone {why}\n"))
 }
 
 fn settings_line(size: &ScaleSize) -> Option<String> {

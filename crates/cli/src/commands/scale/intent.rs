@@ -4,19 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use highwater_driver::redaction::redacted;
-use highwater_model::cluster::{ClusterSpec, NODES_MAX};
+use highwater_model::cluster::NODES_MAX;
+use highwater_model::group::VARIANT_LABEL;
 use highwater_model::plan::StopRule;
 use highwater_model::quantity::{QuantityError, parse_count, parse_duration, parse_rate};
-use highwater_model::scale::{ClusterStart, NODES_LABEL, ScaleEach, ScaleSize};
+use highwater_model::scale::{ClusterStart, NODES_LABEL, NodesAlone, ScaleEach, ScaleSize};
 use highwater_model::units::{Nanos, Rate};
 
 use super::by_size;
-use crate::cluster_file::{self, ClusterFlags};
+use super::cluster_choice::{ClusterChoice, nodes_alone};
 use crate::commands::find::FindIntent;
 use crate::commands::tune::TuneIntent;
 use crate::failure::Failure;
 use crate::intent::{RunIntent, RunOutput, parsers, probes, resolve, streams};
 use crate::layers::{Layers, Origin, SettingValue, Strength};
+use crate::variants::{self, NamedVariant};
 
 /// Stands for the number of nodes in a target's URL, and in any other setting.
 const NODES: &str = "{nodes}";
@@ -25,9 +27,19 @@ const SIZED: [&str; 7] = [
     "batch", "max", "rate", "replicas", "sessions", "shards", "start",
 ];
 /// Settings of the growth that mean something else to its searches and runs.
-const OWN: [&str; 6] = [
-    "budget", "cluster", "dry-run", "no-quota", "resume", "until",
+const OWN: [&str; 9] = [
+    "budget",
+    "cluster",
+    "dry-run",
+    "measure-nodes",
+    "no-measure-nodes",
+    "no-quota",
+    "resume",
+    "until",
+    "variant",
 ];
+/// Stands for the variant's name in any setting.
+const VARIANT: &str = "{variant}";
 /// Flags that do not go with everything that can be made at each size, and what they go with.
 const ONLY: [(&str, &[ScaleEach]); 9] = [
     ("confirm", &[ScaleEach::Find]),
@@ -48,7 +60,7 @@ const NODES_HINT: &str = "write `--nodes 1..5` or `--nodes 3,6,12,24`";
 const MOST_PRICE: f64 = 1e9;
 
 /// What is measured.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct ScaleIntent {
     /// Sizes in ascending order, at least two.
     pub(super) sizes: Vec<ScaleSize>,
@@ -56,6 +68,10 @@ pub(crate) struct ScaleIntent {
     pub(super) each: ScaleEach,
     /// How the cluster becomes as large as a size.
     pub(super) start: ClusterStart,
+    /// Which of several variants this is.
+    pub(super) variant: Option<NamedVariant>,
+    /// The nodes that are measured alone before.
+    pub(super) alone: NodesAlone,
     /// The rate that ends the growth.
     pub(super) until: Option<f64>,
     /// Axes of the tuning at each size, as they were given.
@@ -84,7 +100,42 @@ pub(crate) struct ScaleIntent {
 }
 
 impl ScaleIntent {
-    pub(crate) fn resolve(layers: &Layers) -> Result<Self, Failure> {
+    /// The growth, or that of each variant: one for certain.
+    pub(crate) fn resolve_all(layers: &Layers) -> Result<Vec<Self>, Failure> {
+        let given = variants::given(layers, false)?;
+        if given.is_empty() {
+            return Ok(vec![Self::resolve(layers)?]);
+        }
+        if given.len() == 1 {
+            let cause = "--variant: one variant has nothing beside it";
+            return Err(Failure::usage(cause).with_hint("give two, or leave it out"));
+        }
+        if layers.switch("grow")? {
+            let cause = "--variant cannot be combined with --grow";
+            let hint = "leave --grow out: each size of each variant has a new cluster";
+            return Err(Failure::usage(cause).with_hint(hint));
+        }
+        let budget = resolve::duration_above_zero(layers, "budget")?;
+        let of_each = given.len() as u64;
+        let all = given.into_iter().map(|variant| {
+            let own = |text: &str| text.replace(VARIANT, &variant.name);
+            let layers = layers.with_texts(|given| Ok(own(&given.text)))?;
+            let command = variant.command.as_deref().map(own);
+            Ok(Self {
+                budget: budget.map(|budget| Nanos(budget.0 / of_each)),
+                variant: Some(NamedVariant { command, ..variant }),
+                ..Self::resolve(&layers)?
+            })
+        });
+        let all: Vec<Self> = all.collect::<Result<_, Failure>>()?;
+        if all.iter().any(|own| own.out != all[0].out) {
+            let cause = "--out: variants are stored beside each other";
+            return Err(Failure::usage(cause).with_hint(format!("leave {VARIANT} out of it")));
+        }
+        Ok(all)
+    }
+
+    fn resolve(layers: &Layers) -> Result<Self, Failure> {
         let numbers = layers
             .value("nodes")
             .ok_or_else(|| Failure::usage("--nodes is missing").with_hint(NODES_HINT))?
@@ -103,6 +154,15 @@ impl ScaleIntent {
                 format!("--nodes: {largest} nodes, but a cluster file has {NODES_MAX} at most");
             return Err(Failure::usage(cause).with_hint("name smaller sizes"));
         }
+        let mut alone = nodes_alone(layers, cluster.as_ref(), largest)?;
+        if alone.nodes > 0 {
+            // Lists have the values of the smallest size.
+            let one = [&[1][..], &numbers[1..]].concat();
+            let mut sizes = with_settings(layers, &one)?.into_iter();
+            alone.settings = sizes
+                .next()
+                .map_or_else(BTreeMap::new, |size| size.settings);
+        }
         Ok(Self {
             sizes: with_settings(layers, &numbers)?,
             each,
@@ -111,6 +171,8 @@ impl ScaleIntent {
             } else {
                 ClusterStart::Fresh
             },
+            variant: None,
+            alone,
             until: layers.parse("until", parse_rate)?.map(Rate::as_f64),
             over: layers
                 .list("over")
@@ -162,7 +224,11 @@ impl ScaleIntent {
         layers.add(Strength::Default, "by", "throughput", Origin::Default);
         layers.add(Strength::Default, "budget", "1h", Origin::Default);
         let label = format!("{NODES_LABEL}={}", self.sizes[at].nodes);
-        layers.add(Strength::Default, "label", label, Origin::Default);
+        let variant = self.variant.as_ref();
+        let variant = variant.map(|variant| format!("{VARIANT_LABEL}={}", variant.name));
+        for label in [label].into_iter().chain(variant) {
+            layers.add(Strength::Default, "label", label, Origin::Default);
+        }
         if drop {
             layers.add(Strength::CommandLine, "drop", "true", Origin::Default);
         }
@@ -185,6 +251,10 @@ impl ScaleIntent {
         let nodes = self.sizes[at].nodes.to_string();
         let label = run.labels.entry(NODES_LABEL.to_owned());
         label.or_insert(nodes);
+        if let Some(variant) = &self.variant {
+            let label = run.labels.entry(VARIANT_LABEL.to_owned());
+            label.or_insert_with(|| variant.name.clone());
+        }
     }
 
     /// The settings of a size.
@@ -211,53 +281,6 @@ impl ScaleIntent {
                 }
             }
         })
-    }
-}
-
-/// The cluster of a file.
-#[derive(Debug)]
-pub(super) struct ClusterChoice {
-    pub(super) path: PathBuf,
-    pub(super) spec: ClusterSpec,
-    pub(super) flags: ClusterFlags,
-}
-
-impl ClusterChoice {
-    /// What another growth must have in common with this one to go on with it. It is hashed, never shown.
-    pub(super) fn definition(&self) -> String {
-        format!("{:?} {}", self.spec, self.flags.no_quota)
-    }
-
-    fn resolve(layers: &Layers) -> Result<Option<Self>, Failure> {
-        let no_quota = layers.switch("no-quota")?;
-        let Some(path) = layers.parse("cluster", parsers::word)? else {
-            return Ok(None);
-        };
-        let path = PathBuf::from(path);
-        let spec = cluster_file::read(&path)?;
-        let knows_urls = spec.planned_urls(1).is_some();
-        let has_targets = layers.strength("target") == Some(Strength::CommandLine);
-        if knows_urls == has_targets {
-            let (cause, hint) = if knows_urls {
-                (
-                    "a TARGET beside --cluster",
-                    "leave the TARGET out: the file has its URLs",
-                )
-            } else {
-                (
-                    "TARGET is missing",
-                    "the file's commands print the URLs of a cluster that is up: give one \
-                  that they may be, so that what is measured can be planned",
-                )
-            };
-            return Err(Failure::usage(format!("--cluster: {cause}")).with_hint(hint));
-        }
-        let flags = ClusterFlags {
-            no_quota,
-            remove_data: true,
-            takes_over: false,
-        };
-        Ok(Some(Self { path, spec, flags }))
     }
 }
 

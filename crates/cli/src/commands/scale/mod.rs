@@ -1,34 +1,22 @@
 //! `highwater scale`: settings → sizes, each a search or a run → how they grow → exit code. Must not choose sizes.
 
 mod by_size;
+mod cluster_choice;
+mod growths;
 mod intended;
 mod intent;
 mod resumed;
 mod runs;
+mod short;
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::rc::Rc;
-
-use highwater_experiment as experiment;
-use highwater_experiment::scale::cluster::{Cluster, ReadyClusters, StartedCluster};
-use highwater_runner::interrupts::Interrupts;
-use highwater_runner::store::RunDirectory;
-
-use self::intended::{intended, preview};
-use self::intent::{ClusterChoice, ScaleIntent};
-use self::resumed::resume;
-use self::runs::SizedRuns;
-use crate::cluster_file;
-use crate::failure::Failure;
+use self::growths::measure;
+use self::intent::ScaleIntent;
 use crate::grammar::flags::{
     ARRIVALS, AUDIT, AUDITED, BOUNDS, DATA, DRY_RUN, LENGTH, LITERALS, LOAD, MAX_CPU, NO_COLOR,
     OBJECTIVES, OUTPUT, RATE, RETRIES, RUNNING, SESSIONS, STORED, TABLES, THINK, TIMEOUT, TUNED,
     WARM_UP,
 };
 use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
-use crate::prepare::{self, stops, trials};
-use crate::{event_log, exit, terminal};
 
 /// `highwater scale`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
@@ -60,12 +48,14 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       as many nodes as 1,000,000 rows/s need, and what a million rows cost
   highwater scale cpu $URL --nodes 1..5 --each tune --over shards=8..64 --over sessions=8..64
       the best shards and sessions at each size, as clusters are compared that were set up well
+  highwater scale cpu --cluster '{variant}.toml' --variant old --variant new --nodes 1..3 --each run
+      two versions of a database, each with a cluster file of its own, side by side
   highwater size 2M --from RUN
       the cluster that a rate needs, from the sizes that were measured
 
 Settings may depend on the size: a list with a value for each, or an expression in n, such as \
 -c 16n or --shards '8+8n'. So may --batch, --replicas, --rate, --start, --max, and --set NAME=VALUE.",
-    run: |layers| scale(&ScaleIntent::resolve(layers)?),
+    run: |layers| measure(&ScaleIntent::resolve_all(layers)?),
 };
 
 const GROWTH_FLAGS: &[Flag] = &[
@@ -88,6 +78,18 @@ const GROWTH_FLAGS: &[Flag] = &[
     flag(
         "--no-quota",
         "Start the cluster's nodes without their quotas of CPU and memory",
+    ),
+    flag(
+        "--measure-nodes",
+        "Before the first size, measure each node of the largest size alone, as a cluster of one, for 15 s at most; \
+         without this flag, where the cluster file says `alone = true`, up to 8 nodes",
+    ),
+    flag("--no-measure-nodes", "Measure no node alone"),
+    flag(
+        "--variant <NAME[=COMMAND]>...",
+        "Measure this variant beside others, each size of all in random order, and compare them; every variant has a \
+         record of its own. {variant} in TARGET, FILE, COMMAND, or any setting but -o is NAME; COMMAND is run in a \
+         shell before each size. Give two or more. They share --budget evenly",
     ),
     flag(
         "--fresh",
@@ -182,79 +184,3 @@ const LENGTH_FLAGS: &[Flag] = &[
     .default("60s"),
     WARM_UP,
 ];
-
-/// Does what the settings ask for; returns the exit code.
-fn scale(settings: &ScaleIntent) -> Result<u8, Failure> {
-    let (mut scale, first) = intended(settings)?;
-    let resumed = settings.resume.as_ref();
-    let unfinished = resumed.map(|name| resume(settings, name, &mut scale));
-    let unfinished = unfinished.transpose()?.flatten();
-    experiment::check(&scale)?;
-    let preview = preview(&scale);
-    if settings.dry_run {
-        return terminal::data(&preview).map(|()| exit::SUCCESS);
-    }
-    let workload = prepare::workload(&settings.common_at(0)?)?;
-    prepare::warn_about_audit(&workload, &first);
-    let stops = stops()?;
-    let interrupts = &stops.interrupts;
-    let cluster = cluster(settings, interrupts)?;
-    let observer = trials::observer(&settings.output, &preview, &stops)?;
-    let id = prepare::id("scale", &first.workload.name, &scale.definition_hash);
-    let directory = RunDirectory::create(&settings.out, &id, &first)?;
-    let shown = directory.path().display().to_string();
-    let runs = SizedRuns {
-        settings,
-        cluster: RefCell::new(cluster),
-        interrupts: interrupts.clone(),
-        unfinished,
-        current: RefCell::default(),
-        ready: RefCell::default(),
-        directory: directory.clone(),
-        observer: Rc::clone(&observer),
-    };
-    let settle = settings.settle;
-    let record = experiment::run(scale, directory, settle, &runs, &observer, interrupts);
-    let ended = runs.cluster.borrow_mut().end();
-    let record = record.map_err(|failure| {
-        let failure = runs.located(failure);
-        // Nodes that do not come up because the user stops them are no fault of theirs.
-        let is_stopped = failure.exit == exit::TARGET && interrupts.requested().is_some();
-        Failure {
-            exit: if is_stopped {
-                exit::INTERRUPTED
-            } else {
-                failure.exit
-            },
-            ..failure
-        }
-    });
-    // Ends the drawing.
-    drop((runs, observer));
-    let code = match record {
-        Ok(record) => event_log::record(&settings.output, (&record).into(), &shown),
-        Err(failure) => Err(failure),
-    };
-    match (code, ended) {
-        // What is left of a cluster must be known, whatever was measured.
-        (Ok(exit::SUCCESS), Err(error)) => Err(error.into()),
-        (code, Err(error)) => {
-            terminal::warn(&error.message);
-            code
-        }
-        (code, Ok(())) => code,
-    }
-}
-
-/// What can have the sizes.
-fn cluster(settings: &ScaleIntent, interrupts: &Interrupts) -> Result<Box<dyn Cluster>, Failure> {
-    if let Some(ClusterChoice { path, spec, flags }) = &settings.cluster {
-        let started = cluster_file::open(path, spec.clone(), *flags, interrupts.clone())?;
-        return Ok(Box::new(StartedCluster::new(started)));
-    }
-    let mut by_nodes = BTreeMap::new();
-    for (at, size) in settings.sizes.iter().enumerate() {
-        by_nodes.insert(size.nodes, settings.common_at(at)?.targets);
-    }
-    Ok(Box::new(ReadyClusters::new(by_nodes)))
-}

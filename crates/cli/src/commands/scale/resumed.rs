@@ -4,15 +4,19 @@
 use std::path::PathBuf;
 
 use highwater_analysis::growth::drift;
-use highwater_model::record::Question;
+use highwater_model::record::{ExperimentRecord, InterventionRecord, Question};
 use highwater_model::scale::{
     ScaleEach, ScalePurpose, ScaleRecord, ScaleSize, ScaleTrial, SizeVerdict,
 };
-use highwater_runner::store;
+use highwater_runner::{record, store};
 
 use super::intent::ScaleIntent;
 use crate::failure::Failure;
 use crate::prepare::trials::Resuming;
+use crate::variants;
+
+/// What a growth has once a size was measured.
+const RECORD: &str = "record.json";
 
 /// A search that was stopped before its size had a figure.
 pub(super) struct UnfinishedSearch {
@@ -26,13 +30,54 @@ pub(super) struct UnfinishedSearch {
     pub(super) from: String,
 }
 
-/// Takes over the sizes of another growth, which must have the same definition; returns the search that was not
-/// complete, if there is one.
+/// The record of this variant among those of another call, of which `name` is one; none where no size of it was
+/// measured. Without variants, `name` itself.
+pub(super) fn own_record(settings: &ScaleIntent, name: &str) -> Result<Option<String>, Failure> {
+    let Some(own) = &settings.variant else {
+        return Ok(Some(name.to_owned()));
+    };
+    let found = store::find(&settings.out, Some(name))?;
+    let experiment = record::read(&found)?.into_experiment();
+    let scale = experiment.as_ref().and_then(ExperimentRecord::scale);
+    let Some(variant) = scale.and_then(|scale| scale.variant.as_ref()) else {
+        let cause = format!("cannot resume {name}: it is no growth of a variant");
+        return Err(Failure::usage(cause).with_hint("leave --variant out"));
+    };
+    let place = store::directory_of(&found);
+    let beside = place.parent().unwrap_or(place);
+    // One that was stopped or killed before its next size has no record but that which was resumed then.
+    let ids = [&variant.all, &variant.before];
+    let ids = ids.into_iter().filter_map(|ids| ids.get(&own.name));
+    let mut places = ids.map(|id| beside.join(id));
+    let Some(path) = places.find(|path| path.join(RECORD).exists()) else {
+        return Ok(None);
+    };
+    let experiment = record::read(&path)?.into_experiment();
+    let path = path.display().to_string();
+    let scale = experiment.as_ref().and_then(ExperimentRecord::scale);
+    let before = scale.and_then(|scale| scale.variant.as_ref()?.command.clone());
+    if before != own.command.as_deref().map(variants::shown) {
+        let cause = format!("cannot resume {path}: its variant had another command");
+        return Err(Failure::usage(cause).with_hint("give each variant the same command as before"));
+    }
+    Ok(Some(path))
+}
+
+/// What goes on of a growth besides its sizes.
+#[derive(Default)]
+pub(super) struct GoesOn {
+    /// A search that was not complete.
+    pub(super) unfinished: Option<UnfinishedSearch>,
+    /// How its user let it wait.
+    pub(super) pauses: Vec<InterventionRecord>,
+}
+
+/// Takes over the sizes of another growth, which must have the same definition; returns what else goes on.
 pub(super) fn resume(
     settings: &ScaleIntent,
     name: &str,
     scale: &mut ScaleRecord,
-) -> Result<Option<UnfinishedSearch>, Failure> {
+) -> Result<GoesOn, Failure> {
     let resuming = Resuming {
         out: &settings.out,
         name,
@@ -44,10 +89,11 @@ pub(super) fn resume(
     };
     let found = store::find(&settings.out, Some(name))?;
     let place = store::directory_of(&found);
-    let mut last = None;
+    let (mut last, mut alone) = (None, Vec::new());
     let of = |question| match question {
         Question::Scale(scale) => {
             last = scale.trials.last().cloned();
+            alone = scale.alone.trials;
             Some((scale.definition_hash, scale.trials))
         }
         Question::Search(_) | Question::Tune(_) | Question::Group(_) => None,
@@ -59,13 +105,40 @@ pub(super) fn resume(
         )
     };
     let hash = &scale.definition_hash;
-    scale.trials = resuming.trials(hash, of, ended_early, |trial| &mut trial.run)?;
+    let resumed = resuming.trials(hash, of, ended_early, |trial| &mut trial.run)?;
+    scale.trials = resumed.trials;
     let id = place.file_name().unwrap_or_default().to_string_lossy();
-    let warm_ups = scale.trials.iter_mut();
+    alone.retain(|trial| !ended_early(trial));
+    for trial in alone
+        .iter_mut()
+        .filter(|trial| !trial.run.starts_with(".."))
+    {
+        trial.run = format!("../{id}/{}", trial.run);
+    }
+    scale.alone.trials = alone;
+    let warm_ups = scale.alone.trials.iter_mut().chain(&mut scale.trials);
     let warm_ups = warm_ups.filter_map(|trial| trial.before_quota.as_mut());
     for warm_up in warm_ups.filter(|warm_up| !warm_up.run.starts_with("..")) {
         warm_up.run = format!("../{id}/{}", warm_up.run);
     }
+    expect_same(name, scale)?;
+    let unfinished = last.filter(|trial| {
+        settings.each == ScaleEach::Find && trial.figures.verdict == SizeVerdict::Interrupted
+    });
+    let unfinished = unfinished.map(|trial| UnfinishedSearch {
+        directory: place.join(&trial.run),
+        from: format!("../../../{id}/{}", trial.run),
+        size: trial.size,
+        purpose: trial.purpose,
+    });
+    Ok(GoesOn {
+        unfinished,
+        pauses: resumed.pauses,
+    })
+}
+
+/// Refuses sizes that are not measured as before, and a machine that is not as before.
+fn expect_same(name: &str, scale: &ScaleRecord) -> Result<(), Failure> {
     let mut trials = scale.trials.iter();
     if let Some(trial) = trials.find(|trial| !scale.sizes.contains(&trial.size)) {
         let nodes = trial.size.nodes;
@@ -79,13 +152,5 @@ pub(super) fn resume(
         let hint = "measure all sizes again, without --resume";
         return Err(Failure::usage(cause).with_hint(hint));
     }
-    let unfinished = last.filter(|trial| {
-        settings.each == ScaleEach::Find && trial.figures.verdict == SizeVerdict::Interrupted
-    });
-    Ok(unfinished.map(|trial| UnfinishedSearch {
-        directory: place.join(&trial.run),
-        from: format!("../../../{id}/{}", trial.run),
-        size: trial.size,
-        purpose: trial.purpose,
-    }))
+    Ok(())
 }

@@ -4,15 +4,15 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use highwater_driver::TargetUrl;
-use highwater_driver::metrics::Endpoint;
 use highwater_experiment::SizedTrial;
 use highwater_experiment::scale::cluster::Cluster;
 use highwater_experiment::trial_maker::{MadeReady, NestedPlace, Requested, TrialMaker};
-use highwater_model::plan::{PhaseKind, Plan, StopRule};
+use highwater_model::plan::{PhaseKind, Plan};
 use highwater_model::record::{ExperimentRecord, TableStart};
-use highwater_model::scale::{ScaleEach, ScaleSize, WarmUpRun};
+use highwater_model::scale::{NODE_LABEL, ScaleEach, ScaleSize, WarmUpRun};
 use highwater_model::units::Nanos;
 use highwater_runner::clock::RealClock;
 use highwater_runner::interrupts::Interrupts;
@@ -25,21 +25,26 @@ use highwater_workload::Workload;
 
 use super::intent::ScaleIntent;
 use super::resumed::UnfinishedSearch;
+use super::short::{run_alone, shorten};
 use crate::commands::{find, tune};
 use crate::failure::Failure;
 use crate::intent::RunIntent;
 use crate::prepare::trials::ProbeFailure;
 use crate::prepare::{self, StoredPlan, target};
+use crate::{cluster_file, exit, variants};
 
 /// What is measured when a cluster is warm and its quotas have not begun: the least that is judged.
 const BEFORE_QUOTA: Nanos = Nanos::from_secs(3);
-/// Nodes of which the metrics of a cluster file are read: those that limit a cluster are among so many.
-const NODE_ENDPOINTS_MAX: usize = 32;
+
+/// A cluster that growths share, or have for themselves.
+pub(super) type SharedCluster = Rc<RefCell<Box<dyn Cluster>>>;
 
 /// Makes the searches and the runs of sizes from settings.
 pub(super) struct SizedRuns<'a> {
     pub(super) settings: &'a ScaleIntent,
-    pub(super) cluster: RefCell<Box<dyn Cluster>>,
+    pub(super) cluster: SharedCluster,
+    /// Clusters of other variants, which are ended before this one is started.
+    pub(super) others: Vec<SharedCluster>,
     pub(super) interrupts: Interrupts,
     /// A search that is resumed.
     pub(super) unfinished: Option<UnfinishedSearch>,
@@ -76,17 +81,24 @@ impl SizedRuns<'_> {
         searched: Option<usize>,
     ) -> Result<(), ProbeFailure> {
         let trial = &requested.trial;
+        self.ready.take();
+        for other in &self.others {
+            other.borrow_mut().end().map_err(Failure::from)?;
+        }
+        if let Some(variant) = &self.settings.variant {
+            let configured = variants::configure(&variant.name, variant.command.as_deref());
+            configured.map_err(|failure| self.stopped_or(failure))?;
+        }
         let mut cluster = self.cluster.borrow_mut();
         let start = self.settings.start;
-        self.ready.take();
-        let resized = cluster
-            .resize(trial.size.nodes, start, &self.interrupts)
-            .map_err(RunError::from)?;
+        let resized = match trial.node {
+            Some(node) => cluster.alone(node),
+            None => cluster.resize(trial.size.nodes, start, &self.interrupts),
+        };
+        let resized = resized.map_err(RunError::from)?;
         run.targets = resized.urls;
-        for url in resized.metrics.iter().take(NODE_ENDPOINTS_MAX) {
-            let endpoint = Endpoint::new(url, &[]).map_err(RunError::from)?;
-            run.telemetry.endpoints.push(endpoint);
-        }
+        let endpoints = cluster_file::endpoints(&resized.metrics).map_err(RunError::from)?;
+        run.telemetry.endpoints.extend(endpoints);
         run.drop |= trial.remakes_tables;
         let mut ready = MadeReady {
             took: resized.took,
@@ -103,6 +115,25 @@ impl SizedRuns<'_> {
         Ok(())
     }
 
+    /// What a command's failure is: where the user stops, the shell gets the signal, too, and may end a moment before
+    /// this process hears of it.
+    fn stopped_or(&self, failure: Failure) -> Failure {
+        const HEARD: Nanos = Nanos::from_millis(200);
+        let is_stopped = || self.interrupts.requested().is_some();
+        let clock = RealClock::start();
+        while !is_stopped() && clock.now() < HEARD {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if !is_stopped() {
+            return failure;
+        }
+        let stopped = Failure::usage("interrupted while the command of a variant ran");
+        Failure {
+            exit: exit::TARGET,
+            ..stopped
+        }
+    }
+
     /// Runs the load of a size until its cluster is warm, before the quotas of its nodes begin: servers that compile
     /// while they run would else do so for very long. The tables that it made are made anew by the run behind it.
     fn warm_up(
@@ -113,20 +144,15 @@ impl SizedRuns<'_> {
     ) -> Result<WarmUpRun, ProbeFailure> {
         let mut warming = run.clone();
         warming.plan.step = BEFORE_QUOTA;
-        warming.plan.stop = StopRule::default();
-        warming.plan.objectives.clear();
-        for (at, stream) in warming.plan.streams.iter_mut().enumerate() {
-            stream.paces.truncate(1);
-            if searched == Some(at) {
-                stream.paces = vec![PaceInput::Closed(None)];
-            }
+        shorten(&mut warming, BEFORE_QUOTA);
+        if let Some(at) = searched {
+            warming.plan.streams[at].paces = vec![PaceInput::Closed(None)];
         }
         let urls = target::with_password(&warming)?;
         let workload = prepare::workload(&warming)?;
         let plan = prepare::plan(&warming, &workload, &urls)?;
         let root = self.directory.path().join(PROBES);
-        let (number, nodes) = (requested.number, requested.trial.size.nodes);
-        let name = format!("{number:02}-nodes-{nodes}-warm-up");
+        let name = requested.trial.name(requested.number) + "-warm-up";
         let directory = RunDirectory::create(&root, &name, &plan)?;
         let stored = StoredPlan {
             plan,
@@ -170,9 +196,10 @@ impl SizedRuns<'_> {
         self.place(requested, &mut tuning.run, None)?;
         if tuning.run.drop && !trial.remakes_tables {
             // Each of its trials is resolved anew.
-            let targets = tuning.run.targets;
+            let placed = tuning.run;
             tuning = self.settings.tune_at(at, true)?;
-            tuning.run.targets = targets;
+            tuning.run.targets = placed.targets;
+            tuning.run.telemetry = placed.telemetry;
         }
         tuning.target_seed = seed_of(requested.number);
         tune::nested(&tuning, place)
@@ -196,7 +223,13 @@ impl TrialMaker<SizedTrial> for SizedRuns<'_> {
     type Error = ProbeFailure;
 
     fn plan(&self, requested: &Requested<SizedTrial>) -> Result<Plan, ProbeFailure> {
-        let mut run = self.settings.run_at(self.at(&requested.trial.size))?;
+        let mut run = match requested.trial.node {
+            Some(_) => run_alone(self.settings)?,
+            None => self.settings.run_at(self.at(&requested.trial.size))?,
+        };
+        if let Some(node) = requested.trial.node {
+            run.labels.insert(NODE_LABEL.to_owned(), node.to_string());
+        }
         self.place(requested, &mut run, None)?;
         let urls = target::with_password(&run)?;
         let workload = prepare::workload(&run)?;

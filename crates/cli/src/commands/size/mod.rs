@@ -115,7 +115,7 @@ fn basis(
         })
     })?;
     match assumed {
-        Some(_) => Ok(own.assuming()),
+        Some(published) => Ok(own.assuming(published.placement)),
         None if own.sweep.sizes().len() >= SIZES_THAT_SHOW_GROWTH => Ok(own),
         None => Err(Failure::usage(format!(
             "--from: one size does not show how {} grow with nodes",
@@ -182,7 +182,7 @@ fn assumed(
     };
     let basis = Basis::new(&points, &reading);
     basis
-        .map(|basis| Some(basis.assuming()))
+        .map(|basis| Some(basis.assuming(None)))
         .map_err(|error| Failure::usage(format!("--assume: {error}")))
 }
 

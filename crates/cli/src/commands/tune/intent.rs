@@ -70,7 +70,11 @@ impl TuneIntent {
         for (axis, value) in values {
             set_axis(&mut layers, Strength::CommandLine, axis, value);
         }
-        run(&layers)
+        Ok(RunIntent {
+            // A growth knows its nodes only when they were started.
+            telemetry: self.run.telemetry.clone(),
+            ..run(&layers)?
+        })
     }
 }
 

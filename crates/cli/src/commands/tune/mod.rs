@@ -11,7 +11,7 @@ use highwater_experiment::trial_maker::{NestedPlace, Requested, TrialMaker};
 use highwater_experiment::{self as experiment, Configuration};
 use highwater_model::display::{duration, plain, ratio};
 use highwater_model::plan::{Pace, Plan};
-use highwater_model::record::{ExperimentRecord, Question};
+use highwater_model::record::{ExperimentRecord, InterventionRecord, Question};
 use highwater_model::tune::{TrialRecord, TrialVerdict, TuneAxis, TunePolicy, TuneRecord};
 use highwater_model::units::Nanos;
 use highwater_runner::run::RunRequest;
@@ -20,14 +20,15 @@ use highwater_workload::Workload;
 
 use crate::failure::Failure;
 use crate::grammar::flags::{
-    ARRIVALS, AUDIT, AUDITED, BOUNDS, BUDGET, DATA, DRY_RUN, LENGTH, LITERALS, LOAD, MAX_CPU,
-    NO_COLOR, OBJECTIVES, OUTPUT, RATE, RETRIES, RUNNING, SESSIONS, STORED, TABLES, THINK, TIMEOUT,
-    TUNED, WARM_UP,
+    ARRIVALS, AUDIT, AUDITED, BOUNDS, BUDGET, CLUSTER, DATA, DRY_RUN, LENGTH, LITERALS, LOAD,
+    MAX_CPU, NO_COLOR, OBJECTIVES, OUTPUT, RATE, RETRIES, RUNNING, SESSIONS, STORED, TABLES, THINK,
+    TIMEOUT, TUNED, WARM_UP,
 };
 use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::RunIntent;
 use crate::prepare::trials::{self, Around, ProbeFailure, Resuming};
 use crate::prepare::{self, StoredPlan, stops, target};
+use crate::running_cluster::on_cluster;
 use crate::tuned::SIM;
 use crate::{event_log, exit, terminal};
 
@@ -47,7 +48,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         ),
         (LENGTH, &[WARM_UP]),
         (DATA, TABLES),
-        (DATA, &[TUNED]),
+        (DATA, &[TUNED, CLUSTER]),
         (DATA, RUNNING),
         (OBJECTIVES, BOUNDS),
         (OBJECTIVES, &[MAX_CPU]),
@@ -65,7 +66,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       throughput against data volume
   highwater find cpu $URL --tuned RUN
       use the best configuration in a search",
-    run: |layers| tune(&TuneIntent::resolve(layers)?),
+    run: |layers| tune(&TuneIntent::resolve(&on_cluster(layers)?)?),
 };
 
 const TUNING_FLAGS: &[Flag] = &[
@@ -110,9 +111,10 @@ fn tune(settings: &TuneIntent) -> Result<u8, Failure> {
         mut tune,
         first,
     } = prepared(settings)?;
-    if let Some(name) = &settings.resume {
-        resume(settings, name, &mut tune)?;
-    }
+    let pauses = match &settings.resume {
+        Some(name) => resume(settings, name, &mut tune)?,
+        None => Vec::new(),
+    };
     experiment::check(&tune)?;
     if settings.dry_run {
         return terminal::data(&preview(&tune)).map(|()| exit::SUCCESS);
@@ -126,8 +128,18 @@ fn tune(settings: &TuneIntent) -> Result<u8, Failure> {
     runs.directory = Some(directory.clone());
     let shown = directory.path().display().to_string();
     let settle = settings.settle;
-    let interrupts = &stops.interrupts;
-    let record = match experiment::run(tune, directory, settle, &runs, &observer, interrupts) {
+    let made = experiment::run(
+        experiment::Side {
+            experiment: tune,
+            directory,
+            maker: &runs,
+            pauses,
+        },
+        settle,
+        &observer,
+        &stops.interrupts,
+    );
+    let record = match made {
         Ok(record) => record,
         Err(failure) => {
             // Axes change values, and never the statements of a file.
@@ -172,10 +184,13 @@ pub(super) fn nested(
         ..
     } = place;
     experiment::run(
-        tune,
-        directory,
+        experiment::Side {
+            experiment: tune,
+            directory,
+            maker: &runs,
+            pauses: Vec::new(),
+        },
         settings.settle,
-        &runs,
         &observer,
         &interrupts,
     )
@@ -237,8 +252,12 @@ fn prepared_on(settings: &TuneIntent, urls: Vec<TargetUrl>) -> Result<Prepared<'
     Ok(Prepared { runs, tune, first })
 }
 
-/// Takes over the trials of another tuning, which must have the same definition.
-fn resume(settings: &TuneIntent, name: &str, tune: &mut TuneRecord) -> Result<(), Failure> {
+/// Takes over the trials of another tuning, which must have the same definition; returns its pauses.
+fn resume(
+    settings: &TuneIntent,
+    name: &str,
+    tune: &mut TuneRecord,
+) -> Result<Vec<InterventionRecord>, Failure> {
     let resuming = Resuming {
         out: &settings.run.out,
         name,
@@ -259,8 +278,9 @@ fn resume(settings: &TuneIntent, name: &str, tune: &mut TuneRecord) -> Result<()
         )
     };
     let hash = &tune.definition_hash;
-    tune.trials = resuming.trials(hash, of, ended_early, |trial| &mut trial.run)?;
-    Ok(())
+    let resumed = resuming.trials(hash, of, ended_early, |trial| &mut trial.run)?;
+    tune.trials = resumed.trials;
+    Ok(resumed.pauses)
 }
 
 /// The planned trials and their duration, without the time to fill tables, which is unknown before

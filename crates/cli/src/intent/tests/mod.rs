@@ -45,9 +45,9 @@ fn layers(sources: &Sources<'_>) -> Result<(&'static CommandSpec, Layers), Failu
         name: "highwater.toml".to_owned(),
         text: sources.file.to_owned(),
     };
-    match grammar::parse(&commands::ALL, &words)? {
+    match grammar::parse(commands::ALL, &words)? {
         Request::Command(command, words) => {
-            let mut layers = gather(command, &commands::ALL, words, &environment, Some(&file))?;
+            let mut layers = gather(command, commands::ALL, words, &environment, Some(&file))?;
             layers.supported = supported();
             Ok((command, layers))
         }

@@ -128,6 +128,7 @@ fn workload() -> BoundWorkload {
         create: Vec::new(),
         key: String::new(),
         locate: None,
+        replaces: false,
     };
     let op = |name: &str, kind| BoundOp {
         name: name.to_owned(),

@@ -29,7 +29,7 @@ fn every_parameter_is_read_and_printed_back() {
 fn the_default_is_what_the_reference_page_says() {
     let defaults = SimParameters::default().settings();
     assert_eq!(parse("").unwrap(), SimParameters::default());
-    for name in PARAMETERS {
+    for &name in PARAMETERS {
         let row = PAGE
             .lines()
             .find(|line| line.starts_with(&format!("| `{name}` |")))

@@ -98,6 +98,7 @@ fn altered(faults: &str) -> (Table, BoundTable, RowGenerator) {
         create: Vec::new(),
         key: "n".to_owned(),
         locate: None,
+        replaces: false,
     };
     let generator = RowGenerator(Arc::new(|_, first, rows, batch: &mut RowBatch| {
         let keys = || (first..).take(rows);

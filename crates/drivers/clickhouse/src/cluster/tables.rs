@@ -14,6 +14,13 @@ pub(super) async fn create(
     workload: &BoundWorkload,
     policy: &TablePolicy<'_>,
 ) -> Result<Vec<RegistryEntry>, TargetError> {
+    if let Some(table) = workload.tables.iter().find(|table| table.replaces) {
+        return Err(TargetError::usage(format!(
+            "rows of table `{}` replace each other, which each server of a cluster does with its own alone",
+            table.name
+        ))
+        .with_hint("name one server"));
+    }
     // Finds the clusters that the servers are.
     drop(cluster.all().await?);
     let is_name = |setting: &&(String, String)| setting.0.eq_ignore_ascii_case(CLUSTER);

@@ -36,6 +36,8 @@ pub(super) enum Plan {
         sql: LiteralSql,
         /// It changes nothing, whatever becomes of it.
         reads: bool,
+        /// Rows that it has in its text and inserts; the server does not say how many it stored.
+        inserts: u64,
     },
     /// A batch insert.
     Insert(InsertPlan),

@@ -253,7 +253,11 @@ fn values_of_a_question_stand_in_its_text() {
     let mut sql = LiteralSql::default();
     sql.push_text("SELECT ");
     sql.push_list([0, 1]);
-    let plan = Plan::Query { sql, reads: true };
+    let plan = Plan::Query {
+        sql,
+        reads: true,
+        inserts: 0,
+    };
     let mut encoder = BlockEncoder::new(&Rc::from([plan]));
     let mut request = Request::empty();
     request.op.id = OpId(0);

@@ -2,7 +2,7 @@
 //! real server, and what the outcome says of it is compared with what the table holds afterwards.
 
 use highwater_driver::TargetErrorKind;
-use highwater_model::op::{BoundColumn, BoundWorkload, ColumnData, ColumnType, OpBody};
+use highwater_model::op::{BoundColumn, BoundWorkload, ColumnData, ColumnType, OpBody, Value};
 use highwater_model::outcome::{Certainty, ErrorClass};
 use highwater_testing::clickhouse::{PASSWORD, READER, USER};
 
@@ -28,9 +28,10 @@ fn what_is_not_there_is_an_error_of_the_statement_and_the_session_goes_on() {
             ("SELECT nothing(1)", &[]),
             ("SELECT 1 FORMAT Nothing", &[]),
             ("SELECT 1", &[]),
+            ("SELECT 1 SETTINGS nothing = 1", &[]),
         ]);
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
-        for (op, code) in [(0, 47), (1, 60), (2, 62), (3, 46), (4, 73)] {
+        for (op, code) in [(0, 47), (1, 60), (2, 62), (3, 46), (4, 73), (6, 115)] {
             let outcome = client.send(op, nothing()).await;
             assert_eq!(
                 said(&outcome),
@@ -47,6 +48,43 @@ fn what_is_not_there_is_an_error_of_the_statement_and_the_session_goes_on() {
         server.sql("DROP TABLE points");
         let outcome = stage.client.insert(10, 3).await;
         assert_eq!(said(&outcome), refused(60, ErrorClass::Statement));
+    });
+}
+
+/// Inserts as texts, as those of `kv`.
+#[test]
+fn rows_in_the_text_of_a_statement_count_and_those_that_cannot_be_read_are_refused() {
+    let Some(server) = started() else {
+        return;
+    };
+    let target = target(&server);
+    block_on(async {
+        let mut stage = Stage::set(target.as_ref(), points()).await;
+        let ops = queries(&[
+            (
+                "INSERT INTO points (k, word) VALUES ($1, 'it\\'s'), ($2, 'b')",
+                &[ColumnType::Bigint, ColumnType::Bigint],
+            ),
+            ("INSERT INTO points (k, word) VALUES (1, 'a', 2)", &[]),
+            ("INSERT INTO points (k, word) VALUES (1, 'a'", &[]),
+        ]);
+        let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
+        let two = OpBody::Query(vec![Value::Integer(-7), Value::Integer(8)]);
+        let outcome = client.send(0, two).await;
+        assert!(outcome.is_success(), "{outcome:?}");
+        assert_eq!(outcome.rows_applied, 2);
+        for op in [1, 2] {
+            let outcome = client.send(op, nothing()).await;
+            let (_, class, certainty, goes_on) = said(&outcome);
+            assert_eq!(
+                (class, certainty, goes_on),
+                (ErrorClass::Data, Certainty::NotApplied, true),
+                "{outcome:?}"
+            );
+            assert_eq!(count(&server), 2);
+        }
+        assert_eq!(server.sql("SELECT sum(k) FROM points"), "1");
+        assert!(stage.client.insert(10, 3).await.is_success());
     });
 }
 

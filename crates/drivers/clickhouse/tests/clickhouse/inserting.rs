@@ -73,6 +73,7 @@ fn an_object_without_a_column_is_stored_as_a_column_for_each_attribute() {
             create: vec![create.to_owned()],
             key: "k".to_owned(),
             locate: None,
+            replaces: false,
         }],
         ops: vec![BoundOp {
             name: "insert".to_owned(),

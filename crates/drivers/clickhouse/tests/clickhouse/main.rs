@@ -1,4 +1,4 @@
-//! The driver for ClickHouse against a real server.
+//! The driver for ClickHouse against a real server, and against three of one cluster.
 
 #![expect(
     clippy::unwrap_used,
@@ -15,7 +15,10 @@ mod support;
 
 mod certainty;
 mod client;
+mod conformance;
 mod cutting;
 mod failing;
 mod inserting;
 mod leasing;
+mod shards;
+mod words;

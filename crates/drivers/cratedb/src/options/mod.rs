@@ -15,7 +15,7 @@ use highwater_driver::network::{SslMode, Tls, TlsFiles};
 use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl};
 
 /// Parameters of a URL that are understood; the names are libpq's where it has one.
-const PARAMETERS: [&str; 8] = [
+const PARAMETERS: &[&str] = &[
     "connect_timeout",
     "gzip",
     "password",
@@ -76,7 +76,7 @@ pub(super) fn nodes(
     environment: Environment<'_>,
     stability: &Arc<ClusterStability>,
 ) -> Result<Vec<Node>, TargetError> {
-    url.check_parameters(&PARAMETERS)?;
+    url.check_parameters(PARAMETERS)?;
     let given = |name: &str| url.parameter(name);
     let user = url.named_user().unwrap_or_else(|| DEFAULT_USER.to_owned());
     let password = url.password_or(environment("CRATEDB_PASSWORD"));

@@ -58,6 +58,7 @@ pub(crate) fn workload() -> Arc<BoundWorkload> {
         create: vec![create.to_owned()],
         key: "id".to_owned(),
         locate: None,
+        replaces: false,
     };
     let op = |table| BoundOp {
         name: "insert".to_owned(),

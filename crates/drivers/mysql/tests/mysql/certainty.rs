@@ -9,9 +9,9 @@ use crate::client::{Client, Stage, batch, nothing, open, points, queries, starte
 use crate::support::block_on;
 
 /// What an outcome says: number, class, certainty, whether the session goes on.
-type Said = (Option<String>, ErrorClass, Certainty, bool);
+pub(crate) type Said = (Option<String>, ErrorClass, Certainty, bool);
 
-fn said(outcome: &Outcome) -> Said {
+pub(crate) fn said(outcome: &Outcome) -> Said {
     let error = outcome.error.clone().expect("an error");
     (
         error.code,
@@ -21,7 +21,7 @@ fn said(outcome: &Outcome) -> Said {
     )
 }
 
-fn refused(code: u16, class: ErrorClass) -> Said {
+pub(crate) fn refused(code: u16, class: ErrorClass) -> Said {
     (Some(code.to_string()), class, Certainty::NotApplied, true)
 }
 
@@ -79,7 +79,7 @@ fn a_row_that_is_refused_refuses_its_batch_and_the_session_goes_on() {
 }
 
 #[test]
-fn a_deadlock_and_a_lock_that_was_not_had_undo_the_whole_batch() {
+fn a_lock_that_was_not_had_undoes_the_whole_batch() {
     if skipped() {
         return;
     }

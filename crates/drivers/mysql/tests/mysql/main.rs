@@ -1,4 +1,4 @@
-//! The driver for the MySQL wire protocol against a real MariaDB.
+//! The driver for the MySQL wire protocol against a real MariaDB, and against three nodes with Galera.
 
 #![expect(
     clippy::unwrap_used,
@@ -15,7 +15,10 @@ mod support;
 
 mod certainty;
 mod client;
+mod conformance;
 mod connecting;
 mod describing;
 mod failing;
+mod galera;
 mod inserting;
+mod refusing;

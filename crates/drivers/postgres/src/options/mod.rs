@@ -13,7 +13,7 @@ use highwater_driver::network::{SslMode, Tls, TlsFiles, is_loopback};
 use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl};
 
 /// Parameters of a URL that are understood; the names are libpq's.
-const PARAMETERS: [&str; 13] = [
+const PARAMETERS: &[&str] = &[
     "application_name",
     "connect_timeout",
     "dbname",
@@ -90,7 +90,7 @@ pub(super) fn nodes(
     options: &TargetOptions,
     environment: Environment<'_>,
 ) -> Result<Vec<Node>, TargetError> {
-    url.check_parameters(&PARAMETERS)?;
+    url.check_parameters(PARAMETERS)?;
     let login = Arc::new(login(url, options, environment)?);
     let shown_user = &login.user;
     let database = login.database.as_deref();

@@ -13,6 +13,7 @@ mod support;
 
 mod client;
 mod cockroach;
+mod conformance;
 mod connecting;
 mod creating;
 mod describing;

@@ -54,6 +54,7 @@ fn workload(create: &str) -> BoundWorkload {
             create: vec![create.to_owned()],
             key: "k".to_owned(),
             locate: None,
+            replaces: false,
         }],
         ops: vec![
             BoundOp {

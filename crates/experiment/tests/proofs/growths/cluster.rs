@@ -8,11 +8,11 @@ use std::rc::Rc;
 use highwater_driver::TargetUrl;
 use highwater_driver::sim::{SimParameters, capacity};
 use highwater_experiment::trial_maker::{NestedPlace, Requested, TrialMaker};
-use highwater_experiment::{SizedTrial, run};
+use highwater_experiment::{Side, SizedTrial, run};
 use highwater_model::limit::Resource;
-use highwater_model::plan::{Plan, Unit};
+use highwater_model::plan::{AuditLevel, Plan, Unit};
 use highwater_model::record::ExperimentRecord;
-use highwater_model::scale::{ClusterStart, ScaleEach, ScaleRecord, ScaleSize};
+use highwater_model::scale::{ClusterStart, NodesAlone, ScaleEach, ScaleRecord, ScaleSize};
 use highwater_model::units::Nanos;
 use highwater_runner::interrupts::{self, Interrupts};
 use highwater_runner::observer::{Observer, Silent};
@@ -112,6 +112,8 @@ pub(super) struct Growing {
     pub(super) drift: f64,
     /// Sizes that were made so far.
     pub(super) made: Cell<u32>,
+    /// What each node alone makes, as a part of what it should; empty: none is measured alone.
+    pub(super) of_nodes: Vec<f64>,
     /// Nothing answers with so many nodes.
     pub(super) gone: Option<u32>,
     /// A run that was planned.
@@ -129,6 +131,7 @@ impl Growing {
             seed: 1,
             drift: 0.0,
             made: Cell::new(0),
+            of_nodes: Vec::new(),
             gone: None,
             job: RefCell::default(),
         }
@@ -242,6 +245,12 @@ impl Growing {
             budget_ns: None,
             trial_cost_ns: 1,
             definition_hash: String::new(),
+            variant: None,
+            alone: NodesAlone {
+                nodes: u32::try_from(self.of_nodes.len()).unwrap(),
+                trial_cost_ns: u64::from(!self.of_nodes.is_empty()),
+                ..NodesAlone::default()
+            },
             trials: Vec::new(),
             outcome: None,
         }
@@ -257,6 +266,22 @@ impl Growing {
         self.grow_watched(root, scale, &observer, &interrupts)
     }
 
+    /// A growth that takes turns with others.
+    pub(super) fn side(&self, root: &Path) -> Side<'_, ScaleRecord, Self> {
+        Side {
+            experiment: self.scale(),
+            directory: self.directory(root),
+            maker: self,
+            pauses: Vec::new(),
+        }
+    }
+
+    fn directory(&self, root: &Path) -> RunDirectory {
+        let first = self.job(self.nodes[0], &self.target(self.nodes[0], 1.0));
+        let first = first.plan(&first.workload(), 16);
+        RunDirectory::create(root, "growth", &first).unwrap()
+    }
+
     pub(super) fn grow_watched(
         &self,
         root: &Path,
@@ -264,10 +289,18 @@ impl Growing {
         observer: &Rc<dyn Observer>,
         interrupts: &Interrupts,
     ) -> Result<ExperimentRecord, RunError> {
-        let first = self.job(self.nodes[0], &self.target(self.nodes[0], 1.0));
-        let first = first.plan(&first.workload(), 16);
-        let directory = RunDirectory::create(root, "growth", &first)?;
-        run(scale, directory, Nanos::ZERO, self, observer, interrupts)
+        let directory = self.directory(root);
+        run(
+            Side {
+                experiment: scale,
+                directory,
+                maker: self,
+                pauses: Vec::new(),
+            },
+            Nanos::ZERO,
+            observer,
+            interrupts,
+        )
     }
 
     pub(super) fn whole(&self) -> ExperimentRecord {
@@ -280,6 +313,8 @@ impl Growing {
         job.settings = vec![("batch", BATCH.to_string())];
         job.sessions = 4 * nodes;
         job.warm_up = Nanos::from_secs(3);
+        // Rates are compared, not values: their sums would be more than half of the work.
+        job.audit = AuditLevel::Count;
         job.step = self.length(nodes, 2.0);
         job.seed = self.seed;
         job.ceiling = self.ceiling();
@@ -298,7 +333,14 @@ impl TrialMaker<SizedTrial> for Growing {
 
     fn plan(&self, requested: &Requested<SizedTrial>) -> Result<Plan, RunError> {
         let nodes = requested.trial.size.nodes;
-        let mut job = self.job(nodes, &self.next_target(nodes));
+        let target = match requested.trial.node {
+            Some(node) => self.target(
+                nodes,
+                1.0 / self.of_nodes[usize::try_from(node).unwrap() - 1],
+            ),
+            None => self.next_target(nodes),
+        };
+        let mut job = self.job(nodes, &target);
         job.seed += u64::from(requested.number);
         let plan = job.plan(&job.workload(), 16);
         *self.job.borrow_mut() = Some(job);

@@ -3,10 +3,12 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use highwater_analysis::growth::{findings, node_spread};
 use highwater_driver::TargetError;
-use highwater_experiment::check;
-use highwater_model::event::Event;
+use highwater_experiment::{SizedTrial, check, run_side_by_side};
+use highwater_model::event::{Event, Part};
 use highwater_model::scale::{ScaleEach, ScaleOutcome, ScaleRecord, SizeVerdict};
+use highwater_model::units::Nanos;
 use highwater_report as report;
 use highwater_runner::interrupts::{self, Interrupter};
 use highwater_runner::observer::Observer;
@@ -131,4 +133,129 @@ fn a_budget_without_room_for_one_size_is_refused() {
         ..growing.scale()
     };
     assert!(matches!(check(&scale), Err(RunError::Budget { .. })));
+}
+
+#[test]
+fn a_node_that_is_slower_than_the_others_is_seen_when_each_is_measured_alone() {
+    for (slowest, expected) in [(1.0, vec![]), (0.8, vec!["unequal_alone"])] {
+        let root = tempfile::tempdir().unwrap();
+        let growing = Growing {
+            each: ScaleEach::Run,
+            of_nodes: vec![1.0, slowest, 1.0],
+            ..Growing::new(Shape::Linear, &[1, 2, 3])
+        };
+        let record = growing.grow(root.path(), growing.scale()).unwrap();
+        assert_eq!(order(&record), [1, 2, 3, 1], "nodes alone are no sizes");
+        let scale = record.scale().unwrap();
+        let alone = &scale.alone.trials;
+        let numbers = alone.iter().filter_map(|trial| trial.node);
+        assert!(numbers.eq(1..=3), "{alone:?}");
+        let said = findings(scale).into_iter().map(|finding| finding.code);
+        assert_eq!(said.collect::<Vec<_>>(), expected);
+        let spread = node_spread(scale).unwrap();
+        assert!((spread.slowest.per_s - slowest * growing.one).abs() < 0.02 * growing.one);
+        assert!(
+            (spread.apart - (1.0 / slowest - 1.0)).abs() < 0.03,
+            "{spread:?}"
+        );
+        let directory = root.path().join("growth");
+        for trial in alone {
+            assert!(
+                record::read(&directory.join(&trial.run)).is_ok(),
+                "{trial:?}"
+            );
+        }
+        // What was measured is not measured again.
+        let mut resumed = growing.scale();
+        (resumed.alone, resumed.trials) = (scale.alone.clone(), vec![scale.trials[0].clone()]);
+        let whole = growing.grow(root.path(), resumed).unwrap();
+        assert_eq!(whole.scale().unwrap().alone, scale.alone);
+        assert_eq!(order(&whole), [1, 2, 3, 1]);
+    }
+}
+
+#[test]
+fn growths_in_turns_that_are_stopped_each_keep_what_they_have() {
+    for (sizes, expected) in [
+        (0, [Some(vec![1]), None]),
+        (3, [Some(vec![1, 2]), Some(vec![1])]),
+    ] {
+        let root = tempfile::tempdir().unwrap();
+        let growing = Growing {
+            each: ScaleEach::Run,
+            ..Growing::new(Shape::Linear, &[1, 2, 3])
+        };
+        let both = [&growing, &growing].map(|growing| growing.side(root.path()));
+        let (interrupter, interrupts) = interrupts::channel();
+        if sizes == 0 {
+            interrupter.interrupt();
+        }
+        let user = Rc::new(Impatient {
+            sizes,
+            in_the_next: false,
+            interrupter,
+            seen: Cell::new(0),
+        }) as Rc<dyn Observer>;
+        // Equal turns are the first one's.
+        let next = |trials: &[Option<&SizedTrial>]| {
+            let turns = trials.iter().enumerate();
+            let turns = turns.filter_map(|(at, trial)| Some(((*trial)?.size.nodes, at)));
+            turns.min().map(|(_, at)| at)
+        };
+        let records = run_side_by_side(both.into(), Nanos::ZERO, &user, &interrupts, next).unwrap();
+        let kept = records.iter().map(|record| {
+            let record = record.as_ref()?;
+            assert_eq!(
+                record.scale().unwrap().outcome,
+                Some(ScaleOutcome::Interrupted)
+            );
+            Some(order(record))
+        });
+        assert_eq!(kept.collect::<Vec<_>>(), expected);
+        let stored = std::fs::read_dir(root.path()).unwrap().count();
+        assert_eq!(stored, records.iter().flatten().count());
+    }
+}
+
+/// A user who lets the search of the first size wait behind its first probe, and resumes it at once.
+struct Patient {
+    interrupter: Interrupter,
+    has_waited: Cell<bool>,
+}
+
+impl Observer for Patient {
+    fn event(&self, event: &Event) {
+        match event {
+            Event::Probed(_) if !self.has_waited.replace(true) => self.interrupter.hold(true),
+            Event::Part(Part::Paused) => self.interrupter.hold(false),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_pause_within_a_size_is_in_the_record_of_the_growth() {
+    let root = tempfile::tempdir().unwrap();
+    let growing = Growing::new(Shape::Linear, &[1, 2]);
+    let (interrupter, interrupts) = interrupts::channel();
+    let user = Rc::new(Patient {
+        interrupter,
+        has_waited: Cell::new(false),
+    }) as Rc<dyn Observer>;
+    let whole = growing.grow_watched(root.path(), growing.scale(), &user, &interrupts);
+    let whole = whole.unwrap();
+    let first = &whole.scale().unwrap().trials[0].run;
+    let of_size = record::read(&root.path().join("growth").join(first)).unwrap();
+    let of_size = of_size.into_experiment().unwrap().interventions;
+    let [of_size] = &of_size[..] else {
+        panic!("the search of the size waited once");
+    };
+    let [of_whole] = &whole.interventions[..] else {
+        panic!("{:?}", whole.interventions);
+    };
+    assert_eq!(of_whole.change, of_size.change);
+    assert!(
+        of_whole.time_ns >= of_size.time_ns,
+        "since the begin of the growth"
+    );
 }

@@ -19,6 +19,11 @@ const FINE: f64 = 10.0;
 /// Pixels of a digit, which is wider than most letters.
 const DIGIT: f64 = 7.4;
 
+/// Pixels of a chart above all folds, which leave room for the answer and the key figures on the first screen of 800:
+/// of one of two, and of one alone.
+const SHARED: f64 = 144.0;
+const ALONE: f64 = 300.0;
+
 /// Charts, one below the other.
 pub(in crate::html) fn figures(charts: &[Chart]) -> Markup {
     html! {
@@ -33,7 +38,7 @@ pub(in crate::html) fn figure(chart: &Chart) -> Markup {
 
 /// Charts that share the one above all folds: low, the horizontal axis named below the last one only.
 pub(in crate::html) fn hero(charts: &[Chart]) -> Markup {
-    let height = if charts.len() > 1 { 172.0 } else { 300.0 };
+    let height = if charts.len() > 1 { SHARED } else { ALONE };
     html! {
         @for (number, chart) in charts.iter().enumerate() {
             @let frames = [Frame::wide(room(chart)), Frame::narrow()];
@@ -42,15 +47,33 @@ pub(in crate::html) fn hero(charts: &[Chart]) -> Markup {
     }
 }
 
+/// The chart without figures for a script and what that adds: on a page that is drawn anew each second.
+pub(in crate::html) fn still(chart: &Chart) -> Markup {
+    html! {
+        figure class="chart" id=(chart.id) {
+            (caption(chart))
+            div class="plot" {
+                @for frame in [Frame::wide(room(chart)), Frame::narrow()] { (drawing(chart, &frame)) }
+            }
+        }
+    }
+}
+
+fn caption(chart: &Chart) -> Markup {
+    html! {
+        figcaption {
+            h3 { (chart.title) }
+            p { (chart.about) }
+        }
+        (legend(chart))
+    }
+}
+
 fn drawn(chart: &Chart, frames: &[Frame; 2]) -> Markup {
     let label = format!("{}: {}", chart.title, keys());
     html! {
         figure class="chart" id=(chart.id) {
-            figcaption {
-                h3 { (chart.title) }
-                p { (chart.about) }
-            }
-            (legend(chart))
+            (caption(chart))
             div class="plot" tabindex="0" role="group" aria-label=(label) {
                 @for frame in frames { (drawing(chart, frame)) }
             }
@@ -248,12 +271,16 @@ fn shaded(chart: &Chart, frame: &Frame, span: &Span, odd: bool) -> Markup {
         SpanKind::LeftOut => "span left-out",
         SpanKind::Gap => "span gap",
         SpanKind::Mark => "span mark",
+        SpanKind::Note => "span note",
     };
     // A gap of a moment shall be seen all the same.
-    let least = if span.kind == SpanKind::Gap { 15 } else { 1 };
+    let is_moment = matches!(span.kind, SpanKind::Gap | SpanKind::Note);
+    let least = if is_moment { 15 } else { 1 };
     html! {
         rect class=(kind) x=(from) y="0" width=((to - from).max(least))
-            height=(frame.plot_height() * FINE) {}
+            height=(frame.plot_height() * FINE) {
+            @if span.kind == SpanKind::Note { title { (span.name) } }
+        }
     }
 }
 

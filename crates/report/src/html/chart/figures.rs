@@ -13,7 +13,7 @@ pub(super) fn shown(quantity: Quantity, value: f64) -> String {
         Quantity::Rate => rate_or_zero(value),
         Quantity::Number | Quantity::Word => plain(value),
         Quantity::Bytes => bytes(round_to_u64(value)),
-        Quantity::Share => format!("{} %", plain(value * 100.0)),
+        Quantity::Share => format!("{}%", plain(value * 100.0)),
         Quantity::Tail => percentile(value),
     }
 }
@@ -126,7 +126,7 @@ mod tests {
             (Quantity::Latency, 0.0, "0"),
             (Quantity::Rate, 400_000.0, "400,000"),
             (Quantity::Rate, 0.5, "0.5"),
-            (Quantity::Share, 0.25, "25 %"),
+            (Quantity::Share, 0.25, "25%"),
             (Quantity::Bytes, 2e9, "2.0 GB"),
             (Quantity::Tail, 0.0, "p0"),
             (Quantity::Tail, std::f64::consts::LOG10_2, "p50"),

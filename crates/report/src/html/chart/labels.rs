@@ -98,7 +98,7 @@ pub(super) fn ends(chart: &Chart, frame: &Frame) -> Markup {
 /// Names of phases above the plot, where they fit; names of levels at their lines.
 pub(super) fn names(chart: &Chart, frame: &Frame) -> Markup {
     html! {
-        @for span in chart.spans.iter().filter(|span| !span.name.is_empty()) {
+        @for span in chart.spans.iter().filter(|span| !span.name.is_empty() && span.kind != SpanKind::Note) {
             @let [from, to] = [span.from, span.to].map(|x| x_of(chart, frame, x));
             @let room = span.name.chars().fold(8.0, |room, _| room + LETTER);
             @if to - from >= room || span.kind == SpanKind::Mark {

@@ -12,7 +12,7 @@ mod scale;
 mod sparkline;
 mod thin;
 
-pub(super) use draw::{figure, figures as all, hero};
+pub(super) use draw::{figure, figures as all, hero, still};
 pub(super) use scale::{Axis, Quantity};
 pub(super) use sparkline::sparklines;
 pub(super) use thin::Thinning;
@@ -154,6 +154,8 @@ pub(super) enum SpanKind {
     Gap,
     /// The interval of a mark.
     Mark,
+    /// The time of a user's note, which is its name.
+    Note,
 }
 
 /// A horizontal line.

@@ -12,7 +12,7 @@ use highwater_model::numbers::len_to_f64;
 
 use super::chart::{self, Axis, Chart, Point, Quantity, Series, Shape, values};
 use super::served::served;
-use crate::history::{HistoryAnswer, HistoryKind, HistoryRow};
+use crate::history::{HistoryAnswer, HistoryKind, HistoryProgress, HistoryRow};
 use crate::text::judged::{Tone, data, measurement, objective};
 
 /// Lines of a list; the filter finds older ones.
@@ -45,10 +45,17 @@ impl HistoryFilter {
     }
 }
 
-/// The page; rows are the newest first. `may_delete` says whether runs may be removed from it.
-pub fn history_page(rows: &[HistoryRow], filter: &HistoryFilter, may_delete: bool) -> String {
+/// The page; rows are the newest first. `may_delete` says whether runs may be removed from it, `above` stands before
+/// the list.
+pub fn history_page(
+    rows: &[HistoryRow],
+    filter: &HistoryFilter,
+    may_delete: bool,
+    above: &Markup,
+) -> String {
     let listed: Vec<&HistoryRow> = rows.iter().filter(|row| filter.takes(row)).collect();
     let body = html! {
+        (above)
         (filters(filter))
         @if let Some(chart) = trend(&listed) { (chart::figure(&chart)) }
         @if listed.is_empty() {
@@ -60,7 +67,7 @@ pub fn history_page(rows: &[HistoryRow], filter: &HistoryFilter, may_delete: boo
             p class="term" { "The newest " (ROWS_MAX) " of " (listed.len()) "; filter to see older ones." }
         }
     };
-    titled("Runs", &body)
+    served_page("Runs", &body)
 }
 
 /// What is asked before a run is removed.
@@ -73,10 +80,11 @@ pub fn deletion_page(row: &HistoryRow) -> String {
             " " a href="/" { "Keep it" }
         }
     };
-    titled("Remove a run", &body)
+    served_page("Remove a run", &body)
 }
 
-fn titled(title: &str, content: &Markup) -> String {
+/// A page of the served store, below its heading.
+pub fn served_page(title: &str, content: &Markup) -> String {
     let body = html! {
         header { p class="brand" { a href="/" { "Highwater" } } h1 { (title) } }
         main { (content) }
@@ -134,19 +142,35 @@ fn line(row: &HistoryRow, may_delete: bool) -> Markup {
                     a href=(format!("/run/{}", row.id)) { (begun(row)) }
                 } @else { (begun(row)) }
             }
-            td { (row.kind.name()) }
+            td {
+                @if let Some(progress) = &row.progress { b { (going_on(progress)) } } @else { (row.kind.name()) }
+            }
             td { (row.workload) }
             td { (row.target) }
             td class="figure" { (row.answer.map_or_else(String::new, figure)) }
             (judgments(row))
             td class="remark" { (labels.join(", ")) }
             td {
-                @if may_delete && row.kind != HistoryKind::WithoutRecord {
+                @if may_delete && row.kind != HistoryKind::WithoutRecord && row.progress.is_none() {
                     a href=(format!("/delete/{}", row.id)) { "Remove" }
                 }
             }
         }
     }
+}
+
+fn going_on(progress: &HistoryProgress) -> String {
+    let HistoryProgress {
+        trial,
+        phase,
+        second,
+        of_s,
+    } = progress;
+    let trial = trial.map_or_else(String::new, |trial| format!(" trial {trial}"));
+    if phase.is_empty() {
+        return format!("running{trial}");
+    }
+    format!("running{trial}: {phase}, {second} of {of_s} s")
 }
 
 fn begun(row: &HistoryRow) -> String {

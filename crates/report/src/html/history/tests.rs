@@ -20,6 +20,7 @@ fn row(id: &str, workload: &str, value: f64) -> HistoryRow {
             unit: Some(Unit::Rows),
         }),
         judgments: None,
+        progress: None,
     }
 }
 
@@ -46,7 +47,7 @@ fn runs_are_listed_and_their_answers_drawn() {
         row("b", "cpu", 2_000.0),
         row("a", "cpu", 1_000.0),
     ];
-    let page = history_page(&rows, &HistoryFilter::default(), false);
+    let page = history_page(&rows, &HistoryFilter::default(), false, &html! {});
     assert!(
         page.contains("3,000 rows/s") && page.contains("2026-11-20 18:20:11"),
         "{page}"
@@ -57,7 +58,7 @@ fn runs_are_listed_and_their_answers_drawn() {
         "labels are text"
     );
     assert!(!page.contains("/delete/"), "nothing may be removed");
-    assert!(history_page(&rows, &HistoryFilter::default(), true).contains("/delete/c"));
+    assert!(history_page(&rows, &HistoryFilter::default(), true, &html! {}).contains("/delete/c"));
     let drawn: Vec<Option<f64>> = {
         let rows: Vec<&HistoryRow> = rows.iter().collect();
         let chart = trend(&rows).unwrap();
@@ -69,6 +70,23 @@ fn runs_are_listed_and_their_answers_drawn() {
         [Some(1_000.0), Some(2_000.0), Some(3_000.0)],
         "oldest first"
     );
+}
+
+#[test]
+fn a_run_that_goes_on_shows_how_far_it_is_and_is_not_removed() {
+    let mut running = row("a", "cpu", 1.0);
+    running.progress = Some(HistoryProgress {
+        trial: Some(3),
+        phase: "measure".to_owned(),
+        second: 7,
+        of_s: 22,
+    });
+    let page = history_page(&[running], &HistoryFilter::default(), true, &html! {});
+    assert!(
+        page.contains("running trial 3: measure, 7 of 22 s"),
+        "{page}"
+    );
+    assert!(!page.contains("/delete/"), "{page}");
 }
 
 #[test]

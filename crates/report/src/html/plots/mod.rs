@@ -24,6 +24,7 @@ pub(super) use overlaid::overlay;
 pub(super) use runs::runs;
 pub(super) use scale::scale;
 pub(super) use search::search;
-pub(super) use target::target;
+pub(super) use target::{target, target_so_far};
 pub(super) use time::over_time;
+pub(super) use timeline::notes;
 pub(super) use tune::tune;

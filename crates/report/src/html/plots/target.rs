@@ -15,12 +15,14 @@ use super::timeline::Timeline;
 const CHARTS_MAX: usize = 16;
 /// Lines that a chart shows at first.
 const LINES_SHOWN: usize = 8;
+/// Points of a small multiple of a run that goes on: it is sent each second.
+const SMALL_POINTS_MAX: usize = 240;
 /// Characters of a name of the target's.
 const WORDS: usize = 60;
 
 /// Names that mean the same whoever says them, in the order in which they are drawn, with their
 /// titles.
-const TITLES: [(&str, &str); 20] = [
+const TITLES: &[(&str, &str)] = &[
     (names::CPU_BUSY, "CPU"),
     (names::CPU_THROTTLED, "CPU quota used up"),
     (names::CPU_STEAL, "CPU stolen by the hypervisor"),
@@ -45,18 +47,55 @@ const TITLES: [(&str, &str); 20] = [
 
 /// A chart for each figure that says anything, but rejections; none where nothing was asked.
 pub(in crate::html) fn target(record: &RunRecord) -> Vec<Chart> {
-    charts(record, "target", |name| name != names::REJECTED)
+    of_record(record, "target", |name| name != names::REJECTED)
 }
 
 /// What the target counted as rejected, next to the errors that the load generator saw.
 pub(super) fn rejections(record: &RunRecord) -> Vec<Chart> {
-    charts(record, "target-rejected", |name| name == names::REJECTED)
+    of_record(record, "target-rejected", |name| name == names::REJECTED)
 }
 
-fn charts(record: &RunRecord, id: &str, selected: fn(&str) -> bool) -> Vec<Chart> {
+/// All figures of a run that goes on, over the time so far.
+pub(in crate::html) fn target_so_far(telemetry: &TargetTelemetry) -> Vec<Chart> {
+    let mut telemetry = telemetry.clone();
+    while telemetry.times_ns.len() > SMALL_POINTS_MAX {
+        telemetry.halve();
+    }
+    let end = telemetry.times_ns.last().copied().map(Nanos);
+    let x = Axis::between(
+        "",
+        Quantity::Time,
+        0.0,
+        end.unwrap_or_default().as_secs_f64(),
+    );
+    let blank = Chart {
+        id: String::new(),
+        title: String::new(),
+        about: String::new(),
+        y: x.clone(),
+        x,
+        series: Vec::new(),
+        spans: Vec::new(),
+        levels: Vec::new(),
+    };
+    charts(&telemetry, &blank, "target", |_| true)
+}
+
+fn of_record(record: &RunRecord, id: &str, selected: fn(&str) -> bool) -> Vec<Chart> {
     let (Some(telemetry), Some(timeline)) = (&record.target_telemetry, Timeline::of(record)) else {
         return Vec::new();
     };
+    let blank = timeline.chart(timeline.axis(), Vec::new());
+    charts(telemetry, &blank, id, selected)
+}
+
+/// `blank` has the axis of time, and what is drawn behind all lines.
+fn charts(
+    telemetry: &TargetTelemetry,
+    blank: &Chart,
+    id: &str,
+    selected: fn(&str) -> bool,
+) -> Vec<Chart> {
     let titled = TITLES.iter().map(|(name, _)| *name);
     let mut figures: Vec<Figure<'_>> = Vec::new();
     let others = telemetry.series.iter().map(|series| series.name.as_str());
@@ -75,7 +114,7 @@ fn charts(record: &RunRecord, id: &str, selected: fn(&str) -> bool) -> Vec<Chart
     figures
         .map(|(number, figure)| Chart {
             id: format!("{id}-{number}"),
-            ..chart(&timeline, telemetry, number, figure)
+            ..chart(blank, telemetry, number, figure)
         })
         .collect()
 }
@@ -92,18 +131,13 @@ struct Figure<'a> {
     source: &'a str,
 }
 
-fn chart(
-    timeline: &Timeline<'_>,
-    telemetry: &TargetTelemetry,
-    number: usize,
-    figure: Figure<'_>,
-) -> Chart {
+fn chart(blank: &Chart, telemetry: &TargetTelemetry, number: usize, figure: Figure<'_>) -> Chart {
     let Figure { name, source } = figure;
     let of_figure = telemetry.series.iter();
     let of_figure = of_figure.filter(|series| series.name == name && series.source == source);
     let lines: Vec<(Series, &TelemetrySeries)> = of_figure
         .enumerate()
-        .map(|(number, series)| (line(timeline, telemetry, number, series), series))
+        .map(|(number, series)| (line(&blank.x, telemetry, number, series), series))
         .collect();
     let counted = lines.iter().any(|(_, s)| s.kind == SeriesKind::Count);
     let unit = lines.first().map_or("", |(_, series)| series.unit.as_str());
@@ -122,29 +156,31 @@ fn chart(
         id: format!("target-{number}"),
         title: format!("{}: {title}", foreign(source, WORDS)),
         about: format!("As {} said of itself.", foreign(source, WORDS)),
-        ..timeline.chart(y, series)
+        y,
+        series,
+        ..blank.clone()
     }
 }
 
 /// Counts become rates; samples before the first op have no place on the axis.
 fn line(
-    timeline: &Timeline<'_>,
+    time: &Axis,
     telemetry: &TargetTelemetry,
     number: usize,
     series: &TelemetrySeries,
 ) -> Series {
     let mut points = Vec::new();
     let mut before: Option<u64> = None;
-    for (time, value) in telemetry.times_ns.iter().zip(&series.values) {
-        let passed = before.map(|before| Nanos(time.saturating_sub(before)).as_secs_f64());
-        before = Some(*time);
+    for (at_ns, value) in telemetry.times_ns.iter().zip(&series.values) {
+        let passed = before.map(|before| Nanos(at_ns.saturating_sub(before)).as_secs_f64());
+        before = Some(*at_ns);
         let value = match (series.kind, passed) {
             (SeriesKind::Level, _) => *value,
             (SeriesKind::Count, Some(passed)) if passed > 0.0 => value.map(|v| v / passed),
             (SeriesKind::Count, _) => None,
         };
-        let at = Nanos(*time).as_secs_f64();
-        if at <= timeline.axis().to {
+        let at = Nanos(*at_ns).as_secs_f64();
+        if at <= time.to {
             points.push(Point::new(at, value));
         }
     }

@@ -246,17 +246,14 @@ fn latency(timeline: &Timeline<'_>, origin: Option<&ImportRecord>) -> Option<Cha
         .thinning
         .note("the highest p99 and the highest latency, and the middle one of their medians");
     let lines = if ops.len() <= BANDS_MAX {
-        " Solid: p99, dashed: p50, thin: the greatest latency."
+        " Solid: p99, dashed: p50, thin: greatest latency."
     } else {
         ""
     };
     Some(Chart {
         id: "latency".to_owned(),
         title: "Latency over time".to_owned(),
-        about: format!(
-            "{} p50: half of the ops took at most this; p99: nearly all did.{lines}{thinned}",
-            begin(origin)
-        ),
+        about: format!("{}{lines}{thinned}", begin(origin)),
         levels,
         ..timeline.chart(y, series)
     })
@@ -266,8 +263,7 @@ fn latency(timeline: &Timeline<'_>, origin: Option<&ImportRecord>) -> Option<Cha
 fn begin(origin: Option<&ImportRecord>) -> &'static str {
     match origin.map(|origin| origin.begin) {
         None | Some(LatencyBegin::Intended) => {
-            "From the moment at which an op was intended to the end of its answer, so that waiting \
-             counts."
+            "From when an op was intended, so that waiting counts."
         }
         Some(LatencyBegin::Sent) => {
             "From the sending of an op to the end of its answer: what waited before is not in it."

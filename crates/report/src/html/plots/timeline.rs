@@ -1,8 +1,9 @@
 //! A run over time: its intervals by op, a point for one or more seconds, and its phases.
 
+use highwater_model::display::foreign;
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{PhaseKind, Unit};
-use highwater_model::record::{IntervalRecord, RunRecord};
+use highwater_model::record::{Change, IntervalRecord, InterventionRecord, RunRecord};
 use highwater_model::units::Nanos;
 
 use super::super::chart::{Axis, Chart, Quantity, Series, Span, SpanKind, Thinning};
@@ -13,6 +14,10 @@ const GAP_NS: u64 = 1_000_000_000;
 const GAP_TIMES: u64 = 5;
 /// and at most so many are marked.
 const GAPS_MAX: usize = 12;
+/// Changes at most, among which notes are marked.
+const NOTES_MAX: usize = 100;
+/// Characters of a note.
+const WORDS: usize = 200;
 
 /// Phases with a pace, in whole seconds.
 pub(super) struct Timeline<'a> {
@@ -193,6 +198,7 @@ impl<'a> Timeline<'a> {
         let gaps = self.gaps();
         let gaps = gaps.iter().take(GAPS_MAX);
         spans.extend(gaps.map(|[start, length]| span(*start, *length, "", SpanKind::Gap)));
+        spans.extend(notes(&self.record.interventions));
         spans
     }
 
@@ -206,6 +212,17 @@ impl<'a> Timeline<'a> {
         let gaps = seen.gaps.iter().filter(|[_, length]| *length >= least);
         gaps.copied().collect()
     }
+}
+
+/// The times of a user's notes.
+pub(in crate::html) fn notes(
+    interventions: &[InterventionRecord],
+) -> impl Iterator<Item = Span> + '_ {
+    let notes = interventions.iter().take(NOTES_MAX);
+    notes.filter_map(|done| match &done.change {
+        Change::Note { text } => Some(span(done.time_ns, 0, &foreign(text, WORDS), SpanKind::Note)),
+        Change::Stop | Change::Pace { .. } | Change::Pause { .. } => None,
+    })
 }
 
 fn span(start_ns: u64, length_ns: u64, name: &str, kind: SpanKind) -> Span {

@@ -8,6 +8,7 @@ use highwater_model::display::foreign;
 use highwater_model::judgment::Reason;
 use highwater_model::record::RecordRef;
 
+use super::super::kept::sentence;
 use super::super::page::Part;
 
 /// Characters of a target's own words.
@@ -61,10 +62,10 @@ fn one(name: &str, value: &str, question: &str, reasons: &[Reason]) -> Markup {
         @for reason in reasons {
             div class="reason" {
                 p {
-                    (foreign(&reason.sentence(), WORDS)) " "
+                    (sentence(&foreign(&reason.sentence(), WORDS))) " "
                     span class="code" { "[" (reason.code.name()) "]" }
                 }
-                @if let Some(hint) = &reason.hint { p class="hint" { (hint) } }
+                @if let Some(hint) = &reason.hint { p class="hint" { (sentence(hint)) } }
             }
         }
     }

@@ -10,6 +10,7 @@ use highwater_model::display::foreign;
 use highwater_model::record::RecordRef;
 use highwater_next::{again, next_command};
 
+use super::super::kept::sentence;
 use super::super::page::Part;
 
 /// Characters of a finding.
@@ -20,7 +21,7 @@ pub(in crate::html) fn findings(record: RecordRef<'_>) -> Part {
     let run = record.measured_run();
     let incidents = record.incidents().iter().map(|incident| &incident.message);
     let notes = run.notes.iter().map(|note| &note.message);
-    let changes: Vec<String> = run.interventions.iter().map(intervention).collect();
+    let changes: Vec<String> = record.interventions().iter().map(intervention).collect();
     let notes: Vec<&String> = incidents.chain(notes).chain(&changes).collect();
     Part {
         id: "findings",
@@ -40,15 +41,15 @@ pub(in crate::html) fn findings(record: RecordRef<'_>) -> Part {
             }
             @for finding in &findings {
                 article class="finding" {
-                    h3 { (foreign(&finding.sentence, WORDS)) }
-                    p { (foreign(&finding.evidence, WORDS)) }
-                    p class="hint" { "Try: " (finding.hint) }
+                    h3 { (sentence(&foreign(&finding.sentence, WORDS))) }
+                    p { (sentence(&foreign(&finding.evidence, WORDS))) }
+                    p class="hint" { "Try: " (sentence(finding.hint)) }
                 }
             }
             @if !notes.is_empty() {
                 ul class="noted" {
                     @for note in &notes {
-                        li { (foreign(note, WORDS)) }
+                        li { (sentence(&foreign(note, WORDS))) }
                     }
                 }
             }

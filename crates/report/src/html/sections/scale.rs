@@ -63,6 +63,13 @@ pub(in crate::html) fn scale(
             (table("Measured sizes", &scale_text::table(scale), 1))
             p { "Each size has a record and a page of its own:" }
             ul {
+                @for trial in &scale.alone.trials {
+                    li {
+                        a href=(format!("{}/report.html", trial.run)) {
+                            "node " (trial.node.unwrap_or(0)) ", alone"
+                        }
+                    }
+                }
                 @for trial in &scale.trials {
                     li {
                         a href=(format!("{}/report.html", trial.run)) {

@@ -9,6 +9,7 @@ use highwater_model::display::{about, foreign, percent, plain};
 use highwater_sizing::cluster::{NeedPlan, Origin, SizePlan};
 
 use super::super::chart::{self, Chart};
+use super::super::kept::sentence;
 use super::super::page::Part;
 use super::tables::table;
 
@@ -88,7 +89,7 @@ pub(in crate::html) fn size(plan: &SizePlan, charts: &[Chart]) -> Vec<Part> {
             p class="lead" { (plan.summary) }
             pre tabindex="0" { code { (size_text::figures(plan).join("\n")) } }
             @if !plan.notes.is_empty() {
-                ul class="noted" { @for note in &plan.notes { li { (note) } } }
+                ul class="noted" { @for note in &plan.notes { li { (sentence(note)) } } }
             }
         },
     });

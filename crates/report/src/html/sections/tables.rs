@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use highwater_model::display::{ABSENT, foreign};
 
-use super::super::kept::kept;
+use super::super::kept::{kept, sentence};
 use crate::figures::Remark;
 use crate::layout::Row;
 
@@ -87,7 +87,7 @@ pub(super) fn remarks(remarks: &[Remark]) -> Markup {
             @for block in remarks.chunk_by(|_, next| next.label.is_empty()) {
                 div {
                     dt { (block.first().map_or("", |remark| remark.label)) }
-                    @for remark in block { dd { (foreign(&remark.sentence, WORDS)) } }
+                    @for remark in block { dd { (sentence(&foreign(&remark.sentence, WORDS))) } }
                 }
             }
         }

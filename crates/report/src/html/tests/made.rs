@@ -84,7 +84,7 @@ fn interval(second: u64, op: &str, number: u64) -> IntervalRecord {
 }
 
 /// The gate's run as the last probe of a search that found its mark.
-pub(super) fn searched() -> ExperimentRecord {
+pub(in crate::html) fn searched() -> ExperimentRecord {
     let last = fixture::open_gate();
     let mut search = fixture::search(last.plan.definition.objectives.clone());
     search.policy.probe_ns = 50 * S;
@@ -103,6 +103,7 @@ pub(super) fn searched() -> ExperimentRecord {
 /// An experiment as judged as its last run.
 fn experiment(question: Question, last: RunRecord) -> ExperimentRecord {
     ExperimentRecord {
+        interventions: Vec::new(),
         loaded_ns: 0,
         header: last.header.clone(),
         judgments: last.judgments.clone(),

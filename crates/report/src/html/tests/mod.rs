@@ -1,6 +1,6 @@
 //! The page of a record: what is plotted, that it is escaped, that equal records give equal bytes.
 
-mod made;
+pub(super) mod made;
 mod plotted;
 
 use super::*;
@@ -142,8 +142,8 @@ fn the_limit_stands_at_the_top_of_the_page() {
     let mut record = fixture::closed();
     assert!(!html(&record).contains("class=\"limit"));
     record.limit = Some(fixture::cpu_limit());
-    let said = "<p class=\"limit reached\">Limited by <b>CPU of node 2, 97\u{a0}%</b> \
-                <span>(next: disk of node 1, 71\u{a0}%)</span></p>";
+    let said = "<p class=\"limit reached\">Limited by <b>CPU of node 2, 97%</b> \
+                <span>(next: disk of node 1, 71%)</span></p>";
     let page = html(&record);
     let (head, _) = page.split_once("class=\"folds\"").unwrap();
     assert!(head.contains(said), "{head}");
@@ -156,10 +156,10 @@ fn the_page_of_a_tuning_says_which_configuration_is_best_and_shows_every_axis() 
     for said in [
         "Which batch and with.codec gives the most rows/s on ",
         "<span class=\"whole\">batch 4000</span>, <span class=\"whole\">with.codec best</span>",
-        "<b>95% CI +1.2\u{a0}% to +7.1\u{a0}%</b>",
-        "batch 4000 · with.codec best: 302,000 rows/s",
-        "batch 32000 · with.codec best: 290,000 rows/s",
-        "yes: by +1.2 % to +7.1 %, with 95 % confidence, each measured 2 times more",
+        "<b>95% CI +1.2% to +7.1%</b>",
+        "batch 4000 · with.codec best: 302,000\u{a0}rows/s",
+        "batch 32000 · with.codec best: 290,000\u{a0}rows/s",
+        "yes: by +1.2% to +7.1%, with 95% confidence, each measured 2 times more",
         "Throughput along batch, rows per second",
         "Throughput along with.codec, rows per second",
         "Other settings as in the best configuration: with.codec best.",

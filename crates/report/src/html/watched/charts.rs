@@ -6,13 +6,70 @@ use highwater_model::plan::{Objective, Unit};
 use super::super::chart::{
     Axis, Chart, Level, Point, Quantity, Series, Shape, Span, SpanKind, values,
 };
-use crate::watched::{Seconds, Slot, SlotStream};
+use super::super::plots::notes;
+use crate::watched::{RunWatched, Seconds, Slot, SlotStream};
 
-/// Both charts, as far as there is something to draw.
-pub(super) fn of(seconds: &Seconds, objectives: &[Objective]) -> Vec<Chart> {
+/// Streams whose latencies are drawn as bands, too.
+const BANDS_MAX: usize = 3;
+
+/// Name, color and count of a kind of failure.
+type Kind = (&'static str, usize, fn(&SlotStream) -> u64);
+
+/// All charts, as far as there is something to draw.
+pub(super) fn of(run: &RunWatched) -> Vec<Chart> {
+    let seconds = &run.seconds;
     let units = [Unit::Rows, Unit::Queries].into_iter();
     let throughputs = units.filter_map(|unit| throughput(seconds, unit));
-    throughputs.chain(latency(seconds, objectives)).collect()
+    let charts = throughputs
+        .chain(latency(seconds, &run.objectives))
+        .chain(failures(seconds));
+    let mut interventions = run.interventions.clone();
+    let noted: Vec<Span> = notes(interventions.make_contiguous()).collect();
+    charts
+        .map(|mut chart| {
+            chart.spans.extend(noted.iter().cloned());
+            chart
+        })
+        .collect()
+}
+
+/// Open sessions; nothing before the first second.
+pub(super) fn sessions(seconds: &Seconds) -> Option<Chart> {
+    let points = every(seconds, |slot| f64::from(slot.sessions));
+    let series = vec![Series::new("all streams", Shape::Line, 0, points)];
+    chart(seconds, series, |series| Chart {
+        title: "Sessions".to_owned(),
+        y: Axis::from_zero("sessions", Quantity::Number, values(series)),
+        ..blank()
+    })
+}
+
+/// Failed ops, the rejected ones among them, and ops that were never sent; nothing where there are none.
+fn failures(seconds: &Seconds) -> Option<Chart> {
+    const KINDS: [Kind; 3] = [
+        ("failed", 1, |stream| stream.errors),
+        ("rejected", 3, |stream| stream.rejected),
+        ("never sent", 5, |stream| stream.dropped),
+    ];
+    let series = KINDS.iter().filter_map(|(name, color, of)| {
+        let points = every(seconds, |slot| {
+            let all: u64 = slot.streams.iter().map(of).sum();
+            to_f64(all) / to_f64(slot.seconds)
+        });
+        let any = points.iter().any(|point| point.y > Some(0.0));
+        any.then(|| Series::new(name, Shape::Bars, *color, points))
+    });
+    let about = about(seconds, "their mean");
+    chart(seconds, series.collect(), |series| Chart {
+        id: "failures".to_owned(),
+        title: "Errors and rejections, ops per second, so far".to_owned(),
+        about: format!(
+            "Failed: the target refused or rejected the op, or its connection broke. Rejected: the part of these that \
+             the target had no capacity for. Never sent: the op was due while every session was busy.{about}"
+        ),
+        y: Axis::from_zero("ops/s", Quantity::Rate, values(series)),
+        ..blank()
+    })
 }
 
 fn throughput(seconds: &Seconds, unit: Unit) -> Option<Chart> {
@@ -50,22 +107,25 @@ fn throughput(seconds: &Seconds, unit: Unit) -> Option<Chart> {
 
 fn latency(seconds: &Seconds, objectives: &[Objective]) -> Option<Chart> {
     let mut series = Vec::new();
-    for (number, name) in streams(seconds, |_| true) {
+    let all = streams(seconds, |_| true);
+    for (number, name) in &all {
         let of = |ns: fn(&SlotStream) -> Option<u64>| {
-            points(seconds, number, move |_, stream| ns(stream).map(to_f64))
+            points(seconds, *number, move |_, stream| ns(stream).map(to_f64))
         };
-        let parts = [
-            ("p99", Shape::Line, of(|stream| stream.p99_ns)),
-            ("p50", Shape::Thin, of(|stream| stream.p50_ns)),
-        ];
-        for (part, shape, points) in parts {
+        let (p50, p99) = (of(|stream| stream.p50_ns), of(|stream| stream.p99_ns));
+        let between = p99
+            .iter()
+            .zip(&p50)
+            .map(|(p99, p50)| Point { low: p50.y, ..*p99 });
+        let band = (all.len() <= BANDS_MAX)
+            .then(|| ("p50 to p99", Shape::Band, between.collect::<Vec<_>>()));
+        let lines = [("p99", Shape::Line, p99), ("p50", Shape::Dashed, p50)];
+        for (part, shape, points) in band.into_iter().chain(lines) {
             if points.iter().any(|point| point.y.is_some()) {
-                series.push(Series::new(
-                    &format!("{name}, {part}"),
-                    shape,
-                    number,
-                    points,
-                ));
+                series.push(Series {
+                    part,
+                    ..Series::new(name, shape, *number, points)
+                });
             }
         }
     }
@@ -86,7 +146,9 @@ fn latency(seconds: &Seconds, objectives: &[Objective]) -> Option<Chart> {
     chart(seconds, series, |series| Chart {
         id: "latency".to_owned(),
         title: "Latency, so far".to_owned(),
-        about: format!("Of the ops that were due in a second; p99 from 100 ops.{about}"),
+        about: format!(
+            "Of the ops that were due in a second; p99 from 100 ops, of fewer over 10 s. Solid: p99, dashed: p50.{about}"
+        ),
         y: Axis::around(
             "latency",
             Quantity::Latency,
@@ -119,6 +181,18 @@ fn streams(seconds: &Seconds, drawn: impl Fn(&SlotStream) -> bool) -> Vec<(usize
         .collect()
 }
 
+/// A point for each slot, of all streams together.
+fn every(seconds: &Seconds, y: impl Fn(&Slot) -> f64) -> Vec<Point> {
+    let slots = seconds.slots.iter();
+    slots
+        .map(|slot| Point::new(middle(slot), Some(y(slot))))
+        .collect()
+}
+
+fn middle(slot: &Slot) -> f64 {
+    to_f64(slot.from_s) + to_f64(slot.seconds) / 2.0
+}
+
 fn points(
     seconds: &Seconds,
     stream: usize,
@@ -128,7 +202,7 @@ fn points(
     slots
         .map(|slot| {
             let y = slot.streams.get(stream).and_then(|stream| y(slot, stream));
-            Point::new(to_f64(slot.from_s) + to_f64(slot.seconds) / 2.0, y)
+            Point::new(middle(slot), y)
         })
         .collect()
 }

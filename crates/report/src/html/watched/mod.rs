@@ -4,36 +4,46 @@
 //! Nothing is judged here, and nothing on it is a result: each figure says that it is so far.
 
 mod charts;
+mod judged;
 #[cfg(test)]
 mod tests;
+mod trials;
 
 use maud::{Markup, PreEscaped, html};
 
 use highwater_model::display::{
     ABSENT, count, duration, harmless, percent_whole, rate, ratio, span,
 };
-use highwater_model::event::{LoadBounds, SecondProgress, StreamProgress};
+use highwater_model::event::{LoadBounds, Part, SecondProgress, StreamProgress};
 use highwater_model::judgment::Judgments;
 use highwater_model::numbers::to_f64;
-use highwater_model::plan::Objective;
+use highwater_model::units::Nanos;
 
 use super::chart;
+use super::kept::with_closed_percentages;
+use super::plots::target_so_far;
 use super::served::served;
-use crate::events::audit_stage;
+use crate::answer::to_the_second;
+use crate::events::{audit_stage, part_line};
+use crate::live::left_at_most;
 use crate::progress::p99;
+use crate::standing::standings;
 use crate::text::judged::{data, measurement, objective, objective_bound};
-use crate::watched::{RunWatched, Stage, Watched};
+use crate::watched::{RunWatched, Slot, Stage, Watched};
 
 /// What the page of a watched run may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LiveRights {
     /// Nothing but to look.
     View,
-    /// To stop it.
-    Stop,
-    /// To stop it, to change a stream's pace, and to note something.
+    /// Of an experiment: to stop it, and to let it wait between two trials.
+    Trials,
+    /// Of a run: to stop it, to change a stream's pace, and to note something.
     Control,
 }
+
+/// Planned phases that are named.
+const PHASES_MAX: usize = 12;
 
 const STYLE: &str = include_str!("../style.css");
 const LIVE_STYLE: &str = include_str!("live.css");
@@ -69,9 +79,12 @@ pub fn live_parts(watched: &Watched) -> String {
     let run = &watched.run;
     let parts = html! {
         (status(watched))
+        @for experiment in &watched.experiments { (trials::so_far(experiment)) }
         (answer(watched))
-        @for chart in charts::of(&run.seconds, &run.objectives) { (chart::figure(&chart)) }
+        (judged::so_far(run))
+        @for chart in charts::of(run) { (chart::still(&chart)) }
         @if let Some(last) = &run.last { (streams(run, last)) }
+        (machines(run))
         @if !watched.trials.is_empty() {
             section {
                 h2 { "Trials" }
@@ -88,7 +101,7 @@ pub fn live_parts(watched: &Watched) -> String {
             p class="note" { (count(watched.dropped)) " events were not taken in time and are not shown." }
         }
     };
-    harmless(&parts.into_string())
+    harmless(&with_closed_percentages(&parts.into_string()))
 }
 
 fn controls(rights: LiveRights) -> Markup {
@@ -103,16 +116,27 @@ fn controls(rights: LiveRights) -> Markup {
                     option value="rate" { "per second" }
                     option value="sessions" { "sessions" }
                 }
+                label id="ramp-of" { "by "
+                    input id="ramp" inputmode="decimal" autocomplete="off" size="5" placeholder="all";
+                    " a second"
+                }
                 button id="change" type="submit" { "Change" }
                 label { "Note " input id="note" maxlength="1000" autocomplete="off"; }
                 button id="keep-note" type="button" { "Keep the note" }
             }
+            @if rights == LiveRights::Trials {
+                button id="pause" type="button" { "Pause" }
+            }
             button id="stop" type="button" { "Stop and keep" }
             output id="said" role="status" {}
-            @if rights == LiveRights::Control {
-                p class="term" {
-                    "A change begins a new phase, which the record lists. Stop ends the load, and keeps and audits \
-                     what was measured; twice ends at once."
+            p class="term" {
+                @if rights == LiveRights::Control {
+                    "A change begins a new phase, which the record lists; sessions that come one by one are in it \
+                     when all of them are there. Stop ends the load, and keeps and audits what was measured; twice ends \
+                     at once."
+                } @else {
+                    "A pause begins when the trial that runs is over; its time is in no budget, and the record lists it. \
+                     Stop keeps what is known."
                 }
             }
         }
@@ -126,29 +150,57 @@ fn status(watched: &Watched) -> Markup {
         _ if watched.is_over => "The command is over".to_owned(),
         Stage::Before => "Connecting".to_owned(),
         Stage::Part(words) => words.clone(),
+        Stage::Paused => part_line(&Part::Paused),
         Stage::Load(bounds) => loading(run, *bounds),
         Stage::Audit(progress) => {
             let part = percent_whole(ratio(progress.rows, progress.of));
-            format!("Audit: {}, {part}", audit_stage(&progress.doing))
+            format!(
+                "Audit: {}, {part} of {} rows",
+                audit_stage(&progress.doing),
+                count(progress.of)
+            )
         }
         Stage::Over => "The run is over".to_owned(),
     };
     let share = match &run.stage {
         Stage::Load(bounds) => elapsed_share(run, *bounds),
         Stage::Audit(progress) => Some(ratio(progress.rows, progress.of)),
-        Stage::Before | Stage::Part(_) | Stage::Over => None,
+        Stage::Before | Stage::Part(_) | Stage::Paused | Stage::Over => None,
     };
     let most = watched.progress.map(|progress| {
+        let elapsed = run.last.as_ref().map_or(0, |last| last.second);
+        let left = left_at_most(progress, Nanos::from_secs(elapsed));
         let number = progress.done + 1;
-        format!("trial {number} of at most {}", progress.most)
+        format!(
+            "trial {number} of at most {}, at most {} left",
+            progress.most,
+            to_the_second(left)
+        )
     });
     html! {
-        p class="status" {
+        p class="status" data-held=(watched.is_held) {
             b { (words) }
-            @if let Some(most) = most { " · " (most) }
+            @if let Some(most) = most.filter(|_| !watched.is_over) { " · " (most) }
+            @if watched.is_held && run.stage != Stage::Paused { " · pauses when this trial is over" }
         }
         @if let Some(share) = share {
             progress max="1" value=(format!("{share:.3}")) aria-label="How far this part is" {}
+        }
+        @if run.phases.len() > 1 { (phases(run)) }
+    }
+}
+
+/// What is planned, and which of it runs.
+fn phases(run: &RunWatched) -> Markup {
+    let now = run.last.as_ref().map(|last| last.phase.as_str());
+    let more = run.phases.len().saturating_sub(PHASES_MAX);
+    html! {
+        ol class="phases" aria-label="Planned phases" {
+            @for phase in run.phases.iter().take(PHASES_MAX) {
+                @let current = (now == Some(phase.name.as_str())).then_some("step");
+                li aria-current=[current] { (phase.name) " " (span(phase.duration.0)) }
+            }
+            @if more > 0 { li { "and " (count(more as u64)) " more" } }
         }
     }
 }
@@ -202,8 +254,8 @@ fn answer(watched: &Watched) -> Markup {
                     span class="beside" { " p99 " (p99(first)) }
                 }
             }
-            @for line in run.objectives.iter().filter_map(|objective| distance(run, objective)) {
-                p class="distance" { (line) }
+            @for standing in run.last.iter().flat_map(|last| standings(&run.objectives, last)) {
+                p class="distance" { (standing.words()) }
             }
         }
         p class="plan" { (run.urls.join(", ")) }
@@ -212,60 +264,19 @@ fn answer(watched: &Watched) -> Markup {
 
 /// Units per second of a stream over the phase so far.
 fn phase_rate(run: &RunWatched, stream: usize) -> f64 {
-    let Some(last) = &run.last else { return 0.0 };
-    let slots = run.seconds.slots.iter().rev();
-    let of_phase = slots.take_while(|slot| slot.phase == last.phase);
     let (mut units, mut seconds) = (0.0, 0);
-    for slot in of_phase {
+    for slot in of_phase(run) {
         units += slot.streams.get(stream).map_or(0.0, |stream| stream.units);
         seconds += slot.seconds;
     }
     units / to_f64(seconds.max(1))
 }
 
-/// How far an objective is from being missed, as the last second or the phase so far shows it.
-fn distance(run: &RunWatched, objective: &Objective) -> Option<String> {
-    let streams = &run.last.as_ref()?.streams;
-    let first = streams.first()?;
-    match *objective {
-        Objective::Latency {
-            quantile_ppm: 990_000,
-            max,
-            ref op,
-        } => {
-            // Of an op that is only a part of a stream, a second says nothing by itself.
-            let about = match op {
-                Some(op) => streams.iter().find(|stream| stream.stream == *op)?,
-                None => first,
-            };
-            let (p99, when) = match (about.p99_ns, about.recent) {
-                (Some(p99), _) => (p99, "in the last second".to_owned()),
-                (None, recent) => {
-                    let recent = recent?;
-                    (
-                        recent.p99_ns?,
-                        format!("over the last {} s", recent.seconds),
-                    )
-                }
-            };
-            Some(beside(to_f64(p99) / to_f64(max.0), objective, &when))
-        }
-        Objective::Throughput { min } => {
-            let share = min.as_f64() / phase_rate(run, 0);
-            Some(beside(share, objective, "over the phase so far"))
-        }
-        _ => None,
-    }
-}
-
-/// The measured part of what is allowed: below 1 the objective holds.
-fn beside(part: f64, objective: &Objective, when: &str) -> String {
-    let bound = objective_bound(objective);
-    if part <= 1.0 {
-        format!("{bound}: {} of what is allowed {when}", percent_whole(part))
-    } else {
-        format!("{bound}: missed {when}")
-    }
+/// What was seen of the phase that runs.
+fn of_phase(run: &RunWatched) -> impl Iterator<Item = &Slot> {
+    let phase = run.last.as_ref().map(|last| last.phase.as_str());
+    let slots = run.seconds.slots.iter().rev();
+    slots.take_while(move |slot| Some(slot.phase.as_str()) == phase)
 }
 
 fn judged(directory: &str, judgments: &Judgments) -> Markup {
@@ -279,6 +290,20 @@ fn judged(directory: &str, judgments: &Judgments) -> Markup {
             @for (name, value) in three { li { (name) " " b { (value) } } }
         }
         p { "Kept in " code { (directory) } "; " code { "report.html" } " there is its page." }
+    }
+}
+
+/// Sessions, and what target and host said of themselves, as small multiples.
+fn machines(run: &RunWatched) -> Markup {
+    let sessions = charts::sessions(&run.seconds).into_iter();
+    let all: Vec<_> = sessions.chain(target_so_far(&run.telemetry)).collect();
+    html! {
+        @if !all.is_empty() {
+            section id="machines" {
+                h2 { "Sessions and machines" }
+                (chart::sparklines(&all))
+            }
+        }
     }
 }
 

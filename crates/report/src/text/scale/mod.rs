@@ -5,14 +5,15 @@
 #[cfg(test)]
 mod tests;
 
-use highwater_analysis::growth::{Drift, counted, reached};
+use highwater_analysis::growth::{Drift, counted, node_spread, reached};
 use highwater_model::display::{
     ABSENT, about, duration, foreign, percent, percent_signed, percent_whole, rate, rate_signed,
 };
 use highwater_model::numbers::round_to_usize;
 use highwater_model::record::{MeasuredRun, RunRecord};
 use highwater_model::scale::{
-    ClusterStart, PredictedRate, ScaleEach, ScaleRecord, ScaleTrial, SizeVerdict, WarmUpRun,
+    ClusterStart, LeftOut, PredictedRate, ScaleEach, ScaleRecord, ScaleTrial, SizeVerdict,
+    WarmUpRun,
 };
 use highwater_sizing::growth::{GrowthReport, GrowthSize, report};
 
@@ -75,6 +76,10 @@ pub(crate) fn question(run: &RunRecord, scale: &ScaleRecord) -> String {
         format!("grow {} over {} nodes", scale.stream, sizes.join(", ")),
         format!("{each} at each size"),
         judged::objectives(run),
+        scale.variant.as_ref().map_or_else(String::new, |variant| {
+            let others = variant.all.len().saturating_sub(1);
+            format!("variant {}, in turns with {others} more", variant.name)
+        }),
         start.to_owned(),
         format!("seed {}", run.plan.seed),
     ];
@@ -112,8 +117,45 @@ pub(crate) fn answer(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Remar
     }
     let again = again_line(scale, grown.drift.as_ref());
     remarks.push(Remark::new("first again", again));
+    remarks.extend(nodes_alone(scale).map(|text| Remark::new("nodes alone", text)));
     remarks.extend(made_ready(scale).map(|text| Remark::new("made ready", text)));
     remarks
+}
+
+/// How far apart nodes were that were measured alone, or why they were not.
+fn nodes_alone(scale: &ScaleRecord) -> Option<String> {
+    let Some(spread) = node_spread(scale) else {
+        return nodes_left_out(scale);
+    };
+    let unequal = if spread.is_unequal() { "UNEQUAL: " } else { "" };
+    let inexact = match spread.inexact {
+        0 => String::new(),
+        left_out => format!("; {left_out} left out, whose rates have no interval"),
+    };
+    Some(format!(
+        "{unequal}{} to {} {}/s, {} apart; equal nodes are by up to {}{inexact}",
+        rate(spread.slowest.per_s),
+        rate(spread.fastest.per_s),
+        scale.unit.name(),
+        percent(spread.apart),
+        percent(spread.allowed)
+    ))
+}
+
+/// Why no nodes were measured alone; nothing where no cluster is started, or they are still to come.
+pub fn nodes_left_out(scale: &ScaleRecord) -> Option<String> {
+    let why = match scale.alone.left_out {
+        Some(LeftOut::Declined) => "--no-measure-nodes",
+        Some(LeftOut::TooMany) => "there are many, which --measure-nodes measures all the same",
+        Some(LeftOut::NotSeparate) => {
+            "the cluster file does not say that a node starts without the others (`alone = true`)"
+        }
+        Some(LeftOut::OwnCommands) => "own commands start clusters, and no single node",
+        None if scale.alone.nodes == 0 || scale.trials.is_empty() => return None,
+        None if scale.alone.trials.is_empty() => "the budget has no room for it",
+        None => "fewer than two of them show a rate, and how exact it is",
+    };
+    Some(format!("not measured: {why}"))
 }
 
 /// What making the sizes ready took, which is in no budget; nothing where it took nothing.

@@ -3,7 +3,7 @@
 use highwater_analysis::fixture::growth::of_verdict;
 use highwater_analysis::growth::conclude;
 use highwater_model::record::{ExperimentRecord, Question};
-use highwater_model::scale::{ScaleOutcome, SizeVerdict, WarmUpRun};
+use highwater_model::scale::{GrowthVariant, LeftOut, ScaleOutcome, SizeVerdict, WarmUpRun};
 use highwater_sizing::growth::fixture::grown;
 
 use crate::{markdown, text};
@@ -57,6 +57,41 @@ fn a_growth_without_quotas_is_measured_again_without_them() {
         scale.without_quotas = true;
     }
     assert!(again(&without).contains(" --cluster lab.toml --no-quota "));
+}
+
+/// Which nodes are measured alone is part of the question, and so is what configures a variant.
+#[test]
+fn a_growth_of_a_variant_is_measured_again_alone_with_its_command() {
+    let mut grown = grown();
+    let Question::Scale(scale) = &mut grown.question else {
+        panic!("it is a growth");
+    };
+    scale.cluster_file = Some("lab.toml".to_owned());
+    scale.alone.left_out = Some(LeftOut::Declined);
+    scale.variant = Some(GrowthVariant {
+        name: "old".to_owned(),
+        command: Some("./use old".to_owned()),
+        all: [("old", "a"), ("new", "b")]
+            .map(|both| (both.0.to_owned(), both.1.to_owned()))
+            .into(),
+        before: [].into(),
+    });
+    let again = highwater_next::again((&grown).into());
+    assert!(
+        again.starts_with("(./use old) && highwater scale "),
+        "{again}"
+    );
+    assert!(
+        again.contains(" --cluster lab.toml --no-measure-nodes "),
+        "{again}"
+    );
+    let text = text(&grown);
+    for said in [
+        "variant old, in turns with 1 more",
+        "nodes alone    not measured: --no-measure-nodes",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
 }
 
 /// A cluster that was warmed before its quotas, and one whose warm-up was in vain, say so.

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use highwater_analysis as analysis;
 use highwater_model::control::{Change, Command, Refusal};
 use highwater_model::judgment::{Measurement, ReasonCode};
 use highwater_model::plan::{Arrivals, Pace, Share, Unit};
@@ -12,13 +13,13 @@ use highwater_model::record::{
     IncidentKind, InterventionRecord, ResultRecord, RunRecord, StreamRecord,
 };
 use highwater_model::units::{Nanos, Rate};
-use highwater_report as report;
 use highwater_runner::control::WAITING_MAX;
 use highwater_runner::planner::PaceInput;
 use highwater_runner::run::Ended;
 
 use crate::support::{At, Commanded, Job, closed, exit_code, one_node, open, seconds};
 
+mod ramps;
 mod refusals;
 mod shares;
 
@@ -32,7 +33,11 @@ fn rate(stream: &str, per_s: f64) -> Command {
 
 fn sessions(stream: &str, sessions: u32) -> Command {
     let stream = stream.to_owned();
-    Command::Sessions { stream, sessions }
+    Command::Sessions {
+        stream,
+        sessions,
+        ramp_per_s: None,
+    }
 }
 
 fn note(text: &str) -> Command {
@@ -131,6 +136,7 @@ fn a_changed_rate_begins_a_phase_whose_results_are_its_own() {
             unit: Unit::Rows,
             from: open_at(1_000),
             to: open_at(2_000),
+            ramp_per_s: None,
         },
     };
     assert_eq!(record.interventions, std::slice::from_ref(&done));

@@ -33,7 +33,7 @@ fn shares_take_their_parts_of_a_changed_pace() {
         panic!("one share");
     };
     let mut parts = shares(3, open(1_000), &faster);
-    let merged = report::merge(&parts).unwrap();
+    let merged = analysis::merge(&parts).unwrap();
     for phase in ["measure", "measure-2"] {
         let [merged, whole] = [&merged, whole].map(|record| result(record, phase, "insert"));
         assert_eq!(merged.offered, whole.offered, "{phase}");
@@ -50,7 +50,7 @@ fn shares_take_their_parts_of_a_changed_pace() {
     assert_eq!(merged.judgments, whole.judgments);
     // What is another load in one share is no part of the same plan.
     parts[1] = shares(3, open(1_000), &[]).swap_remove(1);
-    assert!(report::merge(&parts).is_err());
+    assert!(analysis::merge(&parts).is_err());
     let more = [(At::Second(4), sessions("insert", 10))];
     let records = shares(3, closed(3), &more);
     let opened: Vec<u32> = records
@@ -61,4 +61,21 @@ fn shares_take_their_parts_of_a_changed_pace() {
     let few = [(At::Second(4), sessions("insert", 2))];
     let refused = shares(3, closed(3), &few);
     assert!(refused.iter().all(|record| record.interventions.is_empty()));
+}
+
+/// Two hundred ops a second in each session: 400 of each of the two in the ramp, and of the ten that come 360, 320 … 0.
+#[test]
+fn shares_ramp_together() {
+    let ramped = Command::Sessions {
+        stream: "insert".to_owned(),
+        sessions: 12,
+        ramp_per_s: Some(5.0),
+    };
+    let records = shares(2, closed(2), &[(At::Second(3), ramped)]);
+    let of_ramp = |record: &RunRecord| result(record, "measure-2-ramp", "insert").offered;
+    assert_eq!(records.iter().map(of_ramp).sum::<u64>(), 800 + 1_800);
+    for record in &records {
+        assert_eq!(stream(record, "measure-2").sessions, 6);
+        assert_eq!(result(record, "measure-2", "insert").offered, 6 * 930);
+    }
 }

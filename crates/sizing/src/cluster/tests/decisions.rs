@@ -1,7 +1,7 @@
 //! What decides between clusters, on the published series.
 
-use crate::cluster::fixture::{INGEST, basis, need, request};
-use crate::cluster::{Assumption, Decision, Request, SHORTAGE, Traced, size};
+use crate::cluster::fixture::{INGEST, QUERIES, basis, need, request};
+use crate::cluster::{Assumption, Decision, Origin, Request, SHORTAGE, Traced, size};
 
 fn million() -> Request {
     request(vec![need(1e6, basis("rows/s", &INGEST))])
@@ -36,6 +36,33 @@ fn six_months_grow_as_stated_or_as_an_example() {
     // Beyond what may be named is more than any number.
     let number = |nodes: Option<u32>| nodes.unwrap_or(u32::MAX);
     assert!(number(stated.nodes) <= number(example.nodes));
+    // That nothing grows is stated as well.
+    growing.growth_per_month = Traced::given(0.0, "--growth");
+    let flat = decision(&growing).ahead;
+    assert!(flat.stated, "{flat:?}");
+    assert!((flat.per_s[0] - 1e6).abs() < 1e-6, "{flat:?}");
+}
+
+#[test]
+fn what_published_growth_is_worth_counts_only_for_the_work_that_it_is_assumed_for() {
+    let moved = |origins: [Origin; 2]| {
+        let mut request = request(vec![
+            need(1e6, basis("rows/s", &INGEST)),
+            need(1e-3, basis("queries/s", &QUERIES)),
+        ]);
+        for (need, origin) in request.needs.iter_mut().zip(origins) {
+            need.basis.growth_origin = origin;
+        }
+        let weights = decision(&request).assumptions;
+        weights
+            .iter()
+            .any(|weight| weight.what == Assumption::Scaling)
+    };
+    let measured = || Origin::Measured("a run".to_owned());
+    let published = || Origin::Published("an article".to_owned());
+    assert!(moved([published(), measured()]));
+    // Nearly nothing rests on the assumption: a tenth less of that moves nothing.
+    assert!(!moved([measured(), published()]));
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use crate::cluster::fixture::{INGEST, QUERIES, basis, need, point, request};
 use crate::cluster::{Basis, BasisError, Origin, Reading, Request, Traced, size};
-use crate::scaling::ScalingModel;
-use crate::series::names;
+use crate::scaling::{Placement, ScalingModel};
+use crate::series::{Setting, everywhere, names};
 
 /// One million rows per second from the article's five clusters.
 fn million() -> Request {
@@ -121,7 +121,7 @@ fn rows_and_queries_share_the_cluster() {
 
 #[test]
 fn one_measured_cluster_grows_as_published_ones_did() {
-    let own = basis("rows/s", &[(3.0, 300e3)]).assuming();
+    let own = basis("rows/s", &[(3.0, 300e3)]).assuming(None);
     // 5 nodes: 300,000 · (5/3)^0.8 = 451,400.
     let expected = own.forecast(5.0, 0.0, None).prediction().expected;
     assert!((expected / 451_400.0 - 1.0).abs() < 1e-3, "{expected}");
@@ -131,6 +131,41 @@ fn one_measured_cluster_grows_as_published_ones_did() {
     assert!(plan.assumed);
     assert!(plan.needs[0].models.is_empty() && plan.needs[0].identifiability.is_none());
     assert!(plan.summary.contains("nodes^0.80"), "{}", plan.summary);
+}
+
+#[test]
+fn a_cluster_whose_nodes_hold_all_rows_grows_as_published_ones_of_its_kind_did() {
+    let points = everywhere();
+    let galera: Vec<_> = points
+        .iter()
+        .filter(|of| of.series == "galera-ec2")
+        .collect();
+    let reading = Reading {
+        published: true,
+        ..Reading::default()
+    };
+    let published = Basis::new(&galera, &reading).unwrap().assuming(None);
+    assert_eq!(published.placement, Some(Placement::Everywhere));
+    // Own nodes grow like those of the series that is named, unless their file says how rows are placed.
+    let own = basis("tx/s", &[(3.0, 300.0)]).assuming(published.placement);
+    for (basis, nodes, measured) in [(published, 4.0, 1_034.0), (own, 3.0, 300.0)] {
+        let doubled = basis.forecast(2.0 * nodes, 0.0, None).prediction();
+        let expected = measured * 2f64.powf(0.45);
+        assert!(
+            (doubled.expected / expected - 1.0).abs() < 1e-3,
+            "{doubled:?}"
+        );
+        let plan = size(&request(vec![need(measured / 2.0, basis)])).unwrap();
+        assert!(plan.summary.contains("nodes^0.45"), "{}", plan.summary);
+    }
+    let mut divided = point("tx/s", 300.0, &[(names::NODES, 3.0)]);
+    divided.settings.insert(
+        names::PLACEMENT.to_owned(),
+        Setting::Word("divided".to_owned()),
+    );
+    let divided = Basis::new(&[&divided], &Reading::default()).unwrap();
+    let divided = divided.assuming(Some(Placement::Everywhere));
+    assert_eq!(divided.placement, Some(Placement::Divided));
 }
 
 /// The notes of a plan from two sizes.

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use crate::scaling::{
-    Average, Copies, ErrorSource, Forecast, Point, PooledGrowth, Prediction, ReplicaCost,
-    ScalingModel, Sweep, SweepError, Weighting, fit,
+    Average, Copies, ErrorSource, Forecast, Placement, Point, PooledGrowth, Prediction,
+    ReplicaCost, ScalingModel, Sweep, SweepError, Weighting, fit,
 };
 
 /// Nodes and rows/s of the 1M-rows article.
@@ -228,7 +228,7 @@ fn points_that_no_law_follows_widen_the_error() {
 
 #[test]
 fn assumed_growth_is_the_median_of_published_clusters_with_their_spread() {
-    let pooled = PooledGrowth::new(&sweep(&[(2.0, 100.0), (4.0, 160.0)]));
+    let pooled = PooledGrowth::new(&sweep(&[(2.0, 100.0), (4.0, 160.0)]), Placement::Divided);
     let at = |size: f64| pooled.forecast(size).prediction();
     let near = |value: f64, expected: f64| {
         assert!(
@@ -247,6 +247,16 @@ fn assumed_growth_is_the_median_of_published_clusters_with_their_spread() {
     near(at(2.0).expected, 100.0);
     near(at(4.0).expected, 160.0);
     near(at(8f64.sqrt()).expected, 16_000f64.sqrt());
+}
+
+/// A doubling of nodes that each hold all rows: 2^0.45, and anything from a loss to twice as much.
+#[test]
+fn assumed_growth_where_every_node_holds_all_rows_is_less_and_less_certain() {
+    let pooled = PooledGrowth::new(&sweep(&[(3.0, 100.0)]), Placement::Everywhere);
+    let doubled = pooled.forecast(6.0).prediction();
+    assert!((doubled.expected / 136.6 - 1.0).abs() < 5e-3, "{doubled:?}");
+    assert!((doubled.low / 73.0 - 1.0).abs() < 5e-3, "{doubled:?}");
+    assert!((doubled.high / 200.9 - 1.0).abs() < 5e-3, "{doubled:?}");
 }
 
 /// Two to six sizes with throughputs that a cluster could have, and a size beyond them.

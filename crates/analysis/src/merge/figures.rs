@@ -1,0 +1,79 @@
+//! What follows from counts is drawn anew from the merged ones, by the same statistics.
+
+use crate::availability::of_gaps;
+use crate::judge::{littles_law_sessions, measured_streams};
+use crate::throughput::throughput;
+use highwater_model::plan::{SteadinessRule, Unit};
+use highwater_model::record::{ResultRecord, RunRecord, StreamRecord, WINDOW_NS};
+use highwater_model::units::Nanos;
+
+use super::timeline::add_each;
+
+/// Draws throughput, interval and steadiness of the streams, Little's law, and the availability.
+pub(super) fn draw(record: &mut RunRecord) {
+    let rule = record.plan.definition.steadiness;
+    for stream in &mut record.streams {
+        draw_stream(stream, &record.results, rule);
+    }
+    draw_intervals(record);
+    let expected: Vec<(String, String, Option<f64>)> = measured_streams(record)
+        .iter()
+        .map(|measured| {
+            let stream = measured.stream;
+            let sessions = littles_law_sessions(measured);
+            (stream.phase.clone(), stream.stream.clone(), sessions)
+        })
+        .collect();
+    for stream in &mut record.streams {
+        let mut found = expected.iter();
+        let found = found.find(|(phase, name, _)| (phase, name) == (&stream.phase, &stream.stream));
+        stream.littles_law_sessions = found.and_then(|(.., sessions)| *sessions);
+    }
+    draw_availability(record);
+}
+
+fn draw_stream(stream: &mut StreamRecord, results: &[ResultRecord], rule: SteadinessRule) {
+    let ops = || {
+        let results = results.iter();
+        results.filter(|r| (&r.phase, &r.stream) == (&stream.phase, &stream.stream))
+    };
+    let mut counts = Vec::new();
+    for result in ops() {
+        add_each(&mut counts, &result.windows.acknowledged);
+    }
+    let ops_per_s: f64 = ops().map(|r| r.throughput.ops_per_s).sum();
+    let rows_per_s: f64 = ops().map(|r| r.throughput.rows_per_s).sum();
+    let units_per_op = match stream.unit {
+        Unit::Rows if ops_per_s > 0.0 => rows_per_s / ops_per_s,
+        _ => 1.0,
+    };
+    let drawn = throughput(&counts, Nanos(WINDOW_NS));
+    stream.throughput.ops_per_s = ops_per_s;
+    stream.throughput.rows_per_s = rows_per_s;
+    drawn.describe(stream, units_per_op, rule);
+}
+
+/// A stream's interval is that of its op where it has but one.
+fn draw_intervals(record: &mut RunRecord) {
+    for stream in &record.streams {
+        let results = record.results.iter_mut();
+        let mut of_stream: Vec<&mut ResultRecord> = results
+            .filter(|r| (&r.phase, &r.stream) == (&stream.phase, &stream.stream))
+            .collect();
+        if let [only] = of_stream.as_mut_slice() {
+            only.throughput.ci95 = stream.throughput.ci95;
+        }
+    }
+}
+
+/// All that follows from the gaps and the acknowledgements per second.
+fn draw_availability(record: &mut RunRecord) {
+    let seen = std::mem::take(&mut record.availability);
+    record.availability = of_gaps(
+        seen.gaps,
+        seen.acknowledged_per_s,
+        &record.phases,
+        &record.results,
+        &[],
+    );
+}

@@ -1,0 +1,132 @@
+//! One record from the records of all shares of a plan, as if one load generator had done it all.
+//!
+//! Counts are added and distributions merged; a percentile is never averaged, and what follows
+//! from counts is drawn anew. Phases are aligned by their own start, not by wall clocks.
+
+mod audit;
+mod error;
+mod figures;
+mod machines;
+mod results;
+#[cfg(test)]
+mod tests;
+mod timeline;
+
+use std::borrow::Borrow;
+use std::collections::BTreeSet;
+
+use crate::telemetry::disk_bytes_per_row;
+use crate::{judge, limit};
+use highwater_model::plan::Share;
+use highwater_model::record::{Change, RunRecord};
+
+pub use error::MergeError;
+
+/// Missing shares that an error names.
+const MISSING_NAMED: usize = 16;
+
+/// Merges the records of all shares of one plan, in any order.
+///
+/// Percentiles of single seconds are absent afterwards where several shares had ops in it, as
+/// intervals keep no distributions. The id is that of the first share with `-merged` behind it.
+///
+/// # Errors
+/// If the records are not all shares of one plan, each once, against one target, or a distribution
+/// cannot be read.
+pub fn merge<R: Borrow<RunRecord>>(records: &[R]) -> Result<RunRecord, MergeError> {
+    let shares = checked(records.iter().map(Borrow::borrow).collect())?;
+    let first = shares[0];
+    let mut merged = first.clone();
+    if shares.len() > 1 {
+        merged.header.id = format!("{}-merged", first.header.id);
+    }
+    merged.plan.definition.share = Share::WHOLE;
+    merged.header.started_at = timeline::earliest(&shares);
+    merged.phases = timeline::phases(&shares);
+    merged.results = results::results(&shares, &merged.phases)?;
+    merged.streams = results::streams(&shares, &merged);
+    merged.intervals = timeline::intervals(&shares);
+    merged.availability = timeline::availability(&shares);
+    merged.audit = audit::merged(&shares);
+    merged.target = machines::target(&shares);
+    merged.clients = shares.iter().flat_map(|s| s.clients.clone()).collect();
+    merged.telemetry = machines::telemetry(&shares);
+    merged.target_telemetry = machines::target_telemetry(&shares);
+    merged.incidents = machines::incidents(&shares);
+    merged.interventions = machines::interventions(&shares);
+    merged.notes = machines::notes(&shares);
+    merged.header.environment = machines::environment(&shares);
+    merged.header.labels = machines::labels(&shares);
+    figures::draw(&mut merged);
+    merged.target.disk_bytes_per_row = disk_bytes_per_row(&merged);
+    merged.judgments = judge(&merged);
+    merged.limit = limit(&merged);
+    Ok(merged)
+}
+
+/// The records in the order of their shares, if they are all of one plan.
+fn checked(mut shares: Vec<&RunRecord>) -> Result<Vec<&RunRecord>, MergeError> {
+    let first = *shares.first().ok_or(MergeError::Empty)?;
+    let of = first.plan.definition.share.of;
+    let mut seen = BTreeSet::new();
+    for record in shares.iter().copied() {
+        let share = &record.plan.definition.share;
+        if record.plan.hash != first.plan.hash {
+            return Err(MergeError::PlansDiffer {
+                first: named(first, &first.plan.hash),
+                other: named(record, &record.plan.hash),
+            });
+        }
+        if identity(record) != identity(first) {
+            return Err(MergeError::TargetsDiffer {
+                first: named(first, &identity(first)),
+                other: named(record, &identity(record)),
+            });
+        }
+        // Phases that changed paces began have to be the same ones, whenever they began.
+        if !changes(record).eq(changes(first)) {
+            return Err(MergeError::ChangesDiffer {
+                first: first.header.id.clone(),
+                other: record.header.id.clone(),
+            });
+        }
+        if share.of != of {
+            return Err(MergeError::CountsDiffer {
+                record: record.header.id.clone(),
+                of: share.of,
+                others: of,
+            });
+        }
+        if !seen.insert(share.index) {
+            let index = share.index;
+            return Err(MergeError::Twice { index, of });
+        }
+    }
+    let missing: Vec<String> = (1..=of)
+        .filter(|index| !seen.contains(index))
+        .take(MISSING_NAMED)
+        .map(|index| index.to_string())
+        .collect();
+    if !missing.is_empty() {
+        let missing = missing.join(", ");
+        return Err(MergeError::Missing { missing, of });
+    }
+    shares.sort_by_key(|record| record.plan.definition.share.index);
+    Ok(shares)
+}
+
+/// Changed paces, with the phases that they began.
+fn changes(record: &RunRecord) -> impl Iterator<Item = (&str, &Change)> {
+    let done = record.interventions.iter();
+    let changes = done.filter(|done| done.begins_phase());
+    changes.map(|done| (done.phase.as_str(), &done.change))
+}
+
+fn named(record: &RunRecord, what: &str) -> String {
+    let what: String = what.chars().take(32).collect();
+    format!("{} ({what})", record.header.id)
+}
+
+fn identity(record: &RunRecord) -> String {
+    format!("{} {}", record.target.driver, record.target.version)
+}

@@ -1,0 +1,423 @@
+//! A run that was split and merged is the run that was not split.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::fixture::{self, MS, OpSpec, S, incident};
+use highwater_model::judgment::ReasonCode;
+use highwater_model::judgment::{Data, Measurement};
+use highwater_model::plan::{Pace, PhaseKind, Unit};
+use highwater_model::record::{
+    AuditRecord, AuditStatus, Change, Expectation, ExpectedBucket, FoundBucket, IncidentKind,
+    InterventionRecord, PhaseRecord,
+};
+
+const WINDOWS: usize = 100;
+
+/// A share's op: its part of all counts.
+fn share_op(latencies: Vec<(u64, u64)>, dropped: u64, failed: u64) -> OpSpec {
+    let mut op = fixture::gate_op();
+    op.latencies = latencies;
+    op.dropped = dropped;
+    op.errors = vec![("timeout", failed)];
+    op
+}
+
+/// The record of a share, or of the whole where `of` is 1; all that is drawn is drawn.
+fn share_record(op: &OpSpec, index: u32, of: u32, windows: &[Vec<u64>; 3]) -> RunRecord {
+    let mut record = fixture::open_gate_of(op);
+    record.plan.definition.share = Share {
+        index,
+        of,
+        start_at: None,
+    };
+    let [acknowledged, ended, over] = windows.clone();
+    record.results[0].windows.acknowledged = acknowledged;
+    record.results[0].windows.ended = ended;
+    record.results[0].windows.over = vec![over];
+    record.streams[0].planned_rate = Some(1_000.0 / f64::from(of));
+    record.streams[0].sessions = 16;
+    // Also where a share's part is nothing.
+    record.streams[0].unit = Unit::Rows;
+    for interval in &mut record.intervals {
+        (interval.p50_ns, interval.p99_ns) = (None, None);
+    }
+    audited(&mut record, of);
+    record
+}
+
+fn audited(record: &mut RunRecord, of: u32) {
+    let written = record.audit.acknowledged;
+    let bucket = |bucket, acknowledged| ExpectedBucket {
+        bucket,
+        acknowledged,
+        unknown: 0,
+        sums: vec![acknowledged * 3],
+    };
+    record.audit.expectations = vec![Expectation {
+        table: "cpu".to_owned(),
+        width: 128,
+        columns: vec!["ts".to_owned()],
+        expected: vec![bucket(0, written / 2), bucket(1, written - written / 2)],
+        found: Vec::new(),
+    }];
+    record.audit.buckets = 2;
+    record.audit.narrowed = false;
+    record.audit.columns = vec!["cpu.ts".to_owned()];
+    record.audit.read_back = 0;
+    record.audit.estimate_ns = 0;
+    if of > 1 {
+        record.audit.status = AuditStatus::Partial;
+    }
+    record.phases.push(PhaseRecord {
+        name: "audit".to_owned(),
+        kind: PhaseKind::Audit,
+        step: None,
+        start_ns: 12 * S,
+        duration_ns: S,
+        steady: None,
+    });
+}
+
+/// What every audit sees: the rows of all shares.
+fn find(records: &mut [RunRecord]) {
+    let mut found = [0, 1].map(|bucket| FoundBucket {
+        bucket,
+        rows: 0,
+        sums: vec![0],
+    });
+    for record in records.iter() {
+        for expected in &record.audit.expectations[0].expected {
+            let found = &mut found[usize::try_from(expected.bucket).unwrap()];
+            found.rows += expected.acknowledged;
+            found.sums[0] += expected.sums[0];
+        }
+    }
+    for record in records {
+        record.audit.expectations[0].found = found.to_vec();
+    }
+}
+
+/// `total` in parts of the given weights; the last takes the rest.
+fn split(total: u64, weights: &[u64]) -> Vec<u64> {
+    let all: u64 = weights.iter().sum::<u64>().max(1);
+    let mut left = total;
+    let mut parts: Vec<u64> = weights
+        .iter()
+        .map(|weight| {
+            let part = (total * weight / all).min(left);
+            left -= part;
+            part
+        })
+        .collect();
+    *parts.last_mut().unwrap() += left;
+    parts
+}
+
+fn dealt_windows(op: &OpSpec, shift: usize) -> [Vec<u64>; 3] {
+    let acknowledged: u64 = op.latencies.iter().map(|(_, n)| n).sum();
+    let slow = op.latencies.iter().filter(|(ns, _)| *ns > 10 * MS);
+    let over: u64 = slow.map(|(_, n)| n).sum::<u64>() + op.dropped;
+    [acknowledged, acknowledged + op.dropped, over].map(|total| {
+        let mut windows = fixture::dealt(total, u64::try_from(WINDOWS).unwrap());
+        windows.rotate_left(shift % WINDOWS);
+        windows
+    })
+}
+
+/// Shares by weights, and the whole that they are parts of.
+fn shares_and_whole(weights: &[u64]) -> (Vec<RunRecord>, RunRecord) {
+    let of = u32::try_from(weights.len()).unwrap();
+    let latencies = [(4 * MS, 9_000), (7 * MS, 900), (30 * MS, 60)];
+    let parts: Vec<Vec<u64>> = latencies.iter().map(|(_, n)| split(*n, weights)).collect();
+    let (dropped, failed) = (split(30, weights), split(10, weights));
+    let mut shares = Vec::new();
+    let mut windows: [Vec<u64>; 3] = std::array::from_fn(|_| vec![0; WINDOWS]);
+    for i in 0..weights.len() {
+        let own = latencies
+            .iter()
+            .zip(&parts)
+            .map(|((ns, _), part)| (*ns, part[i]));
+        let op = share_op(own.collect(), dropped[i], failed[i]);
+        let own_windows = dealt_windows(&op, 7 * i);
+        for (sum, own) in windows.iter_mut().zip(&own_windows) {
+            timeline::add_each(sum, own);
+        }
+        let index = u32::try_from(i).unwrap() + 1;
+        shares.push(share_record(&op, index, of, &own_windows));
+    }
+    find(&mut shares);
+    let op = share_op(latencies.to_vec(), 30, 10);
+    let mut whole = share_record(&op, 1, 1, &windows);
+    whole.streams[0].sessions = 16 * of;
+    find(std::slice::from_mut(&mut whole));
+    // Seconds below are counted per share, in parts that round.
+    let mut per_s = Vec::new();
+    for share in &shares {
+        timeline::add_each(&mut per_s, &share.availability.acknowledged_per_s);
+    }
+    whole.availability.acknowledged_per_s = per_s;
+    (shares, merge(&[whole]).unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn shares_in_any_split_and_order_merge_to_the_whole(
+        weights in prop::collection::vec(0_u64..100, 2..8),
+        turn in 0_usize..8,
+    ) {
+        let (mut shares, whole) = shares_and_whole(&weights);
+        let turn = turn % shares.len();
+        shares.rotate_left(turn);
+        let merged = merge(&shares).unwrap();
+        prop_assert_eq!(&merged.results, &whole.results);
+        prop_assert_eq!(&merged.streams, &whole.streams);
+        prop_assert_eq!(&merged.phases, &whole.phases);
+        prop_assert_eq!(&merged.availability, &whole.availability);
+        prop_assert_eq!(&merged.plan, &whole.plan);
+        prop_assert_eq!(&merged.judgments, &whole.judgments);
+        prop_assert_eq!(merged.audit.found, whole.audit.found);
+        prop_assert_eq!(merged.audit.acknowledged, whole.audit.acknowledged);
+        prop_assert_eq!(merged.clients.len(), shares.len());
+    }
+}
+
+fn three() -> Vec<RunRecord> {
+    shares_and_whole(&[1, 1, 1]).0
+}
+
+#[test]
+fn one_share_proves_nothing_and_all_of_them_prove_that_nothing_was_lost() {
+    let shares = three();
+    assert_eq!(judge(&shares[0]).data.value, Data::Unverified);
+    let merged = merge(&shares).unwrap();
+    assert_eq!(merged.audit.status, AuditStatus::Done);
+    assert_eq!(merged.judgments.data.value, Data::Clean);
+    assert_eq!(merged.judgments.measurement.value, Measurement::Valid);
+}
+
+/// The found rows of one range, changed in what every audit saw.
+fn found_differently(shares: &mut [RunRecord], by: i64) {
+    for share in shares {
+        let found = &mut share.audit.expectations[0].found[1].rows;
+        *found = found.checked_add_signed(by).unwrap();
+    }
+}
+
+#[test]
+fn a_row_missing_from_the_sum_is_lost_and_one_too_many_is_a_duplicate() {
+    let mut shares = three();
+    found_differently(&mut shares, -1);
+    let lost = merge(&shares).unwrap();
+    assert_eq!(lost.judgments.data.value, Data::Lost);
+    assert_eq!(lost.audit.missing, 1);
+    let example = &lost.audit.examples[0];
+    assert_eq!((example.first_key, example.last_key), (128, 255));
+    found_differently(&mut shares, 2);
+    let duplicated = merge(&shares).unwrap();
+    assert_eq!(duplicated.judgments.data.value, Data::Duplicated);
+    assert_eq!(duplicated.audit.duplicated, 1);
+}
+
+#[test]
+fn checksums_of_shares_add_up_and_another_value_is_altered() {
+    let mut shares = three();
+    for share in &mut shares {
+        share.audit.expectations[0].found[0].sums[0] += 1;
+    }
+    let merged = merge(&shares).unwrap();
+    assert_eq!(merged.judgments.data.value, Data::Altered);
+    assert_eq!(merged.audit.altered, 1);
+    assert_eq!(merged.audit.examples[0].column.as_deref(), Some("ts"));
+}
+
+#[test]
+fn only_the_last_audit_counts_and_only_after_all_shares_had_ended() {
+    let mut shares = three();
+    let found = |share: &mut RunRecord, rows| {
+        share.audit.expectations[0].found[1].rows = rows;
+    };
+    // An early audit, before the others had written all they would.
+    found(&mut shares[0], 5);
+    shares[0].header.started_at = "2026-11-20T18:20:03Z".to_owned();
+    assert_eq!(merge(&shares).unwrap().judgments.data.value, Data::Clean);
+    // The last audit misses rows, and another share was still at work.
+    for share in &mut shares[1..] {
+        found(share, 5);
+    }
+    let measured = shares[1].phases.iter_mut().find(|p| p.name == "measure");
+    measured.unwrap().duration_ns = 10 * S + 500 * MS;
+    let merged = merge(&shares).unwrap();
+    assert_eq!(merged.judgments.data.value, Data::Unverified);
+    assert!(merged.audit.error.unwrap().contains("share 2"));
+}
+
+#[test]
+fn an_audit_that_failed_on_one_share_verifies_nothing() {
+    let mut shares = three();
+    shares[2].audit = AuditRecord {
+        status: AuditStatus::Timeout,
+        error: Some("60 s".to_owned()),
+        expectations: Vec::new(),
+        ..shares[2].audit.clone()
+    };
+    let merged = merge(&shares).unwrap();
+    assert_eq!(merged.judgments.data.value, Data::Unverified);
+    assert_eq!(
+        merged.audit.error.as_deref(),
+        Some("share 3: timeout: 60 s")
+    );
+}
+
+#[test]
+fn answers_of_shares_add_up() {
+    let mut shares = three();
+    for (share, rows) in shares.iter_mut().zip([5, 7, 11]) {
+        share.results[0].response_rows = rows;
+        share.results[0].response_bytes = 100 * rows;
+    }
+    let merged = merge(&shares).unwrap();
+    let result = &merged.results[0];
+    assert_eq!((result.response_rows, result.response_bytes), (23, 2_300));
+}
+
+#[test]
+fn what_no_share_could_ask_is_not_clean_when_they_are_put_together() {
+    let mut shares = three();
+    for share in &mut shares {
+        // Their statements wrote rows that no ledger knows.
+        share.audit = AuditRecord {
+            status: AuditStatus::OneShare,
+            error: Some("invariants".to_owned()),
+            acknowledged: 0,
+            expectations: Vec::new(),
+            ..share.audit.clone()
+        };
+    }
+    let judged = merge(&shares).unwrap().judgments.data;
+    assert_eq!(judged.value, Data::Unverified);
+    assert_eq!(judged.reasons[0].code, ReasonCode::OneShare);
+    assert_eq!(judged.reasons[0].evidence, "share 1: invariants");
+}
+
+#[test]
+fn a_gap_of_one_share_is_none_of_the_target() {
+    let mut shares = three();
+    let gaps: [&[[u64; 2]]; 3] = [
+        &[[S, 900 * MS], [4 * S, 50 * MS]],
+        &[[S + 800 * MS, 300 * MS], [4 * S, 50 * MS]],
+        &[[4 * S + 10 * MS, 100 * MS], [0, S], [S + 850 * MS, 10 * MS]],
+    ];
+    for (share, gaps) in shares.iter_mut().zip(gaps) {
+        share.availability.gaps = gaps.to_vec();
+    }
+    let merged = merge(&shares).unwrap().availability;
+    let expected = [[4 * S + 10 * MS, 40 * MS], [S + 850 * MS, 10 * MS]];
+    assert_eq!(merged.gaps, expected);
+    assert_eq!(merged.longest_gap_ns, 40 * MS);
+    assert_eq!(merged.longest_gap_start_ns, 4 * S + 10 * MS);
+}
+
+/// A share of ten ops a second, of which none was acknowledged from the fifth second on until `back`,
+/// a window, and then all that waited.
+fn away_until(share: &mut RunRecord, back: usize) {
+    let waited = u64::try_from(back - 40).unwrap();
+    let result = &mut share.results[0];
+    result.windows.offered = vec![1; WINDOWS];
+    result.windows.failed = vec![0; WINDOWS];
+    result.windows.acknowledged = vec![1; WINDOWS];
+    result.windows.acknowledged[40..back].fill(0);
+    result.windows.acknowledged[back] += waited;
+    let mut phases = share.phases.iter();
+    let start = phases.find(|p| p.name == result.phase).unwrap().start_ns;
+    share.availability.gaps = vec![[start + 4 * S, waited * 100 * MS]];
+}
+
+#[test]
+fn shares_recover_together_when_the_last_of_them_keeps_up() {
+    let mut shares = three();
+    for (share, back) in shares.iter_mut().zip([55, 58, 55]) {
+        away_until(share, back);
+    }
+    let seen = merge(&shares).unwrap().availability;
+    assert_eq!(seen.longest_gap_ns, 1_500 * MS);
+    // A third of the rate is missing for 300 ms more: that is within what may stay behind, and yet 18
+    // ops wait so long.
+    let recovery = seen.recovery.unwrap();
+    assert_eq!(recovery.start_ns, seen.longest_gap_start_ns);
+    assert_eq!(recovery.rate_again_ns, Some(1_500 * MS));
+    assert_eq!(recovery.recovered_ns, Some(1_900 * MS));
+    // Without the counts of a share there is no sum to tell it.
+    shares[1].results[0].windows.offered.clear();
+    assert_eq!(merge(&shares).unwrap().availability.recovery, None);
+}
+
+#[test]
+fn an_interrupted_share_interrupts_the_whole_and_is_named() {
+    let mut shares = three();
+    incident(&mut shares[1], IncidentKind::Interrupted, "after 6 s");
+    let merged = merge(&shares).unwrap();
+    assert_eq!(merged.judgments.measurement.value, Measurement::Invalid);
+    assert_eq!(merged.incidents[0].message, "share 2/3: after 6 s");
+}
+
+#[test]
+fn what_is_not_all_the_shares_of_one_plan_is_refused_with_a_reason() {
+    let message = |records: &[RunRecord]| merge(records).unwrap_err().to_string();
+    let shares = three();
+    assert_eq!(message(&[]), "no record was given");
+    assert_eq!(message(&shares[..2]), "of 3 shares these are missing: 3");
+    let twice = [shares[0].clone(), shares[0].clone()];
+    assert_eq!(message(&twice), "share 1 of 3 was given twice");
+    let mut other = three();
+    other[1].plan.hash = "0000".to_owned();
+    assert!(message(&other).contains("belong to different plans"));
+    let mut other = three();
+    other[1].target.version = "9".to_owned();
+    assert!(message(&other).contains("are of different targets"));
+    let mut other = three();
+    other[1].plan.definition.share.of = 4;
+    assert!(message(&other).contains("is one of 4 shares"));
+    let mut other = three();
+    other[1].results[0].histograms.latency = "rubbish".to_owned();
+    assert!(message(&other).contains("a distribution of op insert cannot be read"));
+    let reason = merge(&shares[..2]).unwrap_err().reason();
+    assert_eq!(reason.code, ReasonCode::SharesDiffer);
+}
+
+/// Another load in one share is another plan's, whatever its hash says; a note is not.
+#[test]
+fn shares_whose_paces_were_changed_differently_do_not_merge() {
+    let windows = [vec![0; WINDOWS], vec![0; WINDOWS], vec![0; WINDOWS]];
+    let op = share_op(vec![(MS, 10)], 0, 0);
+    let mut shares = [1, 2].map(|index| share_record(&op, index, 2, &windows));
+    let change = |time_ns, sessions| InterventionRecord {
+        time_ns,
+        phase: "measure-2".to_owned(),
+        change: Change::Pace {
+            stream: "insert".to_owned(),
+            unit: Unit::Rows,
+            from: Pace::Closed { sessions: 2 },
+            to: Pace::Closed { sessions },
+            ramp_per_s: None,
+        },
+    };
+    let note = InterventionRecord {
+        time_ns: S,
+        phase: "measure".to_owned(),
+        change: Change::Note {
+            text: "on one alone".to_owned(),
+        },
+    };
+    shares[0].interventions = vec![change(S, 4)];
+    let error = merge(&shares).unwrap_err();
+    assert!(matches!(error, MergeError::ChangesDiffer { .. }), "{error}");
+    shares[1].interventions = vec![change(S, 5)];
+    assert!(merge(&shares).is_err());
+    // Not at quite the same time.
+    shares[1].interventions = vec![note.clone(), change(S + MS, 4)];
+    let merged = merge(&shares).unwrap();
+    assert_eq!(merged.interventions, [change(S, 4), note]);
+}

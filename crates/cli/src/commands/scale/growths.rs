@@ -1,0 +1,323 @@
+//! From settings to records: one growth, or that of each variant in turns, with what is printed of them. Must not choose
+//! sizes.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+
+use highwater_analysis::growth::{Candidate, Grown, chosen};
+use highwater_driver::TargetUrl;
+use highwater_experiment::scale::cluster::{Cluster, ReadyClusters, StartedCluster};
+use highwater_experiment::{self as experiment, Side, SizedTrial};
+use highwater_model::display::duration;
+use highwater_model::plan::Plan;
+use highwater_model::record::ExperimentRecord;
+use highwater_model::scale::ScaleRecord;
+use highwater_report::NamedGrowth;
+use highwater_runner::interrupts::Interrupts;
+use highwater_runner::store::RunDirectory;
+
+use super::cluster_choice::ClusterChoice;
+use super::intended::{estimate, intended, preview};
+use super::intent::ScaleIntent;
+use super::resumed::{GoesOn, own_record, resume};
+use super::runs::{SharedCluster, SizedRuns};
+use crate::commands::compare;
+use crate::failure::Failure;
+use crate::intent::RunIntent;
+use crate::prepare::{self, stops, trials};
+use crate::{cluster_file, event_log, exit, terminal};
+
+/// A growth that is to be measured.
+struct Growth<'a> {
+    settings: &'a ScaleIntent,
+    scale: ScaleRecord,
+    /// The plan of its first run.
+    first: Plan,
+    /// The growth that it goes on from, as it was named or its path.
+    resumed: Option<String>,
+    goes_on: GoesOn,
+}
+
+impl<'a> Growth<'a> {
+    fn of(settings: &'a ScaleIntent) -> Result<Self, Failure> {
+        let (mut scale, first) = intended(settings)?;
+        let resumed = settings.resume.as_ref();
+        let resumed = resumed.map(|name| own_record(settings, name)).transpose()?;
+        let resumed = resumed.flatten();
+        let goes_on = match &resumed {
+            Some(name) => resume(settings, name, &mut scale)?,
+            None => GoesOn::default(),
+        };
+        experiment::check(&scale)?;
+        Ok(Self {
+            settings,
+            scale,
+            first,
+            resumed,
+            goes_on,
+        })
+    }
+
+    /// Its directory; its ID names the variant.
+    fn directory(&self) -> Result<RunDirectory, Failure> {
+        let id = prepare::id(
+            "scale",
+            &self.first.workload.name,
+            &self.scale.definition_hash,
+        );
+        let variant = self.settings.variant.as_ref();
+        let id = variant.map_or_else(|| id.clone(), |variant| format!("{id}-{}", variant.name));
+        Ok(RunDirectory::create(&self.settings.out, &id, &self.first)?)
+    }
+}
+
+/// Measures the growths, one at least, and prints their records; returns the exit code.
+pub(super) fn measure(all: &[ScaleIntent]) -> Result<u8, Failure> {
+    let growths = all.iter().map(Growth::of);
+    let mut growths = growths.collect::<Result<Vec<_>, _>>()?;
+    expect_own_rows(&growths)?;
+    let (settings, first) = (growths[0].settings, growths[0].first.clone());
+    let preview = previews(&growths);
+    if settings.dry_run {
+        return terminal::data(&preview).map(|()| exit::SUCCESS);
+    }
+    let workload = prepare::workload(&settings.common_at(0)?)?;
+    prepare::warn_about_audit(&workload, &first);
+    let stops = stops()?;
+    let interrupts = &stops.interrupts;
+    let clusters = clusters(all, interrupts)?;
+    let observer = trials::observer(&settings.output, &preview, &stops)?;
+    let directories = growths.iter().map(Growth::directory);
+    let directories = directories.collect::<Result<Vec<_>, _>>()?;
+    name_all(&mut growths, &directories);
+    let (mut runs, mut scales, mut pauses) = (Vec::new(), Vec::new(), Vec::new());
+    for ((growth, directory), cluster) in growths.into_iter().zip(&directories).zip(&clusters) {
+        let others = clusters.iter().filter(|other| !Rc::ptr_eq(other, cluster));
+        scales.push(growth.scale);
+        pauses.push(growth.goes_on.pauses);
+        runs.push(SizedRuns {
+            settings: growth.settings,
+            cluster: Rc::clone(cluster),
+            others: others.cloned().collect(),
+            interrupts: interrupts.clone(),
+            unfinished: growth.goes_on.unfinished,
+            current: RefCell::default(),
+            ready: RefCell::default(),
+            directory: directory.clone(),
+            observer: Rc::clone(&observer),
+        });
+    }
+    let sides = scales.into_iter().zip(&directories).zip(&runs).zip(pauses);
+    let sides = sides.map(|(((experiment, directory), maker), pauses)| Side {
+        experiment,
+        directory: directory.clone(),
+        maker,
+        pauses,
+    });
+    let seed = first.seed.0;
+    let next = |trials: &[Option<&SizedTrial>]| chosen(&candidates(trials), seed);
+    let settle = settings.settle;
+    let records =
+        experiment::run_side_by_side(sides.collect(), settle, &observer, interrupts, next);
+    let ended = end(&clusters);
+    let records = records.map_err(|failure| stopped(runs[0].located(failure), interrupts));
+    // Ends the drawing.
+    drop((runs, observer));
+    let code = records.and_then(|records| printed(settings, &records, &directories));
+    match (code, ended) {
+        // What is left of a cluster must be known, whatever was measured.
+        (Ok(exit::SUCCESS), Err(failure)) => Err(failure),
+        (code, Err(failure)) => {
+            terminal::warn(&failure.message);
+            code
+        }
+        (code, Ok(())) => code,
+    }
+}
+
+/// Refuses variants of which the second would go on with the first one's rows, as both write into the tables of one
+/// target.
+fn expect_own_rows(growths: &[Growth<'_>]) -> Result<(), Failure> {
+    let mut known: Vec<(&str, TargetUrl)> = Vec::new();
+    // What is started for a size has no rows.
+    for growth in growths.iter().filter(|of| of.settings.cluster.is_none()) {
+        let Some(variant) = &growth.settings.variant else {
+            continue;
+        };
+        let mut own = Vec::new();
+        for at in 0..growth.settings.sizes.len() {
+            let run = growth.settings.common_at(at)?;
+            if at == 0 && !continues(&run, &growth.first)? {
+                break;
+            }
+            own.extend(run.targets.iter().map(place));
+        }
+        let mut earlier = known.iter();
+        if let Some((other, _)) = earlier.find(|(_, url)| own.contains(url)) {
+            let cause = format!(
+                "--variant: `{other}` and `{}` have one target, and one would go on with the other's rows",
+                variant.name
+            );
+            let hint = "add --drop, or give each a target of its own, with {variant} in it";
+            return Err(Failure::usage(cause).with_hint(hint));
+        }
+        known.extend(own.into_iter().map(|url| (variant.name.as_str(), url)));
+    }
+    Ok(())
+}
+
+/// Whether a run writes behind the rows that it finds.
+fn continues(run: &RunIntent, plan: &Plan) -> Result<bool, Failure> {
+    let workload = prepare::workload(run)?;
+    let target = prepare::target::open(run, &run.targets, &run.out)?;
+    let stores = target.capabilities().stores_values;
+    Ok(stores && !run.drop && workload.tables() > 0 && trials::writes(&workload, plan))
+}
+
+/// Where a target keeps its tables, whatever else its URL sets.
+fn place(url: &TargetUrl) -> TargetUrl {
+    const PLACES: [&str; 4] = ["dbname", "host", "port", "socket"];
+    let mut place = url.clone();
+    place
+        .parameters
+        .retain(|name, _| PLACES.contains(&name.as_str()));
+    (place.user, place.password) = (None, None);
+    place
+}
+
+/// Nodes that do not come up because the user stops them are no fault of theirs.
+fn stopped(failure: Failure, interrupts: &Interrupts) -> Failure {
+    let is_stopped = failure.exit == exit::TARGET && interrupts.requested().is_some();
+    Failure {
+        exit: if is_stopped {
+            exit::INTERRUPTED
+        } else {
+            failure.exit
+        },
+        ..failure
+    }
+}
+
+fn candidates(trials: &[Option<&SizedTrial>]) -> Vec<Option<Candidate>> {
+    let turns = trials.iter().map(|trial| {
+        trial.map(|trial| Candidate {
+            purpose: trial.purpose,
+            nodes: trial.node.unwrap_or(trial.size.nodes),
+        })
+    });
+    turns.collect()
+}
+
+/// What is to be measured; of variants the first one's, which the others share.
+fn previews(growths: &[Growth<'_>]) -> String {
+    let first = preview(&growths[0].scale);
+    let names = growths.iter().filter_map(|of| of.scale.variant.as_ref());
+    let names: Vec<&str> = names.map(|variant| variant.name.as_str()).collect();
+    if names.is_empty() {
+        return first;
+    }
+    let all = growths.iter().map(|growth| estimate(&growth.scale));
+    let all = all.fold(0, u64::saturating_add);
+    format!(
+        "{first}the same of each of {} variants, every size in random order: {}; {} in all\n",
+        names.len(),
+        names.join(", "),
+        duration(all)
+    )
+}
+
+/// Each record of a variant says which others there are, and what they go on from.
+fn name_all(growths: &mut [Growth<'_>], directories: &[RunDirectory]) {
+    let names = growths.iter().zip(directories).filter_map(|(growth, of)| {
+        let variant = growth.scale.variant.as_ref()?;
+        Some((variant.name.clone(), of.id()))
+    });
+    let all: BTreeMap<String, String> = names.collect();
+    let resumed = growths.iter().filter_map(|growth| {
+        let variant = growth.scale.variant.as_ref()?;
+        let id = Path::new(growth.resumed.as_ref()?).file_name()?;
+        Some((variant.name.clone(), id.to_string_lossy().into_owned()))
+    });
+    let before: BTreeMap<String, String> = resumed.collect();
+    for variant in growths
+        .iter_mut()
+        .filter_map(|of| of.scale.variant.as_mut())
+    {
+        variant.all.clone_from(&all);
+        variant.before.clone_from(&before);
+    }
+}
+
+/// What can have the sizes of each growth; growths of one cluster file share it.
+fn clusters(all: &[ScaleIntent], interrupts: &Interrupts) -> Result<Vec<SharedCluster>, Failure> {
+    let mut by_path: BTreeMap<&Path, SharedCluster> = BTreeMap::new();
+    let mut clusters = Vec::new();
+    for settings in all {
+        let path = settings
+            .cluster
+            .as_ref()
+            .map(|choice| choice.path.as_path());
+        let known = path.and_then(|path| by_path.get(path)).cloned();
+        let cluster = match known {
+            Some(cluster) => cluster,
+            None => Rc::new(RefCell::new(cluster(settings, interrupts)?)),
+        };
+        if let Some(path) = path {
+            by_path.insert(path, Rc::clone(&cluster));
+        }
+        clusters.push(cluster);
+    }
+    Ok(clusters)
+}
+
+fn cluster(settings: &ScaleIntent, interrupts: &Interrupts) -> Result<Box<dyn Cluster>, Failure> {
+    if let Some(ClusterChoice { path, spec, flags }) = &settings.cluster {
+        let started = cluster_file::open(path, spec.clone(), *flags, interrupts.clone())?;
+        return Ok(Box::new(StartedCluster::new(started)));
+    }
+    let mut by_nodes = BTreeMap::new();
+    for (at, size) in settings.sizes.iter().enumerate() {
+        by_nodes.insert(size.nodes, settings.common_at(at)?.targets);
+    }
+    Ok(Box::new(ReadyClusters::new(by_nodes)))
+}
+
+/// Ends all of them, whatever happens to one; the first failure.
+fn end(clusters: &[SharedCluster]) -> Result<(), Failure> {
+    let ends = clusters.iter().map(|cluster| cluster.borrow_mut().end());
+    let ends: Vec<_> = ends.collect();
+    let failed = ends.into_iter().find_map(Result::err);
+    failed.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// Prints the records, and where there are several how they compare; returns the gravest exit code.
+fn printed(
+    settings: &ScaleIntent,
+    records: &[Option<ExperimentRecord>],
+    directories: &[RunDirectory],
+) -> Result<u8, Failure> {
+    let output = &settings.output;
+    let mut code = exit::SUCCESS;
+    let mut compared = Vec::new();
+    for (record, directory) in records.iter().zip(directories) {
+        let Some(record) = record else {
+            // Stopped before its first size.
+            code = exit::of_both(code, exit::INTERRUPTED);
+            continue;
+        };
+        let shown = directory.path().display().to_string();
+        code = exit::of_both(code, event_log::record(output, record.into(), &shown)?);
+        let variant = record.scale().and_then(|scale| scale.variant.as_ref());
+        let named = variant.zip(Grown::of(record.into()));
+        compared.extend(named.map(|(variant, growth)| NamedGrowth {
+            name: variant.name.clone(),
+            growth,
+        }));
+    }
+    if compared.len() > 1 {
+        compare::variants_of_growths(output, compared, directories[0].path())?;
+    }
+    Ok(code)
+}

@@ -1,0 +1,110 @@
+//! Signals of the operating system as stop requests. A process listens for them once; each run or experiment in it
+//! has stop requests of its own, to which signals are passed on. Must not stop anything.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use highwater_runner::interrupts::{self, Interrupter, Interrupts};
+
+use crate::failure::Failure;
+
+/// No further signal makes a stop more urgent.
+const URGENT: u32 = 2;
+
+static SIGNALS: Mutex<Signals> = Mutex::new(Signals::new());
+
+/// Interrupts (Ctrl-C) and requests to end (SIGTERM) of this process, and to whom they are passed on.
+struct Signals {
+    is_listening: bool,
+    /// How many arrived, [`URGENT`] at most.
+    arrived: u32,
+    /// Of what may still go on.
+    interrupters: Vec<Interrupter>,
+}
+
+/// Stop requests of a run or an experiment, and the end by which others can send them, too.
+pub struct Stops {
+    /// Sends one.
+    pub interrupter: Interrupter,
+    /// What is obeyed.
+    pub interrupts: Interrupts,
+}
+
+/// Interrupts (Ctrl-C) and requests to end (SIGTERM) as stop requests of the run.
+pub fn signals() -> Result<Interrupts, Failure> {
+    Ok(stops()?.interrupts)
+}
+
+/// Those of [`signals`], with both ends. What was sent by one end reaches no other run of this process, but a signal
+/// reaches all of them, also those that begin after it.
+pub fn stops() -> Result<Stops, Failure> {
+    let mut signals = all();
+    if !signals.is_listening {
+        ctrlc::set_handler(|| all().arrive())
+            .map_err(|error| Failure::usage(format!("cannot listen for interrupts: {error}")))?;
+        signals.is_listening = true;
+    }
+    Ok(signals.open())
+}
+
+fn all() -> MutexGuard<'static, Signals> {
+    SIGNALS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Signals {
+    const fn new() -> Self {
+        Self {
+            is_listening: false,
+            arrived: 0,
+            interrupters: Vec::new(),
+        }
+    }
+
+    fn open(&mut self) -> Stops {
+        let (interrupter, interrupts) = interrupts::channel();
+        (0..self.arrived).for_each(|_| interrupter.interrupt());
+        self.interrupters.retain(|other| !other.is_closed());
+        self.interrupters.push(interrupter.clone());
+        Stops {
+            interrupter,
+            interrupts,
+        }
+    }
+
+    fn arrive(&mut self) {
+        self.arrived = (self.arrived + 1).min(URGENT);
+        self.interrupters.iter().for_each(Interrupter::interrupt);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use highwater_runner::interrupts::StopRequest::{Stop, StopAtOnce};
+
+    use super::*;
+
+    #[test]
+    fn a_signal_reaches_every_run_of_the_process_and_a_stop_only_its_own() {
+        let mut signals = Signals::new();
+        let (first, second) = (signals.open(), signals.open());
+        first.interrupter.interrupt();
+        assert_eq!(first.interrupts.requested(), Some(Stop));
+        assert_eq!(second.interrupts.requested(), None);
+        signals.arrive();
+        assert_eq!(first.interrupts.requested(), Some(StopAtOnce));
+        assert_eq!(second.interrupts.requested(), Some(Stop));
+        let later = signals.open();
+        assert_eq!(later.interrupts.requested(), Some(Stop));
+    }
+
+    #[test]
+    fn what_has_ended_is_forgotten_and_signals_are_counted_up_to_the_most_urgent() {
+        let mut signals = Signals::new();
+        for _ in 0..10 {
+            drop(signals.open());
+            signals.arrive();
+        }
+        let last = signals.open();
+        assert_eq!(last.interrupts.requested(), Some(StopAtOnce));
+        assert_eq!((signals.interrupters.len(), signals.arrived), (1, URGENT));
+    }
+}

@@ -1,0 +1,131 @@
+//! What the form comes to, and what it must not start.
+
+use super::*;
+use crate::commands::{find, run, scale, tune};
+
+static COMMANDS: [&CommandSpec; 4] = [
+    &run::COMMAND,
+    &find::COMMAND,
+    &tune::COMMAND,
+    &scale::COMMAND,
+];
+
+fn arguments(allows_all: bool, fields: &[(&str, &str)]) -> Result<String, String> {
+    let starter = PageStarter::new(&COMMANDS, PathBuf::from("runs"), allows_all);
+    let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    let filled = fields.iter().map(own).collect();
+    let arguments = starter.arguments(&filled)?;
+    Ok(starter.command_line(&arguments))
+}
+
+#[track_caller]
+fn refused(fields: &[(&str, &str)], why: &str) {
+    let error = arguments(false, fields).unwrap_err();
+    assert!(error.contains(why), "{fields:?}: {error}");
+}
+
+const RUN: (&str, &str) = ("command", "run");
+
+#[test]
+fn fields_come_to_the_command_that_is_shown() {
+    let fields = [
+        RUN,
+        ("workload", "cpu"),
+        ("target", "sim:"),
+        ("rate", "20k"),
+        ("p99", "insert<50ms"),
+        ("more", "--drop --label 'why=a b'"),
+    ];
+    assert_eq!(
+        arguments(false, &fields).unwrap(),
+        "highwater run --out=runs --quiet cpu sim: --rate=20k '--p99=insert<50ms' --drop --label 'why=a b'"
+    );
+}
+
+#[test]
+fn what_runs_commands_or_names_files_needs_a_right_of_its_own() {
+    let needs = "--allow-commands";
+    for more in [
+        "--variant a=true --variant b=true",
+        "-f own.toml",
+        "--file=own.toml",
+        "--events /tmp/x",
+        "--ui=0.0.0.0:1",
+        "--control /tmp/x",
+        "--metrics http://10.0.0.1/metrics",
+        "--otlp http://10.0.0.1",
+        "--drop-foreign t",
+        "--tuned /tmp/x",
+        "--interleave sim:",
+        "--json",
+        "/etc/passwd",
+        "own.toml",
+    ] {
+        refused(&[RUN, ("more", more)], needs);
+    }
+    refused(&[("command", "scale"), ("more", "--nodes 1,2")], needs);
+    let tune = |more| [("command", "tune"), ("target", "sim:"), ("more", more)];
+    let engine = "--over 'with.engine=Log,File(CSV)'";
+    refused(&tune(engine), needs);
+    assert!(arguments(true, &tune(engine)).is_ok());
+    assert!(arguments(false, &tune("--over batch=100,200")).is_ok());
+    let variant = [RUN, ("target", "sim:"), ("more", "--variant a=true")];
+    assert!(
+        arguments(true, &variant)
+            .unwrap()
+            .contains("--variant a=true")
+    );
+}
+
+#[test]
+fn the_page_takes_neither_passwords_nor_its_own_flags_nor_what_is_no_command() {
+    let secret = [RUN, ("target", "postgres://u:secret@db/x")];
+    refused(&secret, "takes no password");
+    let error = arguments(true, &secret).unwrap_err();
+    assert!(!error.contains("secret"), "{error}");
+    refused(&[RUN, ("more", "--out /tmp/x")], "set by the page");
+    refused(&[RUN, ("more", "--label 'x")], "a quote has no end");
+    refused(&[RUN, ("more", "--help")], "start nothing");
+    refused(&[("command", "serve")], "serve");
+    refused(&[], "");
+}
+
+#[test]
+fn a_value_is_never_a_flag() {
+    let shown = arguments(false, &[RUN, ("label", "--variant=x"), ("target", "sim:")]);
+    assert!(shown.unwrap().contains("--label=--variant=x"));
+}
+
+#[test]
+fn the_flags_of_the_page_hold_whatever_the_further_arguments_end() {
+    let shown = arguments(false, &[RUN, ("more", "-- sim:")]).unwrap();
+    assert_eq!(shown, "highwater run --out=runs --quiet -- sim:");
+    let words = shlex::split(&shown).unwrap();
+    let Ok(Request::Command(_, given)) = grammar::parse(&COMMANDS, &words) else {
+        panic!("{shown}");
+    };
+    assert_eq!(given.flags["out"], ["runs"]);
+    assert_eq!(given.positionals, ["sim:"]);
+}
+
+#[test]
+fn files_of_this_machine_are_not_a_target() {
+    refused(
+        &[RUN, ("target", "sqlite:/tmp/x.db")],
+        "a file of this machine",
+    );
+    let url = "postgres://db/x?sslmode=require&sslkey=/keys/own";
+    refused(&[RUN, ("target", url)], "names a file");
+    let encoded = "postgres://db/x?%73slkey=/keys/own";
+    refused(&[RUN, ("target", encoded)], "`sslkey` in the URL");
+    let password = "postgres://db/x?passfil%65=/keys/own";
+    refused(&[RUN, ("target", password)], "`passfile` in the URL");
+    refused(
+        &[RUN, ("target", "sqlite:%2Ftmp/x.db")],
+        "a file of this machine",
+    );
+    for allowed in ["sqlite:", "null:mysql", "postgres://db/x?sslmode=require"] {
+        let filled = [RUN, ("target", allowed)];
+        assert!(arguments(false, &filled).is_ok(), "{allowed}");
+    }
+}

@@ -1,0 +1,81 @@
+//! Variants of a target: their names, and the commands that configure it before each run. Must not run or compare them.
+
+mod secrets;
+
+use std::process::Command;
+
+pub(crate) use self::secrets::shown;
+
+use self::secrets::HIDDEN;
+use crate::failure::Failure;
+use crate::intent::parsers;
+use crate::layers::Layers;
+use crate::secret_variables;
+
+/// Variants of one call, at most.
+const VARIANTS_MAX: usize = 16;
+
+/// A variant as it was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamedVariant {
+    /// In the directory's name, and in the comparison.
+    pub(crate) name: String,
+    /// Command that configures the target before each run.
+    pub(crate) command: Option<String>,
+}
+
+/// The variants that were given; a name alone is one only where no command is needed.
+pub(crate) fn given(layers: &Layers, needs_command: bool) -> Result<Vec<NamedVariant>, Failure> {
+    let mut variants: Vec<NamedVariant> = Vec::new();
+    for given in layers.list("variant") {
+        let (name, command) = if needs_command || given.text.contains('=') {
+            let (name, command) = given.parse(parsers::pair)?;
+            (name, Some(command))
+        } else {
+            (given.parse(parsers::word)?, None)
+        };
+        let fit = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if !name.chars().all(fit) || name.starts_with('.') {
+            return Err(given.failure(format!("`{name}` is no name for a directory")));
+        }
+        if variants.iter().any(|other| other.name == name) {
+            return Err(given.failure(format!("variant `{name}` is given twice")));
+        }
+        if command
+            .as_ref()
+            .is_some_and(|command| command.contains(HIDDEN))
+        {
+            let message = format!("variant `{name}`: {HIDDEN} stands in place of a password");
+            return Err(given.failure(message));
+        }
+        variants.push(NamedVariant { name, command });
+    }
+    if variants.len() > VARIANTS_MAX {
+        return Err(Failure::usage(format!("more than {VARIANTS_MAX} variants")));
+    }
+    Ok(variants)
+}
+
+/// Runs the user's command in a shell, if there is one, without the passwords of this program's environment; its
+/// output is for the reader.
+pub(crate) fn configure(name: &str, command: Option<&str>) -> Result<(), Failure> {
+    let Some(command) = command else {
+        return Ok(());
+    };
+    let place = format!("--variant {name}");
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(command);
+    for name in secret_variables::all() {
+        shell.env_remove(name);
+    }
+    match shell.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(
+            Failure::usage(format!("{place}: the command ended with {status}"))
+                .with_hint("make the command configure the target and exit with 0"),
+        ),
+        Err(error) => Err(Failure::usage(format!(
+            "{place}: cannot start a shell: {error}"
+        ))),
+    }
+}

@@ -1,0 +1,149 @@
+//! Clusters of the user's own commands: what is run, and what is left when they fail, are stopped, or are changed.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use rustix::process::Signal;
+
+use super::lab::{Lab, OBEDIENT};
+
+/// Commands that note in files what they did.
+const COMMANDS: &str = "up = 'echo {nodes} >> up'\nresize = 'echo $HIGHWATER_NODES >> resized'\n\
+    ready = 'test -e tried || { touch tried; exit 1; }'\n\
+    urls = 'echo noise >&2; for n in $(seq {nodes}); do echo sim:?seed=$n; done'\n\
+    down = 'touch down'\n";
+
+#[test]
+fn own_commands_start_resize_and_end_a_cluster() {
+    let lab = Lab::of_commands(&format!("{COMMANDS}\n"));
+    let up = lab.call("up", &[]);
+    assert_eq!(up.code, Some(0), "{up:?}");
+    assert_eq!(up.stdout, "sim:?seed=1\nsim:?seed=2\n");
+    assert!(lab.exists("tried"), "it was tried until it was ready");
+    let resized = lab.call("resize", &["--nodes", "3"]);
+    assert_eq!(resized.stdout.lines().count(), 3, "{resized:?}");
+    let read = |name: &str| fs::read_to_string(lab.0.path().join(name)).unwrap();
+    assert_eq!((read("up"), read("resized")), ("2\n".into(), "3\n".into()));
+    assert!(!lab.exists("down"));
+    assert_eq!(lab.call("down", &[]).code, Some(0));
+    assert!(lab.exists("down"));
+    lab.expect_nothing_left("the cluster was ended");
+}
+
+#[test]
+fn own_commands_that_fail_or_are_stopped_are_followed_by_down() {
+    let failing = COMMANDS.replace("echo {nodes} >> up", "echo quota exceeded >&2; exit 4");
+    let lab = Lab::of_commands(&failing);
+    let called = lab.call("up", &[]);
+    assert_eq!(called.code, Some(5), "{called:?}");
+    assert!(
+        called.stderr.contains("`up` ended with exit code 4"),
+        "{called:?}"
+    );
+    assert!(called.stderr.contains("  | quota exceeded"), "{called:?}");
+    assert!(lab.exists("down"));
+    lab.expect_nothing_left("the cluster was ended");
+
+    let waiting = COMMANDS.replace("echo {nodes} >> up", "sleep 300");
+    let lab = Lab::of_commands(&waiting);
+    let called = lab.interrupted_at("running `up`");
+    assert_eq!(called.code, Some(130), "{called:?}");
+    assert!(lab.exists("down"));
+    lab.expect_nothing_left("interrupted while `up` was running");
+}
+
+#[test]
+fn own_commands_of_a_killed_highwater_are_ended_and_followed_by_down() {
+    let waiting = COMMANDS.replace("echo {nodes} >> up", "touch begun; sleep 300");
+    let lab = Lab::of_commands(&waiting);
+    let running = lab.0.start(&["cluster", "up", "lab.toml"]);
+    while !lab.exists("begun") {
+        std::thread::yield_now();
+    }
+    running.kill();
+    let called = lab.call("status", &[]);
+    assert_eq!(called.code, Some(0), "{called:?}");
+    assert!(
+        called
+            .stderr
+            .contains("was left by a Highwater that was killed"),
+        "{called:?}"
+    );
+    assert!(lab.exists("down"));
+}
+
+#[test]
+fn a_second_ctrl_c_ends_down_and_the_next_down_ends_the_cluster() {
+    let waiting = COMMANDS.replace(
+        "touch down",
+        "touch begun; test -e may && touch down || sleep 300",
+    );
+    let lab = Lab::of_commands(&waiting);
+    assert_eq!(lab.call("up", &[]).code, Some(0));
+    let running = lab.0.start(&["cluster", "down", "lab.toml"]);
+    while !lab.exists("begun") {
+        std::thread::yield_now();
+    }
+    running.signal(Signal::INT);
+    running.signal(Signal::INT);
+    let called = running.end();
+    assert_eq!(called.code, Some(130), "{called:?}");
+    assert!(!lab.exists("down"));
+    lab.0.file("may", "");
+    assert_eq!(lab.call("down", &[]).code, Some(0));
+    assert!(lab.exists("down"));
+    lab.expect_nothing_left("the cluster was ended");
+}
+
+#[test]
+fn what_a_command_prints_is_not_left_in_a_file() {
+    let lab = Lab::of_commands(&COMMANDS.replace("sim:?seed=$n", "sim:?seed=$n#geheim"));
+    lab.call("up", &[]);
+    let states = lab.0.path().join("state/highwater/clusters");
+    let mut states = fs::read_dir(states).unwrap();
+    let state = states.next().unwrap().unwrap().path();
+    let mode = fs::metadata(&state).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    assert!(!state.join("commands.out").exists());
+}
+
+/// A file may describe something else while its cluster is up.
+#[test]
+fn down_ends_what_runs_whatever_the_file_describes_by_now() {
+    let lab = Lab::new(OBEDIENT, "");
+    assert_eq!(lab.call("up", &[]).code, Some(0));
+    let nodes = fs::read_to_string(lab.0.path().join("lab.toml")).unwrap();
+    let commands = format!("format = 1\nname = 'lab'\nnodes = 2\n[commands]\n{COMMANDS}\n");
+    lab.0.file("lab.toml", &commands);
+    let up = lab.call("up", &[]);
+    assert_eq!(up.code, Some(2), "{up:?}");
+    assert!(
+        up.stderr.contains("as the file described it before"),
+        "{up:?}"
+    );
+    assert_eq!(lab.alive(), 4);
+    assert_eq!(lab.call("down", &[]).code, Some(0));
+    assert!(!lab.exists("down"), "its commands started nothing");
+    lab.expect_nothing_left("node 1 ended");
+
+    assert_eq!(lab.call("up", &[]).code, Some(0));
+    lab.0.file("lab.toml", &nodes);
+    assert_eq!(lab.call("up", &[]).code, Some(2));
+    assert_eq!(lab.call("down", &[]).code, Some(0));
+    assert!(lab.exists("down"));
+    lab.expect_nothing_left("the cluster was ended");
+}
+
+#[test]
+fn restore_brings_data_back() {
+    let lab = Lab::new(OBEDIENT, "");
+    let text = fs::read_to_string(lab.0.path().join("lab.toml")).unwrap();
+    let restore = "name = 'lab'\nrestore = 'echo {nodes} > restored'";
+    lab.0
+        .file("lab.toml", &text.replace("name = 'lab'", restore));
+    assert_eq!(lab.call("restore", &[]).code, Some(2), "nothing is up");
+    assert_eq!(lab.call("up", &[]).code, Some(0));
+    assert_eq!(lab.call("restore", &[]).code, Some(0));
+    let restored = fs::read_to_string(lab.0.path().join("restored")).unwrap();
+    assert_eq!(restored, "2\n");
+}

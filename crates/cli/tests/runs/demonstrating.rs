@@ -1,0 +1,62 @@
+//! `highwater demo`: several experiments in one process, which one Ctrl-C ends.
+
+use std::fs;
+use std::path::PathBuf;
+
+use highwater_model::scale::ScaleOutcome;
+use rustix::process::Signal;
+
+use crate::called::{Place, experiment};
+
+#[test]
+fn the_demo_searches_on_grows_and_sizes_a_cluster_that_it_says_is_simulated() {
+    let place = Place::new();
+    let called = place.call(&["demo"]);
+    assert_eq!(called.code, Some(0), "{called:?}");
+    let simulated = "A demonstration: the cluster and its clock are simulated";
+    assert!(called.stdout.starts_with(simulated), "{called:?}");
+    let lines = called.stdout.lines();
+    let commands = lines.filter_map(|line| line.strip_prefix("$ highwater "));
+    let commands: Vec<&str> = commands.collect();
+    let names = commands.iter().map(|line| line.split(' ').next().unwrap());
+    assert_eq!(names.collect::<Vec<_>>(), ["find", "scale", "size"]);
+    // Each is the command that it prints.
+    assert_eq!(place.shell(commands[2]).code, Some(0), "{called:?}");
+
+    let store = place.runs().pop().unwrap();
+    let part = |name: &str| {
+        let runs = fs::read_dir(store.join(name)).unwrap();
+        let runs: Vec<PathBuf> = runs.map(|run| run.unwrap().path()).collect();
+        assert_eq!(runs.len(), 1, "{runs:?}");
+        experiment(&runs[0])
+    };
+    assert!(part("mark").search().unwrap().has_mark());
+    let growth = part("growth");
+    let scale = growth.scale().unwrap();
+    assert_eq!(scale.outcome, Some(ScaleOutcome::Complete), "{called:?}");
+    let nodes = scale.trials.iter().map(|trial| trial.size.nodes);
+    assert_eq!(nodes.collect::<Vec<_>>(), [1, 2, 4, 6, 1]);
+}
+
+#[test]
+fn ctrl_c_in_its_first_part_ends_the_demo_and_keeps_what_was_measured() {
+    let place = Place::new();
+    let running = place.start(&["demo"]);
+    let search = || {
+        let store = place.runs().pop()?.join("mark");
+        let search = fs::read_dir(store).ok()?.next()?.ok()?.path();
+        search.join("probes").exists().then_some(search)
+    };
+    let search = loop {
+        match search() {
+            Some(search) => break search,
+            None => std::thread::yield_now(),
+        }
+    };
+    running.signal(Signal::INT);
+    let called = running.end();
+    assert_eq!(called.code, Some(130), "{called:?}");
+    assert!(!called.stdout.contains("$ highwater scale"), "{called:?}");
+    let record = experiment(&search);
+    assert!(!record.search().unwrap().has_mark(), "{called:?}");
+}

@@ -1,0 +1,183 @@
+//! `--cluster FILE` of commands that load a cluster that `highwater cluster up` started: its URLs, and its nodes'
+//! quotas.
+
+use std::fs;
+use std::path::Path;
+
+use highwater_model::limit::Resource;
+use highwater_model::record::{Record, RunRecord};
+use highwater_runner::record;
+use highwater_testing::postgres;
+
+use crate::called::{Called, Place, experiment};
+use crate::growing::{Lab, has_no_quotas};
+
+/// Two nodes that wait beside a simulated cluster, with these lines of `[node]` besides.
+fn waiting(more: &str) -> Lab {
+    let lab = Lab(Place::new());
+    let text = format!(
+        "format = 1\nname = 'lab'\nnodes = 2\n[node]\ncommand = 'echo up; exec sleep 300'\n\
+         targets = 'first'\nready.log = 'up'\nurl = 'sim:?nodes={{nodes}}&replicas=0'\n{more}\n"
+    );
+    lab.0.file("lab.toml", &text);
+    lab
+}
+
+#[track_caller]
+fn up(lab: &Lab) -> String {
+    let up = lab.cluster("up", &[]);
+    assert_eq!(up.code, Some(0), "{up:?}");
+    up.stdout.trim().to_owned()
+}
+
+/// Calls a command on the cluster; returns what it stored, of an experiment the last run.
+#[track_caller]
+fn loaded(lab: &Lab, words: &[&str]) -> (Called, RunRecord) {
+    let before = lab.0.runs();
+    let called = lab
+        .0
+        .call(&[words, &["--cluster", "lab.toml", "-q"]].concat());
+    let mut runs = lab.0.runs();
+    runs.retain(|run| !before.contains(run));
+    let [run] = &runs[..] else {
+        panic!("{called:?}");
+    };
+    let run = match record::read(run).unwrap() {
+        Record::Run(run) => *run,
+        Record::Experiment(experiment) => *experiment.last_run,
+        Record::Imported(_) => panic!("{called:?}"),
+    };
+    (called, run)
+}
+
+#[test]
+fn a_cluster_that_is_up_is_the_target_and_its_nodes_have_their_quotas() {
+    if has_no_quotas() {
+        return;
+    }
+    let lab = waiting("quota = { cpu = 0.5 }");
+    let url = up(&lab);
+    // What counts is what the nodes were started with.
+    let text = fs::read_to_string(lab.0.path().join("lab.toml")).unwrap();
+    lab.0
+        .file("lab.toml", &text.replace("cpu = 0.5", "cpu = 0.7"));
+    let find = ["find", "cpu", "--quick", "--p99", "100ms"];
+    let tune = ["tune", "cpu", "--quick", "--over", "sessions=2,4"];
+    for words in [
+        &["run", "cpu", "-d", "10s"][..],
+        &["load", "cpu", "--rows", "20k"],
+        &find,
+        &tune,
+    ] {
+        let (called, run) = loaded(&lab, words);
+        assert_eq!(called.code, Some(0), "{called:?}");
+        assert_eq!(run.target.urls, [url.as_str()], "{called:?}");
+        let quotas = run.target.cpu_quotas.iter();
+        let quotas: Vec<_> = quotas
+            .map(|quota| (quota.node.as_str(), quota.cores))
+            .collect();
+        assert_eq!(quotas, [("1", 0.5), ("2", 0.5)], "{called:?}");
+        // The command that follows goes to the cluster, wherever it is by then.
+        let next = called.stdout.split("\nnext:").nth(1);
+        let next = next.unwrap_or_else(|| panic!("{called:?}"));
+        let next: Vec<&str> = next.split_whitespace().collect();
+        let next = next.join(" ");
+        let is_again_of_it = next.contains(" --cluster lab.toml") && !next.contains("sim:");
+        assert!(is_again_of_it, "{next}");
+    }
+}
+
+#[test]
+fn a_cluster_that_is_not_up_or_is_not_the_target_is_refused() {
+    let lab = waiting("");
+    let expect = |words: &[&str], code: i32, said: &str| {
+        let called = lab
+            .0
+            .call(&[&["run", "cpu", "-d", "5s", "-q"], words].concat());
+        assert_eq!(called.code, Some(code), "{called:?}");
+        assert!(called.stderr.contains(said), "{called:?}");
+    };
+    let not_up = "error: --cluster: the cluster of lab.toml is not up\n\n\
+                  hint: start it with `highwater cluster up lab.toml`";
+    expect(&["--cluster", "lab.toml"], 2, not_up);
+    let no_file = "error: cannot read none.toml: No such file";
+    expect(&["--cluster", "none.toml"], 2, no_file);
+
+    let url = up(&lab);
+    let other = "error: TARGET: `sim:` is not of the cluster of lab.toml, which --cluster names";
+    expect(&["sim:", "--cluster", "lab.toml"], 2, other);
+    expect(&[&url, "--cluster", "lab.toml"], 0, "");
+    // A target of the command line is one in spite of the settings' cluster, and the other way round.
+    lab.0.file("highwater.toml", "cluster = 'none.toml'\n");
+    expect(&["sim:"], 0, "");
+    lab.0.file("highwater.toml", "target = 'sim:?nodes=9'\n");
+    expect(&["--cluster", "lab.toml"], 0, "");
+    let newest = lab.0.runs().pop().unwrap();
+    let run = record::read(&newest).unwrap().into_run().unwrap();
+    assert_eq!(run.target.urls, [url]);
+}
+
+#[test]
+fn nodes_of_a_cluster_are_not_polled_while_another_target_runs() {
+    let lab = waiting("metrics = ['http://127.0.0.1:1/of-node-{node}']");
+    let text = fs::read_to_string(lab.0.path().join("lab.toml")).unwrap();
+    lab.0
+        .file("lab.toml", &text.replace("sim:?", "sim:?clock=real&"));
+    up(&lab);
+    let other = ["--interleave", "sim:?clock=real&nodes=1&replicas=0"];
+    let both = ["--metrics", "http://127.0.0.1:1/of-both"];
+    let short = ["-d", "3s", "--warm-up", "0s", "-q"];
+    let words = ["run", "cpu", "--cluster", "lab.toml"];
+    let called = lab.0.call(&[&words[..], &other, &both, &short].concat());
+    let group = lab.0.runs().pop().unwrap();
+    let grouped = experiment(&group);
+    let polled = grouped.group().unwrap().trials.iter().map(|trial| {
+        let run = record::read(&group.join(&trial.run)).unwrap();
+        let sources = run.into_run().unwrap().target_telemetry.unwrap().sources;
+        let polled = |of: &str| sources.iter().filter(|one| one.name.contains(of)).count();
+        [polled("/of-node-"), polled("/of-both")]
+    });
+    assert_eq!(polled.collect::<Vec<_>>(), [[2, 1], [0, 1]], "{called:?}");
+}
+
+/// A server that has used up its quota, while the machine has room.
+#[test]
+fn a_node_that_uses_up_its_quota_is_the_limit() {
+    if postgres::skipped() || has_no_quotas() {
+        return;
+    }
+    let lab = Lab(Place::new().verbose());
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let shipped = shipped.join("../../examples/clusters/postgres-standby.toml");
+    let shipped = fs::read_to_string(shipped).unwrap();
+    let quota = "targets = \"first\"\nquota = { cpu = 0.2, begins = \"warm-up\" }";
+    let one = shipped.replace("nodes = 2", "nodes = 1");
+    lab.0
+        .file("lab.toml", &one.replace("targets = \"first\"", quota));
+    up(&lab);
+    let words = [
+        "run",
+        "cpu",
+        "-c",
+        "4",
+        "--batch",
+        "100",
+        "-d",
+        "6s",
+        "--warm-up",
+        "1s",
+    ];
+    let (called, run) = loaded(&lab, &words);
+    let limit = run.limit.as_ref().unwrap();
+    let by = limit.by.as_ref().unwrap_or_else(|| panic!("{called:?}"));
+    assert_eq!(
+        (by.resource, by.node.as_deref()),
+        (Resource::Cpu, Some("1"))
+    );
+    for said in [
+        "limited by     CPU of node 1, ",
+        " of its quota of 0.2 cores",
+    ] {
+        assert!(called.stdout.contains(said), "{called:?}");
+    }
+}

@@ -1,0 +1,228 @@
+//! Everything that a user does with a database, on MariaDB, on three nodes of Galera, and on ClickHouse: every
+//! workload, statements and files of his own, loading, sketching a table, tuning, checking.
+
+use highwater_model::judgment::Data;
+use highwater_model::record::RunRecord;
+use highwater_testing::clickhouse::{self, ClickHouse};
+use highwater_testing::galera::{self, Galera};
+use highwater_testing::mariadb::{self, MariaDb};
+
+use crate::called::{Place, expect_undisturbed, experiment, record};
+
+/// Two seconds of load.
+const SHORT: [&str; 6] = ["-c", "2", "-d", "2s", "--warm-up", "0s"];
+/// Twenty batches a second: a server that merges them keeps up.
+const RATE: [&str; 4] = ["--batch", "100", "--rate", "2k"];
+/// A workload, its streams, and parameters with which it is small.
+type Words = &'static [&'static str];
+
+/// Workloads that all of them have.
+const WORKLOADS: [Words; 5] = [
+    &["cpu", "--set", "hosts=20"],
+    &["nib-cpu"],
+    &["tsbs", "--set", "hosts=32"],
+    &["sensors"],
+    &["loadtest", "--set", "bytes=64"],
+];
+/// One whose rows cannot be distinguished, and are not audited.
+const REPEATED: Words = &["nib-cpu-strict", "--audit", "off"];
+/// Streams of queries, on tables that were filled before.
+const QUERIES: [Words; 3] = [
+    &["cpu", "--set", "hosts=20", "--stream", "dashboards"],
+    &["tsbs", "--set", "hosts=32", "--stream", "queries"],
+    &["sensors", "--stream", "queries"],
+];
+const UPSERTS: Words = &[
+    "kv",
+    "--set",
+    "order=sequential",
+    "--set",
+    "cycle_length=500",
+    "--set",
+    "min_block_bytes=16",
+    "--set",
+    "max_block_bytes=16",
+    "--set",
+    "read_percent=30",
+    "--batch",
+    "20",
+    "--rate",
+    "40",
+];
+
+/// A server, and the words in which it is asked for what differs.
+struct Server<'a> {
+    url: String,
+    /// Creates a table `book` of a thousand rows, with these columns: `id`, `title`.
+    book: &'a dyn Fn(),
+    /// A setting of new tables and two values of it.
+    axis: &'static str,
+}
+
+fn run(place: &Place, words: &[&str], url: &str) -> RunRecord {
+    let called = place.call(&[&["run"][..], words, &[url, "--json"], &SHORT].concat());
+    // Two seconds are too short to judge the measurement.
+    assert!(matches!(called.code, Some(0 | 3)), "{words:?}: {called:?}");
+    let run = record(&called);
+    expect_undisturbed(&run);
+    for result in &run.results {
+        assert!(result.errors.is_empty(), "{words:?}: {result:?}");
+    }
+    run
+}
+
+/// Every workload fills its tables, each row of which is found; and its queries are answered.
+fn expect_workloads(server: &Server<'_>) {
+    let place = Place::new();
+    let mut inserting: Vec<Vec<&str>> = WORKLOADS
+        .iter()
+        .map(|words| [*words, &RATE[..]].concat())
+        .collect();
+    inserting.push(UPSERTS.to_vec());
+    for mut words in inserting {
+        words.push("--drop");
+        let run = run(&place, &words, &server.url);
+        assert_eq!(run.judgments.data.value, Data::Clean, "{words:?}");
+        assert!(run.audit.acknowledged >= 100, "{words:?}: {:?}", run.audit);
+    }
+    let repeated = [REPEATED, &RATE, &["--drop"]].concat();
+    let repeated = run(&place, &repeated, &server.url);
+    assert_eq!(repeated.judgments.data.value, Data::NotChecked);
+    for words in QUERIES {
+        let (table, _stream) = words.split_at(words.len() - 2);
+        let rows = [server.url.as_str(), "--drop", "--rows", "5k"];
+        let fill = place.call(&[&["load"][..], table, &rows].concat());
+        assert_eq!(fill.code, Some(0), "{words:?}: {fill:?}");
+        let run = run(&place, words, &server.url);
+        let answered: u64 = run.results.iter().map(|r| r.acknowledged).sum();
+        assert!(answered > 0, "{words:?}");
+    }
+}
+
+/// Statements in a file, a table that becomes a workload, a tuning over a setting of tables, and a check.
+fn expect_own(server: &Server<'_>) {
+    let place = Place::new();
+    let url = server.url.as_str();
+    (server.book)();
+    place.file(
+        "get.sql",
+        "\\set id random(1, 1000)\nSELECT title FROM book WHERE id = :id;\n",
+    );
+    let own = run(&place, &["-f", "get.sql"], url);
+    let result = &own.results[own.results.len() - 1];
+    assert!(result.acknowledged > 0);
+    assert_eq!(
+        result.response_rows, result.acknowledged,
+        "each id is there"
+    );
+
+    let sketched = place.call(&["workloads", "from", url, "--table", "book"]);
+    assert_eq!(sketched.code, Some(0), "{sketched:?}");
+    place.file("like.toml", &sketched.stdout);
+    let checked = place.call(&["check", "like.toml"]);
+    assert_eq!(checked.code, Some(0), "{checked:?}\n{}", sketched.stdout);
+    let loaded = place.call(&["load", "-f", "like.toml", url, "--rows", "3000", "--json"]);
+    assert_eq!(loaded.code, Some(0), "{loaded:?}");
+    let loaded = record(&loaded);
+    assert_eq!(loaded.judgments.data.value, Data::Clean);
+    assert_eq!(loaded.audit.acknowledged, 3_000);
+    run(&place, &["-f", "like.toml", "--stream", "queries"], url);
+
+    let checked = place.call(&["check", url]);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    for said in [
+        "create tables, insert rows, read rows, drop tables",
+        "ceiling",
+    ] {
+        assert!(checked.stdout.contains(said), "{said}: {checked:?}");
+    }
+
+    let words = [
+        "tune",
+        "cpu",
+        url,
+        "--over",
+        server.axis,
+        "--drop",
+        "--batch",
+        "5000",
+    ];
+    let short = [
+        "-c",
+        "2",
+        "--probe",
+        "2s",
+        "--warm-up",
+        "1s",
+        "--set",
+        "hosts=20",
+        "-q",
+    ];
+    let tuned = place.call(&[&words[..], &short].concat());
+    assert!(matches!(tuned.code, Some(0 | 3)), "{tuned:?}");
+    let tuning = place.runs().pop().unwrap();
+    let tune = experiment(&tuning);
+    let trials = &tune.tune().unwrap().trials;
+    for value in 0..2 {
+        let measured = trials.iter().find(|trial| trial.at == [value]);
+        let measured = measured.unwrap_or_else(|| panic!("value {value}: {trials:?}"));
+        assert!(measured.throughput_per_s > 0.0, "{measured:?}");
+    }
+}
+
+fn check(server: &Server<'_>) {
+    expect_workloads(server);
+    expect_own(server);
+}
+
+/// The statement that makes the table of [`Server::book`] on servers of MySQL's wire.
+const BOOK: &str = "CREATE TABLE book (id INT PRIMARY KEY, title VARCHAR(40) NOT NULL); \
+    INSERT INTO book SELECT seq, CONCAT('title ', seq) FROM seq_1_to_1000";
+
+#[test]
+#[ignore = "long: every workload and command on one server"]
+fn long_everything_works_on_mariadb() {
+    if mariadb::skipped() {
+        return;
+    }
+    let server = MariaDb::start();
+    check(&Server {
+        url: server.url(mariadb::SUPERUSER),
+        book: &|| drop(server.sql(BOOK)),
+        axis: "with.ROW_FORMAT=DYNAMIC,COMPRESSED",
+    });
+}
+
+#[test]
+#[ignore = "long: three nodes, each with all rows"]
+fn long_everything_works_on_three_nodes_of_galera() {
+    if galera::skipped() {
+        return;
+    }
+    let cluster = Galera::start();
+    check(&Server {
+        url: cluster.url(mariadb::SUPERUSER),
+        book: &|| drop(cluster.sql(0, BOOK)),
+        axis: "with.ROW_FORMAT=DYNAMIC,COMPRESSED",
+    });
+}
+
+#[test]
+#[ignore = "long: every workload and command on one server"]
+fn long_everything_works_on_clickhouse() {
+    if clickhouse::skipped() {
+        return;
+    }
+    let server = ClickHouse::start();
+    check(&Server {
+        url: server.url(clickhouse::SUPERUSER),
+        book: &|| {
+            server.sql("CREATE TABLE book (id Int64, title String) ENGINE = MergeTree ORDER BY id");
+            server.sql(
+                "INSERT INTO book SELECT toInt64(number + 1), \
+                 concat('title ', toString(number + 1)) FROM numbers(1000)",
+            );
+        },
+        axis: "with.index_granularity=1024,8192",
+    });
+}

@@ -1,0 +1,6 @@
+//! The driver on three shards of ClickHouse.
+
+mod cluster;
+mod conformance;
+mod losing;
+mod tables;

@@ -1,0 +1,253 @@
+//! The server's side of the MySQL wire protocol: every statement succeeds.
+//!
+//! Packets are taken as they come, in pieces of any size; what they carry is passed over, but for the
+//! rows that a success must name. Source: MariaDB documentation, "Client/Server Protocol". Must not keep
+//! the rows of an insert.
+
+use std::collections::HashMap;
+
+use memchr::memchr_iter;
+
+use super::conversation::Conversation;
+use answer::{Answer, greet};
+use statement::{Effect, Statement};
+use value_rows::ValueRows;
+
+mod answer;
+mod statement;
+mod value_rows;
+
+/// Length and sequence number.
+const HEADER: usize = 4;
+/// Payload of a packet that goes on in the next one.
+const PAYLOAD_MAX: usize = 0xff_ffff;
+/// Bytes at the beginning of a command that are kept: whatever is no row is shorter.
+const COMMAND_BYTES: usize = 64 * 1024;
+
+/// The part of a packet that is read next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PacketPart {
+    Header,
+    /// `needed` bytes of the payload are kept, and `rest` bytes after them passed over.
+    Payload {
+        needed: usize,
+        rest: usize,
+    },
+    /// This many bytes are passed over.
+    Rest(usize),
+}
+
+/// What comes in now.
+#[derive(Debug)]
+enum Stage {
+    /// The reply to the greeting.
+    Login,
+    /// A command; absent until its beginning is there.
+    Command(Option<Command>),
+    /// The lines of LOAD DATA; so many rows of them have come.
+    Lines(u64),
+}
+
+/// A command, and with it what answers it.
+#[derive(Debug)]
+enum Command {
+    /// INSERT with its rows in its text.
+    Insert(ValueRows),
+    /// Any other statement as a text.
+    Text(Effect),
+    /// A prepared statement is executed.
+    Execute(Effect),
+    Prepare(Statement),
+    Close(u32),
+    Ping,
+    Quit,
+    /// None that our driver sends.
+    Other,
+}
+
+/// One connection.
+pub(super) struct Server {
+    stage: Stage,
+    part: PacketPart,
+    /// Of a header, then of a payload.
+    kept: Vec<u8>,
+    sequence: u8,
+    /// The packet under way is empty; goes on in the next one.
+    is_empty: bool,
+    goes_on: bool,
+    statements: HashMap<u32, Effect>,
+    last_statement: u32,
+}
+
+impl Server {
+    pub(super) fn new() -> Self {
+        Self {
+            stage: Stage::Login,
+            part: PacketPart::Header,
+            kept: Vec::new(),
+            sequence: 0,
+            is_empty: false,
+            goes_on: false,
+            statements: HashMap::new(),
+            last_statement: 0,
+        }
+    }
+
+    /// Takes bytes until `needed` are kept; whether they are.
+    fn keep(&mut self, input: &mut &[u8], needed: usize) -> bool {
+        let taken = needed.saturating_sub(self.kept.len()).min(input.len());
+        let (kept, rest) = input.split_at(taken);
+        self.kept.extend_from_slice(kept);
+        *input = rest;
+        self.kept.len() >= needed
+    }
+
+    /// The header is whole.
+    fn begin(&mut self) {
+        let [a, b, c, sequence] = *self.kept.first_chunk().unwrap_or(&[0; HEADER]);
+        let length = usize::from(a) | usize::from(b) << 8 | usize::from(c) << 16;
+        let continues = std::mem::replace(&mut self.goes_on, length == PAYLOAD_MAX);
+        self.sequence = sequence;
+        // What follows a full packet may be empty, too.
+        self.is_empty = length == 0 && !continues;
+        self.kept.clear();
+        let needed = match self.stage {
+            Stage::Command(_) if !continues => length.min(COMMAND_BYTES),
+            _ => 0,
+        };
+        self.part = PacketPart::Payload {
+            needed,
+            rest: length - needed,
+        };
+    }
+
+    /// The beginning of a payload is there.
+    fn read(&mut self) {
+        if let Stage::Command(None) = self.stage {
+            self.stage = Stage::Command(Some(self.command()));
+        }
+        self.kept.clear();
+    }
+
+    fn command(&self) -> Command {
+        let Some((kind, body)) = self.kept.split_first() else {
+            return Command::Other;
+        };
+        let number = || body.first_chunk().map_or(0, |id| u32::from_le_bytes(*id));
+        match *kind {
+            0x01 => Command::Quit,
+            0x03 => match statement::values(body) {
+                Some(values) => Command::Insert(ValueRows::of(values)),
+                None => Command::Text(statement::effect(body)),
+            },
+            0x0e => Command::Ping,
+            0x16 => Command::Prepare(Statement::read(body)),
+            0x17 => match self.statements.get(&number()) {
+                Some(effect) => Command::Execute(*effect),
+                None => Command::Other,
+            },
+            0x19 => Command::Close(number()),
+            _ => Command::Other,
+        }
+    }
+
+    /// Bytes that are not kept.
+    fn pass(&mut self, piece: &[u8]) {
+        match &mut self.stage {
+            Stage::Command(Some(Command::Insert(rows))) => rows.take(piece),
+            // A line end within a value is escaped.
+            Stage::Lines(rows) => *rows += memchr_iter(b'\n', piece).count() as u64,
+            Stage::Login | Stage::Command(_) => {}
+        }
+    }
+
+    /// The packet is whole, and no other belongs to it; false if the connection ends.
+    fn end(&mut self, out: &mut Vec<u8>) -> bool {
+        let mut answer = Answer::after(self.sequence, out);
+        let stage = std::mem::replace(&mut self.stage, Stage::Command(None));
+        let command = match stage {
+            Stage::Login => {
+                answer.done(0);
+                return true;
+            }
+            Stage::Lines(rows) if self.is_empty => {
+                answer.done(rows);
+                return true;
+            }
+            lines @ Stage::Lines(_) => {
+                self.stage = lines;
+                return true;
+            }
+            Stage::Command(command) => command.unwrap_or(Command::Other),
+        };
+        match command {
+            Command::Insert(rows) => answer.done(rows.rows()),
+            Command::Text(Effect::Applied(rows)) | Command::Execute(Effect::Applied(rows)) => {
+                answer.done(rows);
+            }
+            Command::Text(Effect::Answered) => answer.text_row(&["1"]),
+            Command::Text(Effect::Facts) | Command::Execute(Effect::Facts) => {
+                answer.text_row(&statement::FACTS);
+            }
+            Command::Execute(Effect::Answered) => answer.binary_row(1),
+            Command::Text(Effect::AsksForLines) | Command::Execute(Effect::AsksForLines) => {
+                answer.ask_for_lines();
+                self.stage = Stage::Lines(0);
+            }
+            Command::Prepare(statement) => {
+                self.last_statement = self.last_statement.wrapping_add(1);
+                let number = self.last_statement;
+                let columns = u16::from(statement.effect == Effect::Answered);
+                answer.prepared(number, columns, statement.parameters);
+                self.statements.insert(number, statement.effect);
+            }
+            Command::Close(number) => {
+                self.statements.remove(&number);
+            }
+            Command::Ping => answer.done(0),
+            Command::Quit | Command::Other => return false,
+        }
+        true
+    }
+}
+
+impl Conversation for Server {
+    fn greet(&mut self, answer: &mut Vec<u8>) {
+        greet(answer);
+    }
+
+    fn take(&mut self, mut input: &[u8], answer: &mut Vec<u8>) -> bool {
+        loop {
+            match self.part {
+                PacketPart::Header => {
+                    if !self.keep(&mut input, HEADER) {
+                        return true;
+                    }
+                    self.begin();
+                }
+                PacketPart::Payload { needed, rest } => {
+                    if !self.keep(&mut input, needed) {
+                        return true;
+                    }
+                    self.read();
+                    self.part = PacketPart::Rest(rest);
+                }
+                PacketPart::Rest(0) => {
+                    self.part = PacketPart::Header;
+                    if !self.goes_on && !self.end(answer) {
+                        return false;
+                    }
+                }
+                PacketPart::Rest(left) => {
+                    if input.is_empty() {
+                        return true;
+                    }
+                    let (passed, rest) = input.split_at(left.min(input.len()));
+                    self.pass(passed);
+                    input = rest;
+                    self.part = PacketPart::Rest(left - passed.len());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! What is known of a command, as metrics: one description, of which each format is made.
+//!
+//! Must not count anything itself, nor know a format. Labels are streams, classes of errors and names of phases:
+//! as many as a plan has.
+
+use highwater_model::numbers::to_f64;
+use highwater_model::outcome::ErrorClass;
+use highwater_model::plan::Objective;
+use highwater_report::{Stage, StreamTotals, TimesTotal, Watched};
+
+/// Before every name.
+pub(crate) const PREFIX: &str = "highwater";
+
+/// What tells metrics of one name apart.
+#[derive(Debug, Clone)]
+pub(crate) struct Label {
+    pub(crate) name: &'static str,
+    pub(crate) value: String,
+}
+
+/// Metrics of one name.
+#[derive(Debug)]
+pub(crate) struct Family {
+    /// Without prefix, unit, and what a format adds to names of counters.
+    pub(crate) name: &'static str,
+    pub(crate) help: &'static str,
+    pub(crate) points: Points,
+}
+
+/// What a family's metrics are.
+#[derive(Debug)]
+pub(crate) enum Points {
+    /// What is always 1: its labels say something.
+    Info(Vec<Label>),
+    Gauges(Vec<Point<f64>>),
+    Counters(Vec<Point<u64>>),
+    /// Seconds, by [`highwater_model::event::LATENCY_BOUNDS_NS`].
+    Times(Vec<Point<TimesTotal>>),
+}
+
+/// One metric.
+#[derive(Debug)]
+pub(crate) struct Point<T> {
+    pub(crate) labels: Vec<Label>,
+    pub(crate) value: T,
+}
+
+impl Label {
+    pub(crate) fn new(name: &'static str, value: &str) -> Self {
+        let value = value.to_owned();
+        Self { name, value }
+    }
+}
+
+impl Family {
+    pub(crate) fn new(name: &'static str, help: &'static str, points: Points) -> Self {
+        Self { name, help, points }
+    }
+
+    pub(crate) fn gauge(name: &'static str, help: &'static str, value: f64) -> Self {
+        let labels = Vec::new();
+        Self::new(name, help, Points::Gauges(vec![Point { labels, value }]))
+    }
+}
+
+/// Counters of a stream: name, help, and how many.
+type Counter = (&'static str, &'static str, fn(&StreamTotals) -> u64);
+
+const COUNTERS: &[Counter] = &[
+    (
+        "ops_offered",
+        "Ops that were due, counted when they are over",
+        |of| of.offered,
+    ),
+    ("ops_sent", "Ops that were sent", |of| of.sent),
+    ("ops_dropped", "Ops that were due and never sent", |of| {
+        of.dropped
+    }),
+    (
+        "ops_acknowledged",
+        "Ops that the target acknowledged",
+        |of| of.acknowledged,
+    ),
+    (
+        "rows_acknowledged",
+        "Rows that the target acknowledged",
+        |of| of.rows_acknowledged,
+    ),
+    (
+        "rows_refused",
+        "Rows that the target said it did not store",
+        |of| of.rows_refused,
+    ),
+];
+
+/// Times of a stream: name, help, and which.
+type Times = (&'static str, &'static str, fn(&StreamTotals) -> &TimesTotal);
+
+const TIMES: &[Times] = &[
+    (
+        "latency",
+        "From the time an op was due to its response, counted when it ends; ops that never ended are above all bounds, and not in the sum",
+        |of| &of.latency,
+    ),
+    (
+        "service_time",
+        "From the time an op was sent to its response, of ops that were acknowledged",
+        |of| &of.service,
+    ),
+    (
+        "client_lag",
+        "How late the load generator sent ops that a session was free for",
+        |of| &of.lag,
+    ),
+];
+
+/// Everything that is known of what goes on.
+pub(crate) fn of_command(watched: &Watched) -> Vec<Family> {
+    let mut families = state(watched);
+    let streams = &watched.totals.streams;
+    families.extend(COUNTERS.iter().map(|&(name, help, of)| {
+        let points = streams.iter().map(|stream| Point {
+            labels: of_stream(stream),
+            value: of(stream),
+        });
+        Family::new(name, help, Points::Counters(points.collect()))
+    }));
+    families.push(failures(streams));
+    families.extend(TIMES.iter().map(|&(name, help, of)| {
+        let points = streams.iter().map(|stream| Point {
+            labels: of_stream(stream),
+            value: of(stream).clone(),
+        });
+        Family::new(name, help, Points::Times(points.collect()))
+    }));
+    families
+}
+
+fn of_stream(stream: &StreamTotals) -> Vec<Label> {
+    vec![Label::new("stream", &stream.stream)]
+}
+
+fn state(watched: &Watched) -> Vec<Family> {
+    let run = &watched.run;
+    let about = vec![
+        Label::new("workload", &run.workload),
+        Label::new("target", &run.target),
+        Label::new("version", env!("CARGO_PKG_VERSION")),
+    ];
+    let last = run.last.as_ref();
+    let phase = match (&run.stage, last) {
+        (Stage::Before, _) => "before",
+        (Stage::Paused, _) => "paused",
+        (Stage::Load(_), Some(last)) => &last.phase,
+        (Stage::Load(_) | Stage::Part(_), _) => "load",
+        (Stage::Audit(_), _) => "audit",
+        (Stage::Over, _) => "over",
+    };
+    let phase = Point {
+        labels: vec![Label::new("phase", phase)],
+        value: 1.0,
+    };
+    let streams = watched.totals.streams.iter();
+    let offered = streams.filter_map(|stream| {
+        Some(Point {
+            labels: of_stream(stream),
+            value: stream.offered_per_s?,
+        })
+    });
+    vec![
+        Family::new("run", "What runs", Points::Info(about)),
+        Family::new(
+            "phase",
+            "The phase that goes on",
+            Points::Gauges(vec![phase]),
+        ),
+        Family::gauge(
+            "sessions",
+            "Sessions that are open",
+            last.map_or(0.0, |last| f64::from(last.sessions)),
+        ),
+        Family::gauge(
+            "elapsed",
+            "Seconds since the first phase began",
+            last.map_or(0.0, |last| to_f64(last.second)),
+        ),
+        Family::new(
+            "offered_rate",
+            "Units per second that the plan offers in this second",
+            Points::Gauges(offered.collect()),
+        ),
+        allowed(&run.objectives),
+    ]
+}
+
+/// `0.99` under a name of its own: `quantile` is for summaries. An objective about one op or stream names it.
+fn allowed(objectives: &[Objective]) -> Family {
+    let points = objectives.iter().filter_map(|objective| {
+        let Objective::Latency {
+            quantile_ppm,
+            max,
+            op,
+        } = objective
+        else {
+            return None;
+        };
+        let percentile = f64::from(*quantile_ppm) / 1e6;
+        let mut labels = vec![Label::new("percentile", &percentile.to_string())];
+        labels.extend(op.as_ref().map(|op| Label::new("op", op)));
+        let value = to_f64(max.0) / 1e9;
+        Some(Point { labels, value })
+    });
+    Family::new(
+        "objective_latency_seconds",
+        "Greatest latency that an objective allows, in seconds",
+        Points::Gauges(points.collect()),
+    )
+}
+
+/// Every class of every stream, so that the first failure is seen as a change.
+fn failures(streams: &[StreamTotals]) -> Family {
+    let points = streams.iter().flat_map(|stream| {
+        let classes = ErrorClass::ALL.into_iter().map(ErrorClass::name);
+        let failed = classes.zip(stream.failed);
+        let failed = failed.chain([("other", stream.failed_otherwise)]);
+        failed.map(move |(class, value)| Point {
+            labels: vec![
+                Label::new("stream", &stream.stream),
+                Label::new("class", class),
+            ],
+            value,
+        })
+    });
+    Family::new(
+        "ops_failed",
+        "Ops that failed, by the class of their error",
+        Points::Counters(points.collect()),
+    )
+}

@@ -1,0 +1,168 @@
+//! `--otlp`: what a collector on loopback gets, and what one that is away, or slow, does to a command: nothing.
+
+#![expect(clippy::unwrap_used, reason = "functions that only tests call")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Mutex;
+use std::thread::{self, JoinHandle};
+
+use highwater_live::{Live, LiveSettings, OtlpSettings};
+use highwater_model::event::{Event, LoadBounds, SecondProgress, StreamCounts, StreamProgress};
+use highwater_model::plan::Unit;
+use highwater_runner::observer::Observer;
+use serde_json::Value;
+
+/// What was warned of, by all tests of this program.
+static WARNED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn warn(text: &str) {
+    WARNED.lock().unwrap().push(text.to_owned());
+}
+
+/// What was warned of for this collector.
+fn warned(of: SocketAddr) -> Vec<String> {
+    let all = WARNED.lock().unwrap();
+    let of = format!("http://{of}/");
+    all.iter()
+        .filter(|text| text.contains(&of))
+        .cloned()
+        .collect()
+}
+
+fn pushing(to: SocketAddr) -> Live {
+    let otlp = OtlpSettings {
+        url: format!("http://{to}").parse().unwrap(),
+        warn,
+    };
+    Live::start(LiveSettings {
+        otlp: Some(otlp),
+        ..LiveSettings::default()
+    })
+    .unwrap()
+}
+
+fn second(acknowledged: u64) -> Event {
+    let stream = StreamProgress {
+        stream: "insert".to_owned(),
+        unit: Unit::Rows,
+        offered_per_s: None,
+        units_per_s: 0.0,
+        p50_ns: None,
+        p99_ns: None,
+        p99_at_least: false,
+        recent: None,
+        errors: 0,
+        rejected: 0,
+        counts: StreamCounts {
+            acknowledged,
+            latency_up_to: vec![acknowledged; 19],
+            ..StreamCounts::default()
+        },
+    };
+    Event::Second(SecondProgress {
+        second: 1,
+        phase: "measure".to_owned(),
+        streams: vec![stream],
+        errors: 0,
+        dropped: 0,
+        sessions: 8,
+        objectives: Vec::new(),
+    })
+}
+
+/// A collector that takes one push, and responds with this; its thread ends with the push.
+fn collector(response: &'static str) -> (SocketAddr, JoinHandle<(String, Value)>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let taken = thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        let mut reader = BufReader::new(stream);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(reader.read_line(&mut head).unwrap(), 0, "{head}");
+        }
+        let mut lines = head.lines();
+        let length = lines
+            .find_map(|line| line.strip_prefix("Content-Length: "))
+            .unwrap();
+        let mut body = vec![0; length.parse().unwrap()];
+        reader.read_exact(&mut body).unwrap();
+        reader.get_mut().write_all(response.as_bytes()).unwrap();
+        (head, serde_json::from_slice(&body).unwrap())
+    });
+    (address, taken)
+}
+
+#[test]
+fn a_collector_gets_what_is_known_when_the_command_ends() {
+    let (address, taken) = collector("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+    let live = pushing(address);
+    live.event(&Event::Load(LoadBounds::default()));
+    live.event(&second(5));
+    live.event(&second(7));
+    drop(live);
+    let (head, body) = taken.join().unwrap();
+    assert!(head.starts_with("POST /v1/metrics HTTP/1.1\r\n"), "{head}");
+    assert!(
+        head.contains("Content-Type: application/json\r\n"),
+        "{head}"
+    );
+    let pushed = &body["resourceMetrics"][0];
+    let metrics = pushed["scopeMetrics"][0]["metrics"].as_array().unwrap();
+    let point = |name: &str, kind: &str| -> &Value {
+        let named = metrics.iter().find(|metric| metric["name"] == name);
+        &named.unwrap_or_else(|| panic!("no {name} in {body}"))[kind]["dataPoints"][0]
+    };
+    assert_eq!(point("highwater_ops_acknowledged", "sum")["asInt"], "12");
+    assert_eq!(point("highwater_latency", "histogram")["count"], "12");
+    assert_eq!(point("highwater_sessions", "gauge")["asDouble"], 8.0);
+    let service = &pushed["resource"]["attributes"][0];
+    assert_eq!(service["value"]["stringValue"], "highwater");
+    assert_eq!(warned(address), [""; 0]);
+}
+
+#[test]
+fn a_collector_that_is_away_is_one_warning() {
+    let address = {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap()
+    };
+    let live = pushing(address);
+    live.event(&second(5));
+    drop(live);
+    let warned = warned(address);
+    assert_eq!(warned.len(), 1, "{warned:?}");
+    assert!(warned[0].contains("the command goes on"), "{warned:?}");
+}
+
+#[test]
+fn a_collector_that_refuses_is_named_with_its_status() {
+    let (address, taken) = collector("HTTP/1.1 415 No\r\nContent-Length: 0\r\n\r\n");
+    drop(pushing(address));
+    taken.join().unwrap();
+    let warned = warned(address);
+    assert!(
+        warned.len() == 1 && warned[0].contains("responds with 415"),
+        "{warned:?}"
+    );
+}
+
+#[test]
+fn a_collector_that_never_responds_holds_up_neither_events_nor_the_end() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let live = pushing(address);
+    // More than may wait: each of them returns, whoever takes them.
+    for _ in 0..10_000 {
+        live.event(&second(1));
+    }
+    // Returns although nobody ever accepts.
+    drop(live);
+    let warned = warned(address);
+    assert!(
+        warned.len() == 1 && warned[0].contains("does not respond within"),
+        "{warned:?}"
+    );
+    drop(listener);
+}

@@ -1,0 +1,47 @@
+//! What the page of an experiment has of its own: one chart, and its parts. Must not know of the parts that every page
+//! has.
+
+use maud::Markup;
+
+use highwater_analysis::group::comparisons;
+use highwater_model::record::{MeasuredRun, Question};
+
+use super::chart::{self, Chart};
+use super::comparison::forest;
+use super::page::Part;
+use super::{plots, sections};
+
+/// The one chart of an experiment, and the parts that are its own.
+pub(super) fn of_question(run: &MeasuredRun<'_>, question: &Question) -> (Markup, Vec<Part>) {
+    match question {
+        Question::Search(search) => {
+            let mut charts = plots::search(run, search);
+            // Latency is what the objective is about; without it the rate that was reached.
+            let hero = charts.pop().into_iter().collect::<Vec<_>>();
+            (
+                chart::hero(&hero),
+                vec![sections::search(run, search, &charts)],
+            )
+        }
+        Question::Tune(tune) => {
+            let charts = plots::tune(tune);
+            let (hero, others) = charts.split_at(charts.len().min(1));
+            let hero: Vec<Chart> = hero.iter().map(|(_, chart)| chart.clone()).collect();
+            (chart::hero(&hero), sections::tune(tune, others))
+        }
+        Question::Group(group) => {
+            let compared = comparisons(group);
+            let runs = plots::runs(group);
+            match compared.first() {
+                Some((_, first)) => (forest(first), sections::group(group, &runs)),
+                None => (chart::hero(&runs), sections::group(group, &[])),
+            }
+        }
+        Question::Scale(scale) => {
+            let grown = highwater_sizing::growth::report(scale);
+            let charts = plots::scale(scale, &grown);
+            let (hero, others) = charts.split_at(charts.len().min(1));
+            (chart::hero(hero), sections::scale(scale, &grown, others))
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The objectives of a run while it goes on: how far each is from being missed, over the measured phase so far.
+//!
+//! Must not judge: whether they are met is judged at the end, over all of it, and with its confidence.
+
+use highwater_model::display::{count, percent, percent_asked, percent_whole, rate, ratio};
+use highwater_model::event::{ObjectiveSoFar, SecondProgress};
+use highwater_model::plan::Objective;
+
+use crate::text::judged::objective_bound;
+
+/// An objective, and how it stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Standing<'a> {
+    objective: &'a Objective,
+    so_far: ObjectiveSoFar,
+}
+
+/// Each objective as a second shows it; none outside a measured phase.
+pub(crate) fn standings<'a>(
+    objectives: &'a [Objective],
+    line: &'a SecondProgress,
+) -> impl Iterator<Item = Standing<'a>> {
+    let both = objectives.iter().zip(&line.objectives);
+    both.map(|(objective, so_far)| Standing {
+        objective,
+        so_far: *so_far,
+    })
+}
+
+/// The objective that is nearest to a miss, or farthest beyond one, in words.
+pub(crate) fn nearest(objectives: &[Objective], line: &SecondProgress) -> Option<String> {
+    let known = standings(objectives, line).filter_map(|standing| {
+        let used = standing.used()?;
+        Some((used, standing))
+    });
+    let nearest = known.max_by(|(a, _), (b, _)| a.total_cmp(b));
+    nearest.map(|(_, standing)| standing.words())
+}
+
+impl Standing<'_> {
+    /// The part of what is allowed that is used up; above 1 the objective is missed so far.
+    fn used(self) -> Option<f64> {
+        match self.so_far {
+            ObjectiveSoFar::Part { missed: 0, .. } => Some(0.0),
+            ObjectiveSoFar::Part { missed, counted } => {
+                Some(ratio(missed, counted) / (f64::from(self.allowed_ppm()) / 1e6))
+            }
+            ObjectiveSoFar::Rate { per_s } => match *self.objective {
+                Objective::Throughput { min } => Some(min.as_f64() / per_s),
+                _ => None,
+            },
+            ObjectiveSoFar::Cpu { busy } => Some(busy / (f64::from(self.allowed_ppm()) / 1e6)),
+            ObjectiveSoFar::Nothing => None,
+        }
+    }
+
+    /// Millionths that may miss it, or be busy.
+    const fn allowed_ppm(self) -> u32 {
+        match *self.objective {
+            Objective::Latency { quantile_ppm, .. }
+            | Objective::RowLatency { quantile_ppm, .. } => {
+                1_000_000_u32.saturating_sub(quantile_ppm)
+            }
+            Objective::Errors { max_ppm }
+            | Objective::Rejected { max_ppm }
+            | Objective::Cpu { max_ppm } => max_ppm,
+            Objective::Throughput { .. } => 0,
+        }
+    }
+
+    /// `p99 ≤ 50 ms: 0.42 % above, 1 % may be`; a miss so far is said first.
+    pub(crate) fn words(self) -> String {
+        let bound = objective_bound(self.objective);
+        let is_missed = self.used().is_some_and(|used| used > 1.0);
+        let (lead, so_far) = if is_missed {
+            ("missed so far, ", "")
+        } else {
+            ("", " so far")
+        };
+        let is_latency = matches!(
+            self.objective,
+            Objective::Latency { .. } | Objective::RowLatency { .. }
+        );
+        let stands = match self.so_far {
+            ObjectiveSoFar::Part { missed, counted } if is_latency => {
+                let part = match missed {
+                    0 => "none".to_owned(),
+                    _ => percent(ratio(missed, counted)),
+                };
+                let allowed = percent_asked(self.allowed_ppm());
+                format!("{part} above, {allowed} may be")
+            }
+            ObjectiveSoFar::Part { missed: 0, .. } => "none so far".to_owned(),
+            ObjectiveSoFar::Part { missed, counted } => {
+                let part = percent(ratio(missed, counted));
+                format!("{part}{so_far}, {} of {}", count(missed), count(counted))
+            }
+            ObjectiveSoFar::Rate { per_s } => format!("{}/s{so_far}", rate(per_s)),
+            ObjectiveSoFar::Cpu { busy } => format!("{} now", percent_whole(busy)),
+            ObjectiveSoFar::Nothing => "nothing measured yet".to_owned(),
+        };
+        format!("{bound}: {lead}{stands}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use highwater_model::units::{Nanos, Rate};
+
+    #[track_caller]
+    fn check(objective: &Objective, so_far: ObjectiveSoFar, expected: &str) {
+        assert_eq!(Standing { objective, so_far }.words(), expected);
+    }
+
+    fn part(missed: u64, counted: u64) -> ObjectiveSoFar {
+        ObjectiveSoFar::Part { missed, counted }
+    }
+
+    fn percentile(quantile_ppm: u32, op: Option<&str>) -> Objective {
+        Objective::Latency {
+            quantile_ppm,
+            max: Nanos::from_millis(50),
+            op: op.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn every_kind_of_objective_says_how_far_it_is_from_a_miss() {
+        let p99 = percentile(990_000, None);
+        check(
+            &p99,
+            ObjectiveSoFar::Nothing,
+            "p99 ≤ 50 ms: nothing measured yet",
+        );
+        check(&p99, part(0, 900), "p99 ≤ 50 ms: none above, 1 % may be");
+        check(
+            &p99,
+            part(4, 1_000),
+            "p99 ≤ 50 ms: 0.400 % above, 1 % may be",
+        );
+        check(
+            &p99,
+            part(20, 1_000),
+            "p99 ≤ 50 ms: missed so far, 2.00 % above, 1 % may be",
+        );
+        for (ppm, expected) in [
+            (900_000, "insert p90 ≤ 50 ms: 2.00 % above, 10 % may be"),
+            (950_000, "insert p95 ≤ 50 ms: 2.00 % above, 5 % may be"),
+            (
+                999_000,
+                "insert p99.9 ≤ 50 ms: missed so far, 2.00 % above, 0.1 % may be",
+            ),
+        ] {
+            check(&percentile(ppm, Some("insert")), part(20, 1_000), expected);
+        }
+        let errors = Objective::Errors { max_ppm: 1_000 };
+        check(&errors, part(0, 10), "errors ≤ 0.1 %: none so far");
+        check(
+            &errors,
+            part(1, 10_000),
+            "errors ≤ 0.1 %: 0.0100 % so far, 1 of 10,000",
+        );
+        let none_rejected = Objective::Rejected { max_ppm: 0 };
+        check(
+            &none_rejected,
+            part(1, 100),
+            "rejected ≤ 0 %: missed so far, 1.00 %, 1 of 100",
+        );
+        let min = Objective::Throughput {
+            min: Rate::per_second(50_000),
+        };
+        let rate = |per_s| ObjectiveSoFar::Rate { per_s };
+        check(
+            &min,
+            rate(57_000.0),
+            "throughput ≥ 50,000/s: 57,000/s so far",
+        );
+        check(
+            &min,
+            rate(40_000.0),
+            "throughput ≥ 50,000/s: missed so far, 40,000/s",
+        );
+        let cpu = Objective::Cpu { max_ppm: 800_000 };
+        check(
+            &cpu,
+            ObjectiveSoFar::Cpu { busy: 0.71 },
+            "CPU ≤ 80 %: 71 % now",
+        );
+    }
+
+    #[test]
+    fn one_line_shows_the_objective_that_is_nearest_to_a_miss() {
+        let objectives = [
+            percentile(990_000, None),
+            Objective::Errors { max_ppm: 1_000 },
+            Objective::Cpu { max_ppm: 800_000 },
+        ];
+        let line = |so_far: &[ObjectiveSoFar]| SecondProgress {
+            second: 1,
+            phase: "measure".to_owned(),
+            streams: Vec::new(),
+            errors: 0,
+            dropped: 0,
+            sessions: 1,
+            objectives: so_far.to_vec(),
+        };
+        let cpu = ObjectiveSoFar::Cpu { busy: 0.4 };
+        let nearest = |so_far: &[ObjectiveSoFar]| nearest(&objectives, &line(so_far));
+        let shown = nearest(&[part(4, 1_000), part(0, 1_000), cpu]);
+        assert_eq!(shown.as_deref(), Some("CPU ≤ 80 %: 40 % now"));
+        let shown = nearest(&[part(4, 1_000), part(9, 10_000), cpu]);
+        assert_eq!(
+            shown.as_deref(),
+            Some("errors ≤ 0.1 %: 0.0900 % so far, 9 of 10,000")
+        );
+        let nothing = ObjectiveSoFar::Nothing;
+        assert_eq!(nearest(&[nothing, nothing, nothing]), None);
+        assert_eq!(nearest(&[]), None, "a warm-up shows none");
+    }
+}

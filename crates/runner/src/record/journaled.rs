@@ -1,0 +1,200 @@
+//! What the lines of a journal add up to: phases, results and streams, with latencies at two digits.
+//!
+//! Its size follows from the plan and its changes, not from the number of lines. What must not be here: files, and
+//! anything that is judged.
+
+use std::collections::BTreeMap;
+
+use highwater_model::numbers::to_f64;
+use highwater_model::plan::{Pace, PhaseKind, Plan, Unit};
+use highwater_model::record::{
+    PhaseRecord, ResultRecord, RunRecord, Steadiness, StreamRecord, ThroughputRecord,
+};
+use highwater_model::units::Nanos;
+
+use super::results::{Figures, result_record};
+use crate::recorder::{IntervalDelta, KeyStats};
+use crate::schedule::RAMP;
+
+/// Stands for the class of errors: the journal counts them, and does not distinguish them.
+const UNCLASSIFIED: &str = "unclassified";
+
+/// The counts of the lines so far.
+#[derive(Debug, Default)]
+pub(super) struct Journaled {
+    /// By phase, stream and op.
+    sums: BTreeMap<[String; 3], KeyStats>,
+    errors: BTreeMap<[String; 3], u64>,
+    /// By phase: its first second and its last.
+    seconds: BTreeMap<String, [u64; 2]>,
+}
+
+impl Journaled {
+    /// A second belongs to a phase.
+    pub(super) fn see(&mut self, phase: &str, second: u64) {
+        let seconds = self.seconds.entry(phase.to_owned()).or_insert([second; 2]);
+        *seconds = [seconds[0].min(second), seconds[1].max(second)];
+    }
+
+    /// Adds what was counted of (phase, stream, op).
+    pub(super) fn add(&mut self, names: &[String; 3], delta: &IntervalDelta) {
+        add(self.sums.entry(names.clone()).or_default(), delta);
+        *self.errors.entry(names.clone()).or_default() += delta.errors;
+    }
+
+    /// Gives a draft its phases, results and streams.
+    pub(super) fn fill(&self, record: &mut RunRecord) {
+        let plan = record.plan.definition.clone();
+        record.phases = phases_of(&plan, &self.seconds);
+        for (names, stats) in &self.sums {
+            let mut result = result_of(&plan, &record.phases, names.clone(), stats);
+            let failed = self.errors.get(names).copied().filter(|failed| *failed > 0);
+            result
+                .errors
+                .extend(failed.map(|failed| (UNCLASSIFIED.to_owned(), failed)));
+            if record
+                .phases
+                .iter()
+                .any(|p| p.name == result.phase && p.kind == PhaseKind::Measure)
+            {
+                record.streams.push(stream_of(&plan, &result));
+            }
+            record.results.push(result);
+        }
+        record.audit.acknowledged = self
+            .sums
+            .values()
+            .map(|stats| stats.rows.acknowledged)
+            .sum();
+    }
+}
+
+fn add(stats: &mut KeyStats, delta: &IntervalDelta) {
+    stats.offered += delta.offered;
+    stats.sent += delta.sent;
+    stats.acknowledged += delta.acknowledged;
+    stats.dropped += delta.dropped;
+    stats.answered.ops += delta.acknowledged;
+    stats.answered.rows += delta.rows_acknowledged;
+    stats.rows.sent += delta.rows_sent;
+    stats.rows.acknowledged += delta.rows_acknowledged;
+    stats.latency.merge(&delta.latency);
+}
+
+/// Phases as far as the journal shows them, in whole seconds.
+fn phases_of(plan: &Plan, seconds: &BTreeMap<String, [u64; 2]>) -> Vec<PhaseRecord> {
+    let mut phases: Vec<PhaseRecord> = seconds
+        .iter()
+        .map(|(name, [first, last])| {
+            let planned = |name| plan.phases.iter().find(|phase| phase.name == name);
+            // One that a changed pace began is named after the one in whose place it is.
+            let changed = name
+                .rsplit_once('-')
+                .and_then(|(before, _)| planned(before));
+            let like = planned(name).or(changed);
+            let kind = if name.ends_with(RAMP) {
+                PhaseKind::WarmUp
+            } else {
+                like.map_or(PhaseKind::Load, |phase| phase.kind)
+            };
+            PhaseRecord {
+                name: name.clone(),
+                kind,
+                step: planned(name).map(|phase| phase.step),
+                start_ns: first * Nanos::SECOND.0,
+                duration_ns: (last + 1 - first) * Nanos::SECOND.0,
+                steady: None,
+            }
+        })
+        .collect();
+    phases.sort_by_key(|phase| phase.start_ns);
+    phases
+}
+
+fn result_of(
+    plan: &Plan,
+    phases: &[PhaseRecord],
+    names: [String; 3],
+    stats: &KeyStats,
+) -> ResultRecord {
+    let duration = phases
+        .iter()
+        .find(|p| p.name == names[0])
+        .map_or(0, |p| p.duration_ns);
+    let figures = Figures {
+        open: is_open(plan, &names[1]),
+        names,
+        duration: Nanos(duration),
+    };
+    let seconds = figures.duration.as_secs_f64().max(1.0);
+    ResultRecord {
+        throughput: ThroughputRecord {
+            ops_per_s: to_f64(stats.acknowledged) / seconds,
+            rows_per_s: to_f64(stats.rows.acknowledged) / seconds,
+            ci95: None,
+        },
+        // Counts per 100 ms were in a file that went with the process.
+        ..result_record(&figures, stats, None)
+    }
+}
+
+fn is_open(plan: &Plan, stream: &str) -> bool {
+    plan.streams
+        .iter()
+        .filter(|planned| planned.name == stream)
+        .any(|planned| {
+            planned
+                .paces
+                .iter()
+                .any(|pace| matches!(pace, Pace::Open { .. }))
+        })
+}
+
+fn stream_of(plan: &Plan, result: &ResultRecord) -> StreamRecord {
+    let planned = plan
+        .streams
+        .iter()
+        .find(|stream| stream.name == result.stream);
+    StreamRecord {
+        phase: result.phase.clone(),
+        stream: result.stream.clone(),
+        unit: planned.map_or(Unit::Queries, |stream| stream.unit),
+        planned_rate: None,
+        sessions: planned.map_or(0, |stream| stream.sessions),
+        working: None,
+        missing_because: None,
+        throughput: ThroughputRecord {
+            ci95: None,
+            ..result.throughput.clone()
+        },
+        effective_windows: 0.0,
+        steadiness: Steadiness::NotTested,
+        drift_percent: None,
+        drift_ci95: None,
+        thirds_per_s: None,
+        littles_law_sessions: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_of_seconds_is_kept_in_as_many_sums_as_an_hour() {
+        let mut journaled = Journaled::default();
+        let names = |op: &str| ["measure", "insert", op].map(str::to_owned);
+        for second in 0..86_400 {
+            let mut delta = IntervalDelta::new(second, 0);
+            (delta.offered, delta.acknowledged, delta.errors) = (10, 9, 1);
+            journaled.see("measure", second);
+            journaled.add(&names("insert"), &delta);
+            journaled.add(&names("upsert"), &delta);
+        }
+        assert_eq!(journaled.sums.len(), 2);
+        assert_eq!(journaled.errors.len(), 2);
+        assert_eq!(journaled.seconds["measure"], [0, 86_399]);
+        assert_eq!(journaled.sums[&names("insert")].offered, 864_000);
+        assert_eq!(journaled.errors[&names("upsert")], 86_400);
+    }
+}

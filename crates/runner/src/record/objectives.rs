@@ -1,0 +1,361 @@
+//! How the objectives stand in the measured phase that is running, for those who watch: counts per key, as they come
+//! in. Must not judge: the end of a run is judged from its record, by `analysis`.
+
+use std::collections::BTreeMap;
+
+use highwater_model::display::ratio;
+use highwater_model::event::ObjectiveSoFar;
+use highwater_model::numbers::to_f64;
+use highwater_model::plan::{Objective, Plan, Unit};
+
+use super::key_names::{KeyNames, StreamName};
+use crate::recorder::{IntervalDelta, WindowDelta};
+
+/// What has come in so far.
+#[derive(Debug, Default)]
+pub(super) struct ObjectiveCounts {
+    objectives: Vec<Objective>,
+    by_key: BTreeMap<usize, KeyCounts>,
+}
+
+/// What has come in of a key.
+#[derive(Debug, Default)]
+struct KeyCounts {
+    /// Ended or dropped ops, as latency objectives count them.
+    ended: u64,
+    /// Of these, the ones above each bound, or their rows.
+    over: Vec<u64>,
+    offered: u64,
+    failed: u64,
+    rejected: u64,
+    acknowledged: u64,
+    rows_acknowledged: u64,
+}
+
+/// A key of the phase that is running.
+struct Place<'a> {
+    stream: &'a StreamName,
+    op: &'a str,
+    counts: &'a KeyCounts,
+}
+
+/// The phase that is running.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Running {
+    /// Its position among the phases.
+    pub(super) phase: usize,
+    /// Seconds of it that are over.
+    pub(super) seconds: f64,
+    /// The busy part of the CPU of the target's busiest node, where that is known.
+    pub(super) cpu_busy: Option<f64>,
+}
+
+impl ObjectiveCounts {
+    /// Nothing yet, of this plan.
+    pub(super) fn new(plan: &Plan) -> Self {
+        Self {
+            objectives: plan.objectives.clone(),
+            by_key: BTreeMap::new(),
+        }
+    }
+
+    /// Adds latencies against their bounds.
+    pub(super) fn add_windows(&mut self, delta: &WindowDelta) {
+        if self.objectives.is_empty() {
+            return;
+        }
+        let counts = self.by_key.entry(delta.key).or_default();
+        counts.ended += delta.ended.total();
+        let bounds = counts.over.len().max(delta.over.len());
+        counts.over.resize(bounds, 0);
+        for (sum, over) in counts.over.iter_mut().zip(&delta.over) {
+            *sum += over.total();
+        }
+    }
+
+    /// Adds everything else.
+    pub(super) fn add(&mut self, delta: &IntervalDelta) {
+        if self.objectives.is_empty() {
+            return;
+        }
+        let counts = self.by_key.entry(delta.key).or_default();
+        counts.offered += delta.offered;
+        counts.failed += delta.errors + delta.dropped;
+        counts.rejected += delta.rejected;
+        counts.acknowledged += delta.acknowledged;
+        counts.rows_acknowledged += delta.rows_acknowledged;
+    }
+
+    /// How each objective stands; nothing outside a measured phase.
+    pub(super) fn so_far(&self, names: &KeyNames, running: Running) -> Vec<ObjectiveSoFar> {
+        if names.is_measured.get(running.phase) != Some(&true) {
+            return Vec::new();
+        }
+        let places = self.by_key.iter().filter_map(|(key, counts)| {
+            let at = names.split(*key);
+            (at.phase == running.phase).then(|| Place {
+                stream: &names.streams[at.stream],
+                op: &names.ops[at.op],
+                counts,
+            })
+        });
+        let places: Vec<Place<'_>> = places.collect();
+        let mut bounds = 0;
+        let objectives = self.objectives.iter();
+        objectives
+            .map(|objective| {
+                let bound = bounds;
+                bounds += usize::from(matches!(
+                    objective,
+                    Objective::Latency { .. } | Objective::RowLatency { .. }
+                ));
+                stands(objective, bound, names, &places, running)
+            })
+            .collect()
+    }
+}
+
+/// How an objective stands, which is the one of this position among those of latencies.
+fn stands(
+    objective: &Objective,
+    bound: usize,
+    names: &KeyNames,
+    places: &[Place<'_>],
+    running: Running,
+) -> ObjectiveSoFar {
+    let parts = places.iter();
+    match objective {
+        Objective::Latency { op, .. } => {
+            let is_about = |place: &&Place<'_>| {
+                let named = op.as_ref();
+                named.is_none_or(|op| op == place.op || *op == place.stream.name)
+            };
+            worst(parts.filter(is_about).map(|place| late(place, bound, 1)))
+        }
+        Objective::RowLatency { .. } => {
+            let rows = parts.filter(|place| place.stream.unit == Unit::Rows);
+            worst(rows.map(|place| late(place, bound, place.stream.units_per_op)))
+        }
+        Objective::Errors { .. } => {
+            worst(parts.map(|place| [place.counts.failed, place.counts.offered]))
+        }
+        Objective::Rejected { .. } => {
+            worst(parts.map(|place| [place.counts.rejected, place.counts.offered]))
+        }
+        Objective::Throughput { .. } => slowest(names, places, running.seconds),
+        Objective::Cpu { .. } => match running.cpu_busy {
+            Some(busy) => ObjectiveSoFar::Cpu { busy },
+            None => ObjectiveSoFar::Nothing,
+        },
+    }
+}
+
+fn late(place: &Place<'_>, bound: usize, units_per_op: u64) -> [u64; 2] {
+    let late = place.counts.over.get(bound).copied().unwrap_or(0);
+    [late, place.counts.ended.saturating_mul(units_per_op.max(1))]
+}
+
+/// What missed, and of how many, where that is most.
+fn worst(parts: impl Iterator<Item = [u64; 2]>) -> ObjectiveSoFar {
+    let share = |[missed, counted]: &[u64; 2]| ratio(*missed, *counted);
+    let counted = parts.filter(|[_, counted]| *counted > 0);
+    match counted.max_by(|a, b| share(a).total_cmp(&share(b))) {
+        Some([missed, counted]) => ObjectiveSoFar::Part { missed, counted },
+        None => ObjectiveSoFar::Nothing,
+    }
+}
+
+/// The rate of the stream that does least, of those that count in the unit of the plan's first one. One that has done
+/// nothing yet does least, unless all of its sessions are those of other shares.
+fn slowest(names: &KeyNames, places: &[Place<'_>], seconds: f64) -> ObjectiveSoFar {
+    let Some(unit) = names.streams.first().map(|stream| stream.unit) else {
+        return ObjectiveSoFar::Nothing;
+    };
+    let has_sessions = |at: usize| {
+        let mut blocks = names.blocks.iter();
+        blocks.any(|block| block.stream == at && !block.slots.is_empty())
+    };
+    let of_unit = names.streams.iter().enumerate();
+    let mut by_stream: BTreeMap<&str, u64> = of_unit
+        .filter(|(at, stream)| stream.unit == unit && has_sessions(*at))
+        .map(|(_, stream)| (stream.name.as_str(), 0))
+        .collect();
+    for place in places.iter().filter(|place| place.stream.unit == unit) {
+        let units = match unit {
+            Unit::Rows => place.counts.rows_acknowledged,
+            Unit::Queries => place.counts.acknowledged,
+        };
+        *by_stream.entry(&place.stream.name).or_default() += units;
+    }
+    match by_stream.into_values().min() {
+        Some(units) if seconds > 0.0 => ObjectiveSoFar::Rate {
+            per_s: to_f64(units) / seconds,
+        },
+        _ => ObjectiveSoFar::Nothing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sessions::SessionBlock;
+    use highwater_model::units::{Nanos, Rate};
+
+    /// A warm-up and a measured phase, of one stream with two ops.
+    fn names() -> KeyNames {
+        KeyNames {
+            phases: ["warm-up", "measure"].map(str::to_owned).to_vec(),
+            is_measured: vec![false, true],
+            streams: vec![StreamName {
+                name: "writes".to_owned(),
+                unit: Unit::Rows,
+                units_per_op: 10,
+            }],
+            offered: Vec::new(),
+            ops: ["insert", "upsert"].map(str::to_owned).to_vec(),
+            blocks: Vec::new(),
+            start: Nanos::ZERO,
+        }
+    }
+
+    /// Keys of the two ops in each phase.
+    const WARM: [usize; 2] = [0, 1];
+    const MEASURED: [usize; 2] = [2, 3];
+
+    fn latency(op: Option<&str>) -> Objective {
+        Objective::Latency {
+            quantile_ppm: 990_000,
+            max: Nanos::from_millis(50),
+            op: op.map(str::to_owned),
+        }
+    }
+
+    /// So many ops of a key, of which some are late, and some of their rows.
+    fn ended(key: usize, ops: u32, late: [u32; 2]) -> WindowDelta {
+        let mut delta = WindowDelta {
+            key,
+            ..WindowDelta::default()
+        };
+        delta.ended.add(Nanos::ZERO, ops);
+        for n in late {
+            let mut over = WindowDelta::default().ended;
+            over.add(Nanos::ZERO, n);
+            delta.over.push(over);
+        }
+        delta
+    }
+
+    fn counted(key: usize, failed: u64) -> IntervalDelta {
+        IntervalDelta {
+            offered: 100,
+            errors: failed,
+            rows_acknowledged: 1_000,
+            ..IntervalDelta::new(0, key)
+        }
+    }
+
+    fn so_far(objectives: &[Objective], phase: usize) -> Vec<ObjectiveSoFar> {
+        let mut counts = ObjectiveCounts {
+            objectives: objectives.to_vec(),
+            by_key: BTreeMap::new(),
+        };
+        // Everything misses in the warm-up; then one op of a hundred, and of the other two, and three of its rows.
+        for (key, late) in [
+            (WARM[0], [100, 1_000]),
+            (MEASURED[0], [1, 0]),
+            (MEASURED[1], [2, 3]),
+        ] {
+            counts.add_windows(&ended(key, 100, late));
+        }
+        for (key, failed) in [(WARM[1], 100), (MEASURED[0], 0), (MEASURED[1], 4)] {
+            counts.add(&counted(key, failed));
+        }
+        let running = Running {
+            phase,
+            seconds: 4.0,
+            cpu_busy: Some(0.5),
+        };
+        counts.so_far(&names(), running)
+    }
+
+    #[test]
+    fn the_op_that_is_nearest_to_a_miss_counts_and_the_warm_up_does_not() {
+        let part = |missed, counted| ObjectiveSoFar::Part { missed, counted };
+        let objectives = [
+            latency(None),
+            Objective::RowLatency {
+                quantile_ppm: 990_000,
+                max: Nanos::SECOND,
+            },
+            Objective::Errors { max_ppm: 1_000 },
+            Objective::Rejected { max_ppm: 0 },
+            Objective::Throughput {
+                min: Rate::per_second(1),
+            },
+            Objective::Cpu { max_ppm: 800_000 },
+        ];
+        assert_eq!(
+            so_far(&objectives, 1),
+            [
+                part(2, 100),
+                part(3, 1_000),
+                part(4, 100),
+                part(0, 100),
+                // Two ops of 1,000 rows each in four seconds.
+                ObjectiveSoFar::Rate { per_s: 500.0 },
+                ObjectiveSoFar::Cpu { busy: 0.5 },
+            ]
+        );
+        assert_eq!(
+            so_far(&objectives, 0),
+            [],
+            "a warm-up meets and misses nothing"
+        );
+    }
+
+    #[test]
+    fn a_stream_of_this_share_that_makes_nothing_does_least() {
+        let mut names = names();
+        names.streams.push(StreamName {
+            name: "idle".to_owned(),
+            ..names.streams[0].clone()
+        });
+        let mut counts = ObjectiveCounts {
+            objectives: vec![Objective::Throughput {
+                min: Rate::per_second(1),
+            }],
+            by_key: BTreeMap::new(),
+        };
+        // The measured phase's first stream and op.
+        counts.add(&counted(4, 0));
+        let running = Running {
+            phase: 1,
+            seconds: 4.0,
+            cpu_busy: None,
+        };
+        let rate = |per_s| [ObjectiveSoFar::Rate { per_s }];
+        assert_eq!(counts.so_far(&names, running), rate(250.0));
+        names.blocks.push(SessionBlock {
+            stream: 1,
+            slots: 0..1,
+            first_number: 0,
+            begin: None,
+        });
+        assert_eq!(counts.so_far(&names, running), rate(0.0));
+    }
+
+    #[test]
+    fn an_objective_of_one_op_is_about_that_alone() {
+        let of_one = [latency(Some("insert")), latency(Some("another"))];
+        assert_eq!(
+            so_far(&of_one, 1),
+            [
+                ObjectiveSoFar::Part {
+                    missed: 1,
+                    counted: 100
+                },
+                ObjectiveSoFar::Nothing
+            ]
+        );
+    }
+}

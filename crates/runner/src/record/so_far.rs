@@ -1,0 +1,191 @@
+//! What a run shows of itself while it goes on, from its draft and its journal: a record without its seconds.
+//!
+//! It is read beside the run, by who shows it, so the run has no part in it. Its size follows from the plan, however
+//! long the run is. What must not be here: a final judgment; without windows of 100 ms, the audit and the load
+//! generator's own counters nothing is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use highwater_analysis as analysis;
+use highwater_model::judgment::ObjectiveValue;
+use highwater_model::numbers::to_f64;
+use highwater_model::plan::{LANES, Pace, Plan};
+use highwater_model::record::{
+    Change, HostRecord, InterventionRecord, Record, RunRecord, StreamRecord,
+};
+use highwater_model::target_telemetry::TargetTelemetry;
+
+use super::interval_lines::delta_of;
+use super::journaled::Journaled;
+use super::results::LOAD;
+use crate::planner::sessions_of;
+use crate::store::{self, JournalLine, JournalTail, Written};
+
+/// Lines that wait for their second to be over; a run writes fewer.
+const WAITING_MAX: usize = 65_536;
+
+/// A run that goes on.
+#[derive(Debug)]
+pub struct SoFar {
+    directory: PathBuf,
+    draft: Option<Box<RunRecord>>,
+    tail: JournalTail,
+    /// Of seconds that are not over.
+    waiting: Vec<JournalLine>,
+    /// Seconds in which a phase ended and another one began: how much of them is of which is not in the journal.
+    shared: BTreeSet<u64>,
+    journaled: Journaled,
+    interventions: Vec<InterventionRecord>,
+    /// Seconds that were taken in.
+    until: u64,
+}
+
+impl SoFar {
+    /// The run in this directory; nothing is read yet.
+    pub fn of(directory: &Path) -> Self {
+        Self {
+            directory: directory.to_owned(),
+            draft: None,
+            tail: store::journal_tail(directory),
+            waiting: Vec::new(),
+            shared: BTreeSet::new(),
+            journaled: Journaled::default(),
+            interventions: Vec::new(),
+            until: 0,
+        }
+    }
+
+    /// Takes in what was written of the seconds before this one, at most some megabytes at a time.
+    pub fn read(&mut self, second: u64) {
+        if self.draft.is_none() {
+            self.draft = store::read_draft(&self.directory).and_then(|draft| match draft {
+                Record::Run(draft) => Some(draft),
+                _ => None,
+            });
+        }
+        for written in self.tail.read() {
+            match written {
+                // Seconds of the filling of tables count by themselves.
+                Written::Line(line) if line.phase == LOAD => {}
+                Written::Line(line) if self.waiting.len() < WAITING_MAX => self.waiting.push(line),
+                Written::Line(_) => {}
+                Written::Intervention(done) => self.interventions.push(done),
+            }
+        }
+        let lines = std::mem::take(&mut self.waiting).into_iter();
+        let (over, waiting): (Vec<_>, Vec<_>) = lines.partition(|line| line.second < second);
+        self.waiting = waiting;
+        self.until = if self.tail.is_behind() {
+            let last = over.iter().map(|line| line.second).max();
+            last.map_or(self.until, |last| self.until.max(last))
+        } else {
+            second
+        };
+        self.note_shared(&over);
+        for line in over {
+            if !self.shared.contains(&line.second) {
+                self.add(line);
+            }
+        }
+    }
+
+    /// The seconds before this one are taken in.
+    pub const fn until(&self) -> u64 {
+        self.until
+    }
+
+    /// Whether more was written than the last call of [`Self::read`] took in: the next one need not wait.
+    pub const fn is_behind(&self) -> bool {
+        self.tail.is_behind()
+    }
+
+    fn note_shared(&mut self, lines: &[JournalLine]) {
+        let mut phases: BTreeMap<u64, &str> = BTreeMap::new();
+        for line in lines {
+            let phase = phases.entry(line.second).or_insert(&line.phase);
+            if *phase != line.phase {
+                self.shared.insert(line.second);
+            }
+        }
+    }
+
+    fn add(&mut self, line: JournalLine) {
+        let delta = delta_of(&line);
+        // Behind the end of a phase its last ops still end, and none is due.
+        if delta.offered > 0 {
+            self.journaled.see(&line.phase, line.second);
+        }
+        self.journaled
+            .add(&[line.phase, line.stream, line.op], &delta);
+    }
+
+    /// The record so far, judged as such, with what target and host said of themselves; absent before the target
+    /// has answered.
+    pub fn record(&self, telemetry: &TargetTelemetry) -> Option<RunRecord> {
+        let mut record = RunRecord::clone(self.draft.as_ref()?);
+        self.journaled.fill(&mut record);
+        record.interventions.clone_from(&self.interventions);
+        let RunRecord { streams, plan, .. } = &mut record;
+        for stream in streams {
+            planned(stream, &plan.definition, &self.interventions);
+        }
+        let urls = record.target.urls.iter();
+        record.target.hosts = urls
+            .map(|url| HostRecord {
+                url: url.clone(),
+                sessions: 0,
+                acknowledged: 0,
+            })
+            .collect();
+        record.target_telemetry = (!telemetry.times_ns.is_empty()).then(|| telemetry.clone());
+        // An objective that cannot be judged yet is missed, which is no sign that anything is at its limit.
+        record.judgments.objective.value = ObjectiveValue::NotDecided;
+        record.limit = analysis::limit(&record);
+        record.judgments = analysis::judge(&record);
+        Some(record)
+    }
+}
+
+/// Gives a measured stream the pace that it has in its phase.
+fn planned(stream: &mut StreamRecord, plan: &Plan, interventions: &[InterventionRecord]) {
+    let Some(position) = plan.streams.iter().position(|of| of.name == stream.stream) else {
+        return;
+    };
+    match pace_in(plan, position, &stream.phase, interventions) {
+        Some(Pace::Open { rate }) => {
+            let part = to_f64(plan.share.lanes().len() as u64) / f64::from(LANES);
+            stream.planned_rate = Some(rate.as_f64() * part);
+            stream.sessions = sessions_of(plan, position);
+        }
+        Some(Pace::Closed { sessions }) => stream.sessions = plan.share.part_of(sessions),
+        None => {}
+    }
+}
+
+/// The pace of a stream in a phase: that of the plan, or the one that it was changed to last.
+fn pace_in(
+    plan: &Plan,
+    stream: usize,
+    phase: &str,
+    interventions: &[InterventionRecord],
+) -> Option<Pace> {
+    let planned = |name: &str| {
+        let found = plan.phases.iter().find(|phase| phase.name == name)?;
+        Some(plan.pace(stream, found.step))
+    };
+    if let Some(pace) = planned(phase) {
+        return Some(pace);
+    }
+    let of_stream = |done: &&InterventionRecord| match &done.change {
+        Change::Pace { stream: name, .. } => *name == plan.streams[stream].name,
+        _ => false,
+    };
+    // Up to the change that began the phase, whichever stream it was of.
+    let last = interventions.iter().rposition(|done| done.phase == phase);
+    let until = interventions.get(..=last?)?;
+    match until.iter().rfind(of_stream).map(|done| &done.change) {
+        Some(Change::Pace { to, .. }) => Some(*to),
+        _ => planned(phase.rsplit_once('-')?.0),
+    }
+}

@@ -1,0 +1,63 @@
+//! How far a run is whose process is at work, from its files alone. Must not write, nor wait for one.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use highwater_model::plan::Plan;
+
+use super::journal::JournalLine;
+use super::{JOURNAL, PLAN, PROBES};
+
+/// Bytes at the end of a journal in which its last line is: a line is a few thousand at most.
+const TAIL: u64 = 64 * 1_024;
+
+/// What files of a run that goes on say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Underway {
+    /// The plan of the run, or of the trial that runs.
+    pub plan: Plan,
+    /// Of an experiment: trials that began.
+    pub trials: u32,
+    /// What came in last; absent before the first second.
+    pub last: Option<JournalLine>,
+}
+
+/// How far the run in a directory is; absent where no process is at work on it.
+pub fn underway(directory: &Path) -> Option<Underway> {
+    if !is_locked(directory)? {
+        return None;
+    }
+    let trials = super::list(&directory.join(PROBES)).unwrap_or_default();
+    // Between two trials none of them is at work.
+    let running = trials.first().map_or(directory, |newest| newest);
+    let plan = fs::read(running.join(PLAN)).ok()?;
+    Some(Underway {
+        plan: serde_json::from_slice(&plan).ok()?,
+        trials: u32::try_from(trials.len()).unwrap_or(u32::MAX),
+        last: last_line(&running.join(JOURNAL)),
+    })
+}
+
+/// Whether a process holds the lock of a run; absent where nobody can know. Shared, so that two who look do not
+/// see each other.
+fn is_locked(directory: &Path) -> Option<bool> {
+    let file = File::open(directory.join(PLAN)).ok()?;
+    match file.try_lock_shared() {
+        Ok(()) => Some(false),
+        Err(fs::TryLockError::WouldBlock) => Some(true),
+        Err(fs::TryLockError::Error(_)) => None,
+    }
+}
+
+/// The last whole line of a journal.
+fn last_line(journal: &Path) -> Option<JournalLine> {
+    let mut file = File::open(journal).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))
+        .ok()?;
+    let mut tail = Vec::new();
+    file.take(TAIL).read_to_end(&mut tail).ok()?;
+    let mut lines = tail.rsplit(|byte| *byte == b'\n');
+    lines.find_map(|line| serde_json::from_slice(line).ok())
+}

@@ -1,0 +1,17 @@
+//! Faults planted inside real databases: every one is found and named, and no other.
+
+mod database;
+mod levels;
+mod named;
+mod own_sql;
+mod plans;
+mod planted;
+mod proxy;
+mod random;
+mod replacing;
+mod servers;
+mod simulated;
+mod tampered;
+mod terms;
+mod wire;
+mod wire_faults;

@@ -1,0 +1,221 @@
+//! Fault plans: what is planted, and what the audit must say of it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+use highwater_driver::Target;
+use highwater_model::judgment::Data;
+use highwater_model::plan::{AuditLevel, StopRule};
+use highwater_model::record::{AuditRecord, AuditStatus, Fault, RunRecord};
+use highwater_model::units::Seed;
+use highwater_runner::interrupts;
+use highwater_runner::observer::Silent;
+use highwater_runner::run::run;
+use highwater_workload::random::Draws;
+
+use super::database::Database;
+use super::planted::Planted;
+use super::proxy::{Cut, Proxy};
+use super::tampered::{Faults, Tampered};
+use crate::support::{Job, closed};
+
+pub(crate) const BATCH: u64 = 20;
+pub(crate) const BATCHES: u64 = 40;
+pub(crate) const ROWS: u64 = BATCH * BATCHES;
+
+/// A plan.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FaultPlan {
+    pub(crate) planted: Vec<Planted>,
+    pub(crate) lost_answers: BTreeSet<u64>,
+    pub(crate) applied_late: BTreeSet<u64>,
+    /// Connections that a proxy cuts in the middle of a batch, and after how many bytes.
+    pub(crate) cuts: Option<(u32, usize)>,
+    /// The same of connections whose next answer is lost there; not together with cuts.
+    pub(crate) lost_on_wire: Option<(u32, usize)>,
+    /// Triggers plant the faults during the load, and not somebody between load and audit.
+    pub(crate) by_trigger: bool,
+    /// Done besides, between load and audit.
+    pub(crate) besides: &'static str,
+}
+
+impl FaultPlan {
+    /// Plan number `number`: every tenth without any fault, every tenth with lost answers and cut
+    /// connections alone, and of the others a third by triggers; each as far as the database has it.
+    pub(crate) fn drawn(number: u64, database: &Database) -> Self {
+        let draws = Draws::of(Seed(number), &["fault plan"]);
+        let mut next = 0;
+        let mut draw = |below: u64| {
+            next += 1;
+            draws.below(next, below)
+        };
+        let mut plan = Self::default();
+        if number.is_multiple_of(10) {
+            return plan;
+        }
+        plan.by_trigger = number % 3 == 1 && database.has_triggers();
+        for _ in 0..draw(3) {
+            plan.lost_answers.insert(draw(BATCHES));
+        }
+        for _ in 0..draw(3) {
+            plan.applied_late.insert(draw(BATCHES));
+        }
+        plan.lost_answers = &plan.lost_answers - &plan.applied_late;
+        // Where a cut falls nobody knows before, and a trigger must not be on such a row.
+        if database.has_sessions() && !plan.by_trigger && draw(2) == 0 {
+            let count = u32::try_from(1 + draw(3)).unwrap();
+            plan.cuts = Some((count, 1_500 + usize::try_from(draw(20_000)).unwrap()));
+        }
+        if number % 10 == 5 {
+            return plan;
+        }
+        let mut taken = BTreeSet::new();
+        for _ in 0..=draw(4) {
+            let mut row = |batch: Option<u64>| loop {
+                let row = match batch {
+                    Some(batch) => batch * BATCH + draw(BATCH),
+                    None => draw(ROWS),
+                };
+                if taken.insert(row) {
+                    return row;
+                }
+            };
+            let one = row(None);
+            // Rows of different batches come in any order.
+            let other = row(plan.by_trigger.then_some(one / BATCH));
+            plan.planted.push(match draw(6) {
+                0 => Planted::Dropped(one),
+                1 => Planted::Duplicated(one),
+                2 => Planted::Swapped(one, other),
+                3 => Planted::Offset(one, other),
+                4 => Planted::Strange(one),
+                _ => Planted::Edited(one),
+            });
+        }
+        if plan.by_trigger {
+            let unknown = &plan.lost_answers | &plan.applied_late;
+            plan.planted
+                .retain(|planted| !unknown.contains(&(planted.last_row() / BATCH)));
+        }
+        plan
+    }
+}
+
+/// Runs a plan; the record, and what was planted in rows whose fate was known.
+pub(crate) fn carry_out(
+    plan: &FaultPlan,
+    database: &Database,
+    level: AuditLevel,
+    root: &Path,
+) -> (RunRecord, Vec<Planted>) {
+    let cuts = plan.cuts.map(|cuts| (Cut::Request, cuts));
+    let cuts = cuts.or(plan.lost_on_wire.map(|cuts| (Cut::Answer, cuts)));
+    let proxy = database.port().zip(cuts);
+    let proxy = proxy.map(|(port, (cut, (cuts, after)))| Proxy::start(port, cut, cuts, after));
+    let inner = database.open(proxy.as_ref().map(|proxy| proxy.port), None);
+    if plan.by_trigger {
+        let triggers: String = plan.planted.iter().map(|p| database.trigger(*p)).collect();
+        let database = database.clone();
+        let faults = Faults {
+            lost_answers: plan.lost_answers.clone(),
+            applied_late: plan.applied_late.clone(),
+            made: Some(Box::new(move || {
+                if !triggers.is_empty() {
+                    database.execute(&triggers);
+                }
+            })),
+            ..Faults::default()
+        };
+        let record = execute(&job(level), Tampered::target(inner, faults), root);
+        return (record, plan.planted.clone());
+    }
+    let done = Arc::new(Mutex::new(Vec::new()));
+    let (expected, noted) = (plan.planted.clone(), Arc::clone(&done));
+    let (tampers_with, besides) = (database.clone(), plan.besides);
+    let faults = Faults {
+        lost_answers: plan.lost_answers.clone(),
+        applied_late: plan.applied_late.clone(),
+        made: None,
+        tamper: Some(Box::new(move |unknown: &BTreeSet<u64>| {
+            // A row of unknown fate that is changed is nobody's loss: it may never have been there.
+            let known = |planted: &Planted| {
+                let rows = planted.rows();
+                rows.iter().all(|row| !unknown.contains(&(row / BATCH)))
+            };
+            let planted: Vec<Planted> = expected.into_iter().filter(known).collect();
+            tampers_with.plant(&planted);
+            tampers_with.execute(besides);
+            *noted.lock().unwrap() = planted;
+        })),
+        ..Faults::default()
+    };
+    let record = execute(&job(level), Tampered::target(inner, faults), root);
+    let planted = done.lock().unwrap().clone();
+    (record, planted)
+}
+
+/// Runs a job on tables of its own.
+pub(crate) fn execute(job: &Job, target: Arc<dyn Target>, root: &Path) -> RunRecord {
+    let mut request = job.request(target, root);
+    request.drop_tables = true;
+    let (_keep, interrupts) = interrupts::channel();
+    run(request, Rc::new(Silent), interrupts).unwrap().record
+}
+
+pub(crate) fn job(level: AuditLevel) -> Job {
+    let mut job = Job::new("", &[("insert", closed(4))]);
+    job.text = Some(include_str!("meters.toml"));
+    job.settings = vec![("batch", BATCH.to_string())];
+    job.sessions = 4;
+    job.audit = level;
+    job.stop = StopRule {
+        rows: Some(ROWS),
+        ..StopRule::default()
+    };
+    job
+}
+
+/// Everything planted is found and named, and nothing else.
+pub(crate) fn assert_found(record: &RunRecord, planted: &[Planted], what: &str) {
+    let audit = &record.audit;
+    let count = |fault: Fault| -> u64 {
+        let of_fault = planted.iter().filter(|planted| planted.fault().0 == fault);
+        of_fault.map(|planted| planted.count()).sum()
+    };
+    let context = format!(
+        "{what}: {planted:?}\n{audit:#?}\n{:?}",
+        record.judgments.data
+    );
+    assert_eq!(audit.status, AuditStatus::Done, "{context}");
+    assert!(audit.narrowed, "{context}");
+    assert_eq!(audit.missing, count(Fault::Missing), "{context}");
+    assert_eq!(audit.duplicated, count(Fault::Duplicated), "{context}");
+    let strange = count(Fault::Surplus);
+    assert_eq!(audit.surplus, audit.duplicated + strange, "{context}");
+    assert_eq!(audit.foreign, strange, "{context}");
+    assert_eq!(audit.altered, count(Fault::Altered), "{context}");
+    for planted in planted {
+        let (fault, column) = planted.fault();
+        for row in planted.rows() {
+            assert!(names(audit, fault, row, column), "{row}: {context}");
+        }
+    }
+    let expected = match (audit.missing, audit.altered, audit.surplus) {
+        (0, 0, 0) => Data::Clean,
+        // What somebody else wrote is no fault of the target.
+        (0, 0, _) if audit.duplicated == 0 => Data::Unverified,
+        (0, 0, _) => Data::Duplicated,
+        (0, ..) => Data::Altered,
+        _ => Data::Lost,
+    };
+    assert_eq!(record.judgments.data.value, expected, "{context}");
+}
+
+fn names(audit: &AuditRecord, fault: Fault, row: u64, column: Option<&str>) -> bool {
+    audit.examples.iter().any(|example| {
+        let same = (example.fault, example.first_key, example.last_key) == (fault, row, row);
+        same && example.column.as_deref() == column
+    })
+}

@@ -1,0 +1,98 @@
+//! Whole runs against three shards of ClickHouse: clean ones, and one that loses a shard in mid-load, which
+//! comes back.
+
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+use highwater_model::units::Nanos;
+use highwater_report as report;
+use highwater_testing::clickhouse::skipped;
+use highwater_testing::clickhouse_shards::{SHARDS, Shards};
+
+use crate::support::{Job, closed, expect_clean, measured};
+
+/// Two on each shard.
+const SESSIONS: u32 = 6;
+const BATCH: u64 = 500;
+/// Looks at a table, 20 ms apart, before a test gives up.
+const LOOKS_MAX: u32 = 1_500;
+
+/// Closed load of `cpu` on all shards.
+fn job(shards: &Shards, seconds: u64) -> Job {
+    let mut job = Job::new(&shards.url(), &[("insert", closed(SESSIONS))]);
+    job.settings = vec![("batch", BATCH.to_string())];
+    job.step = Nanos::from_secs(seconds);
+    job
+}
+
+/// Rows that a shard has itself.
+fn rows(shards: &Shards, number: usize) -> u64 {
+    let found = shards
+        .server(number)
+        .try_sql("SELECT count() FROM default_local.cpu");
+    found.ok().and_then(|found| found.parse().ok()).unwrap_or(0)
+}
+
+/// Clean runs, in which rows of an earlier one go on; how many rows there are then.
+fn expect_clean_runs(shards: &Shards, runs: usize) -> u64 {
+    let mut earlier = 0;
+    for _ in 0..runs {
+        let record = job(shards, 1).run().record;
+        let text = report::text(&record);
+        expect_clean(&record, BATCH);
+        assert_eq!(measured(&record, "insert").rows.unknown, 0, "{text}");
+        let own: Vec<u64> = (0..SHARDS).map(|number| rows(shards, number)).collect();
+        let sum: u64 = own.iter().sum();
+        assert_eq!(sum, earlier + record.audit.acknowledged, "{own:?}\n{text}");
+        assert!(own.iter().all(|rows| *rows > 0), "{own:?}");
+        earlier = sum;
+    }
+    earlier
+}
+
+#[test]
+#[ignore = "long: thirty runs"]
+fn long_thirty_clean_runs_raise_no_alarm() {
+    if !skipped() {
+        expect_clean_runs(&Shards::start(), 30);
+    }
+}
+
+#[test]
+fn a_shard_that_is_lost_in_mid_load_and_comes_back_loses_no_row_and_doubles_none() {
+    if skipped() {
+        return;
+    }
+    let shards = Mutex::new(Shards::start());
+    let held = || shards.lock().unwrap();
+    // No false alarm; and rows of an earlier run go on.
+    let earlier = expect_clean_runs(&held(), 3);
+
+    // The second one, without which nobody can read all rows.
+    let job = job(&held(), 6);
+    let record = thread::scope(|scope| {
+        scope.spawn(|| {
+            let before = rows(&held(), 1);
+            for _ in 0..LOOKS_MAX {
+                if rows(&held(), 1) >= before + 10 * BATCH {
+                    break;
+                }
+                thread::sleep(Duration::from_millis(20));
+            }
+            held().server_mut(1).kill();
+            thread::sleep(Duration::from_secs(1));
+            held().server_mut(1).restart();
+        });
+        job.run().record
+    });
+    let text = report::text(&record);
+    expect_clean(&record, BATCH);
+    let insert = measured(&record, "insert");
+    assert!(
+        insert.rows.unknown + insert.rows.refused >= BATCH,
+        "nothing was lost\n{text}"
+    );
+    let own: u64 = (0..SHARDS).map(|number| rows(&held(), number)).sum();
+    assert_eq!(own, earlier + record.audit.found, "{text}");
+}

@@ -1,0 +1,302 @@
+//! Sessions that are ended in mid-run, a server that comes back, and one that does not.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use highwater_analysis::Ended;
+use highwater_model::event::{AuditStage, Event};
+use highwater_model::judgment::{Data, Measurement, ReasonCode};
+use highwater_model::record::{AuditStatus, RunRecord};
+use highwater_model::units::Nanos;
+use highwater_report as report;
+use highwater_runner::interrupts;
+use highwater_runner::observer::Observer;
+use highwater_runner::run::run;
+use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
+
+use super::server::{Database, target, try_run, wait_for};
+use crate::support::{Job, closed, data_reasons, exit_code, measured};
+
+const SESSIONS: u32 = 4;
+const BATCH: u64 = 2_000;
+
+/// Closed load of batches so large that every session always has one in flight.
+fn busy(url: &str, seconds: u64) -> Job {
+    let mut job = Job::new(url, &[("insert", closed(SESSIONS))]);
+    job.settings = vec![("batch", BATCH.to_string())];
+    job.step = Nanos::from_secs(seconds);
+    job
+}
+
+/// Nothing is counted twice or forgotten, and what failed is unknown, refused or both.
+fn expect_every_row_accounted_for(record: &RunRecord) {
+    let text = report::text(record);
+    let insert = measured(record, "insert");
+    let rows = insert.rows;
+    assert_eq!(
+        rows.sent,
+        rows.acknowledged + rows.refused + rows.unknown,
+        "{text}"
+    );
+    assert_eq!(insert.sent * BATCH, rows.sent, "{text}");
+    assert_eq!(insert.acknowledged * BATCH, rows.acknowledged, "{text}");
+    let failed: u64 = insert.errors.values().sum();
+    assert_eq!(failed, insert.sent - insert.acknowledged, "{text}");
+    assert_eq!(failed * BATCH, rows.refused + rows.unknown, "{text}");
+    let known = ["connection", "unavailable"];
+    let classes: Vec<&String> = insert.errors.keys().collect();
+    assert!(
+        classes.iter().all(|class| known.contains(&class.as_str())),
+        "{classes:?}"
+    );
+    let audit = &record.audit;
+    assert_eq!(
+        (audit.acknowledged, audit.unknown),
+        (rows.acknowledged, rows.unknown)
+    );
+}
+
+/// Everything acknowledged was found, and of the rest whole batches at most.
+fn expect_clean(record: &RunRecord) {
+    let text = report::text(record);
+    let audit = &record.audit;
+    assert_eq!(audit.status, AuditStatus::Done, "{:?}\n{text}", audit.error);
+    assert_eq!(record.judgments.data.value, Data::Clean, "{text}");
+    assert_eq!((audit.missing, audit.surplus, audit.duplicated), (0, 0, 0));
+    let of_unknown = audit.found - audit.acknowledged;
+    assert!(of_unknown <= audit.unknown, "{text}");
+    assert_eq!(of_unknown % BATCH, 0, "{text}");
+    let resent = data_reasons(record).contains(&ReasonCode::ResentUnknown);
+    assert_eq!(resent, of_unknown > 0, "{text}");
+}
+
+#[test]
+fn terminated_sessions_come_back_and_what_was_in_flight_is_unknown() {
+    if skipped() {
+        return;
+    }
+    let database = Database::new("terminated");
+    let job = busy(&database.url(), 12);
+    let record = thread::scope(|scope| {
+        let enemy = scope.spawn(|| {
+            // The run's own connections, that for everything around the load included.
+            for _ in 0..2 {
+                let before = database.wait_for_more_rows();
+                database.sql(
+                    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+                     WHERE application_name = 'terminated'",
+                );
+                database.wait_for_rows(before + 2 * u64::from(SESSIONS) * BATCH);
+            }
+        });
+        let record = database.run(&job).record;
+        enemy.join().unwrap();
+        record
+    });
+    let text = report::text(&record);
+    expect_every_row_accounted_for(&record);
+    let insert = measured(&record, "insert");
+    assert!(insert.rows.unknown >= BATCH, "{text}");
+    assert_eq!(insert.rows.refused, 0, "{text}");
+    expect_clean(&record);
+    let opened = record.target.hosts[0].sessions;
+    assert!(opened > u64::from(SESSIONS), "{opened} opened\n{text}");
+    assert!(record.incidents.is_empty(), "{:?}", record.incidents);
+    let notes = record.notes.iter().map(|note| note.code.as_str());
+    assert!(notes.eq(["shares_host"]), "{:?}", record.notes);
+    // A target that fails is measured all the same: it does not make the measurement invalid.
+    let measurement = &record.judgments.measurement;
+    let codes: Vec<ReasonCode> = measurement.reasons.iter().map(|r| r.code).collect();
+    assert!(!codes.contains(&ReasonCode::TargetLost), "{text}");
+    assert_eq!(
+        database.number("SELECT count(*) FROM cpu"),
+        record.audit.found
+    );
+}
+
+impl Database {
+    /// Looks until the run has written on; the rows that are there then.
+    fn wait_for_more_rows(&self) -> u64 {
+        self.wait_for("SELECT to_regclass('cpu') IS NOT NULL");
+        let before = self.number("SELECT count(*) FROM cpu");
+        self.wait_for_rows(before + u64::from(SESSIONS) * BATCH);
+        self.number("SELECT count(*) FROM cpu")
+    }
+}
+
+fn rows(server: &Postgres) -> u64 {
+    if server.sql("postgres", "SELECT to_regclass('cpu') IS NOT NULL") != "t" {
+        return 0;
+    }
+    let rows = server.sql("postgres", "SELECT count(*) FROM cpu");
+    rows.parse().unwrap()
+}
+
+/// Runs while `act` is done to the server, once the run has written something.
+fn run_while(
+    job: &Job,
+    server: &Arc<Mutex<Postgres>>,
+    act: fn(&mut Postgres),
+) -> highwater_runner::run::RunEnd {
+    let target = target(std::slice::from_ref(&job.target), "restarted", None);
+    thread::scope(|scope| {
+        let enemy = scope.spawn(|| {
+            let mut server = server.lock().unwrap();
+            wait_for("rows of the run", || rows(&server) >= 2 * BATCH);
+            act(&mut server);
+        });
+        let end = try_run(job, target, true).unwrap();
+        enemy.join().unwrap();
+        end
+    })
+}
+
+#[test]
+fn a_restart_is_survived_and_an_end_is_reported_within_the_limit() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let url = server.url(SUPERUSER, "postgres");
+    let server = Arc::new(Mutex::new(server));
+
+    let end = run_while(&busy(&url, 6), &server, Postgres::restart);
+    let (record, text) = (&end.record, report::text(&end.record));
+    assert_eq!(end.ended, Ended::Complete, "{text}");
+    expect_every_row_accounted_for(record);
+    assert!(measured(record, "insert").rows.unknown > 0, "{text}");
+    expect_clean(record);
+    assert!(record.target.hosts[0].sessions > u64::from(SESSIONS));
+    assert!(record.availability.longest_gap_ns > 0, "{text}");
+    assert_eq!(rows(&server.lock().unwrap()), record.audit.found);
+    // The table holds the rows of the run before: dropped, as the caller says.
+    server.lock().unwrap().sql("postgres", "DROP TABLE cpu");
+
+    let mut job = busy(&url, 60);
+    job.audit_limit = Nanos::from_secs(2);
+    let limit = job.step;
+    let end = run_while(&job, &server, Postgres::stop);
+    let (record, text) = (&end.record, report::text(&end.record));
+    assert_eq!(end.ended, Ended::TargetLost, "{text}");
+    assert_eq!(exit_code(&end), 5, "{text}");
+    expect_every_row_accounted_for(record);
+    assert!(record.audit.acknowledged > 0, "{text}");
+    assert_eq!(record.judgments.data.value, Data::Unverified, "{text}");
+    assert_eq!(
+        record.judgments.measurement.value,
+        Measurement::Invalid,
+        "{text}"
+    );
+    let last = record.phases.last().unwrap();
+    let took = Nanos(last.start_ns + last.duration_ns);
+    assert!(took < Nanos(limit.0 / 2), "{took:?}\n{text}");
+}
+
+/// Starts the server again once the audit says that it waits for it.
+struct StartsAgain(Arc<Mutex<Postgres>>, Cell<bool>);
+
+impl Observer for StartsAgain {
+    fn event(&self, event: &Event) {
+        let Event::Audit(progress) = event else {
+            return;
+        };
+        if matches!(progress.doing, AuditStage::WaitingForTarget { .. }) && !self.1.replace(true) {
+            self.0.lock().unwrap().start_again();
+        }
+    }
+}
+
+/// Commits that are not on disk are gone after a crash, whatever was acknowledged.
+#[test]
+fn the_audit_waits_for_a_crashed_server_and_finds_what_it_lost() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start_with(&Setup {
+        access: vec!["host all all 127.0.0.1/32 trust".to_owned()],
+        settings: vec![
+            "synchronous_commit = off".to_owned(),
+            "wal_writer_delay = 10s".to_owned(),
+            // Hardly anything else writes the log of what was committed.
+            "shared_buffers = 256MB".to_owned(),
+            "wal_writer_flush_after = 1GB".to_owned(),
+            "wal_buffers = 64MB".to_owned(),
+            "bgwriter_lru_maxpages = 0".to_owned(),
+        ],
+        ..Setup::default()
+    });
+    let mut job = Job::new(&server.url(SUPERUSER, "postgres"), &[("insert", closed(8))]);
+    job.settings = vec![("batch", "200".to_owned())];
+    job.step = Nanos::from_secs(4);
+    let target = target(std::slice::from_ref(&job.target), "crashed", Some("unnest"));
+    let server = Arc::new(Mutex::new(server));
+    let again = Rc::new(StartsAgain(Arc::clone(&server), Cell::new(false)));
+    let end = thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut server = server.lock().unwrap();
+            wait_for("rows of the run", || rows(&server) >= 4_000);
+            // The table itself survives.
+            server.sql("postgres", "CHECKPOINT");
+            let durable = rows(&server);
+            wait_for("further rows", || rows(&server) >= durable + 4_000);
+            server.stop();
+        });
+        let root = tempfile::tempdir().unwrap();
+        let (_keep, interrupts) = interrupts::channel();
+        let user = Rc::clone(&again) as Rc<dyn Observer>;
+        run(job.request(target, root.path()), user, interrupts).unwrap()
+    });
+    let (record, text) = (&end.record, report::text(&end.record));
+    assert!(again.1.get(), "the audit did not wait\n{text}");
+    assert_eq!(record.audit.status, AuditStatus::Done, "{text}");
+    let there = rows(&server.lock().unwrap());
+    assert_eq!(record.audit.found, there, "{text}");
+    // A server that happened to write its log just before the crash has lost nothing.
+    let lost = record.audit.acknowledged.saturating_sub(there);
+    assert!(record.audit.missing >= lost, "{text}");
+    if record.audit.missing > 0 {
+        assert_eq!(record.judgments.data.value, Data::Lost, "{text}");
+        assert_eq!(exit_code(&end), 4, "{text}");
+    } else {
+        assert_eq!(record.judgments.data.value, Data::Clean, "{text}");
+    }
+}
+
+/// What the judgment says of a table to which this is done in mid-run.
+fn lost_by(name: &'static str, sql: &str) -> String {
+    let database = Database::new(name);
+    let job = busy(&database.url(), 3);
+    let end = thread::scope(|scope| {
+        scope.spawn(|| {
+            database.wait_for_more_rows();
+            database.sql(sql);
+        });
+        database.run(&job)
+    });
+    let (record, text) = (&end.record, report::text(&end.record));
+    assert_eq!(record.audit.status, AuditStatus::Done, "{text}");
+    assert_eq!(record.judgments.data.value, Data::Lost, "{text}");
+    assert_eq!(exit_code(&end), 4, "{text}");
+    assert!(record.audit.missing <= record.audit.acknowledged, "{text}");
+    record.judgments.data.reasons[0].sentence()
+}
+
+#[test]
+fn a_table_that_was_dropped_or_truncated_in_mid_run_is_lost_in_these_words() {
+    if skipped() {
+        return;
+    }
+    // Rows that are under way at that time come back behind it: on a busy machine so many that it may have been
+    // something else, too.
+    let words = "table `cpu` was truncated during the run";
+    let mut tries = ["truncated", "truncated_again", "truncated_once_more"].into_iter();
+    let said = tries.find(|name| lost_by(name, "TRUNCATE cpu").starts_with(words));
+    assert!(said.is_some(), "{words}");
+    let said = lost_by("dropped", "DROP TABLE cpu");
+    assert!(
+        said.starts_with("table `cpu` was dropped during the run"),
+        "{said}"
+    );
+}

@@ -1,0 +1,103 @@
+//! A lock that another session holds for longer than the run waits for an answer.
+
+use highwater_model::record::AuditStatus;
+use std::thread;
+
+use highwater_model::judgment::{Data, ReasonCode};
+use highwater_model::limit::Resource;
+use highwater_model::units::Nanos;
+use highwater_report as report;
+use highwater_runner::run::RunEnd;
+use highwater_testing::postgres::skipped;
+
+use super::server::Database;
+use crate::support::{Job, closed, data_reasons, measured, open};
+
+/// Runs for three seconds; once rows are there, the table is locked for so many seconds.
+fn run_with_lock(database: &Database, seconds: u32) -> RunEnd {
+    let mut job = Job::new(&database.url(), &[("insert", open(2_000))]);
+    job.settings = vec![("batch", "100".to_owned())];
+    job.sessions = 4;
+    job.step = Nanos::from_secs(3);
+    job.timeout = Nanos::from_millis(500);
+    thread::scope(|scope| {
+        let enemy = scope.spawn(move || {
+            database.wait_for_rows(1_000);
+            database.sql(&format!(
+                "BEGIN; LOCK TABLE cpu IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep({seconds}); COMMIT"
+            ));
+        });
+        let end = database.run(&job);
+        enemy.join().unwrap();
+        end
+    })
+}
+
+#[test]
+fn the_audit_waits_for_what_was_given_up_and_is_exact() {
+    if skipped() {
+        return;
+    }
+    let database = Database::new("locked");
+    let end = run_with_lock(&database, 6);
+    let (record, text) = (&end.record, report::text(&end.record));
+    let insert = measured(record, "insert");
+    assert!(insert.errors["timeout"] >= 4, "{text}");
+    assert!(insert.rows.unknown >= 400, "{text}");
+    assert!(insert.dropped > 0, "{text}");
+    // More than one op in ten never got an answer: they rank behind all that did.
+    let unanswered = insert.offered - insert.acknowledged;
+    assert_eq!(insert.latency_ns.beyond, unanswered, "{text}");
+    assert!(unanswered * 10 > insert.offered, "{text}");
+    assert_eq!(insert.latency_ns.mean, None, "{text}");
+    // Nor do sessions that wait for the lock while they connect keep the run from ending.
+    let audit_begin = Nanos(record.phases.last().unwrap().start_ns);
+    assert!(audit_begin < Nanos::from_millis(4_500), "{audit_begin:?}");
+    let audit = &record.audit;
+    assert_eq!(audit.status, AuditStatus::Done, "{:?}\n{text}", audit.error);
+    assert_eq!(record.judgments.data.value, Data::Clean, "{text}");
+    assert!(record.incidents.is_empty(), "{:?}", record.incidents);
+    let notes = record.notes.iter().map(|note| note.code.as_str());
+    assert!(notes.eq(["shares_host"]), "{:?}", record.notes);
+    // The server did what the client had given up, once the lock was gone.
+    let of_unknown = audit.found - audit.acknowledged;
+    assert!(of_unknown > 0 && of_unknown <= audit.unknown, "{text}");
+    assert_eq!(data_reasons(record), [ReasonCode::ResentUnknown], "{text}");
+    assert_eq!(audit.server_counter, Some(audit.found), "{text}");
+    assert_eq!(database.number("SELECT count(*) FROM cpu"), audit.found);
+}
+
+/// Another session locks the table for nine tenths of the time.
+#[test]
+fn a_load_that_waits_for_a_lock_is_limited_by_locks() {
+    if skipped() {
+        return;
+    }
+    let database = Database::new("limited_by_locks");
+    let mut job = Job::new(&database.url(), &[("insert", closed(8))]);
+    job.settings = vec![("batch", "100".to_owned())];
+    job.step = Nanos::from_secs(5);
+    let end = thread::scope(|scope| {
+        let enemy = scope.spawn(|| {
+            database.wait_for_rows(100);
+            for _ in 0..5 {
+                database.sql(
+                    "BEGIN; LOCK TABLE cpu IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(0.9); COMMIT",
+                );
+            }
+        });
+        let end = database.run(&job);
+        enemy.join().unwrap();
+        end
+    });
+    let limit = end.record.limit.as_ref().unwrap();
+    // On a machine that other work keeps busy, its CPU is at its limit, too, and comes first.
+    let named = [&limit.by, &limit.next].map(|of| of.as_ref().map(|of| of.resource));
+    let is_named = match named {
+        [Some(Resource::Cpu), next] => next == Some(Resource::Locks),
+        [by, _] => by == Some(Resource::Locks),
+    };
+    assert!(is_named, "{limit:?}");
+    let text = report::text(&end.record);
+    assert!(text.contains("locks, for which "), "{text}");
+}

@@ -1,0 +1,7 @@
+//! Whole runs against a real PostgreSQL: loads, queries, failures, time-outs, tables, hosts.
+
+mod failing;
+mod loading;
+mod locking;
+mod server;
+mod tables;

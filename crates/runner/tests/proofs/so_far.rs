@@ -1,0 +1,113 @@
+//! What a run shows of itself while it goes on, read from its files: the same counts as its record in the end.
+
+use highwater_model::control::Command;
+use highwater_model::judgment::ObjectiveValue;
+use highwater_model::plan::Objective;
+use highwater_model::record::RunRecord;
+use highwater_model::target_telemetry::TargetTelemetry;
+use highwater_model::units::Nanos;
+use highwater_runner::record::SoFar;
+
+use crate::support::{At, Job, closed, one_node, open};
+
+fn read(directory: &std::path::Path, before: u64) -> RunRecord {
+    let mut so_far = SoFar::of(directory);
+    // Whoever reads often sees the same as who reads once.
+    for second in (0..before.min(60)).chain([before]) {
+        so_far.read(second);
+    }
+    so_far.record(&TargetTelemetry::default()).unwrap()
+}
+
+/// The rate changes at 4.35 s, and what of that second is of which phase is not known: four whole seconds are of the
+/// one, five of the other.
+#[test]
+fn whole_seconds_add_up_with_the_pace_of_their_phase() {
+    let root = tempfile::tempdir().unwrap();
+    let mut job = Job::new(
+        &one_node("cores=inf&service=constant&request=5ms"),
+        &[("insert", open(1_000))],
+    );
+    job.objectives = vec![Objective::Latency {
+        quantile_ppm: 990_000,
+        max: Nanos::from_millis(50),
+        op: None,
+    }];
+    let change = Command::Rate {
+        stream: "insert".to_owned(),
+        per_s: 2_000.0,
+    };
+    let target = job.open_target(root.path());
+    let commanded = job.run_commanded_on(target, root.path(), &[(At::Second(4), change)]);
+    let record = commanded.end.record;
+    let seen = read(&root.path().join("test"), u64::MAX);
+    let lengths: Vec<u64> = seen.phases.iter().map(|phase| phase.duration_ns).collect();
+    assert_eq!(lengths, [4, 5].map(|seconds| Nanos::from_secs(seconds).0));
+    let offered: Vec<u64> = seen.results.iter().map(|result| result.offered).collect();
+    assert_eq!(offered, [4 * 100, 5 * 200]);
+    for result in &seen.results {
+        // One op at either end is due in a second that counts and answered in another, or the other way round.
+        assert!(
+            result.acknowledged.abs_diff(result.offered) <= 1,
+            "{result:?}"
+        );
+        assert_eq!(result.dropped, 0);
+    }
+    assert_eq!(seen.interventions, record.interventions);
+    let planned = |of: &RunRecord| -> Vec<Option<f64>> {
+        of.streams
+            .iter()
+            .map(|stream| stream.planned_rate)
+            .collect()
+    };
+    assert_eq!(planned(&seen), [Some(1_000.0), Some(2_000.0)]);
+    assert_eq!(planned(&seen), planned(&record));
+    assert!(seen.intervals.is_empty(), "it does not grow with the run");
+    assert_eq!(seen.limit, None, "open load that is sustained has none");
+}
+
+#[test]
+fn seconds_that_are_not_over_wait() {
+    let root = tempfile::tempdir().unwrap();
+    let target = one_node("cores=inf&service=constant&request=5ms");
+    Job::new(&target, &[("insert", open(1_000))]).run_in(root.path());
+    let mut so_far = SoFar::of(&root.path().join("test"));
+    so_far.read(2);
+    assert_eq!((so_far.until(), so_far.is_behind()), (2, false));
+    let seen = read(&root.path().join("test"), 3);
+    let [phase] = &seen.phases[..] else {
+        panic!("{:?}", seen.phases);
+    };
+    assert_eq!(phase.duration_ns, Nanos::from_secs(3).0);
+    assert_eq!(seen.results[0].offered, 300);
+}
+
+/// One core that is busy all the time, and says so.
+#[test]
+fn the_limit_forms_from_what_is_known_so_far() {
+    let root = tempfile::tempdir().unwrap();
+    let job = Job::new(
+        &one_node("cores=1&service=constant&request=10ms"),
+        &[("insert", closed(4))],
+    );
+    let record = job.run_in(root.path()).record;
+    let mut so_far = SoFar::of(&root.path().join("test"));
+    so_far.read(6);
+    let telemetry = record.target_telemetry.clone().unwrap();
+    let seen = so_far.record(&telemetry).unwrap();
+    let named = |of: &RunRecord| {
+        of.limit
+            .clone()
+            .and_then(|limit| limit.by.map(|by| by.resource))
+    };
+    assert!(named(&seen).is_some(), "{:?}", seen.limit);
+    assert_eq!(named(&seen), named(&record));
+    assert_eq!(seen.judgments.objective.value, ObjectiveValue::NoneSet);
+}
+
+#[test]
+fn a_directory_without_a_run_shows_nothing() {
+    let mut so_far = SoFar::of(std::path::Path::new("no/such/run"));
+    so_far.read(u64::MAX);
+    assert_eq!(so_far.record(&TargetTelemetry::default()), None);
+}
