@@ -135,7 +135,8 @@ fn a_search_and_a_tuning_show_how_many_probes_are_over() {
         (&tuning[..], "2m", "trial 2 of 12 at most · ", ""),
     ] {
         let words = [words, &short, &[budget]].concat();
-        let shown = call(&place, &words, &[], (140, second));
+        // Both have been there: what a terminal echoes of Ctrl-C may be in the way of what comes next.
+        let shown = call(&place, &words, &[], (140, &format!("{second}|probe 2: ")));
         let frames = with(&shown, "trials  ");
         assert!(
             frames.iter().any(|frame| frame.contains(second)),

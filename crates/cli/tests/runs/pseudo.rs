@@ -52,7 +52,8 @@ pub(crate) fn call(
     // The last one who had it open is gone: that is an error here, not an end.
     while let Ok(read @ 1..) = terminal.read(&mut part) {
         written.extend_from_slice(&part[..read]);
-        if !interrupted && String::from_utf8_lossy(&written).contains(interrupt) {
+        let text = String::from_utf8_lossy(&written);
+        if !interrupted && interrupt.split('|').all(|part| text.contains(part)) {
             interrupted = true;
             terminal.write_all(INTERRUPT).unwrap();
         }
