@@ -24,8 +24,8 @@ pub(crate) struct Shown {
     pub(crate) end: String,
 }
 
-/// Calls the program in front of a terminal of so many columns; interrupts it once `interrupt` was
-/// written, if that is not empty.
+/// Calls the program in front of a terminal of so many columns; interrupts it once all parts of `interrupt`,
+/// divided by `|`, were written, if that is not empty.
 pub(crate) fn call(
     place: &Place,
     words: &[&str],
