@@ -3,11 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use highwater_analysis::growth::drift;
-use highwater_model::judgment::{Data, Measurement};
-use highwater_model::limit::{LimitingResource, Resource};
+use highwater_model::judgment::Data;
 use highwater_model::record::{ExperimentRecord, RunRecord, TableStart};
-use highwater_model::scale::{ScaleOutcome, ScaleRecord, ScaleTrial};
+use highwater_model::scale::{ScaleOutcome, ScaleRecord};
 use highwater_runner::record;
 use highwater_testing::programs::report_left_out;
 use highwater_testing::{clickhouse, galera};
@@ -202,100 +200,4 @@ fn long_a_node_that_joins_under_load_is_sent_all_rows() {
     assert_eq!(table.start, TableStart::Continued);
     assert_eq!(table.rows_before, Some(rows_before), "{table:?}");
     assert_eq!(after.target.settings["wsrep_cluster_size"], "2");
-}
-
-/// One to three nodes with the quotas of the shipped file, long enough that a node's rate comes again: with larger
-/// batches and fewer sessions runs of one node scattered by 30 %.
-const GROWN: &[&str] = &["--nodes", "1..3", "-d", "15s", "--warm-up", "5s", "-q"];
-
-/// The tables of a growth, by which a failure explains itself.
-#[expect(clippy::print_stdout, reason = "the long tests print their figures")]
-fn shown(called: &Called) -> String {
-    let shown = format!("\n{}\n{}", called.stdout, called.stderr);
-    println!("{shown}");
-    shown
-}
-
-/// The rates of one, two and three nodes, and of one node again.
-#[track_caller]
-fn of_three(scale: &ScaleRecord, shown: &str) -> [f64; 4] {
-    let rates = rates(scale);
-    rates[..].try_into().unwrap_or_else(|_| panic!("{shown}"))
-}
-
-/// What limited a size.
-#[track_caller]
-fn limit<'a>(trial: &'a ScaleTrial, shown: &str) -> &'a LimitingResource {
-    let limit = trial.figures.limit.as_ref();
-    let by = limit.and_then(|limit| limit.by.as_ref());
-    by.unwrap_or_else(|| panic!("no limit of {} nodes: {shown}", trial.size.nodes))
-}
-
-/// The first size, measured again, is what it was, by the record's own judgment.
-#[track_caller]
-fn expect_unchanged(grown: &ExperimentRecord, shown: &str) {
-    let drift = drift(grown.scale().unwrap()).unwrap();
-    assert!(!drift.is_drifted(), "{drift:?} {shown}");
-    let measurement = &grown.judgments.measurement;
-    assert_eq!(measurement.value, Measurement::Valid, "{shown}");
-}
-
-/// 0.3 core a node with data in memory made 50,933, 105,733, 164,200, and again 52,333 rows/s where this was first
-/// tried; nodes are not equal, and steps scatter by 10 %: 1.5 and 2 times as much leave room for both.
-#[test]
-#[ignore = "long: a growth of a real ClickHouse, with quotas: four minutes on a quiet machine"]
-fn long_real_shards_add_capacity_and_the_first_size_comes_again() {
-    if clickhouse::skipped() || has_no_quotas() {
-        return;
-    }
-    let lab = Lab::of("clickhouse.toml");
-    let (called, grown) = lab.grown(&[GROWN, &["-c", "16n"]].concat());
-    let shown = shown(&called);
-    let scale = grown.scale().unwrap();
-    let [one, two, three, _] = of_three(scale, &shown);
-    assert!(two >= 1.5 * one && three >= 2.0 * one, "{shown}");
-    expect_unchanged(&grown, &shown);
-    for trial in &scale.trials {
-        let before = trial.before_quota.as_ref().unwrap();
-        assert!(
-            before.took_ns > 0,
-            "the quotas began with the nodes: {shown}"
-        );
-        assert_eq!(limit(trial, &shown).resource, Resource::Cpu, "{shown}");
-    }
-}
-
-/// One session has one server, which passes on the rows of the others: its quota is that of the whole.
-#[test]
-#[ignore = "long: a growth of a real ClickHouse, with quotas: three minutes on a quiet machine"]
-fn long_real_shards_behind_one_server_do_not_grow() {
-    if clickhouse::skipped() || has_no_quotas() {
-        return;
-    }
-    let lab = Lab::of("clickhouse.toml");
-    let words = ["--insert", "distributed", "-c", "1", "--batch", "10k"];
-    let (called, grown) = lab.grown(&[GROWN, &words].concat());
-    let shown = shown(&called);
-    let scale = grown.scale().unwrap();
-    let [one, _, three, _] = of_three(scale, &shown);
-    assert!(three < 1.5 * one, "{shown}");
-    let by = limit(&scale.trials[2], &shown);
-    let is_cpu = matches!(by.resource, Resource::Cpu | Resource::HotNode);
-    assert!(is_cpu && by.node.as_deref() == Some("1"), "{by:?} {shown}");
-}
-
-/// All nodes apply all rows, so that writes to more of them grow less than their number, and less than those of shards,
-/// which made 3.2 times as much.
-#[test]
-#[ignore = "long: a growth of a real Galera, with quotas: four minutes on a quiet machine"]
-fn long_real_copies_grow_less_than_shards() {
-    if galera::skipped() || has_no_quotas() {
-        return;
-    }
-    let lab = Lab::of("galera.toml");
-    let (called, grown) = lab.grown(&[GROWN, &["-c", "4n", "--batch", "100"]].concat());
-    let shown = shown(&called);
-    let [one, _, three, _] = of_three(grown.scale().unwrap(), &shown);
-    // That all copies are equal is part of clean data, which every growth here has.
-    assert!(three < 2.5 * one, "{shown}");
 }
