@@ -43,10 +43,7 @@ fn task(words: &[&str], out: &mut dyn Write) -> Result<String, String> {
     let lines = |lines: Vec<String>| lines.join("\n");
     match words {
         ["tidy"] => run_tidy(),
-        ["circles"] => run_rule("circles", tidy::circles),
-        ["retired"] => run_rule("retired", tidy::retired),
-        ["tuples"] => run_rule("tuples", tidy::tuples),
-        ["modules"] => run_rule("modules", tidy::module_style),
+        [task @ ("circles" | "retired" | "tuples" | "modules")] => run_rule(task),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
         ["docs", "--measured"] => first_run::write(),
@@ -84,9 +81,10 @@ fn run_tidy() -> Result<String, String> {
     report("tidy", &tree, &findings)
 }
 
-fn run_rule(name: &str, rule: fn(&Tree) -> Vec<Finding>) -> Result<String, String> {
+fn run_rule(task: &str) -> Result<String, String> {
     let tree = read_tree()?;
-    report(name, &tree, &rule(&tree))
+    let findings = tidy::check_one(task, &tree).unwrap_or_default();
+    report(task, &tree, &findings)
 }
 
 fn read_tree() -> Result<Tree, String> {

@@ -204,10 +204,9 @@ mod tests {
         let result = check(&[expected(3, 100, 0, 7)], &[found(3, 100, 8)]);
         assert_eq!((result.altered, result.wrong.as_slice()), (1, &[3][..]));
         let example = &result.examples[0];
-        assert_eq!(
-            (example.fault, example.first_key, example.last_key),
-            (Fault::Altered, 384, 511)
-        );
+        assert_eq!(example.fault, Fault::Altered);
+        assert_eq!(example.first_key, 384);
+        assert_eq!(example.last_key, 511);
         assert_eq!(example.column.as_deref(), Some("c"));
     }
 
@@ -215,20 +214,13 @@ mod tests {
     fn unknown_rows_may_be_there_or_not() {
         for rows in 40..=60 {
             let result = check(&[expected(1, 40, 20, 5)], &[found(1, rows, 9)]);
-            assert_eq!(
-                (result.missing, result.surplus, result.altered),
-                (0, 0, 0),
-                "{rows}"
-            );
+            assert_eq!(result.missing, 0, "{rows}");
+            assert_eq!(result.surplus, 0, "{rows}");
+            assert_eq!(result.altered, 0, "{rows}");
         }
-        assert_eq!(
-            check(&[expected(1, 40, 20, 0)], &[found(1, 39, 0)]).missing,
-            1
-        );
-        assert_eq!(
-            check(&[expected(1, 40, 20, 0)], &[found(1, 61, 0)]).duplicated,
-            1
-        );
+        let of = |rows| check(&[expected(1, 40, 20, 0)], &[found(1, rows, 0)]);
+        assert_eq!(of(39).missing, 1);
+        assert_eq!(of(61).duplicated, 1);
     }
 
     #[test]
@@ -237,10 +229,9 @@ mod tests {
             &[expected(0, 100, 0, 0), expected(1, 100, 0, 0)],
             &[found(0, 99, 0), found(1, 101, 0)],
         );
-        assert_eq!(
-            (result.missing, result.surplus, result.duplicated),
-            (1, 1, 1)
-        );
+        assert_eq!(result.missing, 1);
+        assert_eq!(result.surplus, 1);
+        assert_eq!(result.duplicated, 1);
         assert_eq!(result.wrong, [0, 1]);
         assert_eq!(result.examples[0].fault, Fault::Missing);
         assert_eq!(result.examples[1].fault, Fault::Surplus);
@@ -274,10 +265,8 @@ mod tests {
         let all_from = |bucket: u64| (bucket..5).map(|b| found(b, 100, 0));
         let within: Vec<FoundBucket> = [found(1, 40, 0)].into_iter().chain(all_from(2)).collect();
         check(&within, Some(Removal::Truncated));
-        check(
-            &[found(1, 100, 0), found(3, 100, 0), found(4, 100, 0)],
-            None,
-        );
+        let some = [1, 3, 4].map(|bucket| found(bucket, 100, 0));
+        check(&some, None);
         // A crash takes the last rows, and a fault takes any.
         check(&[found(0, 100, 0)], None);
         let holes = [found(1, 20, 0), found(2, 30, 0), found(4, 100, 0)];

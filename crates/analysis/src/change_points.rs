@@ -94,12 +94,8 @@ pub fn change_points(record: &RunRecord) -> Vec<ChangePoint> {
     let mut change_points = Vec::new();
     for stream in &streams {
         let throughput = per_second(record, stream);
-        change_points.extend(change_points_of(
-            record,
-            stream,
-            Figure::Throughput,
-            &throughput,
-        ));
+        let of = Figure::Throughput;
+        change_points.extend(change_points_of(record, stream, of, &throughput));
         if stream.is_open() {
             let latency = latencies(record, stream);
             // Latencies differ by factors: a change of their logarithm is one by a factor.
@@ -122,7 +118,7 @@ pub fn slowdowns(record: &RunRecord) -> Vec<Slowdown> {
         let values = per_second(record, stream);
         let periodic_slowdown = periodic_slowdown(&without_change_points(&values))?;
         Some(Slowdown {
-            place: stream.place(),
+            place: stream.to_string(),
             period_s: periodic_slowdown.period,
             depth: periodic_slowdown.depth,
             seconds: values.len(),
@@ -167,7 +163,7 @@ fn change_points_of(
             to_ns: at_ns(after),
         };
         ChangePoint {
-            place: stream.place(),
+            place: stream.to_string(),
             figure,
             unit: stream.stream.unit,
             at_ns: at_ns(change.at),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use highwater_model::numbers::len_to_f64;
+use highwater_model::numbers::{len_to_f64, round_to_u64, to_f64};
 
 /// A small counter-based generator (SplitMix64; Steele, Lea & Flood 2014).
 pub struct Noise(u64);
@@ -24,9 +24,8 @@ impl Noise {
     }
 
     /// Uniform in (0, 1).
-    #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
     pub fn uniform(&mut self) -> f64 {
-        ((self.bits() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+        (to_f64(self.bits() >> 11) + 0.5) / to_f64(1 << 53)
     }
 
     /// Standard normal (Box & Muller 1958).
@@ -93,13 +92,8 @@ impl Noise {
 }
 
 /// Counts around a mean.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "positive and small by choice of the arguments"
-)]
 pub fn counts(series: &[f64], mean: f64, deviation: f64) -> Vec<u64> {
-    let count = |value: &f64| (mean + deviation * value).round().max(0.0) as u64;
+    let count = |value: &f64| round_to_u64(mean + deviation * value);
     series.iter().map(count).collect()
 }
 

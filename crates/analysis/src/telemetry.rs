@@ -1,7 +1,8 @@
 //! What series of telemetry say of a range of time. Pure; no rule and no judgment here.
 
+use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::plan::PhaseKind;
-use highwater_model::record::RunRecord;
+use highwater_model::record::{PhaseRecord, RunRecord};
 use highwater_model::target_telemetry::{
     SeriesKind, TargetTelemetry, TelemetrySeries, names, sources,
 };
@@ -109,7 +110,7 @@ pub fn rejected(record: &RunRecord) -> Option<u64> {
     let rejected: Vec<f64> = totals
         .filter_map(|series| total(telemetry, series, range))
         .collect();
-    (!rejected.is_empty()).then(|| highwater_model::numbers::round_to_u64(rejected.iter().sum()))
+    (!rejected.is_empty()).then(|| round_to_u64(rejected.iter().sum()))
 }
 
 /// Whether a series is of a node with a quota, which neither the node itself nor its machine need see.
@@ -138,10 +139,7 @@ pub fn busy_cpus(record: &RunRecord) -> Vec<(&str, f64)> {
 pub fn disk_bytes_per_row(record: &RunRecord) -> Option<f64> {
     let target = &record.target;
     let grown = target.bytes_after?.checked_sub(target.bytes_before?)?;
-    let is_load = |name: &str| {
-        let mut phases = record.phases.iter();
-        phases.any(|phase| phase.kind == PhaseKind::Load && phase.name == name)
-    };
+    let is_load = |phase: &str| PhaseRecord::is_load(&record.phases, phase);
     let results = record.results.iter().filter(|r| !is_load(&r.phase));
     let rows: u64 = results.map(|result| result.rows.acknowledged).sum();
     (grown > 0 && rows > 0).then(|| highwater_model::display::ratio(grown, rows))
@@ -256,9 +254,8 @@ struct Point {
 }
 
 impl Point {
-    #[expect(clippy::cast_precision_loss, reason = "figures for people")]
     fn span_s(&self) -> Option<f64> {
-        (self.to_ns > self.from_ns).then(|| (self.to_ns - self.from_ns) as f64 / 1e9)
+        (self.to_ns > self.from_ns).then(|| to_f64(self.to_ns - self.from_ns) / 1e9)
     }
 
     /// Whether the time that it stands for begins there.
@@ -340,10 +337,8 @@ mod tests {
         assert_eq!(total(&telemetry, &count, range(9 * S, 10 * S)), None);
         // The one that began before belongs to what came before, the one that ends behind does not.
         let half = S / 2;
-        assert_eq!(
-            total(&telemetry, &count, range(half, 2 * S + half)),
-            Some(6.0)
-        );
+        let found = total(&telemetry, &count, range(half, 2 * S + half));
+        assert_eq!(found, Some(6.0));
         let (telemetry, level) = series(SeriesKind::Level, &values);
         assert_eq!(mean(&telemetry, &level, range(0, 4 * S)), Some(3.75));
         assert_eq!(total(&telemetry, &level, range(0, 4 * S)), None);
@@ -370,10 +365,8 @@ mod tests {
         let steps = fixture::open_steps();
         assert_eq!(steps.phases.len(), 3, "a warm-up and two steps");
         let lengths = steps.phases[1..].iter().map(|phase| phase.duration_ns);
-        assert_eq!(
-            measured(&steps),
-            Some(range(2 * S, 2 * S + lengths.sum::<u64>()))
-        );
+        let found = measured(&steps);
+        assert_eq!(found, Some(range(2 * S, 2 * S + lengths.sum::<u64>())));
     }
 
     #[test]

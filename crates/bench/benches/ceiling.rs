@@ -5,7 +5,7 @@ use std::error::Error;
 use std::process::Command;
 use std::rc::Rc;
 
-use highwater_bench::figures::{self, Budget, Figure, median};
+use highwater_bench::figures::{self, Budget, Figure, median, middle};
 use highwater_bench::job::{Job, cpu_workload, measured, target_inserting, workload};
 use highwater_bench::sending::{Parts, parts};
 use highwater_model::plan::AuditLevel;
@@ -59,14 +59,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         shown.extend(figures_of(&format!("{sink}, {insert}"), budget, rounds));
     }
     if !node.is_empty() {
-        let encoded: Vec<f64> = rounds[0].iter().map(|round| round.parts.encoded).collect();
+        let encoded = middle(&rounds[0], |round| round.parts.encoded);
         shown.push(
             Figure::new(
                 "Node.js: rows made and put through JSON.stringify",
                 "rows/CPU s",
                 median(&node),
             )
-            .beside("null:crate, bulk: made and encoded", median(&encoded)),
+            .beside("null:crate, bulk: made and encoded", encoded),
         );
     }
     let without = if node.is_empty() {
@@ -87,12 +87,11 @@ fn main() -> Result<(), Box<dyn Error>> {
              GB/s, twice that is the budget in bytes.{without}",
             MEASURE.0 / Nanos::SECOND.0
         ),
-    )?;
-    Ok(())
+    )
 }
 
 fn figures_of(path: &str, budget: Budget, rounds: &[Round]) -> [Figure; 5] {
-    let middle = |of: fn(&Round) -> f64| median(&rounds.iter().map(of).collect::<Vec<f64>>());
+    let middle = |of: fn(&Round) -> f64| middle(rounds, of);
     let name = |what: &str| format!("{path}: {what}");
     let (fresh, bytes) = (middle(|r| r.fresh), middle(|r| r.parts.bytes_per_row));
     let replayed = middle(|r| r.parts.replayed);

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_bench::figures::{self, Figure, median};
+use highwater_bench::figures::{self, Figure, middle};
 use highwater_bench::job::{Job, cpu_workload, measured, target_inserting, workload};
 use highwater_bench::meters::ended_children_cpu;
 use highwater_bench::sending::{parts, requests};
@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for _ in 0..ROUNDS {
         rounds.push(round(&setting, &client)?);
     }
-    let middle = |of: fn(&Round) -> f64| median(&rounds.iter().map(of).collect::<Vec<f64>>());
+    let middle = |of: fn(&Round) -> f64| middle(&rounds, of);
     let (fresh, client) = (middle(|r| r.fresh), middle(|r| r.client));
     let shown = [
         Figure::new("fresh rows", "rows/client CPU s", fresh).beside("clickhouse-client", client),
@@ -94,8 +94,7 @@ fn main() -> Result<(), Box<dyn Error>> {
              `--compression=0`, its start and end included; their rows were made before.",
             MEASURE.0 / Nanos::SECOND.0
         ),
-    )?;
-    Ok(())
+    )
 }
 
 fn round(setting: &Setting, client: &Path) -> Result<Round, Box<dyn Error>> {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
 
-use highwater_bench::figures::{self, Budget, Figure, median};
+use highwater_bench::figures::{self, Budget, Figure, middle};
 use highwater_bench::job::{Job, cpu_workload, measured};
 use highwater_model::histogram::LatencyHistogram;
 use highwater_model::numbers::{to_f64, truncate_to_u64};
@@ -51,8 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         CEILING_LENGTH.0 / Nanos::SECOND.0,
         LAG_LENGTH.0 / Nanos::SECOND.0
     );
-    figures::print(&figures_of(&rounds), &remark)?;
-    Ok(())
+    figures::print(&figures_of(&rounds), &remark)
 }
 
 fn round() -> Result<Round, Box<dyn Error>> {
@@ -71,7 +70,7 @@ fn round() -> Result<Round, Box<dyn Error>> {
 }
 
 fn figures_of(rounds: &[Round]) -> Vec<Figure> {
-    let middle = |of: &dyn Fn(&Round) -> f64| median(&rounds.iter().map(of).collect::<Vec<f64>>());
+    let middle = |of: &dyn Fn(&Round) -> f64| middle(rounds, of);
     let ceiling = middle(&|round| round.ceiling);
     let mut figures = vec![
         Figure::new("ceiling of the client, closed load", "ops/s", ceiling),

@@ -108,6 +108,5 @@ fn main() -> Result<(), Box<dyn Error>> {
              stream of one op, audited at the end. The resident memory is the median of {SAMPLES} \
              samples, one a simulated second."
         ),
-    )?;
-    Ok(())
+    )
 }

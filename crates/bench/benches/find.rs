@@ -52,8 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
          the search. Near: within {:.0} % of it.",
         NEAR * 100.0
     );
-    figures::print(&figures_of(&rounds), &remark)?;
-    Ok(())
+    figures::print(&figures_of(&rounds), &remark)
 }
 
 fn round(url: &str, seed: &str) -> Result<Round, Box<dyn Error>> {

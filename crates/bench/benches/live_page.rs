@@ -72,8 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         LENGTH.0 / Nanos::SECOND.0,
         WARM_UP.0 / Nanos::SECOND.0,
     );
-    figures::print(&figures_of(&rounds), &remark)?;
-    Ok(())
+    figures::print(&figures_of(&rounds), &remark)
 }
 
 fn figures_of(rounds: &[[Cost; CLIENTS.len()]]) -> Vec<Figure> {

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::process::Command;
 use std::rc::Rc;
 
-use highwater_bench::figures::{self, Budget, Figure, median};
+use highwater_bench::figures::{self, Budget, Figure, middle};
 use highwater_bench::job::{Job, measured};
 use highwater_bench::meters::{ended_children_cpu, process_cpu};
 use highwater_model::numbers::to_f64;
@@ -78,8 +78,7 @@ fn main() -> Result<(), Box<dyn Error>> {
          user and kernel, from its first connection to its last word; the server's is not in it.",
         SETTINGS.join(" ")
     );
-    figures::print(&figures, &remark)?;
-    Ok(())
+    figures::print(&figures, &remark)
 }
 
 fn rounds(server: &MariaDb, case: Case, clients: u32) -> Result<[Figure; 2], Box<dyn Error>> {
@@ -95,8 +94,6 @@ fn rounds(server: &MariaDb, case: Case, clients: u32) -> Result<[Figure; 2], Box
             theirs.push(sysbench_run(server, case, clients)?);
         }
     }
-    let middle =
-        |runs: &[Run], of: fn(&Run) -> f64| median(&runs.iter().map(of).collect::<Vec<f64>>());
     let figure = |what: &str, unit, of: fn(&Run) -> f64| {
         let what = format!("{what}, clients: {clients}");
         Figure::new(what, unit, middle(&ours, of)).beside("sysbench", middle(&theirs, of))

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::process::Command;
 use std::rc::Rc;
 
-use highwater_bench::figures::{self, Budget, Figure, median};
+use highwater_bench::figures::{self, Budget, Figure, middle};
 use highwater_bench::job::{Job, measured};
 use highwater_bench::meters::{ended_children_cpu, process_cpu};
 use highwater_model::numbers::to_f64;
@@ -42,8 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
          scale 1. CPU is that of the whole process in user and kernel, from its first connection \
          to its last word, divided by all its ops; the server's is not in it."
     );
-    figures::print(&figures, &remark)?;
-    Ok(())
+    figures::print(&figures, &remark)
 }
 
 fn rounds(server: &Postgres, clients: u32) -> Result<[Figure; 2], Box<dyn Error>> {
@@ -58,15 +57,9 @@ fn rounds(server: &Postgres, clients: u32) -> Result<[Figure; 2], Box<dyn Error>
             theirs.push(pgbench_run(server, clients)?);
         }
     }
-    let middle =
-        |runs: &[Run], what: fn(&Run) -> f64| median(&runs.iter().map(what).collect::<Vec<f64>>());
     let figure = |what: &str, unit, of: fn(&Run) -> f64| {
-        let figure = Figure::new(
-            format!("{what}, clients: {clients}"),
-            unit,
-            middle(&ours, of),
-        );
-        figure.beside("pgbench", middle(&theirs, of))
+        let what = format!("{what}, clients: {clients}");
+        Figure::new(what, unit, middle(&ours, of)).beside("pgbench", middle(&theirs, of))
     };
     Ok([
         figure("client CPU of a point select", "µs/op", |run| run.cpu_us)

@@ -69,8 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
          machine and of a target with three nodes; medians of {ROUNDS}. The browser is Debian's \
          Chromium without a window, its network off; it and the page share the machine."
     );
-    figures::print(&figures, &remark)?;
-    Ok(())
+    figures::print(&figures, &remark)
 }
 
 /// Ten scripts under a rate, as a log of transactions would tell them, then taken for our own.

@@ -63,8 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
              {SIMULATED_ROUNDS}.",
             SIMULATED_LENGTH.0 / Nanos::SECOND.0
         ),
-    )?;
-    Ok(())
+    )
 }
 
 /// Rows per CPU second of the generators.

@@ -68,8 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
              kv: to null:postgres, which answers each with no row.",
             MEASURE.0 / Nanos::SECOND.0
         ),
-    )?;
-    Ok(())
+    )
 }
 
 fn inserting(

@@ -1,5 +1,6 @@
 //! A table of figures, each beside its peer or floor of the same run and its budget.
 
+use std::error::Error;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
@@ -78,9 +79,13 @@ impl Figure {
 }
 
 /// Prints a Markdown table of figures, a blank line and a remark on how they came about.
-pub fn print(figures: &[Figure], remark: &str) -> io::Result<()> {
+///
+/// # Errors
+///
+/// If stdout cannot be written to.
+pub fn print(figures: &[Figure], remark: &str) -> Result<(), Box<dyn Error>> {
     let mut out = io::stdout().lock();
-    writeln!(out, "{}\n\n{}", table(figures), remark.trim())
+    Ok(writeln!(out, "{}\n\n{}", table(figures), remark.trim())?)
 }
 
 fn table(figures: &[Figure]) -> String {
@@ -105,6 +110,11 @@ fn table(figures: &[Figure]) -> String {
         );
     }
     text
+}
+
+/// The median of a figure over all rounds.
+pub fn middle<T>(rounds: &[T], of: impl Fn(&T) -> f64) -> f64 {
+    median(&rounds.iter().map(of).collect::<Vec<f64>>())
 }
 
 /// The middle of the values, the mean of the two middle ones where their number is even; not a

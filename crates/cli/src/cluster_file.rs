@@ -93,15 +93,14 @@ fn hash(bytes: &[u8]) -> u64 {
 
 impl From<ClusterError> for Failure {
     fn from(error: ClusterError) -> Self {
+        let exit = match error.kind {
+            ClusterErrorKind::Usage => exit::USAGE,
+            ClusterErrorKind::Failed => exit::TARGET,
+            ClusterErrorKind::Interrupted => exit::INTERRUPTED,
+        };
         Self {
-            exit: match error.kind {
-                ClusterErrorKind::Usage => exit::USAGE,
-                ClusterErrorKind::Failed => exit::TARGET,
-                ClusterErrorKind::Interrupted => exit::INTERRUPTED,
-            },
-            message: error.message,
-            place: None,
-            hint: error.hint,
+            exit,
+            ..Self::usage(error.message).hinted(error.hint)
         }
     }
 }

@@ -18,7 +18,7 @@ use highwater_model::event::{EVENT_SCHEMA, Event};
 use highwater_model::quantity::print_instant;
 use highwater_model::record::RecordRef;
 use highwater_model::units::Nanos;
-use highwater_report as report;
+use highwater_report::{self as report, Summary};
 use highwater_runner::clock::wall_clock;
 use highwater_runner::observer::{Observer, Observers};
 
@@ -142,25 +142,23 @@ fn write_lines(
 
 /// Prints a record that is stored in this directory; returns its exit code.
 pub fn record(output: &RunOutput, record: RecordRef<'_>, directory: &str) -> Result<u8, Failure> {
-    if output.json {
-        result(output, &report::json(record))?;
+    if output.json && output.events == Some(EventSink::Stdout) {
+        terminal::note(&report::json(record));
+    } else if output.json {
+        terminal::data(&report::json(record))?;
     } else {
-        let summary = report::summary(record, directory);
-        match output.events {
-            Some(EventSink::Stdout) => terminal::summary_note(&summary, output.verbose),
-            Some(EventSink::File(_)) | None => terminal::summary(&summary, output.verbose)?,
-        }
+        summary(output, &report::summary(record, directory))?;
     }
     Ok(exit::of(record))
 }
 
-/// Prints a result on stdout, or beside it where events are there.
-fn result(output: &RunOutput, text: &str) -> Result<(), Failure> {
+/// Prints a summary on stdout, or beside it where events are there.
+pub fn summary(output: &RunOutput, summary: &Summary) -> Result<(), Failure> {
     if output.events == Some(EventSink::Stdout) {
-        terminal::note(text);
+        terminal::summary_note(summary, output.verbose);
         return Ok(());
     }
-    terminal::data(text)
+    terminal::summary(summary, output.verbose)
 }
 
 /// Who watches a command: its progress, unless only the result is wanted, the log, and who looks from elsewhere.

@@ -61,8 +61,13 @@ impl Failure {
     }
 
     /// The same failure with a hint.
-    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+    pub fn with_hint(self, hint: impl Into<String>) -> Self {
+        self.hinted(Some(hint))
+    }
+
+    /// The same failure with a hint where there is one.
+    pub fn hinted(mut self, hint: Option<impl Into<String>>) -> Self {
+        self.hint = hint.map(Into::into);
         self
     }
 
@@ -114,9 +119,7 @@ impl From<TargetError> for Failure {
         };
         Self {
             exit,
-            message: error.message,
-            place: None,
-            hint: error.hint,
+            ..Self::usage(error.message).hinted(error.hint)
         }
     }
 }
@@ -202,6 +205,11 @@ pub fn did_you_mean<'a>(
         .filter(|(likeness, _)| *likeness >= CLOSE)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)
+}
+
+/// A hint at a candidate that is close to what was meant, or another one.
+pub fn suggestion(near: Option<&str>, otherwise: impl FnOnce() -> String) -> String {
+    near.map_or_else(otherwise, |near| format!("did you mean `{near}`?"))
 }
 
 #[cfg(test)]

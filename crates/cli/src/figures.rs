@@ -2,6 +2,7 @@
 //!
 //! Must not define what a point is, or draw conclusions; that is the core's job.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -30,19 +31,16 @@ pub fn read(names: &[String], out: &Path) -> Result<SeriesSet, Failure> {
 
 fn of(name: &str, out: &Path) -> Result<SeriesSet, Failure> {
     let path = Path::new(name);
-    let json = path
-        .extension()
-        .is_some_and(|extension| extension == "json");
-    if path.is_file() && !json {
+    let extension = path.extension().and_then(OsStr::to_str);
+    if path.is_file() && extension != Some("json") {
         return csv(path);
     }
     if path.is_dir() && !path.join("plan.json").exists() {
         return directory(path);
     }
-    if !path.exists() && path.extension().is_some_and(|extension| extension == "csv") {
-        return Err(Failure::usage(format!(
-            "cannot read {name}: there is no such file"
-        )));
+    if !path.exists() && extension == Some("csv") {
+        let cause = format!("cannot read {name}: there is no such file");
+        return Err(Failure::usage(cause));
     }
     run(&store::find(out, Some(name))?)
 }

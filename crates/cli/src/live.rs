@@ -3,7 +3,10 @@
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use highwater_live::{ListenError, Live, LiveSettings, OtlpSettings, PageSettings};
+use highwater_live::{
+    ListenError, Live, LiveSettings, OTLP_HEADER_VARIABLES, OtlpHeaders, OtlpSettings, OtlpUrl,
+    PageSettings,
+};
 use highwater_report::LiveRights;
 use highwater_runner::control::{self, Controller};
 use highwater_runner::interrupts::Interrupter;
@@ -13,7 +16,15 @@ use crate::intent::{LiveRequest, PageAddress};
 use crate::terminal;
 
 /// Where the page is, unless somebody says otherwise.
-pub(crate) const USUAL: ([u8; 4], u16) = ([127, 0, 0, 1], 4_790);
+const USUAL: ([u8; 4], u16) = ([127, 0, 0, 1], 4_790);
+
+/// The address of a page, and whether it may move to another port.
+pub(crate) fn place(at: PageAddress) -> (SocketAddr, bool) {
+    match at {
+        PageAddress::Usual => (SocketAddr::from(USUAL), true),
+        PageAddress::At(address) => (address, false),
+    }
+}
 
 /// Serves one run; whoever has its controller may change it.
 ///
@@ -53,22 +64,17 @@ fn start(
     if request.page.is_none() && request.metrics.is_none() && request.otlp.is_none() {
         return Ok(None);
     }
-    let page = request.page.map(|at| PageSettings {
-        address: match at {
-            PageAddress::Usual => SocketAddr::from(USUAL),
-            PageAddress::At(address) => address,
-        },
-        may_move: at == PageAddress::Usual,
+    let page = request.page.map(place);
+    let page = page.map(|(address, may_move)| PageSettings {
+        address,
+        may_move,
         rights,
         controller,
     });
     let live = Live::start(LiveSettings {
         page,
         metrics: request.metrics,
-        otlp: request.otlp.clone().map(|url| OtlpSettings {
-            url,
-            warn: terminal::warn,
-        }),
+        otlp: request.otlp.clone().map(pushed_to).transpose()?,
     });
     let live = live.map_err(|failed| failure(&failed))?;
     for (what, url) in [("page", &live.page_url), ("metrics", &live.metrics_url)] {
@@ -77,6 +83,35 @@ fn start(
         }
     }
     Ok(Some(Rc::new(live)))
+}
+
+/// A collector, with the headers that OpenTelemetry's variables hold for it. They are secrets: they are of no layer, so
+/// that neither a flag nor a file can hold them, and no message shows them.
+fn pushed_to(url: OtlpUrl) -> Result<OtlpSettings, Failure> {
+    let set = |name: &'static str| Some((name, std::env::var_os(name)?));
+    let mut set = OTLP_HEADER_VARIABLES.into_iter().filter_map(set);
+    let headers = match set.find(|(_, value)| !value.is_empty()) {
+        None => OtlpHeaders::default(),
+        Some((name, value)) => {
+            let text = value
+                .to_str()
+                .ok_or_else(|| no_headers(name, "not UTF-8"))?;
+            let parsed = text.parse::<OtlpHeaders>();
+            parsed.map_err(|why| no_headers(name, &why.to_string()))?
+        }
+    };
+    Ok(OtlpSettings {
+        url,
+        headers,
+        warn: terminal::warn,
+    })
+}
+
+fn no_headers(variable: &str, why: &str) -> Failure {
+    Failure::usage(format!("{variable}: {why}")).with_hint(
+        "give name=value, several separated by commas, with values percent-encoded, such as \
+         Authorization=Bearer%20TOKEN",
+    )
 }
 
 pub(crate) fn failure(failed: &ListenError) -> Failure {

@@ -70,9 +70,9 @@ impl Progress {
         terminal::note(&format!("{text}\n"));
     }
 
-    /// What a run reports, in lines.
-    fn run(&self, event: &Event) {
-        match event {
+    /// What a run reports, as a line; a second is shown by itself.
+    fn run(&self, event: &Event) -> Option<String> {
+        let line = match event {
             Event::Begun {
                 directory,
                 workload,
@@ -83,56 +83,41 @@ impl Progress {
             } => {
                 self.objectives.borrow_mut().clone_from(objectives);
                 let title = report::begun(workload, urls, target);
-                terminal::note(&format!("{title}\n{directory}\n\n"));
+                format!("{title}\n{directory}\n")
             }
-            Event::Estimate(estimate) => {
-                terminal::note(&format!("estimate: {}\n", report::estimate(estimate)));
-            }
-            Event::Part(part) => terminal::note(&format!("{}\n", report::part_line(part))),
+            Event::Estimate(estimate) => format!("estimate: {}", report::estimate(estimate)),
+            Event::Part(part) => report::part_line(part),
             Event::Filling { there, rows } => {
                 let filling = Filling::new(*there, *rows);
-                terminal::note(&format!("{filling}\n"));
+                let line = filling.to_string();
                 *self.filling.borrow_mut() = Some(filling);
+                line
             }
-            Event::WarmedUp { took, steady } => {
-                terminal::note(&format!("{}\n", report::warmed_up(*took, *steady)));
+            Event::WarmedUp { took, steady } => report::warmed_up(*took, *steady),
+            Event::Intervention(done) => report::intervention(done),
+            Event::Second(line) if self.screen.is_none() => {
+                self.line(line);
+                return None;
             }
-            Event::Intervention(done) => {
-                terminal::note(&format!("{}\n", report::intervention(done)));
-            }
-            Event::Second(line) if self.screen.is_none() => self.line(line),
-            _ => {}
-        }
+            _ => return None,
+        };
+        Some(line)
     }
 }
 
-/// What an experiment reports, in lines.
-fn trials(event: &Event) {
-    match event {
-        Event::Trial { number, trial, .. } => {
-            terminal::note(&format!("{}\n", report::trial_begun(*number, trial)));
-        }
-        Event::WarmedUp { took, steady } => {
-            terminal::note(&format!("  {}\n", report::warmed_up(*took, *steady)));
-        }
-        Event::Part(part @ Part::Paused) => {
-            terminal::note(&format!("{}\n", report::part_line(part)));
-        }
-        Event::Intervention(done) => {
-            terminal::note(&format!("{}\n", report::intervention(done)));
-        }
-        Event::Probed(probe) => {
-            terminal::note(&format!("  {}\n", report::probe_line(probe)));
-        }
-        Event::Measured { trial, unit } => {
-            terminal::note(&format!("  {}\n", report::trial_line(trial, unit.name())));
-        }
-        Event::Sized { trial, unit } => {
-            let line = report::scale_trial_line(trial, unit.name());
-            terminal::note(&format!("  {line}\n"));
-        }
-        _ => {}
-    }
+/// What an experiment reports, as a line: what is of a trial below its title.
+fn trials(event: &Event) -> Option<String> {
+    let of_trial = match event {
+        Event::Trial { number, trial, .. } => return Some(report::trial_begun(*number, trial)),
+        Event::Part(part @ Part::Paused) => return Some(report::part_line(part)),
+        Event::Intervention(done) => return Some(report::intervention(done)),
+        Event::WarmedUp { took, steady } => report::warmed_up(*took, *steady),
+        Event::Probed(probe) => report::probe_line(probe),
+        Event::Measured { trial, unit } => report::trial_line(trial, unit.name()),
+        Event::Sized { trial, unit } => report::scale_trial_line(trial, unit.name()),
+        _ => return None,
+    };
+    Some(format!("  {of_trial}"))
 }
 
 impl Observer for Progress {
@@ -140,10 +125,13 @@ impl Observer for Progress {
         if let Some(screen) = &self.screen {
             draw(screen, event);
         }
-        if self.of_trials {
-            trials(event);
+        let line = if self.of_trials {
+            trials(event)
         } else {
-            self.run(event);
+            self.run(event)
+        };
+        if let Some(line) = line {
+            terminal::note(&format!("{line}\n"));
         }
         WarningsOnly.event(event);
     }

@@ -5,11 +5,12 @@ use std::ffi::OsString;
 
 use highwater_driver::redaction::redacted;
 use highwater_drivers::drivers;
+use highwater_live::OTLP_HEADER_VARIABLES;
 
 use crate::invocation::PREFIX;
 
-/// The variables of this process that a driver takes a password from, and those of ours that hold
-/// the password of a URL.
+/// The variables of this process that a driver takes a password from, those whose headers go to a
+/// collector, and those of ours that hold the password of a URL.
 pub fn all() -> Vec<OsString> {
     let of_drivers = drivers()
         .iter()
@@ -18,6 +19,8 @@ pub fn all() -> Vec<OsString> {
         name.to_string_lossy().starts_with(PREFIX) && redacted(&value.to_string_lossy()).is_some()
     });
     of_drivers
+        .copied()
+        .chain(OTLP_HEADER_VARIABLES)
         .map(OsString::from)
         .chain(ours.map(|(name, _)| name))
         .collect()

@@ -13,7 +13,7 @@ use highwater_workload::{
     CatalogEntry, InputError, Script, Workload, WorkloadSpec, builtin, catalog,
 };
 
-use crate::failure::{Failure, Place, did_you_mean};
+use crate::failure::{Failure, Place, did_you_mean, suggestion};
 use crate::intent::WorkloadChoice;
 use crate::terminal;
 
@@ -36,10 +36,8 @@ pub fn choose(
 pub fn builtin_named(name: &str) -> Result<&'static CatalogEntry, Failure> {
     let names = || catalog().iter().map(|entry| entry.name);
     builtin(name).ok_or_else(|| {
-        let hint = match did_you_mean(name, names()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
-        };
+        let all = || format!("there are {}", names().collect::<Vec<_>>().join(", "));
+        let hint = suggestion(did_you_mean(name, names()), all);
         Failure::usage(format!("unknown workload `{name}`")).with_hint(hint)
     })
 }
@@ -109,12 +107,9 @@ pub fn report_errors(errors: &[InputError], name: &str, text: &str) -> Failure {
 
 fn failure(error: &InputError, name: &str, text: &str) -> Failure {
     let in_file = error.line > 0;
-    let failure =
-        Failure::usage(&error.message).at(in_file.then(|| Place::new(name, text, &error.span)));
-    match &error.hint {
-        Some(hint) => failure.with_hint(hint),
-        None => failure,
-    }
+    Failure::usage(&error.message)
+        .at(in_file.then(|| Place::new(name, text, &error.span)))
+        .hinted(error.hint.as_ref())
 }
 
 /// A failed run; where the target refused a statement of a file, with its place there.

@@ -144,7 +144,7 @@ fn what_a_store_exposes_has_every_metric_of_its_dashboard() {
     let exposed = get(&metrics, "/metrics");
     checked(&programs, &exposed);
     let history = ALL.iter().find(|one| one.name == "highwater-history");
-    let samples = history.unwrap().samples.iter().copied().flatten();
+    let samples = history.unwrap().samples();
     let stored = samples.filter_map(|(series, _)| series.split_once('{'));
     for (name, _) in stored.filter(|(name, _)| name.starts_with("highwater_stored")) {
         assert!(
@@ -208,8 +208,8 @@ fn every_query_of_every_dashboard_gives_data_over_its_samples() {
     let Some(programs) = programs() else { return };
     let place = TempDir::new().unwrap();
     for dashboard in ALL {
-        let series = dashboard.samples.iter().copied().flatten();
-        let series: Vec<Value> = series
+        let series: Vec<Value> = dashboard
+            .samples()
             .map(|(series, values)| json!({"series": series, "values": values}))
             .collect();
         let queries = dashboard.queries().map(|query| {

@@ -3,14 +3,15 @@
 #![expect(clippy::unwrap_used, reason = "functions that only tests call")]
 
 use std::fs;
-use std::process::Output;
+use std::path::Path;
 
 use assert_cmd::Command;
 use insta::assert_snapshot;
 use tempfile::TempDir;
 
-/// The program in a directory that holds these files, without any of our variables.
-fn call(files: &[(&str, &str)], words: &[&str]) -> Output {
+/// Code, data and messages of the program, called with the words of a line in a directory that holds these files,
+/// without any of our variables.
+fn call(files: &[(&str, &str)], line: &str) -> (Option<i32>, String, String) {
     let directory = TempDir::new().unwrap();
     for (name, text) in files {
         fs::write(directory.path().join(name), text).unwrap();
@@ -20,60 +21,44 @@ fn call(files: &[(&str, &str)], words: &[&str]) -> Output {
     for name in ours.filter(|name| name.to_string_lossy().starts_with("HIGHWATER_")) {
         command.env_remove(name);
     }
-    command
-        .current_dir(&directory)
-        .args(words)
-        .output()
-        .unwrap()
-}
-
-/// An example file of the repository.
-fn published(name: &str) -> String {
-    format!(
-        "{}/../../examples/published/{name}",
-        env!("CARGO_MANIFEST_DIR")
-    )
-}
-
-/// Code, data and messages of a call.
-fn outcome(output: &Output) -> (Option<i32>, String, String) {
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    command.current_dir(&directory);
+    let output = command.args(line.split_whitespace()).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (
         output.status.code(),
-        text(&output.stdout),
-        text(&output.stderr),
+        text(output.stdout),
+        text(output.stderr),
     )
+}
+
+/// The same with an example file of the repository.
+fn call_with(published: &str, line: &str) -> (Option<i32>, String, String) {
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/published");
+    let text = fs::read_to_string(Path::new(examples).join(published)).unwrap();
+    call(&[(published, text.as_str())], line)
 }
 
 const SWEEP: &str = "nodes,rows_per_s\n1,1000\n2,1900\n4,3500\n";
 
 #[test]
 fn help_of_table() {
-    let (code, help, _) = outcome(&call(&[], &["table", "--help"]));
+    let (code, help, _) = call(&[], "table --help");
     assert_eq!(code, Some(0));
     assert_snapshot!(help);
 }
 
 #[test]
 fn two_columns_make_a_table() {
-    let (code, table, messages) = outcome(&call(&[("sweep.csv", SWEEP)], &["table", "sweep.csv"]));
+    let (code, table, messages) = call(&[("sweep.csv", SWEEP)], "table sweep.csv");
     assert_eq!((code, messages.as_str()), (Some(0), ""));
     assert_snapshot!(table);
 }
 
 #[test]
 fn one_series_of_a_file_over_another_axis_as_json() {
-    let guide = published("benchmarking-guide.csv");
-    let words = [
-        "table",
-        &guide,
-        "--series",
-        "guide-sh",
-        "--over",
-        "primary_shards",
-        "--json",
-    ];
-    let (code, json, _) = outcome(&call(&[], &words));
+    let guide = "benchmarking-guide.csv";
+    let line = format!("table {guide} --series guide-sh --over primary_shards --json");
+    let (code, json, _) = call_with(guide, &line);
     assert_eq!(code, Some(0));
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(value["tables"].as_array().unwrap().len(), 1);
@@ -82,17 +67,17 @@ fn one_series_of_a_file_over_another_axis_as_json() {
 
 #[test]
 fn figures_that_contradict_each_other_end_with_3() {
-    let (code, report, messages) = outcome(&call(&[], &["check", &published("query-scaling.csv")]));
+    let (code, report, messages) = call_with("query-scaling.csv", "check query-scaling.csv");
     assert_eq!((code, messages.as_str()), (Some(3), ""));
     assert_snapshot!(report);
 }
 
 #[test]
 fn figures_with_doubts_only_and_clean_ones_end_well() {
-    let (code, report, _) = outcome(&call(&[], &["check", &published("one-million-rows.csv")]));
+    let (code, report, _) = call_with("one-million-rows.csv", "check one-million-rows.csv");
     assert_eq!(code, Some(0));
     assert!(report.contains("0 contradictions, 2 doubts"), "{report}");
-    let (code, report, _) = outcome(&call(&[("sweep.csv", SWEEP)], &["check", "sweep.csv"]));
+    let (code, report, _) = call(&[("sweep.csv", SWEEP)], "check sweep.csv");
     assert_eq!(code, Some(0));
     assert_snapshot!(report);
 }
@@ -101,7 +86,7 @@ fn figures_with_doubts_only_and_clean_ones_end_well() {
 fn a_mistake_in_a_file_is_shown_at_its_place() {
     let wrong = "nodes,rows_per_s\n1,1000\ntwo,1900\n4,-1\n";
     for command in ["table", "check"] {
-        let (code, data, message) = outcome(&call(&[("a.csv", wrong)], &[command, "a.csv"]));
+        let (code, data, message) = call(&[("a.csv", wrong)], &format!("{command} a.csv"));
         assert_eq!((code, data.as_str()), (Some(2), ""));
         assert_snapshot!("a_mistake_in_a_file", message);
     }
@@ -110,25 +95,25 @@ fn a_mistake_in_a_file_is_shown_at_its_place() {
 #[test]
 fn what_is_not_there_is_report_with_what_there_is() {
     let files = [("sweep.csv", SWEEP)];
-    let check = |words: &[&str], expected: &str| {
-        let (code, data, message) = outcome(&call(&files, words));
+    let check = |line: &str, expected: &str| {
+        let (code, data, message) = call(&files, line);
         assert_eq!((code, data.as_str()), (Some(2), ""), "{message}");
         assert_eq!(message, expected);
     };
     check(
-        &["table", "sweep.csv", "--over", "node"],
+        "table sweep.csv --over node",
         "error: no series has the setting `node`\n\nhint: did you mean `nodes`?\n",
     );
     check(
-        &["table", "sweep.csv", "--over", "nodes", "--over", "batch"],
+        "table sweep.csv --over nodes --over batch",
         "error: --over: a table runs over one setting\n\nhint: print a table for each\n",
     );
     check(
-        &["table", "sweep.csv", "--series", "x"],
+        "table sweep.csv --series x",
         "error: --series: there is no series `x`\n\nhint: there are series\n",
     );
     check(
-        &["table", "none.csv"],
+        "table none.csv",
         "error: cannot read none.csv: there is no such file\n",
     );
 }
@@ -137,7 +122,7 @@ fn what_is_not_there_is_report_with_what_there_is() {
 fn figures_are_checked_for_the_law_that_is_asked_for() {
     let check = |model: &str| {
         let files = [("sweep.csv", SWEEP)];
-        outcome(&call(&files, &["check", "sweep.csv", "--model", model]))
+        call(&files, &format!("check sweep.csv --model {model}"))
     };
     let (code, report, _) = check("usl");
     assert_eq!(code, Some(3), "{report}");
@@ -184,8 +169,7 @@ fn runs_make_tables_and_are_checked_like_files() {
 #[test]
 fn size_says_first_what_speaks_against_its_figures() {
     let file = "nodes,users,rows_per_s\n1,10,1000\n2,10,1900\n4,10,3500\n";
-    let words = ["size", "3000", "--from", "a.csv"];
-    let (code, _, messages) = outcome(&call(&[("a.csv", file)], &words));
+    let (code, _, messages) = call(&[("a.csv", file)], "size 3000 --from a.csv");
     assert_eq!(code, Some(0), "{messages}");
     assert!(
         messages.starts_with("warning: users_per_node (line 2, line 4): "),

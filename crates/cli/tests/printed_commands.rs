@@ -22,8 +22,8 @@ use xtask::tidy::Tree;
 
 /// Documents whose commands run side by side.
 const DOCUMENTS_AT_ONCE: usize = 3;
-/// No fence that is run every day takes longer, and none at its printed length.
-const LONGEST_S: u32 = 60;
+/// A fence that hangs ends so, every day and at its printed length; what is run every day takes seconds.
+const LONGEST_S: u32 = 300;
 const LONGEST_AS_PRINTED_S: u32 = 1_200;
 
 /// Commands print that they take 20 s; here they take as long as a judgment needs, and audits count rows: to compare

@@ -7,6 +7,7 @@ use std::process::Output;
 
 use assert_cmd::Command;
 use insta::assert_snapshot;
+use serde_json::Value;
 use tempfile::TempDir;
 
 const SWEEP: &str = "\
@@ -30,9 +31,22 @@ fn highwater(directory: &TempDir) -> Command {
     command
 }
 
-fn call(words: &[&str]) -> Output {
+/// A directory that holds this file besides.
+fn with_file(name: &str, text: &str) -> TempDir {
     let directory = TempDir::new().unwrap();
-    highwater(&directory).args(words).output().unwrap()
+    fs::write(directory.path().join(name), text).unwrap();
+    directory
+}
+
+/// Calls `size` there, with the words of a line.
+fn size(directory: &TempDir, line: &str) -> Output {
+    let words = line.split_whitespace();
+    let mut size = highwater(directory);
+    size.arg("size").args(words).output().unwrap()
+}
+
+fn call(line: &str) -> Output {
+    size(&TempDir::new().unwrap(), line)
 }
 
 fn stdout(output: &Output) -> String {
@@ -42,79 +56,69 @@ fn stdout(output: &Output) -> String {
 }
 
 /// The message of a call that ends with exit code 2 and prints no data.
-fn refused(words: &[&str]) -> String {
-    let output = call(words);
+fn refused(output: Output) -> String {
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(output.stdout.is_empty());
     String::from_utf8(output.stderr).unwrap()
 }
 
-fn json(words: &[&str]) -> serde_json::Value {
-    serde_json::from_str(&stdout(&call(&[words, &["--json"]].concat()))).unwrap()
+fn json(line: &str) -> Value {
+    serde_json::from_str(&stdout(&call(&format!("{line} --json")))).unwrap()
 }
 
-/// The same where the figures are warned of on stderr.
-fn json_despite_warnings(words: &[&str]) -> serde_json::Value {
-    let output = call(&[words, &["--json"]].concat());
+/// The same of a call whose figures may be warned of on stderr.
+fn json_of(output: &Output) -> Value {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
+/// The input of a flag.
+fn input<'a>(plan: &'a Value, flag: &str) -> &'a Value {
+    let mut inputs = plan["inputs"].as_array().unwrap().iter();
+    inputs.find(|input| input["flag"] == flag).unwrap()
+}
+
 #[test]
 fn help_of_size() {
-    assert_snapshot!(stdout(&call(&["size", "--help-all"])));
+    assert_snapshot!(stdout(&call("--help-all")));
 }
 
 #[test]
 fn a_sweep_sizes_a_million_rows() {
-    assert_snapshot!(stdout(&call(&["size", "1M", "--from", "sweep.csv"])));
+    assert_snapshot!(stdout(&call("1M --from sweep.csv")));
 }
 
 #[test]
 fn a_demand_that_is_not_known_is_planned_for_with_the_size_of_least_regret() {
-    let words = [
-        "size",
-        "500k..800k",
-        "--from",
-        "sweep.csv",
-        "--price",
-        "0.80",
-    ];
-    assert_snapshot!(stdout(&call(&words)));
+    let output = call("500k..800k --from sweep.csv --price 0.80");
+    assert_snapshot!(stdout(&output));
 }
 
 #[test]
 fn published_growth_is_an_assumption_throughout() {
-    let plan = json(&["size", "1M", "--assume", "cratedb-1m"]);
+    let plan = json("1M --assume cratedb-1m");
     assert_eq!(plan["schema"], "highwater-size/2");
     assert_eq!(plan["assumed"], true);
     assert_eq!(plan["nodes"]["expected"], 5);
     assert_eq!(plan["nodes"]["planned"], 6);
     assert_eq!(plan["needs"][0]["origin"]["kind"], "published");
-    assert!(
-        plan["notes"]
-            .to_string()
-            .contains("Measure one size of your own")
-    );
-    let throughput = plan["inputs"].as_array().unwrap();
-    let throughput = throughput
-        .iter()
-        .find(|input| input["flag"] == "--from")
-        .unwrap();
-    assert_eq!(throughput["origin"]["kind"], "published");
-    let text = stdout(&call(&["size", "1M", "--assume", "cratedb-1m", "-v"]));
-    assert!(
-        text.contains("\n1,000,000 rows/s · rests on assumptions"),
-        "{text}"
-    );
-    assert!(text.contains("published 5 sizes, 1 to 5 nodes"), "{text}");
-    assert!(text.contains("Assumed, not measured here:"), "{text}");
+    let notes = plan["notes"].to_string();
+    assert!(notes.contains("Measure one size of your own"), "{notes}");
+    assert_eq!(input(&plan, "--from")["origin"]["kind"], "published");
+    let text = stdout(&call("1M --assume cratedb-1m -v"));
+    for said in [
+        "\n1,000,000 rows/s · rests on assumptions",
+        "published 5 sizes, 1 to 5 nodes",
+        "Assumed, not measured here:",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
 }
 
 #[test]
 fn rows_and_queries_can_both_be_assumed() {
-    let both = ["--assume", "cratedb-1m", "--assume", "cratedb-queries"];
-    let plan = json(&[&["size", "300k", "10q/s"], &both[..]].concat());
+    let both = "--assume cratedb-1m --assume cratedb-queries";
+    let plan = json(&format!("300k 10q/s {both}"));
     let needs = plan["needs"].as_array().unwrap();
     let of: Vec<&str> = needs
         .iter()
@@ -123,7 +127,7 @@ fn rows_and_queries_can_both_be_assumed() {
     assert_eq!(of.len(), 2);
     assert!(of[0].starts_with("cratedb-1m") && of[1].starts_with("cratedb-queries"));
     let alone = |rate: &str| {
-        let plan = json(&[&["size", rate], &both[..]].concat());
+        let plan = json(&format!("{rate} {both}"));
         plan["nodes"]["expected"].as_u64().unwrap()
     };
     let together = plan["nodes"]["expected"].as_u64().unwrap();
@@ -132,8 +136,7 @@ fn rows_and_queries_can_both_be_assumed() {
 
 #[test]
 fn one_scaling_model_can_be_chosen_and_too_few_sizes_for_it_are_reported() {
-    let words = ["size", "600k", "--from", "sweep.csv", "--model", "usl"];
-    let plan = json_despite_warnings(&words);
+    let plan = json_of(&call("600k --from sweep.csv --model usl --json"));
     let models = plan["needs"][0]["models"].as_array().unwrap();
     assert_eq!(models.len(), 1, "{models:?}");
     assert_eq!(models[0]["model"], "usl");
@@ -142,30 +145,15 @@ fn one_scaling_model_can_be_chosen_and_too_few_sizes_for_it_are_reported() {
         notes.contains("`USL` is fitted to 5 sizes; 6 are advised"),
         "{notes}"
     );
-    let inputs = plan["inputs"].as_array().unwrap();
-    let model = inputs.iter().find(|input| input["flag"] == "--model");
-    assert_eq!(model.unwrap()["value"], "USL");
+    assert_eq!(input(&plan, "--model")["value"], "USL");
 }
 
 #[test]
 fn one_measured_cluster_needs_a_growth() {
-    let directory = TempDir::new().unwrap();
-    let mut size = highwater(&directory);
-    fs::write(
-        directory.path().join("one.csv"),
-        "nodes,rows_per_s\n3,338390.5\n",
-    )
-    .unwrap();
-    let words = ["size", "400k", "--from", "one.csv"];
-    let refused = size.args(words).output().unwrap();
-    assert_eq!(refused.status.code(), Some(2));
-    assert_snapshot!(String::from_utf8(refused.stderr).unwrap());
-    let assumed = highwater(&directory)
-        .args(words)
-        .args(["--assume", "cratedb-1m", "--json"])
-        .output()
-        .unwrap();
-    let plan: serde_json::Value = serde_json::from_slice(&assumed.stdout).unwrap();
+    let directory = with_file("one.csv", "nodes,rows_per_s\n3,338390.5\n");
+    assert_snapshot!(refused(size(&directory, "400k --from one.csv")));
+    let assumed = "400k --from one.csv --assume cratedb-1m --json";
+    let plan = json_of(&size(&directory, assumed));
     // 3 · (400,000 / 338,390)^(1/0.8) = 3.7 nodes, and 4.8 with the spread of published growth.
     assert_eq!(plan["nodes"]["expected"], 4);
     assert_eq!(plan["nodes"]["planned"], 5);
@@ -175,14 +163,9 @@ fn one_measured_cluster_needs_a_growth() {
 
 /// What `size` says of a rate that one cluster of so many nodes, and a published growth, cannot carry.
 fn beyond_one_cluster(nodes: u32) -> String {
-    let directory = TempDir::new().unwrap();
-    let mut size = highwater(&directory);
     let one = format!("nodes,rows_per_s\n{nodes},338390.5\n");
-    fs::write(directory.path().join("one.csv"), one).unwrap();
-    let words = ["size", "30M", "--from", "one.csv", "--assume", "cratedb-1m"];
-    let refused = size.args(words).output().unwrap();
-    assert_eq!(refused.status.code(), Some(2));
-    String::from_utf8(refused.stderr).unwrap()
+    let directory = with_file("one.csv", &one);
+    refused(size(&directory, "30M --from one.csv --assume cratedb-1m"))
 }
 
 #[test]
@@ -192,29 +175,15 @@ fn assumed_growth_reaches_to_twice_the_measured_size() {
 
 #[test]
 fn beyond_twice_the_measured_range_nothing_is_named_unless_asked() {
-    assert_snapshot!(refused(&["size", "3M", "--from", "sweep.csv"]));
-    let words = [
-        "size",
-        "3M",
-        "--from",
-        "sweep.csv",
-        "--extrapolate",
-        "--confidence",
-        "50%",
-    ];
-    let plan = json(&words);
+    assert_snapshot!(refused(call("3M --from sweep.csv")));
+    let plan = json("3M --from sweep.csv --extrapolate --confidence 50%");
     assert_eq!(plan["extrapolated"], true);
     assert!(plan["summary"].as_str().unwrap().contains("EXTRAPOLATED"));
 }
 
 #[test]
 fn a_flag_wins_over_the_environment_and_that_over_the_file() {
-    let directory = TempDir::new().unwrap();
-    fs::write(
-        directory.path().join("highwater.toml"),
-        "[size]\ntolerate-failures = 2\n",
-    )
-    .unwrap();
+    let directory = with_file("highwater.toml", "[size]\ntolerate-failures = 2\n");
     let survived = |environment: Option<&str>, flag: Option<&str>| {
         let mut size = highwater(&directory);
         size.args(["size", "100k", "--from", "sweep.csv", "--json"]);
@@ -224,16 +193,9 @@ fn a_flag_wins_over_the_environment_and_that_over_the_file() {
         if let Some(text) = flag {
             size.args(["--tolerate-failures", text]);
         }
-        let output = size.output().unwrap();
-        let plan: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let inputs = plan["inputs"].as_array().unwrap().clone();
-        let input = inputs
-            .into_iter()
-            .find(|input| input["flag"] == "--tolerate-failures");
-        let origin = input.unwrap()["origin"]["from"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+        let plan = json_of(&size.output().unwrap());
+        let origin = &input(&plan, "--tolerate-failures")["origin"]["from"];
+        let origin = origin.as_str().unwrap().to_owned();
         (plan["nodes"]["survive"].as_u64().unwrap(), origin)
     };
     let expected = |lost: u64, origin: &str| (lost, origin.to_owned());
@@ -253,65 +215,38 @@ fn a_flag_wins_over_the_environment_and_that_over_the_file() {
 
 #[test]
 fn mistakes_have_a_cause_and_a_hint() {
-    let cases: [&[&str]; 12] = [
-        &["size"],
-        &["size", "many", "--from", "sweep.csv"],
-        &["size", "1M"],
-        &["size", "1M", "--assume", "cratedb-1"],
-        &["size", "200q/s", "--assume", "cratedb-1m"],
-        &["size", "200q/s", "--from", "sweep.csv"],
-        &["size", "1M", "--from", "absent.csv"],
-        &["size", "1M", "--from", "sweep.csv", "--series", "nobody's"],
-        &["size", "1M", "--from", "sweep.csv", "--headroom", "100%"],
-        &["size", "1M", "--from", "sweep.csv", "--retention", "90"],
-        &["size", "1M", "--from", "sweep.csv", "--model", "logistic"],
-        &[
-            "size",
-            "1M",
-            "--assume",
-            "cratedb-1m",
-            "--assume",
-            "cratedb-big-bite",
-        ],
+    let cases = [
+        "",
+        "many --from sweep.csv",
+        "1M",
+        "1M --assume cratedb-1",
+        "200q/s --assume cratedb-1m",
+        "200q/s --from sweep.csv",
+        "1M --from absent.csv",
+        "1M --from sweep.csv --series nobody's",
+        "1M --from sweep.csv --headroom 100%",
+        "1M --from sweep.csv --retention 90",
+        "1M --from sweep.csv --model logistic",
+        "1M --assume cratedb-1m --assume cratedb-big-bite",
     ];
-    let messages: Vec<String> = cases.iter().map(|words| refused(words)).collect();
+    let messages = cases.map(|line| refused(call(line)));
     assert_snapshot!(messages.join("\n"));
 }
 
 #[test]
 fn a_mistake_in_a_file_is_shown_at_its_place() {
-    let directory = TempDir::new().unwrap();
-    fs::write(
-        directory.path().join("bad.csv"),
-        "nodes,rows_per_s\n1,fast\n",
-    )
-    .unwrap();
-    let output = highwater(&directory)
-        .args(["size", "1M", "--from", "bad.csv"])
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert_snapshot!(String::from_utf8(output.stderr).unwrap());
+    let directory = with_file("bad.csv", "nodes,rows_per_s\n1,fast\n");
+    assert_snapshot!(refused(size(&directory, "1M --from bad.csv")));
 }
 
 #[test]
 fn several_series_are_chosen_by_name() {
-    let directory = TempDir::new().unwrap();
     let two = "series,nodes,rows_per_s\na,1,100\na,2,190\na,3,270\nb,1,50\nb,2,90\n";
-    fs::write(directory.path().join("two.csv"), two).unwrap();
-    let size = |more: &[&str]| {
-        let words = ["size", "300", "--from", "two.csv"];
-        highwater(&directory)
-            .args(words)
-            .args(more)
-            .output()
-            .unwrap()
-    };
-    let refused = size(&[]);
-    assert_eq!(refused.status.code(), Some(2));
-    let message = String::from_utf8(refused.stderr).unwrap();
+    let directory = with_file("two.csv", two);
+    let message = refused(size(&directory, "300 --from two.csv"));
     assert!(message.contains("--series a or --series b"), "{message}");
-    assert_eq!(size(&["--series", "a"]).status.code(), Some(0));
+    let chosen = size(&directory, "300 --from two.csv --series a");
+    assert_eq!(chosen.status.code(), Some(0));
 }
 
 #[test]
@@ -324,13 +259,7 @@ fn runs_of_simulated_clusters_size_the_next_one() {
         let run = highwater(&directory).args(words).output().unwrap();
         assert_eq!(run.status.code(), Some(0), "{run:?}");
     }
-    let size = |rate: &str| {
-        let words = ["size", rate, "--from", "highwater-runs", "--json"];
-        let output = highwater(&directory).args(words).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{output:?}");
-        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
-    };
-    let plan = size("1k");
+    let plan = json_of(&size(&directory, "1k --from highwater-runs --json"));
     let measured = plan["needs"][0]["curve"].as_array().unwrap();
     let measured = measured
         .iter()
@@ -345,28 +274,15 @@ fn runs_of_simulated_clusters_size_the_next_one() {
 
 #[test]
 fn fits_are_of_relative_or_absolute_squares() {
-    let directory = TempDir::new().unwrap();
     // SPEC SDM91, as in the tests of R's `usl`.
     let specs = "nodes,rows_per_s\n1,64.9\n18,995.9\n36,1652.4\n72,1853.2\n108,1828.9\n144,1775\n\
                  216,1702.2\n";
-    fs::write(directory.path().join("specs.csv"), specs).unwrap();
+    let directory = with_file("specs.csv", specs);
     let usl = |squares: &str| {
-        let words = [
-            "size",
-            "1000",
-            "--from",
-            "specs.csv",
-            "--json",
-            "--squares",
-            squares,
-        ];
-        let output = highwater(&directory).args(words).output().unwrap();
-        let plan: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let models = plan["needs"][0]["models"].as_array().unwrap().clone();
-        let usl = models
-            .into_iter()
-            .find(|model| model["model"] == "usl")
-            .unwrap();
+        let line = format!("1000 --from specs.csv --json --squares {squares}");
+        let plan = json_of(&size(&directory, &line));
+        let mut models = plan["needs"][0]["models"].as_array().unwrap().iter();
+        let usl = models.find(|model| model["model"] == "usl").unwrap();
         let sigma = usl["fit"]["curve"]["contention"].as_f64().unwrap();
         (sigma, usl["peak"]["size"].as_f64().unwrap())
     };

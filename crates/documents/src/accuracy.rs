@@ -21,6 +21,12 @@ const SEARCHES: u64 = 500;
 /// Pairs of groups of runs.
 const PAIRS: u64 = 2_000;
 
+/// The head of a table of these columns, which bars separate.
+pub(crate) fn head(columns: &str) -> String {
+    let rule = "---|".repeat(columns.split('|').count());
+    format!("| {columns} |\n|{rule}\n")
+}
+
 /// The table of predictions of larger sizes, on the library of published series.
 pub fn sizes() -> String {
     let mut text = table(&ScaledSeries::of(&series::library()));
@@ -37,9 +43,7 @@ pub fn sizes() -> String {
 /// How often intervals of a throughput and of its drift hold.
 pub fn throughput() -> String {
     let mut text =
-        "| process | throughput held | too low | too high | drift held | no interval |\n\
-                    |---|---|---|---|---|---|\n"
-            .to_owned();
+        head("process | throughput held | too low | too high | drift held | no interval");
     let processes = steady::documented();
     let levels: Vec<Level> = processes.iter().map(level).collect();
     let number = f64::from(u32::try_from(levels.len()).unwrap_or(u32::MAX));
@@ -67,7 +71,7 @@ const ROW: [Figure; 5] = [
 
 /// How often series with a drift are called steady or not.
 pub fn drift() -> String {
-    let mut text = "| process | steady | not steady | not shown |\n|---|---|---|---|\n".to_owned();
+    let mut text = head("process | steady | not steady | not shown");
     for process in &steady::documented_drifts() {
         let Level {
             steady, not_steady, ..
@@ -83,10 +87,9 @@ pub fn drift() -> String {
 
 /// How often confirmed values and estimates of searches hold.
 pub fn marks() -> String {
-    let mut text =
-        "| limited by | within 3 % below and 2 % above | above that | middle | estimates held | \
-                    half-width |\n|---|---|---|---|---|---|\n"
-            .to_owned();
+    let mut text = head(
+        "limited by | within 3 % below and 2 % above | above that | middle | estimates held | half-width",
+    );
     let mut line = |name: &str, found: &Levels| {
         let percent = |part: f64| format!("{:.1} %", 100.0 * part);
         text += &format!(
@@ -115,9 +118,9 @@ pub fn marks() -> String {
 
 /// How often comparisons of groups of runs are wrong, and find what was planted.
 pub fn comparisons() -> String {
-    let mut text = "| runs in each group | noise between runs | the second group | any figure called different | \
-                    throughput called better | by Welch's test alone |\n|---|---|---|---|---|---|\n"
-        .to_owned();
+    let mut text = head(
+        "runs in each group | noise between runs | the second group | any figure called different | throughput called better | by Welch's test alone",
+    );
     for (runs, spread, faster) in [
         (3, 0.02, 1.0),
         (5, 0.02, 1.0),
@@ -166,8 +169,7 @@ fn level(process: &steady::Process) -> Level {
 
 /// Every prediction of the library by nodes or shards, with what was measured.
 pub fn clusters() -> String {
-    let mut text =
-        "| series | known | predicted | measured | |\n|---|---|---|---|---|\n".to_owned();
+    let mut text = head("series | known | predicted | measured |");
     let series = ScaledSeries::of(&series::library());
     for case in cases(&series)
         .iter()
@@ -217,9 +219,7 @@ fn table(series: &[ScaledSeries]) -> String {
     let fitted = refitted(&all);
     let assumed = assumed_cases(series);
     let mut text =
-        "| predictions | series | sources | held | by series | below | half-width | score |\n\
-                    |---|---|---|---|---|---|---|---|\n"
-            .to_owned();
+        head("predictions | series | sources | held | by series | below | half-width | score");
     let mut row = |name: &str, cases: &[Case], of: &dyn Fn(&Case) -> bool| {
         if let Some(score) = Score::of(cases.iter().filter(|case| of(case))) {
             text += &line(name, &score);

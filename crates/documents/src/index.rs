@@ -72,11 +72,9 @@ mod tests {
             ),
             ("docs/benchmarks.md", "# Benchmarks\n\nFigures.\n"),
         ]);
-        assert_eq!(
-            index(&tree),
-            "## Concepts\n\n- [The times](concepts/times.md): An op has three.\n\n\
-             ## Figures\n\n- [Benchmarks](benchmarks.md): Figures.\n\n"
-        );
+        let listed = "## Concepts\n\n- [The times](concepts/times.md): An op has three.\n\n\
+                      ## Figures\n\n- [Benchmarks](benchmarks.md): Figures.\n\n";
+        assert_eq!(index(&tree), listed);
     }
 
     #[test]

@@ -27,6 +27,8 @@ use crate::{accuracy, limits};
 enum Source {
     /// A function of the repository's files.
     Files(fn(&Tree) -> String),
+    /// A function of what the crates know.
+    Crates(fn() -> String),
     /// What the program writes on stdout with these arguments.
     Program(&'static [&'static str]),
     /// What the help of each command says, below a heading each.
@@ -58,21 +60,28 @@ const fn printed(
     }
 }
 
-/// A block that is computed from the files of the tree.
-const fn files(
-    path: &'static str,
-    block: &'static str,
-    text: fn(&Tree) -> String,
-) -> Page<'static> {
+/// A block that is computed from what the crates know.
+const fn known(path: &'static str, block: &'static str, text: fn() -> String) -> Page<'static> {
+    Page {
+        block: Some(block),
+        ..whole(path, text)
+    }
+}
+
+/// A whole file that is computed.
+const fn whole(path: &'static str, text: fn() -> String) -> Page<'static> {
     Page {
         path,
-        block: Some(block),
-        source: Source::Files(text),
+        block: None,
+        source: Source::Crates(text),
     }
 }
 
 /// The page of the command line.
 const CLI: &str = "docs/reference/cli.md";
+
+/// How often what is claimed held.
+const ACCURACY: &str = "docs/concepts/accuracy.md";
 
 /// The guide to a million rows per second.
 const ROWS_GUIDE: &str = "docs/guide/one-million-rows.md";
@@ -82,31 +91,11 @@ const FIGURES_FILE: &str = "docs/reference/figures-file.md";
 
 /// All generated texts but those of lists that are kept elsewhere: see [`pages`].
 const PAGES: &[Page<'static>] = &[
-    Page {
-        path: "docs/reference/reasons.md",
-        block: None,
-        source: Source::Files(reasons),
-    },
-    Page {
-        path: "docs/reference/record.schema.json",
-        block: None,
-        source: Source::Files(record_schema),
-    },
-    Page {
-        path: "docs/reference/event.schema.json",
-        block: None,
-        source: Source::Files(event_schema),
-    },
-    Page {
-        path: "docs/reference/control.schema.json",
-        block: None,
-        source: Source::Files(control_schema),
-    },
-    Page {
-        path: "docs/reference/size.schema.json",
-        block: None,
-        source: Source::Files(size_schema),
-    },
+    whole("docs/reference/reasons.md", reasons),
+    whole("docs/reference/record.schema.json", report::schema),
+    whole("docs/reference/event.schema.json", report::event_schema),
+    whole("docs/reference/control.schema.json", report::control_schema),
+    whole("docs/reference/size.schema.json", report::size_schema),
     printed(CLI, "highwater", &["--help"]),
     Page {
         path: CLI,
@@ -144,39 +133,30 @@ const PAGES: &[Page<'static>] = &[
             "--extrapolate",
         ],
     ),
-    files(FIGURES_FILE, "columns", columns),
-    files(FIGURES_FILE, "rules", rules),
-    files("docs/concepts/accuracy.md", "sizes", |_| accuracy::sizes()),
-    files("docs/concepts/accuracy.md", "throughput", |_| {
-        accuracy::throughput()
+    known(FIGURES_FILE, "columns", columns),
+    known(FIGURES_FILE, "rules", rules),
+    known(ACCURACY, "sizes", accuracy::sizes),
+    known(ACCURACY, "throughput", accuracy::throughput),
+    known(ACCURACY, "drift", accuracy::drift),
+    known(ACCURACY, "marks", accuracy::marks),
+    known(ACCURACY, "comparisons", accuracy::comparisons),
+    known("docs/concepts/limit.md", "limits", limits::matrix),
+    known("docs/guide/size.md", "clusters", accuracy::clusters),
+    whole("docs/reference/workload.schema.json", || {
+        file_schema() + "\n"
     }),
-    files("docs/concepts/accuracy.md", "drift", |_| accuracy::drift()),
-    files("docs/concepts/accuracy.md", "marks", |_| accuracy::marks()),
-    files("docs/concepts/accuracy.md", "comparisons", |_| {
-        accuracy::comparisons()
-    }),
-    files("docs/concepts/limit.md", "limits", |_| limits::matrix()),
-    files("docs/guide/size.md", "clusters", |_| accuracy::clusters()),
-    Page {
-        path: "docs/reference/workload.schema.json",
-        block: None,
-        source: Source::Files(workload_schema),
-    },
-    Page {
-        path: "docs/reference/cluster.schema.json",
-        block: None,
-        source: Source::Files(|_| cluster::schema()),
-    },
+    whole("docs/reference/cluster.schema.json", cluster::schema),
     // After the other pages, because it lists them.
-    files("docs/README.md", "pages", index),
+    Page {
+        path: "docs/README.md",
+        block: Some("pages"),
+        source: Source::Files(index),
+    },
 ];
 
 /// The files of the dashboards, in their order.
 fn dashboard_files() -> Vec<String> {
-    let files = dashboards::ALL.iter();
-    files
-        .map(|one| format!("grafana/dashboards/{}.json", one.name))
-        .collect()
+    dashboards::ALL.iter().map(|one| one.path()).collect()
 }
 
 /// All generated texts; the dashboards are to be written to these files.
@@ -277,6 +257,7 @@ impl Page<'_> {
     fn generate(&self, tree: &Tree, program: &Path, commands: &[&str]) -> Result<String, String> {
         match self.source {
             Source::Files(from_files) => Ok(from_files(tree)),
+            Source::Crates(text) => Ok(text()),
             Source::Program(arguments) => written(program, arguments),
             Source::Commands => help_of(program, commands),
             Source::Dashboard(dashboard) => Ok(dashboards::json(dashboard)),
@@ -330,7 +311,7 @@ fn first_difference(old: &str, new: &str) -> Option<(usize, String)> {
 }
 
 /// Every code of a reason, by judgment.
-fn reasons(_: &Tree) -> String {
+fn reasons() -> String {
     let mut text =
         "# Reasons\n\nThe stable codes behind the judgments, as they stand in records.\n\n\
                     Generated from the program by `cargo xtask docs`.\n"
@@ -347,9 +328,9 @@ fn reasons(_: &Tree) -> String {
 }
 
 /// Every column that a file of figures may have.
-fn columns(_: &Tree) -> String {
-    let mut text = "| column | also called | holds |\n|---|---|---|\n".to_owned();
-    for known in series::KNOWN_COLUMNS {
+fn columns() -> String {
+    let mut text = accuracy::head("column | also called | holds");
+    for known in &*series::KNOWN_COLUMNS {
         let names: Vec<String> = known
             .aliases
             .iter()
@@ -362,37 +343,12 @@ fn columns(_: &Tree) -> String {
 }
 
 /// Every rule of the plausibility audit.
-fn rules(_: &Tree) -> String {
-    let mut text = "| code | what must hold |\n|---|---|\n".to_owned();
+fn rules() -> String {
+    let mut text = accuracy::head("code | what must hold");
     for (_, code, compares) in Rule::ALL {
         text += &format!("| `{code}` | {compares} |\n");
     }
     text
-}
-
-/// The JSON Schema of `record.json`.
-fn record_schema(_: &Tree) -> String {
-    format!("{}\n", report::schema().trim_end())
-}
-
-/// The JSON Schema of a line of `--events`.
-fn event_schema(_: &Tree) -> String {
-    format!("{}\n", report::event_schema().trim_end())
-}
-
-/// The JSON Schema of a line that `--control` reads.
-fn control_schema(_: &Tree) -> String {
-    format!("{}\n", report::control_schema().trim_end())
-}
-
-/// The JSON Schema of `highwater size --json`.
-fn size_schema(_: &Tree) -> String {
-    format!("{}\n", report::size_schema().trim_end())
-}
-
-/// The JSON Schema of workload files.
-fn workload_schema(_: &Tree) -> String {
-    format!("{}\n", file_schema())
 }
 
 #[cfg(test)]
@@ -422,7 +378,7 @@ mod tests {
 
     #[test]
     fn every_reason_has_a_line_under_its_judgment() {
-        let page = reasons(&Tree::default());
+        let page = reasons();
         assert_eq!(page.matches("\n| `").count(), ReasonCode::ALL.len());
         for judgment in ["measurement", "data", "objective"] {
             assert_eq!(page.matches(&format!("\n## {judgment}\n")).count(), 1);
@@ -431,8 +387,7 @@ mod tests {
 
     #[test]
     fn the_schema_of_the_record_is_json_and_names_its_parts() {
-        let schema: serde_json::Value =
-            serde_json::from_str(&record_schema(&Tree::default())).unwrap();
+        let schema: serde_json::Value = serde_json::from_str(&report::schema()).unwrap();
         let kinds = schema["oneOf"].as_array().unwrap().iter();
         let kinds: Vec<&str> = kinds
             .filter_map(|kind| kind["properties"]["kind"]["const"].as_str())

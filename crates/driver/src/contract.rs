@@ -23,7 +23,6 @@ pub use crate::admin::{
 };
 pub use crate::error::{TargetError, TargetErrorKind};
 pub use crate::future::{BoxFuture, Response};
-use crate::hosts;
 pub use crate::target_facts::{TableFeatures, TargetFacts};
 use crate::target_url::TargetUrl;
 use crate::telemetry::TelemetryReader;
@@ -109,6 +108,8 @@ pub struct Capabilities {
     pub simulated_clock: bool,
     /// SQL finds inserted rows again; false for a model or a sink.
     pub stores_values: bool,
+    /// It looks at the values of inserted rows; false for a model that goes by their numbers.
+    pub reads_values: bool,
     /// A table can have a key that no two of its rows share.
     pub unique_keys: bool,
     /// The highest audit level that it supports: `off` for a sink, which stores nothing.
@@ -129,6 +130,7 @@ impl Capabilities {
         simulated: false,
         simulated_clock: false,
         stores_values: true,
+        reads_values: true,
         unique_keys: true,
         auditable: AuditLevel::Full,
         audit_ns_per_row: 0,
@@ -158,9 +160,11 @@ pub trait Target: Send + Sync {
     fn placeholders(&self) -> PlaceholderStyle;
     /// URLs for display and records, without secrets; one per host.
     fn urls(&self) -> Vec<String>;
-    /// The host (an index into [`Target::urls`]) that session `number` talks to at `attempt`.
+    /// The host (an index into [`Target::urls`]) that session `number` talks to at `attempt`: round robin,
+    /// and another one each time.
     fn host_of(&self, number: u32, attempt: u32) -> usize {
-        hosts::round_robin(number, attempt, self.urls().len())
+        let position = u64::from(number) + u64::from(attempt);
+        usize::try_from(position).unwrap_or(0) % self.urls().len().max(1)
     }
     /// Opens a session and prepares its statements.
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>>;

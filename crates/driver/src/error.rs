@@ -53,13 +53,23 @@ impl TargetError {
         self
     }
 
-    /// An error of the user's URL or options.
-    pub fn usage(message: impl Into<String>) -> Self {
+    /// An error of that kind.
+    pub fn new(kind: TargetErrorKind, message: impl Into<String>) -> Self {
         Self {
-            kind: TargetErrorKind::Usage,
+            kind,
             message: message.into(),
             hint: None,
         }
+    }
+
+    /// An error of the user's URL or options.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(TargetErrorKind::Usage, message)
+    }
+
+    /// The target refused a statement that the run needs.
+    pub fn statement(message: impl Into<String>) -> Self {
+        Self::new(TargetErrorKind::Statement, message)
     }
 
     /// An op is a transaction, and the target has none.
@@ -72,20 +82,12 @@ impl TargetError {
 
     /// No connection.
     pub fn unreachable(message: impl Into<String>) -> Self {
-        Self {
-            kind: TargetErrorKind::Unreachable,
-            message: message.into(),
-            hint: None,
-        }
+        Self::new(TargetErrorKind::Unreachable, message)
     }
 
     /// The target is there, and may not be used so.
     pub fn refused(message: impl Into<String>) -> Self {
-        Self {
-            kind: TargetErrorKind::Refused,
-            message: message.into(),
-            hint: None,
-        }
+        Self::new(TargetErrorKind::Refused, message)
     }
 
     /// The same error, with what names the target before it if it is about a table that cannot be

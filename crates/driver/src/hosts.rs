@@ -2,29 +2,30 @@
 //!
 //! Must not connect by itself, or know what a host is.
 
+use crate::contract::TargetOptions;
 use crate::error::TargetError;
 use crate::target_url::{Environment, TargetUrl};
-
-/// The host that session `number` takes for its attempt: round robin, and another one each time.
-pub fn round_robin(number: u32, attempt: u32, hosts: usize) -> usize {
-    let position = u64::from(number) + u64::from(attempt);
-    usize::try_from(position).unwrap_or(0) % hosts.max(1)
-}
 
 /// The error if there is no host.
 pub fn none_given() -> TargetError {
     TargetError::usage("no host given")
 }
 
+/// The host of a session's attempt.
+pub fn nth<H>(hosts: &[H], nth: usize) -> Result<&H, TargetError> {
+    hosts.get(nth).ok_or_else(none_given)
+}
+
 /// The hosts of all URLs, at least one; `read` finds those of one URL, with the process's environment.
 pub fn of_urls<H>(
     urls: &[TargetUrl],
-    read: impl Fn(&TargetUrl, Environment<'_>) -> Result<Vec<H>, TargetError>,
+    options: &TargetOptions,
+    read: impl Fn(&TargetUrl, &TargetOptions, Environment<'_>) -> Result<Vec<H>, TargetError>,
 ) -> Result<Vec<H>, TargetError> {
     let environment = |name: &str| std::env::var(name).ok();
     let mut hosts = Vec::new();
     for url in urls {
-        hosts.extend(read(url, &environment)?);
+        hosts.extend(read(url, options, &environment)?);
     }
     if hosts.is_empty() {
         return Err(none_given());

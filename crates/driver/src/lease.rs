@@ -34,7 +34,7 @@ pub struct Owner {
 }
 
 /// That a run fills a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Lease {
     /// The table, unquoted.
     pub table: String,
@@ -118,10 +118,7 @@ mod tests {
             shares,
             token: token.to_owned(),
             plan: plan.to_owned(),
-            owner: Owner::default(),
-            held: Nanos::ZERO,
-            silent: Nanos::ZERO,
-            is_locked: None,
+            ..Lease::default()
         }
     }
 

@@ -19,6 +19,7 @@ pub mod lease;
 pub mod lingering;
 pub mod metrics;
 pub mod network;
+pub mod outcomes;
 pub mod private_file;
 pub mod redaction;
 pub mod rights;

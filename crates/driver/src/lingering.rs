@@ -43,6 +43,29 @@ impl LingeringBackends {
     }
 }
 
+/// A request that is under way: what is to be noted if it is abandoned before it has ended.
+pub struct UnderWay<F: FnOnce()>(Option<F>);
+
+impl<F: FnOnce()> UnderWay<F> {
+    /// It begins.
+    pub fn new(abandoned: F) -> Self {
+        Self(Some(abandoned))
+    }
+
+    /// It was answered.
+    pub fn ended(mut self) {
+        self.0 = None;
+    }
+}
+
+impl<F: FnOnce()> Drop for UnderWay<F> {
+    fn drop(&mut self) {
+        if let Some(abandoned) = self.0.take() {
+            abandoned();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

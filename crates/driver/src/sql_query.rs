@@ -17,3 +17,23 @@ pub trait SqlQuery {
         self.texts(sql).await
     }
 }
+
+/// The first values of a row; what is null or missing is empty.
+pub fn values<const N: usize>(row: impl IntoIterator<Item = Option<String>>) -> [String; N] {
+    let mut row = row.into_iter();
+    std::array::from_fn(|_| row.next().flatten().unwrap_or_default())
+}
+
+/// Names and values, of rows that have both.
+pub fn pairs(rows: Texts) -> impl Iterator<Item = (String, String)> {
+    rows.into_iter()
+        .filter_map(|row| match <[_; 2]>::try_from(row) {
+            Ok([Some(name), Some(value)]) => Some((name, value)),
+            _ => None,
+        })
+}
+
+/// The first value that is not null.
+pub fn first_value(rows: Texts) -> Option<String> {
+    rows.into_iter().flatten().flatten().next()
+}

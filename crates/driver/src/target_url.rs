@@ -72,6 +72,14 @@ pub struct Host {
 }
 
 impl Host {
+    /// At this port.
+    pub fn at(name: &str, port: u16) -> Self {
+        Self {
+            name: name.to_owned(),
+            port: Some(port),
+        }
+    }
+
     /// At the port that is usual there.
     pub fn named(name: &str) -> Self {
         Self {

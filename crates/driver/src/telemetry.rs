@@ -70,6 +70,63 @@ impl MetricSample {
     }
 }
 
+/// A figure that a server reports by a name of its own, and the metric that it is here.
+#[derive(Debug, Clone, Copy)]
+pub struct Figure {
+    /// The server's name for it, or the expression that it is read with.
+    pub source: &'static str,
+    /// As in [`MetricSample`].
+    pub name: &'static str,
+    /// As in [`MetricSample`].
+    pub unit: &'static str,
+    /// As in [`MetricSample`].
+    pub measure: Measure,
+}
+
+/// A level without a unit.
+pub const fn level(source: &'static str, name: &'static str) -> Figure {
+    Figure {
+        source,
+        name,
+        unit: "1",
+        measure: Measure::Level,
+    }
+}
+
+/// A counter without a unit.
+pub const fn count(source: &'static str, name: &'static str) -> Figure {
+    Figure {
+        measure: Measure::Count,
+        ..level(source, name)
+    }
+}
+
+impl Figure {
+    /// The same, counted in this unit.
+    #[must_use]
+    pub const fn in_unit(self, unit: &'static str) -> Self {
+        Self { unit, ..self }
+    }
+
+    /// Its current value.
+    pub fn sample(&self, value: f64) -> MetricSample {
+        MetricSample::new(self.name, self.unit, self.measure, value)
+    }
+}
+
+/// The figures for which a server has a value, without the statement that reads them: it is active itself.
+pub fn samples(figures: &[Figure], value: impl Fn(&str) -> Option<f64>) -> Vec<MetricSample> {
+    let found = figures.iter().filter_map(|figure| {
+        let own = if figure.name == names::ACTIVE {
+            1.0
+        } else {
+            0.0
+        };
+        Some(figure.sample((value(figure.source)? - own).max(0.0)))
+    });
+    found.collect()
+}
+
 /// Polls a target's metrics.
 pub trait TelemetryReader {
     /// The current samples, about once a second; an implementation uses as few and as cheap

@@ -208,12 +208,15 @@ impl<'a, E: Experiment, M: TrialMaker<E::Trial>> Running<'a, E, M> {
             step,
         } = self;
         let made = match std::mem::replace(step, Step::End) {
-            Step::Trial(planned) => one(experiment, trials, *maker, planned)?,
-            Step::Nested(planned) => nested(experiment, trials, *maker, planned)?,
+            Step::Trial(planned) => Some(one(experiment, trials, *maker, planned)?),
+            Step::Nested(planned) => Some(nested(experiment, trials, *maker, planned)?),
             Step::End => None,
         };
+        if matches!(made, Some(None)) {
+            experiment.interrupt();
+        }
         let record = trials.write(|last, id| experiment.conclude(last, id))?;
-        match (made, record) {
+        match (made.flatten(), record) {
             (None, Some(record)) => return Ok(Some(record)),
             (made, _) => made.iter().for_each(|event| trials.observer.event(event)),
         }
@@ -239,16 +242,12 @@ fn one<E: Experiment, M: TrialMaker<E::Trial>>(
     maker: &M,
     planned: Planned<E::Trial>,
 ) -> Result<Option<Event>, M::Error> {
-    trials.wait_while_held(&planned.name)?;
-    let requested = trials.requested(planned.number, planned.trial);
-    if trials.is_stopped() {
-        experiment.interrupt();
+    let Some(requested) = trials.requested(&planned.name, planned.number, planned.trial)? else {
         return Ok(None);
-    }
+    };
     let Some(plan) = trials.reached(maker.plan(&requested))? else {
         // What was being made ready was given up with the rest.
         if trials.is_stopped() {
-            experiment.interrupt();
             return Ok(None);
         }
         let begin = begin(planned.number, planned.about, planned.progress);
@@ -260,12 +259,20 @@ fn one<E: Experiment, M: TrialMaker<E::Trial>>(
     };
     let plan = experiment.cut(&requested.trial, plan);
     let (directory, run) = trials.place(&planned.name, &plan)?;
-    let request = maker
-        .request(&requested, plan.clone(), directory.clone())
-        .inspect_err(|_| directory.discard())?;
+    let request = match maker.request(&requested, plan.clone(), directory.clone()) {
+        Ok(request) => request,
+        Err(error) => {
+            directory.discard();
+            // As above.
+            if trials.is_stopped() {
+                experiment.interrupt();
+                return Ok(None);
+            }
+            return Err(error);
+        }
+    };
     let begin = begin(planned.number, planned.about, planned.progress);
     let Some(ran) = trials.run(request, &begin, experiment.holds_tables())? else {
-        experiment.interrupt();
         return Ok(None);
     };
     let made = Made {
@@ -288,19 +295,15 @@ fn nested<E: Experiment, M: TrialMaker<E::Trial>>(
     maker: &M,
     planned: Planned<E::Trial>,
 ) -> Result<Option<Event>, M::Error> {
-    trials.wait_while_held(&planned.name)?;
-    let requested = trials.requested(planned.number, planned.trial);
-    if trials.is_stopped() {
-        experiment.interrupt();
+    let Some(requested) = trials.requested(&planned.name, planned.number, planned.trial)? else {
         return Ok(None);
-    }
+    };
     let begin = begin(planned.number, planned.about, planned.progress);
     trials.observer.event(&begin);
     let (started_at, begun) = (print_instant(wall_clock()), trials.now());
     let (place, run) = trials.nested_place(&planned.name);
     let record = trials.reached(maker.nested(&requested, place))?;
     if record.is_none() && trials.is_stopped() {
-        experiment.interrupt();
         return Ok(None);
     }
     let made = Made {

@@ -92,7 +92,7 @@ impl<'a> Trials<'a> {
     }
 
     /// Waits before the next one as long as the user lets it; a stop ends that, too. The time is in no budget.
-    pub(crate) fn wait_while_held(&mut self, next: &str) -> Result<(), RunError> {
+    fn wait_while_held(&mut self, next: &str) -> Result<(), RunError> {
         let is_over = |interrupts: &Interrupts| interrupts.requested().is_some();
         if !self.interrupts.is_held() || is_over(self.interrupts) {
             return Ok(());
@@ -119,14 +119,21 @@ impl<'a> Trials<'a> {
         Ok(())
     }
 
-    /// The next one, with what there is to know before it.
-    pub(crate) fn requested<T>(&self, number: u32, trial: T) -> Requested<T> {
-        Requested {
+    /// The next one, as soon as the user lets it be made, with what there is to know before it; none where the user
+    /// stopped.
+    pub(crate) fn requested<T>(
+        &mut self,
+        name: &str,
+        number: u32,
+        trial: T,
+    ) -> Result<Option<Requested<T>>, RunError> {
+        self.wait_while_held(name)?;
+        Ok((!self.is_stopped()).then(|| Requested {
             number,
             trial,
             is_first: self.last.is_none(),
             tables_kept: self.tables_kept,
-        }
+        }))
     }
 
     /// A directory for the next one, and its path below the directory of the whole.

@@ -75,12 +75,7 @@ pub(super) fn seconds(text: &str) -> Option<Nanos> {
 }
 
 /// Units per second; none for 0.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the conversion saturates"
-)]
 pub(super) fn rate(per_s: f64) -> Option<Rate> {
-    let micro_per_s = (per_s * 1e6).round() as u64;
+    let micro_per_s = round_to_u64(per_s * 1e6);
     (micro_per_s > 0).then_some(Rate { micro_per_s })
 }

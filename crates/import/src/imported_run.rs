@@ -12,7 +12,7 @@ use highwater_model::record::{AvailabilityRecord, IntervalRecord};
 use highwater_model::units::{Nanos, Rate};
 
 /// Everything that the files of one run report.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ImportedRun {
     /// The tool's own name.
     pub tool: &'static str,
@@ -59,24 +59,8 @@ impl ImportedRun {
     pub(super) fn new(tool: &'static str) -> Self {
         Self {
             tool,
-            version: None,
-            workload: String::new(),
-            unit: Unit::Queries,
             units_per_op: 1,
-            pace: ImportedPace::NotReported,
-            rate: None,
-            sessions: None,
-            begin: LatencyBegin::NotReported,
-            started: None,
-            start: Nanos::ZERO,
-            duration: Nanos::ZERO,
-            planned: None,
-            settings: BTreeMap::new(),
-            ops: Vec::new(),
-            intervals: Vec::new(),
-            availability: None,
-            missing_fields: BTreeSet::new(),
-            notes: Vec::new(),
+            ..Self::default()
         }
     }
 }

@@ -40,6 +40,17 @@ fn reader(format: Format) -> Box<dyn OutputReader> {
     }
 }
 
+/// The tool of a format, where it writes all of a run into one file.
+fn only_one(format: Format) -> Option<&'static str> {
+    match format {
+        Format::PgbenchLog | Format::PgbenchOutput => None,
+        Format::Sysbench => Some(sysbench::TOOL),
+        Format::K6Lines | Format::K6Summary => Some(k6::TOOL),
+        Format::HdrLog | Format::HdrPercentiles => Some(hdr::TOOL),
+        Format::IngestBench => Some(ingest_bench::TOOL),
+    }
+}
+
 /// The format of a file that begins with `head`; of one tool's where it is named.
 ///
 /// # Errors
@@ -48,15 +59,12 @@ pub fn recognize(head: &str, tool: Option<&str>) -> Result<Format, ImportError> 
     let of_tool = |format: &&Format| tool.is_none_or(|tool| format.tool() == tool);
     let formats = Format::ALL.iter().filter(of_tool);
     let found = formats.copied().find(|format| recognizes(*format, head));
-    found.ok_or_else(|| match tool {
-        Some(tool) => ImportError::new(
-            format!("this is no output of {tool}"),
-            &supported(Some(tool)),
-        ),
-        None => ImportError::new(
-            "this is not the output of a supported tool",
-            &supported(None),
-        ),
+    found.ok_or_else(|| {
+        let message = match tool {
+            Some(tool) => format!("this is no output of {tool}"),
+            None => "this is not the output of a supported tool".to_owned(),
+        };
+        ImportError::new(message, &supported(tool))
     })
 }
 
@@ -79,6 +87,7 @@ fn supported(tool: Option<&str>) -> String {
 pub struct Import {
     reader: Box<dyn OutputReader>,
     tool: &'static str,
+    files: usize,
 }
 
 impl std::fmt::Debug for Import {
@@ -95,6 +104,7 @@ impl Import {
         Self {
             reader: reader(format),
             tool: format.tool(),
+            files: 0,
         }
     }
 
@@ -109,17 +119,18 @@ impl Import {
     /// If it cannot belong to the files before it.
     pub fn begin(&mut self, format: Format) -> Result<(), ImportError> {
         if format.tool() != self.tool {
-            let message = format!(
-                "this is of {}, the first file of {}",
-                format.tool(),
-                self.tool
-            );
-            return Err(ImportError::new(
-                message,
-                "import the files of one run at a time",
-            ));
+            let (tool, first) = (format.tool(), self.tool);
+            let message = format!("this is of {tool}, the first file of {first}");
+            let hint = "import the files of one run at a time";
+            return Err(ImportError::new(message, hint));
         }
-        self.reader.begin(format)
+        self.files += 1;
+        if let (2.., Some(tool)) = (self.files, only_one(format)) {
+            let message = format!("{tool} writes one file a run, and this is the second");
+            return Err(ImportError::new(message, "import each of them by itself"));
+        }
+        self.reader.begin(format);
+        Ok(())
     }
 
     /// The next line of the file, without its end.

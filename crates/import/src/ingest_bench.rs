@@ -10,11 +10,10 @@ use highwater_model::plan::Unit;
 
 use super::decimal::{count, nanos, number};
 use super::error::ImportError;
-use super::format::Format;
 use super::imported_run::{ImportedRun, ParsedOp};
-use super::output_reader::{OutputReader, only_one};
+use super::output_reader::OutputReader;
 
-const TOOL: &str = "nodeIngestBench";
+pub(super) const TOOL: &str = "nodeIngestBench";
 const HINT: &str = "give what it printed, with its options and its global results";
 const RESULTS: &str = "-------- Global Results ---------";
 /// Settings that make the question.
@@ -33,7 +32,6 @@ const ROUNDED: f64 = 0.01;
 /// All lines so far.
 #[derive(Default)]
 pub(super) struct Reader {
-    files: usize,
     options: BTreeMap<String, String>,
     in_results: bool,
     time: Option<String>,
@@ -70,10 +68,6 @@ impl Reader {
 }
 
 impl OutputReader for Reader {
-    fn begin(&mut self, _format: Format) -> Result<(), ImportError> {
-        only_one(&mut self.files, TOOL)
-    }
-
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
         let text = line.trim();
         self.in_results |= text == RESULTS;
@@ -100,10 +94,8 @@ impl OutputReader for Reader {
 
     fn end(self: Box<Self>) -> Result<ImportedRun, ImportError> {
         if self.nothing {
-            return Err(ImportError::new(
-                "no rows were inserted",
-                "look at its errors",
-            ));
+            let message = "no rows were inserted";
+            return Err(ImportError::new(message, "look at its errors"));
         }
         let Some((time, rows, speed)) = self.figures() else {
             let message = "time, rows and speed are not there, or do not fit each other";

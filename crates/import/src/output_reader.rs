@@ -12,19 +12,9 @@ pub(super) trait OutputReader {
     /// The unit of values that have none in their file.
     fn unit(&mut self, _unit: Option<TimeUnit>) {}
     /// Another file begins.
-    fn begin(&mut self, format: Format) -> Result<(), ImportError>;
+    fn begin(&mut self, _format: Format) {}
     /// The next line of it, without its end.
     fn line(&mut self, line: &str) -> Result<(), ImportError>;
     /// The run that all of them report.
     fn end(self: Box<Self>) -> Result<ImportedRun, ImportError>;
-}
-
-/// Rejects a second file of a tool that writes all of a run into one.
-pub(super) fn only_one(files: &mut usize, tool: &str) -> Result<(), ImportError> {
-    *files += 1;
-    if *files > 1 {
-        let message = format!("{tool} writes one file a run, and this is the second");
-        return Err(ImportError::new(message, "import each of them by itself"));
-    }
-    Ok(())
 }

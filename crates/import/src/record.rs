@@ -10,17 +10,16 @@ use highwater_analysis as analysis;
 use highwater_model::import_record::{ImportRecord, ImportedPace, MissingField};
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{
-    Arrivals, AuditLevel, AuditPlan, PLAN_SCHEMA, Pace, PhaseKind, PhasePlan, Plan, RetryPlan,
-    Share, SteadinessRule, StopRule, StreamPlan, Unit, WorkloadPlan, hex,
+    PLAN_SCHEMA, Pace, PhaseKind, PhasePlan, Plan, SteadinessRule, StreamPlan, Unit, WorkloadPlan,
+    hex,
 };
 use highwater_model::quantity::print_instant;
 use highwater_model::record::{
     AnsweredRecord, AuditRecord, AuditStatus, Header, Histograms, ImportedRecord, IntervalRecord,
     PhaseRecord, PlanRecord, ProgramRecord, RECORD_SCHEMA, ResultRecord, RowCounts, RunNote,
-    RunRecord, Steadiness, StreamRecord, TargetRecord, ThroughputRecord, WINDOW_NS, Windows,
-    WorkloadRecord,
+    RunRecord, StreamRecord, ThroughputRecord, WINDOW_NS, Windows, WorkloadRecord,
 };
-use highwater_model::units::{Nanos, Seed};
+use highwater_model::units::Nanos;
 
 use super::imported_run::{ImportedRun, ParsedOp};
 
@@ -83,21 +82,15 @@ pub fn plan(run: &ImportedRun) -> Plan {
             version: 1,
             fingerprint: fingerprint(run),
             parameters: run.settings.clone(),
-            rows_to_load: 0,
-            load_batch: 0,
-            distinct_rows: None,
-            literals: false,
+            ..WorkloadPlan::default()
         },
-        seed: Seed(0),
         streams: vec![StreamPlan {
             name: stream_of(run),
             unit: run.unit,
             units_per_op: run.units_per_op,
             paces: pace,
             sessions: run.sessions.unwrap_or(0),
-            arrivals: Arrivals::Poisson,
-            spawn_rate: None,
-            think: None,
+            ..StreamPlan::default()
         }],
         phases: vec![PhasePlan {
             name: PHASE.to_owned(),
@@ -106,21 +99,7 @@ pub fn plan(run: &ImportedRun) -> Plan {
             duration: planned,
             until_steady: false,
         }],
-        stop: StopRule::default(),
-        objectives: Vec::new(),
-        steadiness: SteadinessRule::default(),
-        retry: RetryPlan {
-            attempts: 0,
-            backoff: Nanos::ZERO,
-            reconnect_limit: Nanos::ZERO,
-        },
-        timeout: Nanos::ZERO,
-        drain_limit: Nanos::ZERO,
-        audit: AuditPlan {
-            level: AuditLevel::Off,
-            limit: Nanos::ZERO,
-        },
-        share: Share::WHOLE,
+        ..Plan::default()
     }
 }
 
@@ -136,9 +115,8 @@ pub fn record(run: &ImportedRun, plan: Plan, stamp: &Stamp) -> ImportedRecord {
             version: stamp.version.clone(),
         },
         started_at: started.map(print_instant).unwrap_or_default(),
-        environment: BTreeMap::new(),
         labels: stamp.labels.clone(),
-        given: BTreeMap::new(),
+        ..Header::default()
     };
     let run = RunRecord {
         header,
@@ -146,17 +124,15 @@ pub fn record(run: &ImportedRun, plan: Plan, stamp: &Stamp) -> ImportedRecord {
             name: plan.workload.name.clone(),
             version: plan.workload.version,
             fingerprint: plan.workload.fingerprint.clone(),
-            unseeded: None,
             parameters: plan.workload.parameters.clone(),
+            ..WorkloadRecord::default()
         },
         plan: PlanRecord {
             hash: plan.hash(),
             seed: plan.seed,
             definition: plan,
         },
-        target: TargetRecord::default(),
         judgments: analysis::judge_imported(&origin),
-        estimate: None,
         phases: vec![PhaseRecord {
             name: PHASE.to_owned(),
             kind: PhaseKind::Measure,
@@ -170,16 +146,11 @@ pub fn record(run: &ImportedRun, plan: Plan, stamp: &Stamp) -> ImportedRecord {
         availability: run.availability.clone().unwrap_or_default(),
         audit: AuditRecord {
             status: AuditStatus::Imported,
-            ..AuditRecord::empty(AuditLevel::Off)
+            ..AuditRecord::default()
         },
-        clients: Vec::new(),
-        telemetry: Vec::new(),
-        limit: None,
-        target_telemetry: None,
-        incidents: Vec::new(),
-        interventions: Vec::new(),
         notes: run.notes.iter().cloned().map(note).collect(),
         intervals: intervals(run),
+        ..RunRecord::default()
     };
     ImportedRecord { origin, run }
 }
@@ -260,8 +231,7 @@ fn result(run: &ImportedRun, op: &ParsedOp) -> ResultRecord {
         rows: RowCounts {
             sent: op.sent.saturating_mul(per_op),
             acknowledged: op.acknowledged.saturating_mul(per_op),
-            refused: 0,
-            unknown: 0,
+            ..RowCounts::default()
         },
         throughput: ThroughputRecord {
             ops_per_s,
@@ -299,25 +269,15 @@ fn stream(run: &ImportedRun, results: &[ResultRecord]) -> StreamRecord {
         unit: run.unit,
         planned_rate: run.rate.map(highwater_model::units::Rate::as_f64),
         sessions: run.sessions.unwrap_or(0),
-        working: None,
-        missing_because: None,
         throughput: ThroughputRecord {
             ops_per_s: results.iter().map(|r| r.throughput.ops_per_s).sum(),
             rows_per_s: results.iter().map(|r| r.throughput.rows_per_s).sum(),
             ci95: None,
         },
-        effective_windows: 0.0,
-        steadiness: Steadiness::NotTested,
-        drift_percent: None,
-        drift_ci95: None,
-        thirds_per_s: None,
-        littles_law_sessions: None,
+        ..StreamRecord::default()
     };
-    statistics.describe(
-        &mut stream,
-        to_f64(run.units_per_op),
-        SteadinessRule::default(),
-    );
+    let per_op = to_f64(run.units_per_op);
+    statistics.describe(&mut stream, per_op, SteadinessRule::default());
     stream
 }
 
@@ -331,10 +291,8 @@ fn missing_fields(run: &ImportedRun) -> BTreeSet<MissingField> {
     };
     mark(MissingField::Target, true);
     mark(MissingField::Sessions, run.sessions.is_none());
-    mark(
-        MissingField::Rate,
-        run.pace == ImportedPace::Open && run.rate.is_none(),
-    );
+    let is_open = run.pace == ImportedPace::Open;
+    mark(MissingField::Rate, is_open && run.rate.is_none());
     mark(MissingField::Start, run.started.is_none());
     mark(MissingField::Seconds, run.intervals.is_empty());
     mark(MissingField::Availability, run.availability.is_none());

@@ -10,11 +10,10 @@ use highwater_model::units::{Nanos, Rate};
 use super::averages::{Average, Averages};
 use super::decimal::{count, millis, number, rate, seconds};
 use super::error::ImportError;
-use super::format::Format;
 use super::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use super::output_reader::{OutputReader, only_one};
+use super::output_reader::OutputReader;
 
-const TOOL: &str = "sysbench";
+pub(super) const TOOL: &str = "sysbench";
 const HINT: &str = "give what sysbench printed, from its first line to `execution time`";
 const HISTOGRAM: &str = "Latency histogram (values are in milliseconds)";
 /// Bins of sysbench's histogram, at most.
@@ -25,7 +24,6 @@ const NAMED: [(u64, &str); 4] = [(50, "p50"), (90, "p90"), (95, "p95"), (99, "p9
 /// All lines so far.
 #[derive(Default)]
 pub(super) struct Reader {
-    files: usize,
     version: Option<String>,
     threads: Option<u32>,
     rate: Option<Rate>,
@@ -178,10 +176,6 @@ impl Reader {
 }
 
 impl OutputReader for Reader {
-    fn begin(&mut self, _format: Format) -> Result<(), ImportError> {
-        only_one(&mut self.files, TOOL)
-    }
-
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
         self.read(line)
             .ok_or_else(|| ImportError::new("this line cannot be read", HINT).at(0..line.len()))

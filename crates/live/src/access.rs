@@ -4,7 +4,6 @@
 //! browser has open may not, whatever name it gives to this address. Elsewhere, and for such a page, a token is needed,
 //! which is in the URL's fragment: no browser sends it to anybody, and nothing writes it down.
 
-use std::fmt::Write as _;
 use std::io;
 use std::net::SocketAddr;
 
@@ -110,14 +109,7 @@ impl Access {
 
 impl Token {
     fn random() -> io::Result<Self> {
-        let mut bytes = [0; TOKEN_BYTES];
-        getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
-        let mut token = String::with_capacity(2 * TOKEN_BYTES);
-        for byte in bytes {
-            // Writing to a string cannot fail.
-            let _ = write!(token, "{byte:02x}");
-        }
-        Ok(Self(token))
+        random_digits::<TOKEN_BYTES>().map(Self)
     }
 
     /// Takes as long for a token that is nearly right as for any other of its length.
@@ -126,6 +118,16 @@ impl Token {
         let differences = pairs.fold(0, |all, (ours, theirs)| all | (ours ^ theirs));
         self.0.len() == given.len() && differences == 0
     }
+}
+
+/// So many random bytes, in two digits each.
+///
+/// # Errors
+/// The system gives none.
+pub(crate) fn random_digits<const BYTES: usize>() -> io::Result<String> {
+    let mut bytes = [0; BYTES];
+    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn cookie(headers: &HeaderMap) -> Option<&str> {
@@ -194,17 +196,11 @@ mod tests {
         assert_eq!(token.len(), 2 * TOKEN_BYTES);
         check(&access, &[(HOST, "db7:4790")], Err(Refused::Token));
         let wrong = format!("{COOKIE_NAME}={}", "0".repeat(token.len()));
-        check(
-            &access,
-            &[(HOST, "db7:4790"), (COOKIE, &wrong)],
-            Err(Refused::Token),
-        );
         let short = format!("{COOKIE_NAME}={}", &token[1..]);
-        check(
-            &access,
-            &[(HOST, "db7:4790"), (COOKIE, &short)],
-            Err(Refused::Token),
-        );
+        for cookie in [wrong, short] {
+            let given = [(HOST, "db7:4790"), (COOKIE, cookie.as_str())];
+            check(&access, &given, Err(Refused::Token));
+        }
         assert_eq!(access.cookie("0"), None);
         let set = access.cookie(token).unwrap();
         let given = format!("other=1; {}", set.split(';').next().unwrap());

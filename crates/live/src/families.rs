@@ -119,25 +119,27 @@ pub(crate) fn of_command(watched: &Watched) -> Vec<Family> {
     let mut families = state(watched);
     let streams = &watched.totals.streams;
     families.extend(COUNTERS.iter().map(|&(name, help, of)| {
-        let points = streams.iter().map(|stream| Point {
-            labels: of_stream(stream),
-            value: of(stream),
-        });
-        Family::new(name, help, Points::Counters(points.collect()))
+        let points = of_streams(streams, |stream| Some(of(stream)));
+        Family::new(name, help, Points::Counters(points))
     }));
     families.push(failures(streams));
     families.extend(TIMES.iter().map(|&(name, help, of)| {
-        let points = streams.iter().map(|stream| Point {
-            labels: of_stream(stream),
-            value: of(stream).clone(),
-        });
-        Family::new(name, help, Points::Times(points.collect()))
+        let points = of_streams(streams, |stream| Some(of(stream).clone()));
+        Family::new(name, help, Points::Times(points))
     }));
     families
 }
 
-fn of_stream(stream: &StreamTotals) -> Vec<Label> {
-    vec![Label::new("stream", &stream.stream)]
+/// A point for each stream that has such a value.
+fn of_streams<T>(
+    streams: &[StreamTotals],
+    of: impl Fn(&StreamTotals) -> Option<T>,
+) -> Vec<Point<T>> {
+    let points = streams.iter().filter_map(|stream| {
+        let labels = vec![Label::new("stream", &stream.stream)];
+        of(stream).map(|value| Point { labels, value })
+    });
+    points.collect()
 }
 
 fn state(watched: &Watched) -> Vec<Family> {
@@ -160,13 +162,7 @@ fn state(watched: &Watched) -> Vec<Family> {
         labels: vec![Label::new("phase", phase)],
         value: 1.0,
     };
-    let streams = watched.totals.streams.iter();
-    let offered = streams.filter_map(|stream| {
-        Some(Point {
-            labels: of_stream(stream),
-            value: stream.offered_per_s?,
-        })
-    });
+    let offered = of_streams(&watched.totals.streams, |stream| stream.offered_per_s);
     vec![
         Family::new("run", "What runs", Points::Info(about)),
         Family::new(
@@ -187,7 +183,7 @@ fn state(watched: &Watched) -> Vec<Family> {
         Family::new(
             "offered_rate",
             "Units per second that the plan offers in this second",
-            Points::Gauges(offered.collect()),
+            Points::Gauges(offered),
         ),
         allowed(&run.objectives),
     ]

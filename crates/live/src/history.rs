@@ -7,11 +7,11 @@ use std::collections::{HashMap, HashSet};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Path as Part, RawQuery, Request, State};
-use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION};
+use axum::extract::{Path as Part, RawQuery, Request, State};
+use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse, Response};
@@ -28,9 +28,10 @@ use highwater_runner::interrupts::Interrupts;
 use highwater_runner::{record, store};
 
 use crate::access::{Access, Refused};
-use crate::routes::{BODY_MAX, REPORT_POLICY, refusal, secured, style, token_page};
+use crate::routes::{REPORT_POLICY, conflict, refusal, style, to_the_list, token_page};
+use crate::shared::lock;
 use crate::starting::{self, Starter};
-use crate::{ListenError, bounds, listen, local, metrics, routes, stored};
+use crate::{ListenError, bounds, listen, listen_for_metrics, local, metrics, routes, stored};
 
 /// Runs that are looked at; older ones are left to the other commands.
 const RUNS_MAX: usize = 5_000;
@@ -96,12 +97,7 @@ impl History {
             .is_some_and(|of| of.runs_commands());
         let access = Access::to(address, always_token);
         let access = access.map_err(|error| ListenError { address, error })?;
-        let (mut metrics, mut metrics_url) = (None, None);
-        if let Some(address) = settings.metrics {
-            let listener = listen(address, false)?;
-            metrics_url = Some(format!("http://{}/metrics", local(&listener, address)?));
-            metrics = Some(listener);
-        }
+        let (metrics, metrics_url) = listen_for_metrics(settings.metrics)?;
         Ok(Self {
             listener,
             metrics,
@@ -156,9 +152,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .with_state(Arc::clone(&shared))
         .merge(starting)
         .layer(middleware::from_fn_with_state(shared, guard));
-    open.merge(seen)
-        .layer(DefaultBodyLimit::max(BODY_MAX))
-        .layer(middleware::map_response(secured))
+    routes::bounded(open.merge(seen))
 }
 
 /// The answers of stored runs alone.
@@ -185,7 +179,7 @@ impl Shared {
     fn rows(&self) -> Vec<HistoryRow> {
         let mut runs = store::list(&self.root).unwrap_or_default();
         runs.truncate(RUNS_MAX);
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut read = lock(&self.read);
         let there: HashSet<&PathBuf> = runs.iter().collect();
         read.retain(|run, _| there.contains(run));
         let rows = runs.iter().map(|run| row(run, &mut read));
@@ -198,7 +192,7 @@ impl Shared {
 
     /// The answers as scrapers get them, made anew where the last ones are some seconds old.
     fn scraped(&self) -> String {
-        let mut scraped = self.scraped.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut scraped = lock(&self.scraped);
         let now = wall_clock();
         // A clock that was set back makes nothing recent for long.
         let is_recent = |made: &Nanos| made.0.abs_diff(now.0) < SCRAPED_FOR.0;
@@ -283,11 +277,8 @@ async fn run(State(shared): State<Arc<Shared>>, Part(id): Part<String>) -> Respo
         return missing();
     };
     match record::read(&run) {
-        Ok(record) => {
-            let page = report::html(RecordRef::from(&record));
-            ([(CONTENT_SECURITY_POLICY, REPORT_POLICY)], Html(page)).into_response()
-        }
-        Err(error) => (StatusCode::CONFLICT, error.to_string()).into_response(),
+        Ok(record) => report_page(report::html(RecordRef::from(&record))),
+        Err(error) => conflict(error.to_string()),
     }
 }
 
@@ -306,7 +297,7 @@ async fn compared(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) 
         };
         match record::read(&run) {
             Ok(record) => records.push(record),
-            Err(error) => return (StatusCode::CONFLICT, error.to_string()).into_response(),
+            Err(error) => return conflict(error.to_string()),
         }
     }
     let groups = ids.iter().zip(&records).map(|(id, record)| Group {
@@ -320,9 +311,7 @@ async fn compared(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) 
             .as_ref()
             .map(report::compare_html),
     };
-    page.map_or_else(missing, |page| {
-        ([(CONTENT_SECURITY_POLICY, REPORT_POLICY)], Html(page)).into_response()
-    })
+    page.map_or_else(missing, report_page)
 }
 
 async fn confirmation(State(shared): State<Arc<Shared>>, Part(id): Part<String>) -> Response {
@@ -349,18 +338,21 @@ async fn deleted(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: St
     // What has no record may be a run that goes on.
     let rows = shared.rows();
     if !rows.iter().any(|row| row.id == id && is_over(row)) {
-        let why = "no run with this name has a record and is over";
-        return (StatusCode::CONFLICT, why).into_response();
+        return conflict("no run with this name has a record and is over");
     }
     match store::remove(&shared.root, &id) {
-        Ok(()) => (StatusCode::SEE_OTHER, [(LOCATION, "/")]).into_response(),
-        Err(error) => (StatusCode::CONFLICT, error.to_string()).into_response(),
+        Ok(()) => to_the_list(),
+        Err(error) => conflict(error.to_string()),
     }
 }
 
 /// An experiment has a record while it goes on.
 fn is_over(row: &HistoryRow) -> bool {
     row.kind != HistoryKind::WithoutRecord && row.progress.is_none()
+}
+
+fn report_page(page: String) -> Response {
+    ([(CONTENT_SECURITY_POLICY, REPORT_POLICY)], Html(page)).into_response()
 }
 
 fn missing() -> Response {

@@ -34,7 +34,9 @@ use tokio::sync::mpsc;
 use access::Access;
 pub use history::{History, HistorySettings, serve};
 use otlp::Pusher;
-pub use otlp::{OtlpSettings, OtlpUrl, OtlpUrlError};
+pub use otlp::{
+    OTLP_HEADER_VARIABLES, OtlpHeaders, OtlpHeadersError, OtlpSettings, OtlpUrl, OtlpUrlError,
+};
 use server::Server;
 use shared::Reported;
 pub use starting::{StartField, StartedCommand, StartedState, Starter};
@@ -112,13 +114,7 @@ impl Live {
                 controller: of.controller,
             });
         }
-        let mut metrics_url = None;
-        let mut metrics = None;
-        if let Some(address) = settings.metrics {
-            let listener = listen(address, false)?;
-            metrics_url = Some(format!("http://{}/metrics", local(&listener, address)?));
-            metrics = Some(listener);
-        }
+        let (metrics, metrics_url) = listen_for_metrics(settings.metrics)?;
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
         let no_thread = |error| ListenError {
             address: nowhere,
@@ -191,4 +187,16 @@ fn listen(address: SocketAddr, may_move: bool) -> Result<TcpListener, ListenErro
 fn local(listener: &TcpListener, address: SocketAddr) -> Result<SocketAddr, ListenError> {
     let local = listener.local_addr();
     local.map_err(|error| ListenError { address, error })
+}
+
+/// Where metrics are scraped, and its URL; nothing without an address.
+fn listen_for_metrics(
+    address: Option<SocketAddr>,
+) -> Result<(Option<TcpListener>, Option<String>), ListenError> {
+    let Some(address) = address else {
+        return Ok((None, None));
+    };
+    let listener = listen(address, false)?;
+    let url = format!("http://{}/metrics", local(&listener, address)?);
+    Ok((Some(listener), Some(url)))
 }

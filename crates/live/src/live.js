@@ -87,6 +87,7 @@
   };
   const controls = byId("controls");
   if (!controls) return;
+  controls.hidden = false;
   byId("stop").addEventListener("click", () => send({ command: "stop" }));
   byId("pause")?.addEventListener("click", (event) => {
     send({ command: event.target.getAttribute("aria-pressed") === "true" ? "resume" : "pause" });
@@ -98,9 +99,24 @@
   byId("pace-kind").addEventListener("change", ramp);
   controls.addEventListener("submit", (event) => {
     event.preventDefault();
-    const number = (id) => Number(byId(id).value.replaceAll(",", ""));
+    // As on the command line: 20000, 20,000 or 20k.
+    const number = (id) => {
+      const [, digits, unit] = /^([\d.]+)([kM]?)$/.exec(byId(id).value.replaceAll(",", "").trim()) ?? [];
+      return Number(digits) * ({ k: 1e3, M: 1e6 }[unit] ?? 1);
+    };
+    const isRate = byId("pace-kind").value === "rate";
+    const filled = ["pace", "ramp"].slice(0, isRate ? 1 : 2).filter((id) => byId(id).value);
+    // There is no half of a session.
+    const isRight = (id) => isRate || id === "ramp" ? !Number.isNaN(number(id)) : Number.isInteger(number(id));
+    const wrong = filled.find((id) => !isRight(id));
+    if (wrong) {
+      const such = isRate || wrong === "ramp" ? "no number: give one such as 20,000 or 20k" : "no number of sessions";
+      byId("said").textContent = `${byId(wrong).value} is ${such}`;
+      byId(wrong).focus();
+      return;
+    }
     const stream = byId("stream").value;
-    if (byId("pace-kind").value === "rate") send({ command: "rate", stream, per_s: number("pace") });
+    if (isRate) send({ command: "rate", stream, per_s: number("pace") });
     else {
       const ramped = byId("ramp").value ? { ramp_per_s: number("ramp") } : {};
       send({ command: "sessions", stream, sessions: number("pace"), ...ramped });

@@ -8,7 +8,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, SET_COOKIE,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, SET_COOKIE,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
@@ -25,10 +25,10 @@ use crate::shared::Shared;
 use crate::{families, metrics};
 
 /// Bytes of what may be sent to the page.
-pub(crate) const BODY_MAX: usize = 16 * 1_024;
+const BODY_MAX: usize = 16 * 1_024;
 /// Nothing is loaded but from here; charts carry no style of their own.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
-                      base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+                      img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 /// Of a report, which holds its style and script; it may ask for nothing.
 pub(crate) const REPORT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
                              script-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'none'";
@@ -48,7 +48,12 @@ pub(crate) fn page(shared: Arc<Shared>) -> Router {
         .route("/control", post(control))
         .layer(middleware::from_fn_with_state(Arc::clone(&shared), guard))
         .with_state(shared);
-    open.merge(seen)
+    bounded(open.merge(seen))
+}
+
+/// With bodies that end, and headers that keep a browser from more than the page needs.
+pub(crate) fn bounded(router: Router) -> Router {
+    router
         .layer(DefaultBodyLimit::max(BODY_MAX))
         .layer(middleware::map_response(secured))
 }
@@ -83,7 +88,17 @@ pub(crate) fn refusal(refused: Refused) -> Response {
     (StatusCode::FORBIDDEN, why).into_response()
 }
 
-pub(crate) async fn secured(mut response: Response) -> Response {
+/// What cannot be done now, and why.
+pub(crate) fn conflict(why: impl IntoResponse) -> Response {
+    (StatusCode::CONFLICT, why).into_response()
+}
+
+/// After a form did what it says.
+pub(crate) fn to_the_list() -> Response {
+    (StatusCode::SEE_OTHER, [(LOCATION, "/")]).into_response()
+}
+
+async fn secured(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in [
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -200,7 +215,7 @@ async fn control(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: By
         return match answer {
             Ok(()) if held => "pauses when this trial is over".into_response(),
             Ok(()) => "continues".into_response(),
-            Err(why) => (StatusCode::CONFLICT, report::refusal(&why)).into_response(),
+            Err(why) => conflict(report::refusal(&why)),
         };
     }
     let answer = match controller.send(command) {
@@ -211,6 +226,6 @@ async fn control(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: By
         Ok(done) => report::intervention(&done).into_response(),
         // Of an experiment nothing but the interrupt is told.
         Err(Refusal::RunOver) if is_stop => "stopping".into_response(),
-        Err(why) => (StatusCode::CONFLICT, report::refusal(&why)).into_response(),
+        Err(why) => conflict(report::refusal(&why)),
     }
 }

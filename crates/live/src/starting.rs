@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
@@ -15,7 +14,7 @@ use highwater_report as report;
 use maud::{Markup, html};
 
 use crate::access::Access;
-use crate::routes::refusal;
+use crate::routes::{conflict, refusal, to_the_list};
 
 /// Starts commands for the page.
 pub trait Starter: Send + Sync {
@@ -126,7 +125,7 @@ async fn filled(State(of): State<Starting>, headers: HeaderMap, body: String) ->
     };
     if starts {
         return match of.starter.start(arguments) {
-            Ok(()) => (StatusCode::SEE_OTHER, [(LOCATION, "/")]).into_response(),
+            Ok(()) => to_the_list(),
             Err(why) => refused(&*of.starter, &filled, &why),
         };
     }
@@ -141,11 +140,10 @@ async fn stopped(State(of): State<Starting>, headers: HeaderMap, body: String) -
     let mut pairs = form_urlencoded::parse(body.as_bytes());
     let number = pairs.find(|(name, _)| name == "number");
     let number = number.and_then(|(_, value)| value.parse().ok());
-    match number.map_or(Err("no command is named".to_owned()), |number| {
-        of.starter.stop(number)
-    }) {
-        Ok(()) => (StatusCode::SEE_OTHER, [(LOCATION, "/")]).into_response(),
-        Err(why) => (StatusCode::CONFLICT, why).into_response(),
+    let unnamed = Err("no command is named".to_owned());
+    match number.map_or(unnamed, |number| of.starter.stop(number)) {
+        Ok(()) => to_the_list(),
+        Err(why) => conflict(why),
     }
 }
 

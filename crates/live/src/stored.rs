@@ -4,7 +4,7 @@
 use highwater_model::judgment::{Measurement, ObjectiveValue};
 use highwater_model::numbers::to_f64;
 use highwater_model::quantity::parse_instant;
-use highwater_report::{HistoryAnswer, HistoryRow};
+use highwater_report::HistoryRow;
 
 use crate::families::{Family, Label, Point, Points};
 
@@ -47,17 +47,18 @@ pub(crate) fn of_store(rows: &[HistoryRow]) -> Vec<Family> {
             |of| of.newest.answer.map(|answer| answer.value),
         ),
         each("stored_answer_low", "Where it lies at least", |of| {
-            interval(of.newest.answer).map(|[low, _]| low)
+            Some(of.newest.answer?.interval?[0])
         }),
         each("stored_answer_high", "Where it lies at most", |of| {
-            interval(of.newest.answer).map(|[_, high]| high)
+            Some(of.newest.answer?.interval?[1])
         }),
         each(
             "stored_measurement_valid",
             "Whether the measurement of the newest one is valid",
             |of| {
                 let judged = of.newest.judgments.as_ref()?;
-                Some(one_if(judged.measurement.value == Measurement::Valid))
+                let is_valid = judged.measurement.value == Measurement::Valid;
+                Some(if is_valid { 1.0 } else { 0.0 })
             },
         ),
         each(
@@ -111,21 +112,13 @@ fn unit(row: &HistoryRow) -> &'static str {
     }
 }
 
-fn interval(answer: Option<HistoryAnswer>) -> Option<[f64; 2]> {
-    answer?.interval
-}
-
-fn one_if(is_so: bool) -> f64 {
-    if is_so { 1.0 } else { 0.0 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::metrics::text;
     use highwater_model::judgment::Judgments;
     use highwater_model::plan::Unit;
-    use highwater_report::{HistoryKind, HistoryProgress};
+    use highwater_report::{HistoryAnswer, HistoryKind, HistoryProgress};
 
     fn row(workload: &str, value: f64) -> HistoryRow {
         HistoryRow {
@@ -138,7 +131,7 @@ mod tests {
                 interval: Some([value - 1.0, value + 1.0]),
                 unit: Some(Unit::Rows),
             }),
-            judgments: Some(Judgments::unjudged()),
+            judgments: Some(Judgments::default()),
             ..HistoryRow::without_record(String::new())
         }
     }

@@ -24,15 +24,26 @@ fn warn(text: &str) {
 fn warned(of: SocketAddr) -> Vec<String> {
     let all = WARNED.lock().unwrap();
     let of = format!("http://{of}/");
-    all.iter()
-        .filter(|text| text.contains(&of))
-        .cloned()
-        .collect()
+    let named = all.iter().filter(|text| text.contains(&of));
+    named.cloned().collect()
+}
+
+/// One warning for this collector, which says this.
+#[track_caller]
+fn assert_warned(of: SocketAddr, said: &str) {
+    let warned = warned(of);
+    let is_one = warned.len() == 1 && warned[0].contains(said);
+    assert!(is_one, "{warned:?}");
 }
 
 fn pushing(to: SocketAddr) -> Live {
+    pushing_with(to, "")
+}
+
+fn pushing_with(to: SocketAddr, headers: &str) -> Live {
     let otlp = OtlpSettings {
         url: format!("http://{to}").parse().unwrap(),
+        headers: headers.parse().unwrap(),
         warn,
     };
     Live::start(LiveSettings {
@@ -83,10 +94,8 @@ fn collector(response: &'static str) -> (SocketAddr, JoinHandle<(String, Value)>
             assert_ne!(reader.read_line(&mut head).unwrap(), 0, "{head}");
         }
         let mut lines = head.lines();
-        let length = lines
-            .find_map(|line| line.strip_prefix("Content-Length: "))
-            .unwrap();
-        let mut body = vec![0; length.parse().unwrap()];
+        let length = lines.find_map(|line| line.strip_prefix("Content-Length: "));
+        let mut body = vec![0; length.unwrap().parse().unwrap()];
         reader.read_exact(&mut body).unwrap();
         reader.get_mut().write_all(response.as_bytes()).unwrap();
         (head, serde_json::from_slice(&body).unwrap())
@@ -104,10 +113,8 @@ fn a_collector_gets_what_is_known_when_the_command_ends() {
     drop(live);
     let (head, body) = taken.join().unwrap();
     assert!(head.starts_with("POST /v1/metrics HTTP/1.1\r\n"), "{head}");
-    assert!(
-        head.contains("Content-Type: application/json\r\n"),
-        "{head}"
-    );
+    let kind = "Content-Type: application/json\r\n";
+    assert!(head.contains(kind), "{head}");
     let pushed = &body["resourceMetrics"][0];
     let metrics = pushed["scopeMetrics"][0]["metrics"].as_array().unwrap();
     let point = |name: &str, kind: &str| -> &Value {
@@ -123,17 +130,57 @@ fn a_collector_gets_what_is_known_when_the_command_ends() {
 }
 
 #[test]
+fn a_collector_gets_the_headers_that_it_wants() {
+    let (address, taken) = collector("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+    drop(pushing_with(
+        address,
+        "Authorization=Bearer%20geheim,x-scope=a%2Cb",
+    ));
+    let (head, _) = taken.join().unwrap();
+    let sent = "\r\nAuthorization: Bearer geheim\r\nx-scope: a,b\r\n\r\n";
+    assert!(head.ends_with(sent), "{head}");
+    assert_eq!(warned(address), [""; 0]);
+}
+
+#[test]
+fn a_warning_about_a_collector_shows_no_value_of_a_header_even_if_the_collector_does() {
+    let body =
+        r#"{"partialSuccess": {"rejectedDataPoints": "1", "errorMessage": "not for geheim"}}"#;
+    let length = body.len();
+    let response = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{body}");
+    let (address, taken) = collector(response.leak());
+    drop(pushing_with(address, "api-key=geheim"));
+    taken.join().unwrap();
+    let warned = warned(address);
+    assert!(
+        warned.len() == 1 && warned[0].contains("not for ***"),
+        "{warned:?}"
+    );
+}
+
+#[test]
+fn a_collector_that_wants_to_know_who_pushes_is_a_warning_that_names_the_variable() {
+    let (address, taken) = collector("HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n");
+    drop(pushing(address));
+    taken.join().unwrap();
+    let warned = warned(address);
+    assert!(
+        warned.len() == 1
+            && warned[0].contains("responds with 401")
+            && warned[0].contains("OTEL_EXPORTER_OTLP_HEADERS"),
+        "{warned:?}"
+    );
+}
+
+#[test]
 fn a_collector_that_is_away_is_one_warning() {
-    let address = {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.local_addr().unwrap()
-    };
+    // The listener is gone at once.
+    let listener = TcpListener::bind("127.0.0.1:0");
+    let address = listener.unwrap().local_addr().unwrap();
     let live = pushing(address);
     live.event(&second(5));
     drop(live);
-    let warned = warned(address);
-    assert_eq!(warned.len(), 1, "{warned:?}");
-    assert!(warned[0].contains("the command goes on"), "{warned:?}");
+    assert_warned(address, "the command goes on");
 }
 
 #[test]
@@ -141,11 +188,7 @@ fn a_collector_that_refuses_is_named_with_its_status() {
     let (address, taken) = collector("HTTP/1.1 415 No\r\nContent-Length: 0\r\n\r\n");
     drop(pushing(address));
     taken.join().unwrap();
-    let warned = warned(address);
-    assert!(
-        warned.len() == 1 && warned[0].contains("responds with 415"),
-        "{warned:?}"
-    );
+    assert_warned(address, "responds with 415");
 }
 
 #[test]
@@ -159,10 +202,6 @@ fn a_collector_that_never_responds_holds_up_neither_events_nor_the_end() {
     }
     // Returns although nobody ever accepts.
     drop(live);
-    let warned = warned(address);
-    assert!(
-        warned.len() == 1 && warned[0].contains("does not respond within"),
-        "{warned:?}"
-    );
+    assert_warned(address, "does not respond within");
     drop(listener);
 }

@@ -37,16 +37,14 @@ fn served_by(
     controller: impl FnOnce(Interrupter) -> Controller,
 ) -> Served {
     let (interrupter, interrupts) = interrupts::channel();
-    let controller = controller(interrupter);
-    let page = PageSettings {
-        address: at.parse().unwrap(),
-        may_move: false,
-        rights,
-        // The rights alone decide.
-        controller: Some(controller),
-    };
     let live = Live::start(LiveSettings {
-        page: Some(page),
+        page: Some(PageSettings {
+            address: at.parse().unwrap(),
+            may_move: false,
+            rights,
+            // The rights alone decide.
+            controller: Some(controller(interrupter)),
+        }),
         metrics: Some("127.0.0.1:0".parse().unwrap()),
         otlp: None,
     })
@@ -79,10 +77,8 @@ fn fetched(address: SocketAddr, line: &str, headers: &[&str], body: &str) -> (u1
     } else {
         format!("Host: {address}\r\n")
     };
-    let headers: String = headers
-        .iter()
-        .map(|header| format!("{header}\r\n"))
-        .collect();
+    let headers = headers.iter().map(|header| format!("{header}\r\n"));
+    let headers: String = headers.collect();
     let length = body.len();
     let request = format!(
         "{line} HTTP/1.1\r\n{host}{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
@@ -97,6 +93,11 @@ fn fetched(address: SocketAddr, line: &str, headers: &[&str], body: &str) -> (u1
 }
 
 const JSON: &str = "Content-Type: application/json";
+
+/// Status and response to a command.
+fn commanded(address: SocketAddr, command: &str) -> (u16, String) {
+    fetched(address, "POST /control", &[JSON], command)
+}
 
 fn begin(live: &Live) {
     live.event(&Event::Begun {
@@ -165,21 +166,12 @@ fn the_page_shows_what_was_reported_and_tells_its_end() {
     begin(&served.live);
     second(&served.live, 1, 1_234.0);
     let page = until(served.address, "/", "1,234");
-    assert!(
-        page.contains("content-security-policy: default-src 'none'"),
-        "{page}"
-    );
-    let mut stream = connected(served.address);
-    let request = format!("GET /live HTTP/1.1\r\nHost: {}\r\n\r\n", served.address);
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut lines = BufReader::new(stream).lines();
+    let policy = "content-security-policy: default-src 'none'";
+    assert!(page.contains(policy), "{page}");
+    let mut lines = listened(served.address);
     let mut wait_for = |said: &str| {
-        let found = lines
-            .by_ref()
-            .find(|line| line.as_ref().is_ok_and(|line| line.contains(said)));
-        found
-            .unwrap_or_else(|| panic!("`{said}` never came"))
-            .unwrap()
+        let found = lines.find(|line| line.contains(said));
+        found.unwrap_or_else(|| panic!("`{said}` never came"))
     };
     // Whoever comes gets what is to be seen, and not an empty page until the next second.
     wait_for("event: parts");
@@ -198,30 +190,17 @@ fn others_are_refused() {
     let at = served.address;
     let own = format!("Origin: http://{at}");
     let stop = r#"{"command":"stop"}"#;
+    let (host, origin) = ("Host: evil.example", "Origin: http://evil.example");
+    let (drop, plain) = (r#"{"command":"drop"}"#, "Content-Type: text/plain");
     for (line, headers, body, expected) in [
-        ("GET /", vec!["Host: evil.example"], "", 403),
-        ("GET /live", vec!["Host: evil.example"], "", 403),
-        ("GET /metrics", vec!["Host: evil.example"], "", 403),
-        (
-            "POST /control",
-            vec![JSON, "Origin: http://evil.example"],
-            stop,
-            403,
-        ),
+        ("GET /", vec![host], "", 403),
+        ("GET /live", vec![host], "", 403),
+        ("GET /metrics", vec![host], "", 403),
+        ("POST /control", vec![JSON, origin], stop, 403),
         ("POST /control", vec![JSON, "Origin: null"], stop, 403),
-        (
-            "POST /control",
-            vec!["Content-Type: text/plain", &own],
-            stop,
-            415,
-        ),
+        ("POST /control", vec![plain, &own], stop, 415),
         ("POST /control", vec![JSON, &own], "{", 400),
-        (
-            "POST /control",
-            vec![JSON, &own],
-            r#"{"command":"drop"}"#,
-            400,
-        ),
+        ("POST /control", vec![JSON, &own], drop, 400),
         ("GET /control", vec![], "", 405),
         ("GET /../../etc/passwd", vec![], "", 404),
         ("GET /%2e%2e/%2e%2e/etc/passwd", vec![], "", 404),
@@ -232,11 +211,8 @@ fn others_are_refused() {
     let form = "x".repeat(10 << 20);
     let (status, response) = fetched(at, "POST /control", &[JSON, &own], &form);
     assert!(status == 413 || status == 0, "{response}");
-    assert_eq!(
-        served.interrupts.requested(),
-        None,
-        "none of them stopped anything"
-    );
+    // None of them stopped anything.
+    assert_eq!(served.interrupts.requested(), None);
     let (status, response) = fetched(at, "POST /control", &[JSON, &own], stop);
     assert_eq!(status, 200, "{response}");
     assert_eq!(served.interrupts.requested(), Some(StopRequest::Stop));
@@ -247,17 +223,11 @@ fn who_may_look_may_not_stop_and_who_may_stop_may_not_change() {
     let stop = r#"{"command":"stop"}"#;
     let note = r#"{"command":"note","text":"x"}"#;
     let look = served(LiveRights::View, "127.0.0.1:0");
-    assert_eq!(fetched(look.address, "POST /control", &[JSON], stop).0, 403);
+    assert_eq!(commanded(look.address, stop).0, 403);
     assert_eq!(look.interrupts.requested(), None);
     let may_stop = served(LiveRights::Trials, "127.0.0.1:0");
-    assert_eq!(
-        fetched(may_stop.address, "POST /control", &[JSON], note).0,
-        403
-    );
-    assert_eq!(
-        fetched(may_stop.address, "POST /control", &[JSON], stop).0,
-        200
-    );
+    assert_eq!(commanded(may_stop.address, note).0, 403);
+    assert_eq!(commanded(may_stop.address, stop).0, 200);
 }
 
 #[test]
@@ -265,37 +235,36 @@ fn an_experiment_is_paused_and_resumed_and_a_run_is_not() {
     let pause = r#"{"command":"pause"}"#;
     let resume = r#"{"command":"resume"}"#;
     let look = served(LiveRights::View, "127.0.0.1:0");
-    assert_eq!(
-        fetched(look.address, "POST /control", &[JSON], pause).0,
-        403
-    );
+    assert_eq!(commanded(look.address, pause).0, 403);
     // The controller of a run knows of no trials.
     let run = served(LiveRights::Control, "127.0.0.1:0");
-    let (status, why) = fetched(run.address, "POST /control", &[JSON], pause);
+    let (status, why) = commanded(run.address, pause);
     assert!(status == 409 && why.contains("no trials"), "{why}");
     let trials = served_by(LiveRights::Trials, "127.0.0.1:0", control::of_trials);
     let at = trials.address;
-    let (status, said) = fetched(at, "POST /control", &[JSON], pause);
+    let (status, said) = commanded(at, pause);
     assert!(status == 200 && said.contains("pauses when"), "{said}");
     assert!(trials.interrupts.is_held());
     until(at, "/", r#"data-held="true""#);
-    assert_eq!(fetched(at, "POST /control", &[JSON], resume).0, 200);
+    assert_eq!(commanded(at, resume).0, 200);
     assert!(!trials.interrupts.is_held());
     until(at, "/", r#"data-held="false""#);
-    let elsewhere = "Origin: http://evil.example";
-    assert_eq!(
-        fetched(at, "POST /control", &[JSON, elsewhere], pause).0,
-        403
-    );
+    let elsewhere = [JSON, "Origin: http://evil.example"];
+    assert_eq!(fetched(at, "POST /control", &elsewhere, pause).0, 403);
     assert!(!trials.interrupts.is_held());
+}
+
+/// The lines of the event stream, until it ends.
+fn listened(address: SocketAddr) -> impl Iterator<Item = String> {
+    let mut stream = connected(address);
+    let request = format!("GET /live HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    BufReader::new(stream).lines().map_while(Result::ok)
 }
 
 /// The parts that a reader of the event stream is given first.
 fn first_parts(address: SocketAddr) -> String {
-    let mut stream = connected(address);
-    let request = format!("GET /live HTTP/1.1\r\nHost: {address}\r\n\r\n");
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    let mut lines = listened(address);
     lines.find(|line| line == "event: parts").unwrap();
     let data = lines.map_while(|line| line.strip_prefix("data: ").map(str::to_owned));
     data.collect::<Vec<_>>().join("\n")
@@ -309,12 +278,8 @@ fn who_comes_later_or_comes_back_sees_all_that_was_missed() {
     until(served.address, "/", "1,234");
     let before = first_parts(served.address);
     // Nobody is connected while this happens.
-    for number in 2..50 {
-        second(
-            &served.live,
-            number,
-            1_000.0 + f64::from(u32::try_from(number).unwrap()),
-        );
+    for number in 2..50_u32 {
+        second(&served.live, number.into(), 1_000.0 + f64::from(number));
     }
     served.live.event(&Event::Warning {
         kind: WarningKind::FileNotWritten,
@@ -325,9 +290,8 @@ fn who_comes_later_or_comes_back_sees_all_that_was_missed() {
     assert_ne!(before, back);
     assert_eq!(back, second_browser, "both see the same");
     assert!(page.contains(&back), "and so does who has no script");
-    for said in ["the disk is full", "1,049", "measure, 49 s"] {
-        assert!(back.contains(said), "{said}: {back}");
-    }
+    let said = ["the disk is full", "1,049", "measure, 49 s"];
+    assert!(said.iter().all(|said| back.contains(said)), "{back}");
 }
 
 #[test]
@@ -339,10 +303,8 @@ fn elsewhere_than_on_loopback_nothing_is_given_without_the_token() {
     let at = served.address;
     let (status, page) = fetched(at, "GET /", &[], "");
     assert_eq!(status, 200);
-    assert!(
-        page.contains("needs its token") && !page.contains("cpu"),
-        "{page}"
-    );
+    let is_empty = page.contains("needs its token") && !page.contains("cpu");
+    assert!(is_empty, "{page}");
     for path in ["GET /live", "GET /metrics", "GET /live.js"] {
         assert_eq!(fetched(at, path, &[], "").0, 403, "{path}");
     }
@@ -352,13 +314,10 @@ fn elsewhere_than_on_loopback_nothing_is_given_without_the_token() {
     let (status, response) = fetched(at, "POST /login", &[], token);
     assert_eq!(status, 200, "{response}");
     let mut lines = response.lines();
-    let cookie = lines
-        .find_map(|line| line.strip_prefix("set-cookie: "))
-        .unwrap();
-    assert!(
-        cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"),
-        "{cookie}"
-    );
+    let cookie = lines.find_map(|line| line.strip_prefix("set-cookie: "));
+    let cookie = cookie.unwrap();
+    let is_safe = cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict");
+    assert!(is_safe, "{cookie}");
     let cookie = format!("Cookie: {}", cookie.split(';').next().unwrap());
     let (status, page) = fetched(at, "GET /", &[&cookie], "");
     assert!(status == 200 && page.contains("id=\"parts\""), "{page}");
@@ -375,11 +334,7 @@ fn two_hundred_connections_that_say_nothing_keep_nobody_out() {
     // More than there is room for are closed, and the room comes back.
     let crowd: Vec<TcpStream> = (0..400).map(|_| connected(served.address)).collect();
     drop(crowd);
-    loop {
-        if fetched(served.address, "GET /", &[], "").0 == 200 {
-            break;
-        }
-    }
+    while fetched(served.address, "GET /", &[], "").0 != 200 {}
 }
 
 #[test]

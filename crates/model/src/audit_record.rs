@@ -5,11 +5,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::named::named;
 use super::plan::AuditLevel;
-use super::units::is_zero;
+use super::units::is_default;
 
 /// What the audit found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditRecord {
     /// How much was compared: at most what was asked for, less where the target cannot stand it.
     pub level: AuditLevel,
@@ -28,10 +29,10 @@ pub struct AuditRecord {
     /// Found more than once; where rows were not read back, a surplus in a bucket that was sent.
     pub duplicated: u64,
     /// Found although the target refused them; a part of `surplus`, known where rows were read back.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub refused_found: u64,
     /// Found and never sent by this program: another writer's; a part of `surplus`.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub foreign: u64,
     /// Found with other values; where rows were not read back, buckets with other checksums.
     pub altered: u64,
@@ -74,14 +75,14 @@ pub struct AuditRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrong_sql: Vec<WrongSql>,
     /// Of `missing`, rows that earlier runs had left in the tables.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub missing_before: u64,
     /// How rows of earlier runs were compared with the ledgers of those runs; absent where there are
     /// none, or their ledgers are elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<EarlierAudit>,
     /// Whether it was done after the run, from the ledger in its directory.
-    #[serde(default, skip_serializing_if = "is_not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub later: bool,
     /// Why it could not be done, or not in full.
     pub error: Option<String>,
@@ -110,14 +111,6 @@ pub struct EarlierRunRecord {
     pub acknowledged: u64,
     /// Acknowledged and not found.
     pub missing: u64,
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-const fn is_not(flag: &bool) -> bool {
-    !*flag
 }
 
 /// A table that lost its rows all at once during the run.
@@ -198,81 +191,37 @@ impl AuditRecord {
     pub fn empty(level: AuditLevel) -> Self {
         Self {
             level,
-            status: AuditStatus::Off,
-            acknowledged: 0,
-            unknown: 0,
-            found: 0,
-            missing: 0,
-            surplus: 0,
-            duplicated: 0,
-            refused_found: 0,
-            foreign: 0,
-            altered: 0,
-            resolved: Resolved::default(),
-            read_back: 0,
-            buckets: 0,
-            columns: Vec::new(),
-            narrowed: false,
-            server_counter: None,
-            copies: 0,
-            copies_differ: Vec::new(),
-            examples: Vec::new(),
-            estimate_ns: 0,
-            duration_ns: 0,
-            expectations: Vec::new(),
-            replaced: None,
-            invariants: Vec::new(),
-            gone: Vec::new(),
-            wrong_sql: Vec::new(),
-            missing_before: 0,
-            earlier: None,
-            later: false,
-            error: None,
+            ..Self::default()
         }
     }
 }
 
-/// Whether an audit was done, or why not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AuditStatus {
-    /// The rows of the whole plan were compared.
-    Done,
-    /// No audit was requested.
-    Off,
-    /// The run wrote no rows.
-    NothingWritten,
-    /// The target keeps no rows.
-    StoresNothing,
-    /// It ended with an error, or was stopped.
-    Failed,
-    /// It did not end within its limit.
-    Timeout,
-    /// The workload names nothing that could be checked.
-    NoInvariant,
-    /// One share of several was compared; only all shares together can be complete.
-    Partial,
-    /// One share of several, of a workload whose rows only its invariants check.
-    OneShare,
-    /// Another tool measured, and its output was imported.
-    Imported,
-}
-
-impl AuditStatus {
-    /// Its word in the record.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Off => "off",
-            Self::NothingWritten => "nothing_written",
-            Self::StoresNothing => "stores_nothing",
-            Self::Failed => "failed",
-            Self::Timeout => "timeout",
-            Self::NoInvariant => "no_invariant",
-            Self::Partial => "partial",
-            Self::OneShare => "one_share",
-            Self::Imported => "imported",
-        }
+named! {
+    /// Whether an audit was done, or why not.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    enum AuditStatus {
+        /// The rows of the whole plan were compared.
+        Done = "done",
+        /// No audit was requested.
+        #[default]
+        Off = "off",
+        /// The run wrote no rows.
+        NothingWritten = "nothing_written",
+        /// The target keeps no rows.
+        StoresNothing = "stores_nothing",
+        /// It ended with an error, or was stopped.
+        Failed = "failed",
+        /// It did not end within its limit.
+        Timeout = "timeout",
+        /// The workload names nothing that could be checked.
+        NoInvariant = "no_invariant",
+        /// One share of several was compared; only all shares together can be complete.
+        Partial = "partial",
+        /// One share of several, of a workload whose rows only its invariants check.
+        OneShare = "one_share",
+        /// Another tool measured, and its output was imported.
+        Imported = "imported",
     }
 }
 

@@ -215,43 +215,39 @@ mod tests {
     #[test]
     fn a_line_is_a_command() {
         check(r#"{"command":"stop"}"#, &Command::Stop, None);
-        let stream = "insert".to_owned();
+        let stream = || "insert".to_owned();
+        let per_s = 1.5;
         let rate = Rate {
             micro_per_s: 1_500_000,
         };
+        let stream_of = |pace| Some(("insert", pace));
         check(
             r#"{"command":"rate","stream":"insert","per_s":1.5}"#,
-            &Command::Rate { stream, per_s: 1.5 },
-            Some(("insert", Pace::Open { rate })),
-        );
-        let stream = "insert".to_owned();
-        check(
-            r#"{"command":"sessions","stream":"insert","sessions":8}"#,
-            &Command::Sessions {
-                stream,
-                sessions: 8,
-                ramp_per_s: None,
+            &Command::Rate {
+                stream: stream(),
+                per_s,
             },
-            Some(("insert", Pace::Closed { sessions: 8 })),
+            stream_of(Pace::Open { rate }),
         );
-        let stream = "insert".to_owned();
-        let ramped = Command::Sessions {
-            stream,
+        let sessions = |ramp_per_s| Command::Sessions {
+            stream: stream(),
             sessions: 8,
-            ramp_per_s: Some(2.5),
+            ramp_per_s,
         };
-        check(
-            r#"{"command":"sessions","stream":"insert","sessions":8,"ramp_per_s":2.5}"#,
-            &ramped,
-            Some(("insert", Pace::Closed { sessions: 8 })),
-        );
-        assert_eq!(ramped.ramp_per_s(), Some(2.5));
+        let line = r#"{"command":"sessions","stream":"insert","sessions":8}"#;
+        let pace = stream_of(Pace::Closed { sessions: 8 });
+        check(line, &sessions(None), pace);
+        let line = r#"{"command":"sessions","stream":"insert","sessions":8,"ramp_per_s":2.5}"#;
+        check(line, &sessions(Some(2.5)), pace);
+        assert_eq!(sessions(Some(2.5)).ramp_per_s(), Some(2.5));
         check(r#"{"command":"pause"}"#, &Command::Pause, None);
         check(r#"{"command":"resume"}"#, &Command::Resume, None);
-        let text = "compaction begins".to_owned();
+        let note = Command::Note {
+            text: "compaction begins".to_owned(),
+        };
         check(
             r#"{"command":"note","text":"compaction begins"}"#,
-            &Command::Note { text },
+            &note,
             None,
         );
     }

@@ -273,10 +273,8 @@ mod tests {
     #[test]
     fn rates_are_whole_from_a_thousand_on() {
         let texts = [0.0, 0.5, 12.34, 999.4, 999.6, 421_200.4, f64::NAN].map(rate);
-        assert_eq!(
-            texts,
-            ["0", "0.500", "12.3", "999", "1,000", "421,200", "–"]
-        );
+        let expected = ["0", "0.500", "12.3", "999", "1,000", "421,200", "–"];
+        assert_eq!(texts, expected);
     }
 
     #[test]
@@ -288,10 +286,8 @@ mod tests {
     #[test]
     fn what_was_asked_has_no_needless_digit() {
         assert_eq!([50.0, 0.5, 2_000.0].map(plain), ["50", "0.5", "2,000"]);
-        assert_eq!(
-            [1_000, 10_000, 0].map(percent_asked),
-            ["0.1 %", "1 %", "0 %"]
-        );
+        let parts = [1_000, 10_000, 0].map(percent_asked);
+        assert_eq!(parts, ["0.1 %", "1 %", "0 %"]);
     }
 
     #[test]
@@ -305,10 +301,8 @@ mod tests {
         assert_eq!(foreign("a\u{1b}[31m\nb", 80), "a [31m b");
         assert_eq!(foreign("abcdef", 3), "abc…");
         assert_eq!(foreign("a\u{202e}b\u{9b}1m", 80), "a\u{fffd}b 1m");
-        assert_eq!(
-            harmless("a\tb\n\u{1b}[m\u{2066}"),
-            "a\tb\n\u{fffd}[m\u{fffd}"
-        );
+        let found = harmless("a\tb\n\u{1b}[m\u{2066}");
+        assert_eq!(found, "a\tb\n\u{fffd}[m\u{fffd}");
         assert_eq!(harmless("Ä 👩\u{200d}🔧"), "Ä 👩\u{200d}🔧");
     }
 }

@@ -15,7 +15,7 @@ use super::run_record::RunRecord;
 use super::scale::ScaleRecord;
 use super::search::SearchRecord;
 use super::tune::TuneRecord;
-use super::units::is_zero;
+use super::units::is_default;
 
 /// One experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,7 +34,7 @@ pub struct ExperimentRecord {
     /// What it is to answer, what was tried, and the answer.
     pub question: Question,
     /// Of the time of its runs, what filling tables took, nanoseconds.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub loaded_ns: u64,
     /// The last run of it: of a search that found a mark the last confirmation or the soak.
     pub last_run: Box<RunRecord>,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub const RECORD_SCHEMA: &str = "highwater-record/2";
 
 /// The beginning of a record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Header {
     /// [`RECORD_SCHEMA`].
     pub schema: String,
@@ -31,7 +31,7 @@ pub struct Header {
 }
 
 /// The program that measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramRecord {
     /// Its version.
     pub version: String,

@@ -38,7 +38,7 @@ pub struct ImportRecord {
 }
 
 /// Where a tool's latency begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LatencyBegin {
     /// At the intended start: waiting counts.
@@ -47,11 +47,12 @@ pub enum LatencyBegin {
     Sent,
     /// The output does not report it.
     #[serde(alias = "untold")]
+    #[default]
     NotReported,
 }
 
 /// Who set the pace of what was imported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ImportedPace {
     /// Arrivals at random at a rate.
@@ -60,6 +61,7 @@ pub enum ImportedPace {
     Closed,
     /// The output does not report it.
     #[serde(alias = "untold")]
+    #[default]
     NotReported,
 }
 

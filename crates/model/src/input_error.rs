@@ -142,14 +142,10 @@ mod tests {
     #[test]
     fn a_near_word_is_suggested_a_far_one_gets_the_list() {
         let known = ["uniform", "normal"];
-        assert_eq!(
-            suggest("unifrom", known).unwrap(),
-            "did you mean `uniform`?"
-        );
-        assert_eq!(
-            suggest("zipfian", known).unwrap(),
-            "known here: uniform, normal"
-        );
+        let near = suggest("unifrom", known).unwrap();
+        assert_eq!(near, "did you mean `uniform`?");
+        let far = suggest("zipfian", known).unwrap();
+        assert_eq!(far, "known here: uniform, normal");
         assert_eq!(suggest("x", []), None);
     }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The three judgments of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judgments {
     /// Whether the figures are the target's and not the load generator's.
     pub measurement: Judgment<Measurement>,
@@ -17,27 +17,21 @@ pub struct Judgments {
 }
 
 impl Judgments {
-    /// Those of a record that is not judged yet.
-    pub const fn unjudged() -> Self {
-        Self {
-            measurement: Judgment {
-                value: Measurement::Inconclusive,
-                reasons: Vec::new(),
-            },
-            data: Judgment {
-                value: Data::NotChecked,
-                reasons: Vec::new(),
-            },
-            objective: Judgment {
-                value: ObjectiveValue::NoneSet,
-                reasons: Vec::new(),
-            },
+    /// What they say against the figures or the data; else empty.
+    pub fn distrusted(&self) -> String {
+        let mut said = Vec::new();
+        if self.measurement.value == Measurement::Invalid {
+            said.push("measurement invalid");
         }
+        if self.data.value.is_wrong() {
+            said.push("data not right");
+        }
+        said.join(", ")
     }
 }
 
 /// A value and what led to it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judgment<T> {
     /// The value.
     pub value: T,
@@ -45,8 +39,15 @@ pub struct Judgment<T> {
     pub reasons: Vec<Reason>,
 }
 
+impl<T> Judgment<T> {
+    /// The codes of its reasons.
+    pub fn codes(&self) -> Vec<ReasonCode> {
+        self.reasons.iter().map(|reason| reason.code).collect()
+    }
+}
+
 /// Whether the figures can be trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Measurement {
     /// They can.
@@ -54,11 +55,12 @@ pub enum Measurement {
     /// Something on our side, or in the course of the run, spoils them.
     Invalid,
     /// Too little was seen to tell.
+    #[default]
     Inconclusive,
 }
 
 /// Whether the data are right.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Data {
     /// Found as acknowledged.
@@ -74,11 +76,22 @@ pub enum Data {
     /// An audit was requested and could not be done.
     Unverified,
     /// No audit was requested, or nothing was written.
+    #[default]
     NotChecked,
 }
 
+impl Data {
+    /// Whether rows were found to be wrong.
+    pub const fn is_wrong(self) -> bool {
+        matches!(
+            self,
+            Self::Lost | Self::Duplicated | Self::Surplus | Self::Altered
+        )
+    }
+}
+
 /// Whether the objective was met.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectiveValue {
     /// In every step, for every stream.
@@ -88,6 +101,7 @@ pub enum ObjectiveValue {
     /// A search ended without a mark, so nothing was decided.
     NotDecided,
     /// None was stated.
+    #[default]
     NoneSet,
 }
 
@@ -133,7 +147,8 @@ impl Reason {
 }
 
 macro_rules! reason_codes {
-    ($($variant:ident = $name:literal, $judgment:literal, $about:literal;)*) => {
+    (@ sentence $code:expr) => { $code };
+    ($($variant:ident = $name:literal, $judgment:literal, $about:literal $(, $sentence:ident)?;)*) => {
         /// Stable codes of reasons; generated into the reference.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
@@ -148,91 +163,61 @@ macro_rules! reason_codes {
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
+
+            /// Whether the evidence of such a reason names the measured value and its limit in a sentence.
+            fn evidence_is_a_sentence(self) -> bool {
+                [$($(reason_codes!(@ $sentence Self::$variant),)?)*].contains(&self)
+            }
         }
     };
 }
 
 reason_codes! {
-    ClientSaturated = "client_saturated", "measurement", "The load generator's CPU, or its calibrated ceiling, limited the run.";
-    ClientLag = "client_lag", "measurement", "The load generator sent ops late although a session was idle.";
-    ClientStalled = "client_stalled", "measurement", "The load generator itself stood still for 100 ms or more.";
-    SessionsMissing = "sessions_missing", "measurement", "Fewer sessions worked than were planned.";
-    RateNotOffered = "rate_not_offered", "measurement", "Less was offered than planned.";
-    NotSteady = "not_steady", "measurement", "Throughput drifted during the measured phase.";
-    SteadinessNotShown = "steadiness_not_shown", "measurement", "Throughput may have drifted by more than the bound: its drift is not known well enough.";
-    SteadinessRequired = "steadiness_required", "measurement", "Steady throughput was required, and it was not shown.";
-    TooShort = "too_short", "measurement", "A measured phase is too short to judge.";
+    ClientSaturated = "client_saturated", "measurement", "The load generator's CPU, or its calibrated ceiling, limited the run.", sentence;
+    ClientLag = "client_lag", "measurement", "The load generator sent ops late although a session was idle.", sentence;
+    ClientStalled = "client_stalled", "measurement", "The load generator itself stood still for 100 ms or more.", sentence;
+    SessionsMissing = "sessions_missing", "measurement", "Fewer sessions worked than were planned.", sentence;
+    RateNotOffered = "rate_not_offered", "measurement", "Less was offered than planned.", sentence;
+    NotSteady = "not_steady", "measurement", "Throughput drifted during the measured phase.", sentence;
+    SteadinessNotShown = "steadiness_not_shown", "measurement", "Throughput may have drifted by more than the bound: its drift is not known well enough.", sentence;
+    SteadinessRequired = "steadiness_required", "measurement", "Steady throughput was required, and it was not shown.", sentence;
+    TooShort = "too_short", "measurement", "A measured phase is too short to judge.", sentence;
     TooFewSamples = "too_few_samples", "measurement", "Too few ops for a percentile of the objective.";
-    LittlesLaw = "littles_law", "measurement", "Sessions, throughput and latency contradict each other.";
+    LittlesLaw = "littles_law", "measurement", "Sessions, throughput and latency contradict each other.", sentence;
     Interrupted = "interrupted", "measurement", "The run was stopped before its plan was complete.";
     TargetLost = "target_lost", "measurement", "The connection to the target was lost.";
     DiskFull = "disk_full", "measurement", "The run was stopped to keep the target's disk from filling up.";
-    NothingAcknowledged = "nothing_acknowledged", "measurement", "No op was acknowledged in a measured phase.";
-    LatencyUnknown = "latency_unknown", "measurement", "No op that was due in a measured phase was answered, although others were.";
-    OutcomeUnknown = "outcome_unknown", "measurement", "Of more than 5 % of the offered rows it is unknown whether they were stored.";
+    NothingAcknowledged = "nothing_acknowledged", "measurement", "No op was acknowledged in a measured phase.", sentence;
+    LatencyUnknown = "latency_unknown", "measurement", "No op that was due in a measured phase was answered, although others were.", sentence;
+    OutcomeUnknown = "outcome_unknown", "measurement", "Of more than 5 % of the offered rows it is unknown whether they were stored.", sentence;
     Imported = "imported", "measurement", "Another tool measured, and does not report what a judgment needs.";
     WaitingNotCounted = "waiting_not_counted", "measurement", "Latency may not count from the intended start.";
     MachineDrifted = "machine_drifted", "measurement", "The first size of a growth, measured again at its end, was not what it had been: growth and drift cannot be distinguished.";
     RecordIncomplete = "record_incomplete", "measurement", "Part of the record could not be written.";
     SharesDiffer = "shares_differ", "measurement", "Merged records do not belong to one plan, or shares are missing.";
-    RowsLost = "rows_lost", "data", "Acknowledged rows were not found.";
+    RowsLost = "rows_lost", "data", "Acknowledged rows were not found.", sentence;
     RowsSurplus = "rows_surplus", "data", "More rows were found than were sent.";
     RefusedFound = "refused_found", "data", "Rows were found that the target had refused.";
     ForeignWriter = "foreign_writer", "data", "Rows were found that this program never sent.";
-    RowsAltered = "rows_altered", "data", "Rows were found with other values than were sent.";
-    InvariantBroken = "invariant_broken", "data", "An invariant of the workload failed.";
-    ResentUnknown = "resent_unknown", "data", "Rows of unknown outcome were found, which is allowed.";
-    CounterDiffers = "counter_differs", "data", "The server's own count of rows contradicts what it acknowledged.";
+    RowsAltered = "rows_altered", "data", "Rows were found with other values than were sent.", sentence;
+    InvariantBroken = "invariant_broken", "data", "An invariant of the workload failed.", sentence;
+    ResentUnknown = "resent_unknown", "data", "Rows of unknown outcome were found, which is allowed.", sentence;
+    CounterDiffers = "counter_differs", "data", "The server's own count of rows contradicts what it acknowledged.", sentence;
     CopiesDiffer = "copies_differ", "data", "Copies of a shard hold different rows, or different numbers of them.";
     NotNarrowed = "not_narrowed", "data", "Wrong key buckets were found, but not which of their rows are wrong.";
     StoresNothing = "stores_nothing", "data", "The target keeps nothing that could be checked.";
     AuditTimeout = "audit_timeout", "data", "The audit did not end within its limit.";
     AuditFailed = "audit_failed", "data", "An audit query failed.";
-    AuditSqlWrong = "audit_sql_wrong", "data", "The audit's own SQL is wrong about rows that are there: an expression or a type of the workload does not fit the table.";
+    AuditSqlWrong = "audit_sql_wrong", "data", "The audit's own SQL is wrong about rows that are there: an expression or a type of the workload does not fit the table.", sentence;
     OneShare = "one_share", "data", "The target holds the rows of all shares; this record covers one.";
-    ValueTooShort = "value_too_short", "data", "Rows replace each other, and their values are too short to identify their write.";
+    ValueTooShort = "value_too_short", "data", "Rows replace each other, and their values are too short to identify their write.", sentence;
     NotAudited = "not_audited", "data", "Another tool measured, and did not look for acknowledged rows.";
     NoInvariant = "no_invariant", "data", "The workload names nothing that could be checked.";
     NotIdle = "not_idle", "data", "Statements of this run were still running when the audit started.";
-    ObjectiveLatency = "latency", "objective", "A percentile is above its limit, or not below it with 95 % confidence.";
-    ObjectiveErrors = "errors", "objective", "Too many ops failed.";
-    ObjectiveRejected = "rejected", "objective", "Too many ops were rejected.";
-    RateNotSustained = "rate_not_sustained", "objective", "Less was acknowledged than planned, or than the objective requires.";
-    Backlog = "backlog", "objective", "Ops were still waiting for a session when the phase ended; percentiles are those of a backlog.";
-    ObjectiveCpu = "cpu", "objective", "A node of the target used more CPU than allowed, or its use is unknown.";
-}
-
-impl ReasonCode {
-    /// Whether the evidence of such a reason names the measured value and its limit in a sentence.
-    const fn evidence_is_a_sentence(self) -> bool {
-        matches!(
-            self,
-            Self::ClientSaturated
-                | Self::ClientLag
-                | Self::ClientStalled
-                | Self::SessionsMissing
-                | Self::RateNotOffered
-                | Self::LittlesLaw
-                | Self::NotSteady
-                | Self::SteadinessNotShown
-                | Self::SteadinessRequired
-                | Self::TooShort
-                | Self::NothingAcknowledged
-                | Self::LatencyUnknown
-                | Self::OutcomeUnknown
-                | Self::RowsLost
-                | Self::RowsAltered
-                | Self::AuditSqlWrong
-                | Self::InvariantBroken
-                | Self::ResentUnknown
-                | Self::CounterDiffers
-                | Self::ValueTooShort
-                | Self::ObjectiveLatency
-                | Self::ObjectiveErrors
-                | Self::ObjectiveRejected
-                | Self::RateNotSustained
-                | Self::Backlog
-                | Self::ObjectiveCpu
-        )
-    }
+    ObjectiveLatency = "latency", "objective", "A percentile is above its limit, or not below it with 95 % confidence.", sentence;
+    ObjectiveErrors = "errors", "objective", "Too many ops failed.", sentence;
+    ObjectiveRejected = "rejected", "objective", "Too many ops were rejected.", sentence;
+    RateNotSustained = "rate_not_sustained", "objective", "Less was acknowledged than planned, or than the objective requires.", sentence;
+    Backlog = "backlog", "objective", "Ops were still waiting for a session when the phase ended; percentiles are those of a backlog.", sentence;
+    ObjectiveCpu = "cpu", "objective", "A node of the target used more CPU than allowed, or its use is unknown.", sentence;
 }

@@ -19,6 +19,7 @@ pub mod input_error;
 pub mod judgment;
 pub mod limit;
 pub mod literal;
+mod named;
 pub mod numbers;
 pub mod op;
 pub mod outcome;

@@ -37,7 +37,7 @@ pub enum SaturationSign {
     Rejected,
     /// Ops waited longer for a session than for the response.
     SessionWait,
-    /// An objective was missed.
+    /// An objective was missed, and not only because too few ops were measured to judge it.
     Objective,
 }
 

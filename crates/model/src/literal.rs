@@ -199,10 +199,8 @@ mod tests {
         ] {
             assert_eq!(written(value, LiteralStyle::Standard), text);
         }
-        assert_eq!(
-            written(day.clone(), LiteralStyle::Milliseconds),
-            "1451606400123"
-        );
+        let found = written(day.clone(), LiteralStyle::Milliseconds);
+        assert_eq!(found, "1451606400123");
         let slashed = Value::Text(r"c:\it's".into());
         for (value, text) in [
             (&day, "'2016-01-01 00:00:00.123'"),

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::literal::LiteralSql;
+use super::named::named;
 pub use super::value::Value;
 
 /// The position of an op in [`BoundWorkload::ops`].
@@ -85,38 +86,25 @@ pub struct Dictionary {
     pub codes: Vec<u32>,
 }
 
-/// The type of a column or of a query's parameter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ColumnType {
-    /// 32-bit integer.
-    Integer,
-    /// 64-bit integer.
-    Bigint,
-    /// Double precision.
-    Float,
-    /// Boolean.
-    Boolean,
-    /// Point in time, milliseconds, UTC.
-    Timestamp,
-    /// Text.
-    Text,
-    /// JSON object.
-    Object,
-}
-
-impl ColumnType {
-    /// Its word in workload files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Integer => "integer",
-            Self::Bigint => "bigint",
-            Self::Float => "float",
-            Self::Boolean => "boolean",
-            Self::Timestamp => "timestamp",
-            Self::Text => "text",
-            Self::Object => "object",
-        }
+named! {
+    /// The type of a column or of a query's parameter.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    enum ColumnType {
+        /// 32-bit integer.
+        Integer = "integer",
+        /// 64-bit integer.
+        Bigint = "bigint",
+        /// Double precision.
+        Float = "float",
+        /// Boolean.
+        Boolean = "boolean",
+        /// Point in time, milliseconds, UTC.
+        Timestamp = "timestamp",
+        /// Text.
+        Text = "text",
+        /// JSON object.
+        Object = "object",
     }
 }
 
@@ -130,7 +118,7 @@ pub enum PlaceholderStyle {
 }
 
 /// A workload with the SQL of one dialect chosen: what a driver needs to prepare a session.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct BoundWorkload {
     /// Tables to create and to fill.
     pub tables: Vec<BoundTable>,
@@ -160,7 +148,7 @@ impl PartialEq for RowGenerator {
 }
 
 /// A table in one dialect.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct BoundTable {
     /// Its name, unquoted.
     pub name: String,

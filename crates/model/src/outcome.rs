@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::named::named;
+
 /// How certain it is what the target did with an op.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -16,69 +18,39 @@ pub enum Certainty {
     Unknown,
 }
 
-/// What kind of failure it was, in words that mean the same for every target.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum ErrorClass {
-    /// Could not connect, or the connection was cut.
-    Connection,
-    /// No answer within the plan's time-out.
-    Timeout,
-    /// Refused for lack of capacity: full queue, too many connections, back-pressure.
-    Rejected,
-    /// Refused for a conflict with other work; asking again is legitimate.
-    Conflict,
-    /// A constraint refused the row (unique, check, not null).
-    Constraint,
-    /// A value does not fit its column.
-    Data,
-    /// The statement itself is wrong: syntax, missing table, missing right.
-    Statement,
-    /// The user or the password was refused.
-    Authentication,
-    /// Disk full, out of memory.
-    Resource,
-    /// The server is shutting down, starting up or failing over.
-    Unavailable,
-    /// The answer was not what the protocol allows.
-    Protocol,
+named! {
+    /// What kind of failure it was, in words that mean the same for every target.
+    #[derive(
+        Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    )]
+    #[serde(rename_all = "snake_case")]
+    enum ErrorClass {
+        /// Could not connect, or the connection was cut.
+        Connection = "connection",
+        /// No answer within the plan's time-out.
+        Timeout = "timeout",
+        /// Refused for lack of capacity: full queue, too many connections, back-pressure.
+        Rejected = "rejected",
+        /// Refused for a conflict with other work; asking again is legitimate.
+        Conflict = "conflict",
+        /// A constraint refused the row (unique, check, not null).
+        Constraint = "constraint",
+        /// A value does not fit its column.
+        Data = "data",
+        /// The statement itself is wrong: syntax, missing table, missing right.
+        Statement = "statement",
+        /// The user or the password was refused.
+        Authentication = "authentication",
+        /// Disk full, out of memory.
+        Resource = "resource",
+        /// The server is shutting down, starting up or failing over.
+        Unavailable = "unavailable",
+        /// The answer was not what the protocol allows.
+        Protocol = "protocol",
+    }
 }
 
 impl ErrorClass {
-    /// All of them, in the order of their declaration.
-    pub const ALL: [Self; 11] = [
-        Self::Connection,
-        Self::Timeout,
-        Self::Rejected,
-        Self::Conflict,
-        Self::Constraint,
-        Self::Data,
-        Self::Statement,
-        Self::Authentication,
-        Self::Resource,
-        Self::Unavailable,
-        Self::Protocol,
-    ];
-
-    /// The name used in records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Connection => "connection",
-            Self::Timeout => "timeout",
-            Self::Rejected => "rejected",
-            Self::Conflict => "conflict",
-            Self::Constraint => "constraint",
-            Self::Data => "data",
-            Self::Statement => "statement",
-            Self::Authentication => "authentication",
-            Self::Resource => "resource",
-            Self::Unavailable => "unavailable",
-            Self::Protocol => "protocol",
-        }
-    }
-
     /// Whether asking again may succeed without any change by the user.
     pub const fn is_transient(self) -> bool {
         matches!(
@@ -152,17 +124,11 @@ impl Outcome {
     }
 
     /// A query was answered.
-    pub const fn answered(response_rows: u64, response_bytes: u64) -> Self {
+    pub fn answered(response_rows: u64, response_bytes: u64) -> Self {
         Self {
-            certainty: Certainty::Applied,
-            rows_applied: 0,
-            rows_refused: 0,
-            rows_unknown: 0,
-            exceptions: Vec::new(),
-            error: None,
             response_bytes,
             response_rows,
-            session_usable: true,
+            ..Self::applied(0)
         }
     }
 
@@ -170,14 +136,9 @@ impl Outcome {
     pub fn refused(rows: u64, error: OpError) -> Self {
         Self {
             certainty: Certainty::NotApplied,
-            rows_applied: 0,
             rows_refused: rows,
-            rows_unknown: 0,
-            exceptions: Vec::new(),
             error: Some(error),
-            response_bytes: 0,
-            response_rows: 0,
-            session_usable: true,
+            ..Self::applied(0)
         }
     }
 
@@ -185,14 +146,9 @@ impl Outcome {
     pub fn unknown(error: OpError) -> Self {
         Self {
             certainty: Certainty::Unknown,
-            rows_applied: 0,
-            rows_refused: 0,
-            rows_unknown: 0,
-            exceptions: Vec::new(),
             error: Some(error),
-            response_bytes: 0,
-            response_rows: 0,
             session_usable: false,
+            ..Self::applied(0)
         }
     }
 
@@ -259,14 +215,9 @@ mod tests {
             Applied, NotApplied, NotApplied, Unknown, Applied, NotApplied,
         ];
         let outcome = Outcome::by_row(6, |row| fates[usize::try_from(row).unwrap_or(0)]);
-        assert_eq!(
-            (
-                outcome.rows_applied,
-                outcome.rows_refused,
-                outcome.rows_unknown
-            ),
-            (2, 3, 1)
-        );
+        assert_eq!(outcome.rows_applied, 2);
+        assert_eq!(outcome.rows_refused, 3);
+        assert_eq!(outcome.rows_unknown, 1);
         let spans: Vec<_> = outcome
             .exceptions
             .iter()

@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::units::{Nanos, Rate, Seed};
+use super::named::named;
+use super::units::{Nanos, Rate, Seed, is_default};
 
 /// Version of the plan's shape; part of the hash.
 pub const PLAN_SCHEMA: &str = "highwater-plan/1";
@@ -19,7 +20,7 @@ pub const PLAN_SCHEMA: &str = "highwater-plan/1";
 pub const LANES: u32 = 64;
 
 /// The frozen intention of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// [`PLAN_SCHEMA`].
     pub schema: String,
@@ -36,7 +37,7 @@ pub struct Plan {
     /// What must hold for the run to have met its purpose; empty: no objective.
     pub objectives: Vec<Objective>,
     /// When throughput counts as steady.
-    #[serde(default, skip_serializing_if = "SteadinessRule::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub steadiness: SteadinessRule,
     /// What to do with an op that failed.
     pub retry: RetryPlan,
@@ -64,15 +65,6 @@ impl SteadinessRule {
     pub fn within_percent(self) -> f64 {
         f64::from(self.within_ppm) / 1e4
     }
-
-    // By reference, as serde calls it.
-    #[expect(
-        clippy::trivially_copy_pass_by_ref,
-        reason = "serde passes a reference"
-    )]
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 impl Default for SteadinessRule {
@@ -86,7 +78,7 @@ impl Default for SteadinessRule {
 }
 
 /// Which workload, exactly.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadPlan {
     /// Its name.
     pub name: String,
@@ -108,38 +100,32 @@ pub struct WorkloadPlan {
     pub literals: bool,
 }
 
-/// What a stream counts in, and what its rate is a rate of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Unit {
-    /// Rows written.
-    Rows,
-    /// Queries answered.
-    Queries,
-}
-
-impl Unit {
-    /// The word behind a number.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Rows => "rows",
-            Self::Queries => "queries",
-        }
+named! {
+    /// What a stream counts in, and what its rate is a rate of.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    enum Unit {
+        /// Rows written.
+        Rows = "rows",
+        /// Queries answered.
+        #[default]
+        Queries = "queries",
     }
 }
 
 /// How the arrivals of an open pace are spread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrivals {
     /// Evenly.
     Constant,
     /// Independent exponential gaps.
+    #[default]
     Poisson,
 }
 
 /// Ops with weights, asked at one pace.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamPlan {
     /// Its name in the workload: a stream's, or an op's.
     pub name: String,
@@ -295,8 +281,25 @@ pub enum Objective {
     },
 }
 
+impl Objective {
+    /// The percentile that it bounds, in millionths; absent where it bounds no latency.
+    pub const fn quantile_ppm(&self) -> Option<u32> {
+        match self {
+            Self::Latency { quantile_ppm, .. } | Self::RowLatency { quantile_ppm, .. } => {
+                Some(*quantile_ppm)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it bounds a percentile of the latency.
+    pub const fn bounds_latency(&self) -> bool {
+        self.quantile_ppm().is_some()
+    }
+}
+
 /// What is done with an op that failed and certainly was not applied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RetryPlan {
     /// Further attempts; 0: none.
     pub attempts: u32,
@@ -307,7 +310,7 @@ pub struct RetryPlan {
 }
 
 /// The check of the data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditPlan {
     /// How much is compared.
     pub level: AuditLevel,
@@ -317,11 +320,12 @@ pub struct AuditPlan {
 
 /// How much an audit compares.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum AuditLevel {
     /// Nothing.
+    #[default]
     Off,
     /// Rows per key bucket.
     Count,
@@ -340,6 +344,12 @@ pub struct Share {
     pub of: u32,
     /// When the first phase begins (RFC 3339), for all shares alike.
     pub start_at: Option<String>,
+}
+
+impl Default for Share {
+    fn default() -> Self {
+        Self::WHOLE
+    }
 }
 
 impl Share {

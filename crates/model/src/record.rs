@@ -57,38 +57,27 @@ pub enum RecordRef<'a> {
 impl<'a> RecordRef<'a> {
     /// What all records begin with.
     pub fn header(self) -> &'a Header {
-        match self {
-            Self::Run(run) => &run.header,
-            Self::Experiment(experiment) => &experiment.header,
-            Self::Imported(imported) => &imported.run.header,
-        }
+        let run = self.measured_run().run;
+        self.experiment().map_or(&run.header, |of| &of.header)
     }
 
     /// What to make of it.
     pub fn judgments(self) -> &'a Judgments {
-        match self {
-            Self::Run(run) => &run.judgments,
-            Self::Experiment(experiment) => &experiment.judgments,
-            Self::Imported(imported) => &imported.run.judgments,
-        }
+        let run = self.measured_run().run;
+        self.experiment().map_or(&run.judgments, |of| &of.judgments)
     }
 
     /// What cut it short.
     pub fn incidents(self) -> &'a [Incident] {
-        match self {
-            Self::Run(run) => &run.incidents,
-            Self::Experiment(experiment) => &experiment.incidents,
-            Self::Imported(imported) => &imported.run.incidents,
-        }
+        let run = self.measured_run().run;
+        self.experiment().map_or(&run.incidents, |of| &of.incidents)
     }
 
     /// What its user did to it while it went on.
     pub fn interventions(self) -> &'a [InterventionRecord] {
-        match self {
-            Self::Run(run) => &run.interventions,
-            Self::Experiment(experiment) => &experiment.interventions,
-            Self::Imported(imported) => &imported.run.interventions,
-        }
+        let run = self.measured_run().run;
+        self.experiment()
+            .map_or(&run.interventions, |of| &of.interventions)
     }
 
     /// The experiment, if it is one.

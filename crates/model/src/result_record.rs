@@ -114,7 +114,7 @@ pub struct ThroughputRecord {
 }
 
 /// One stream in one phase, all its ops together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamRecord {
     /// Name of the phase.
     pub phase: String,
@@ -161,7 +161,7 @@ impl StreamRecord {
 }
 
 /// Whether a rate was steady over a phase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Steadiness {
     /// The interval of the drift lies within the plan's bound.
@@ -171,6 +171,7 @@ pub enum Steadiness {
     /// Neither: the drift is not known well enough.
     NotShown,
     /// Too few independent windows.
+    #[default]
     NotTested,
 }
 

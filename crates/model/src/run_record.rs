@@ -20,7 +20,7 @@ use super::target_telemetry::TargetTelemetry;
 use super::units::Seed;
 
 /// One run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRecord {
     /// What all records begin with.
     #[serde(flatten)]
@@ -68,7 +68,7 @@ pub struct RunRecord {
 }
 
 /// The plan and its identity.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanRecord {
     /// See [`Plan::hash`].
     pub hash: String,
@@ -79,7 +79,7 @@ pub struct PlanRecord {
 }
 
 /// The workload's identity.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadRecord {
     /// Name.
     pub name: String,
@@ -227,6 +227,14 @@ pub struct PhaseRecord {
     pub steady: Option<bool>,
 }
 
+impl PhaseRecord {
+    /// Whether the phase of this name loaded rows before anything was measured.
+    pub fn is_load(phases: &[Self], name: &str) -> bool {
+        let mut phases = phases.iter();
+        phases.any(|phase| phase.kind == PhaseKind::Load && phase.name == name)
+    }
+}
+
 /// Whether the target answered all the time, over the measured phases.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AvailabilityRecord {
@@ -264,7 +272,7 @@ pub struct RecoveryRecord {
 }
 
 /// One load generator.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientRecord {
     /// `1/1`, or which share.
     pub share: String,

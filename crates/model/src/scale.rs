@@ -11,8 +11,9 @@ use sha2::{Digest, Sha256};
 
 use super::judgment::{Judgments, ReasonCode};
 use super::limit::Limit;
+use super::named::named;
 use super::plan::{Unit, hex};
-use super::units::is_zero;
+use super::units::is_default;
 
 /// The label of a size's runs that says how many nodes there were.
 pub const NODES_LABEL: &str = "nodes";
@@ -21,7 +22,7 @@ pub const NODES_LABEL: &str = "nodes";
 pub const NODE_LABEL: &str = "node";
 
 /// A growth and what came of it; part of a record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScaleRecord {
     /// What is made at each size.
     pub each: ScaleEach,
@@ -37,6 +38,9 @@ pub struct ScaleRecord {
     /// It was started without its quotas.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_quotas: bool,
+    /// Every node holds all rows, as the cluster file says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rows_everywhere: bool,
     /// Sizes in ascending order; at least two.
     pub sizes: Vec<ScaleSize>,
     /// How the cluster becomes so large.
@@ -138,37 +142,32 @@ pub enum LeftOut {
     OwnCommands,
 }
 
-/// What is made at each size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ScaleEach {
-    /// A search; the size's figure is the confirmed mark.
-    Find,
-    /// A run; the size's figure is what was acknowledged.
-    Run,
-    /// A tuning; the size's figure is the throughput of its best configuration.
-    Tune,
-}
-
-impl ScaleEach {
-    /// As `--each` takes it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Find => "find",
-            Self::Run => "run",
-            Self::Tune => "tune",
-        }
+named! {
+    /// What is made at each size.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    enum ScaleEach {
+        /// A search; the size's figure is the confirmed mark.
+        #[default]
+        Find = "find",
+        /// A run; the size's figure is what was acknowledged.
+        Run = "run",
+        /// A tuning; the size's figure is the throughput of its best configuration.
+        Tune = "tune",
     }
 }
 
-/// How the cluster becomes as large as a size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ClusterStart {
-    /// A new cluster for each size.
-    Fresh,
-    /// Nodes are added to the one that runs.
-    Grow,
+named! {
+    /// How the cluster becomes as large as a size.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    enum ClusterStart {
+        /// A new cluster for each size.
+        #[default]
+        Fresh = "fresh",
+        /// Nodes are added to the one that runs.
+        Grow = "grow",
+    }
 }
 
 /// A size, and the settings that depend on it.
@@ -180,34 +179,24 @@ pub struct ScaleSize {
     pub settings: BTreeMap<String, String>,
 }
 
-/// Why a size was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ScalePurpose {
-    /// The smallest one.
-    First,
-    /// A larger one.
-    Grow,
-    /// One that was measured before: whether it is still what it was.
-    Again,
-    /// A node of the largest size by itself: whether nodes are equal.
-    Alone,
-}
-
-impl ScalePurpose {
-    /// As tables and directories say it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::First => "first",
-            Self::Grow => "grow",
-            Self::Again => "again",
-            Self::Alone => "alone",
-        }
+named! {
+    /// Why a size was measured.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    enum ScalePurpose {
+        /// The smallest one.
+        First = "first",
+        /// A larger one.
+        Grow = "grow",
+        /// One that was measured before: whether it is still what it was.
+        Again = "again",
+        /// A node of the largest size by itself: whether nodes are equal.
+        Alone = "alone",
     }
 }
 
 /// What a measured size is good for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SizeVerdict {
     /// Its figure counts.
@@ -215,6 +204,7 @@ pub enum SizeVerdict {
     /// It counts, but the run missed its objective: it reaches no rate.
     Missed,
     /// There is no figure: no mark was confirmed, no configuration was the best, or nothing was acknowledged.
+    #[default]
     NotMeasured,
     /// The load generator, not the target, may have decided.
     ClientCeiling,
@@ -274,7 +264,7 @@ pub struct ScaleTrial {
     pub took_ns: u64,
     /// Of that, what made it ready and does not count in the budget, nanoseconds: the start of its cluster, data that
     /// were brought back, its warm-up before quotas, tables that were filled.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub ready_ns: u64,
     /// The warm-up before the quotas of its nodes began; absent where they began with the nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -302,7 +292,7 @@ pub struct WarmUpRun {
 }
 
 /// What a size showed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeFigures {
     /// What it is good for.
     pub verdict: SizeVerdict,
@@ -342,6 +332,16 @@ pub struct SizeFigures {
     pub rows: u64,
     /// Whether the last run continued tables that were there.
     pub continued: bool,
+}
+
+impl SizeFigures {
+    /// Nothing but a verdict.
+    pub fn none(verdict: SizeVerdict) -> Self {
+        Self {
+            verdict,
+            ..Self::default()
+        }
+    }
 }
 
 /// How a growth ended.

@@ -11,10 +11,11 @@ use crate::numbers::{ceil_to_u64, round_to_u64, to_f64};
 
 use super::judgment::ReasonCode;
 use super::limit::Limit;
+use super::named::named;
 use super::plan::{Objective, Unit, hex};
 
 /// A search and what came of it; part of a record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchRecord {
     /// What is varied.
     pub axis: SearchAxis,
@@ -41,10 +42,11 @@ pub struct SearchRecord {
 }
 
 /// What a search varies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SearchAxis {
     /// The rate of an open stream, in its unit per second.
+    #[default]
     Rate,
     /// The sessions of a closed stream.
     Sessions,
@@ -52,7 +54,7 @@ pub enum SearchAxis {
 
 /// What every probe must meet. Open load must besides be sustained, without a growing backlog,
 /// whatever is stated here.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchObjective {
     /// As in the plan of each probe.
     pub stated: Vec<Objective>,
@@ -80,17 +82,12 @@ impl SearchObjective {
 
     /// Whether a percentile of the latency is bounded.
     pub fn bounds_latency(&self) -> bool {
-        self.stated.iter().any(|objective| {
-            matches!(
-                objective,
-                Objective::Latency { .. } | Objective::RowLatency { .. }
-            )
-        })
+        self.stated.iter().any(Objective::bounds_latency)
     }
 }
 
 /// What a search may do. Values are on its axis: units per second, or sessions.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchPolicy {
     /// What is varied.
     pub axis: SearchAxis,
@@ -200,31 +197,24 @@ impl SearchPolicy {
     }
 }
 
-/// Why a probe was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ProbePurpose {
-    /// Closed load, to learn the order of magnitude; judges nothing.
-    Estimate,
-    /// Whether a value meets the objective.
-    Search,
-    /// Whether the candidate meets it once more, over a longer time.
-    Confirm,
-    /// Whether the confirmed value holds for long.
-    Soak,
+named! {
+    /// Why a probe was made.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    enum ProbePurpose {
+        /// Closed load, to learn the order of magnitude; judges nothing.
+        Estimate = "estimate",
+        /// Whether a value meets the objective.
+        #[default]
+        Search = "search",
+        /// Whether the candidate meets it once more, over a longer time.
+        Confirm = "confirm",
+        /// Whether the confirmed value holds for long.
+        Soak = "soak",
+    }
 }
 
 impl ProbePurpose {
-    /// As tables and directories say it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Estimate => "estimate",
-            Self::Search => "search",
-            Self::Confirm => "confirm",
-            Self::Soak => "soak",
-        }
-    }
-
     /// Whether such a probe shows if its value meets the objective.
     pub const fn judges(self) -> bool {
         !matches!(self, Self::Estimate)
@@ -232,7 +222,7 @@ impl ProbePurpose {
 }
 
 /// What a probe showed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProbeVerdict {
     /// The objective was shown to be met.
@@ -240,6 +230,7 @@ pub enum ProbeVerdict {
     /// It was shown to be missed: of a percentile with 95 % confidence.
     Failed,
     /// Neither was shown; confirms nothing by itself.
+    #[default]
     NotDecided,
     /// Too few ops for the percentile that the objective names; confirms nothing.
     TooFewOps,
@@ -256,7 +247,7 @@ pub enum ProbeVerdict {
 }
 
 /// One probe: a finished run, and what the search took from it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeRecord {
     /// From 1.
     pub number: u32,
@@ -312,7 +303,7 @@ pub enum SearchOutcome {
 }
 
 /// The highest value that a target sustains under an objective.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mark {
     /// The highest value that met the objective as often as it had to be confirmed.
     pub confirmed: f64,

@@ -200,53 +200,26 @@ mod tests {
         check(Bigint, integers(), &Value::Integer(6), Some(("5", "6")));
         check(Bigint, integers(), &Value::Null, Some(("5", "null")));
         let text = || ColumnData::Text(vec!["abc".into()]);
-        check(
-            Text,
-            text(),
-            &Value::Text("abd".into()),
-            Some(("abc", "abd")),
-        );
+        let other = Value::Text("abd".into());
+        check(Text, text(), &other, Some(("abc", "abd")));
         check(Text, text(), &Value::Text("abc".into()), None);
         let time = || ColumnData::TimestampMs(vec![1_000]);
         check(Timestamp, time(), &Value::TimestampMs(1_000), None);
-        check(
-            Timestamp,
-            time(),
-            &Value::Float(1_000.5),
-            Some(("1000 ms", "1000.5")),
-        );
-        check(
-            Float,
-            ColumnData::Float(vec![0.1]),
-            &Value::Float(0.1),
-            None,
-        );
-        check(
-            Float,
-            ColumnData::Float(vec![0.0]),
-            &Value::Float(-0.0),
-            None,
-        );
-        check(
-            Boolean,
-            ColumnData::Boolean(vec![true]),
-            &Value::Boolean(false),
-            Some(("true", "false")),
-        );
+        let half = Some(("1000 ms", "1000.5"));
+        check(Timestamp, time(), &Value::Float(1_000.5), half);
+        for (sent, stored) in [(0.1, 0.1), (0.0, -0.0)] {
+            let sent = ColumnData::Float(vec![sent]);
+            check(Float, sent, &Value::Float(stored), None);
+        }
+        let sent = ColumnData::Boolean(vec![true]);
+        let differs = Some(("true", "false"));
+        check(Boolean, sent, &Value::Boolean(false), differs);
         let json = r#"{"a":"x","b":"y"}"#;
-        check(
-            Object,
-            object(json),
-            &Value::Text(r#"{"b": "y", "a": "x"}"#.into()),
-            None,
-        );
+        let turned = Value::Text(r#"{"b": "y", "a": "x"}"#.into());
+        check(Object, object(json), &turned, None);
         let more = r#"{"a":"x","b":"y","c":1}"#;
-        check(
-            Object,
-            object(json),
-            &Value::Text(more.into()),
-            Some((json, more)),
-        );
+        let stored = Value::Text(more.into());
+        check(Object, object(json), &stored, Some((json, more)));
     }
 
     #[test]

@@ -11,10 +11,11 @@ use sha2::{Digest, Sha256};
 
 use super::judgment::ReasonCode;
 use super::limit::Limit;
+use super::named::named;
 use super::plan::{Unit, hex};
 
 /// A tuning and what came of it; part of a record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TuneRecord {
     /// What is varied; every combination of their values is a configuration of the grid.
     pub axes: Vec<TuneAxis>,
@@ -64,28 +65,22 @@ pub struct TuneAxis {
     pub values: Vec<String>,
 }
 
-/// What configurations are compared by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TuneFigure {
-    /// Units of the stream acknowledged per second: the more the better.
-    Throughput,
-    /// CPU seconds of the target per row: the fewer the better.
-    ServerCpuPerRow,
-    /// Bytes that the tables grew by per row: the fewer the better.
-    DiskBytesPerRow,
+named! {
+    /// What configurations are compared by.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    enum TuneFigure {
+        /// Units of the stream acknowledged per second: the more the better.
+        #[default]
+        Throughput = "throughput",
+        /// CPU seconds of the target per row: the fewer the better.
+        ServerCpuPerRow = "server_cpu_per_row",
+        /// Bytes that the tables grew by per row: the fewer the better.
+        DiskBytesPerRow = "disk_bytes_per_row",
+    }
 }
 
 impl TuneFigure {
-    /// As `--by` takes it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Throughput => "throughput",
-            Self::ServerCpuPerRow => "server_cpu_per_row",
-            Self::DiskBytesPerRow => "disk_bytes_per_row",
-        }
-    }
-
     /// Whether more is better.
     pub const fn is_gain(self) -> bool {
         matches!(self, Self::Throughput)
@@ -93,7 +88,7 @@ impl TuneFigure {
 }
 
 /// What a tuning may do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TunePolicy {
     /// The order of configurations derives from it.
     pub seed: u64,
@@ -107,28 +102,21 @@ pub struct TunePolicy {
     pub trial_cost_ns: u64,
 }
 
-/// Why a configuration was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum TrialPurpose {
-    /// To find a good one.
-    Search,
-    /// To tell the winner from the runner-up.
-    Confirm,
-}
-
-impl TrialPurpose {
-    /// As messages say it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Search => "search",
-            Self::Confirm => "confirm",
-        }
+named! {
+    /// Why a configuration was measured.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    enum TrialPurpose {
+        /// To find a good one.
+        #[default]
+        Search = "search",
+        /// To tell the winner from the runner-up.
+        Confirm = "confirm",
     }
 }
 
 /// What a measured configuration is good for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TrialVerdict {
     /// Its figure counts.
@@ -138,6 +126,7 @@ pub enum TrialVerdict {
     /// The load generator, not the target, may have decided: it cannot win.
     Invalid,
     /// The figure was not measured.
+    #[default]
     NotMeasured,
     /// The target could not be reached, or refused the setting.
     TargetLost,
@@ -148,7 +137,7 @@ pub enum TrialVerdict {
 }
 
 /// One measured configuration: a finished run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialRecord {
     /// From 1.
     pub number: u32,

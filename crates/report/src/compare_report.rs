@@ -34,6 +34,12 @@ impl<'a> CompareReport<'a> {
         let others = others.collect();
         Some(Self { baseline, others })
     }
+
+    /// All groups.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &Group<'a>> {
+        let others = self.others.iter().map(|(group, _)| group);
+        std::iter::once(&self.baseline).chain(others)
+    }
 }
 
 /// A growth with the name that the user gave it.
@@ -80,5 +86,11 @@ impl<'a> GrowthsReport<'a> {
         });
         let others = others.collect();
         Some(Self { baseline, others })
+    }
+
+    /// All growths.
+    pub(crate) fn growths(&self) -> impl Iterator<Item = &NamedGrowth<'a>> {
+        let others = self.others.iter().map(|(other, _)| other);
+        std::iter::once(&self.baseline).chain(others)
     }
 }

@@ -309,44 +309,36 @@ mod tests {
                 change,
             })
         };
-        assert_eq!(line(Change::Stop), "at 12.4 s: stopped by a command");
-        let text = "the replica is off".to_owned();
-        assert_eq!(line(Change::Note { text }), "at 12.4 s: the replica is off");
-        let change = |from, to| Change::Pace {
-            stream: "insert".to_owned(),
-            unit: Unit::Rows,
-            from,
-            to,
-            ramp_per_s: None,
-        };
         let open = |units| Pace::Open {
             rate: Rate::per_second(units),
         };
         let closed = |sessions| Pace::Closed { sessions };
-        assert_eq!(
-            line(change(open(1_000), open(25_000))),
-            "at 12.4 s: insert from 1,000 rows/s to 25,000 rows/s, as phase measure-2"
-        );
-        assert_eq!(
-            line(change(closed(1), closed(64))),
-            "at 12.4 s: insert from 1 session to 64 sessions, as phase measure-2"
-        );
-        let ramped = Change::Pace {
+        let change = |from, to, ramp_per_s| Change::Pace {
             stream: "insert".to_owned(),
             unit: Unit::Rows,
-            from: closed(1),
-            to: closed(64),
-            ramp_per_s: Some(2.5),
+            from,
+            to,
+            ramp_per_s,
         };
-        assert_eq!(
-            line(ramped),
-            "at 12.4 s: insert from 1 session to 64 sessions, as phase measure-2, 2.5 per second until then"
-        );
+        let text = "the replica is off".to_owned();
         let lasted_ns = 90_000_000_000;
-        assert_eq!(
-            line(Change::Pause { lasted_ns }),
-            "at 12.4 s: paused for 90.0 s before measure-2"
-        );
+        let lines = [
+            Change::Stop,
+            Change::Note { text },
+            change(open(1_000), open(25_000), None),
+            change(closed(1), closed(64), None),
+            change(closed(1), closed(64), Some(2.5)),
+            Change::Pause { lasted_ns },
+        ]
+        .map(line);
+        insta::assert_snapshot!(lines.join("\n"), @"
+        at 12.4 s: stopped by a command
+        at 12.4 s: the replica is off
+        at 12.4 s: insert from 1,000 rows/s to 25,000 rows/s, as phase measure-2
+        at 12.4 s: insert from 1 session to 64 sessions, as phase measure-2
+        at 12.4 s: insert from 1 session to 64 sessions, as phase measure-2, 2.5 per second until then
+        at 12.4 s: paused for 90.0 s before measure-2
+        ");
     }
 
     #[test]

@@ -6,11 +6,11 @@ use highwater_analysis::growth::{
     ComparedGrowths, GrowthDifference, LoneReason, LoneSize, SharedSize, SizeChange,
 };
 use highwater_model::display::{foreign, percent, percent_signed, percent_whole, rate};
-use highwater_model::sample::Kind;
 use highwater_model::scale::{ScaleEach, ScaleTrial};
 
 use crate::compare_report::{GrowthsReport, NamedGrowth};
-use crate::layout::Row;
+use crate::comparison::against;
+use crate::layout::{Row, headed};
 use crate::limit;
 use crate::text::judged::objectives;
 use crate::text::scale::nodes;
@@ -146,11 +146,9 @@ pub(crate) fn rows(pair: Pair<'_>) -> Vec<Row> {
     if pair.compared.sizes.is_empty() {
         return Vec::new();
     }
-    let [a, b] = [("A", pair.a), ("B", pair.b)]
-        .map(|(letter, of)| format!("{letter} {}/s", of.growth.scale.unit.name()));
-    let mut rows = vec![Row::new(["nodes", &a, &b, "change", "noise"])];
-    rows.extend(pair.compared.sizes.iter().map(row));
-    rows
+    let [a, b] = [pair.a, pair.b].map(|of| of.growth.scale.unit.name());
+    let head = format!("nodes | A {a}/s | B {b}/s | change | noise");
+    headed(&head, pair.compared.sizes.iter().map(row))
 }
 
 fn row(size: &SharedSize<'_>) -> Row {
@@ -246,17 +244,12 @@ pub(crate) fn differing(pair: Pair<'_>) -> Vec<String> {
     let differences = pair.compared.differences.iter();
     differences
         .map(|difference| {
-            let grave = match difference.kind {
-                Kind::Question => "OTHER QUESTION: ",
-                Kind::Trust => "NOT TO BE TRUSTED: ",
-                Kind::Setting => "",
-            };
-            let [a, b] = values(pair, difference).map(|text| match text.as_str() {
-                "" => "–".to_owned(),
-                text => foreign(text, WORDS),
-            });
-            let name = foreign(&difference.name, WORDS);
-            format!("{grave}{name}: {a} against {b}")
+            let values = values(pair, difference);
+            against(
+                difference.kind,
+                &difference.name,
+                values.each_ref().map(String::as_str),
+            )
         })
         .collect()
 }

@@ -9,8 +9,10 @@ use highwater_model::record::{Question, RecordRef};
 use highwater_model::search::{SearchOutcome, SearchRecord};
 use highwater_model::tune::TuneOutcome;
 
+use crate::answer::main_stream;
+
 /// A stored run or experiment in a list.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct HistoryRow {
     /// Name of its directory.
     pub id: String,
@@ -48,7 +50,7 @@ pub struct HistoryProgress {
 }
 
 /// What a record is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum HistoryKind {
     /// One run.
     Run,
@@ -63,6 +65,7 @@ pub enum HistoryKind {
     /// What another tool measured.
     Imported,
     /// A run that goes on, or ended without a record.
+    #[default]
     WithoutRecord,
 }
 
@@ -115,15 +118,7 @@ impl HistoryRow {
     pub fn without_record(id: String) -> Self {
         Self {
             id,
-            started_at: String::new(),
-            kind: HistoryKind::WithoutRecord,
-            workload: String::new(),
-            targets: Vec::new(),
-            target: String::new(),
-            labels: BTreeMap::new(),
-            answer: None,
-            judgments: None,
-            progress: None,
+            ..Self::default()
         }
     }
 }
@@ -142,43 +137,34 @@ fn kind(record: RecordRef<'_>) -> HistoryKind {
 }
 
 fn answer(record: RecordRef<'_>) -> Option<HistoryAnswer> {
-    let experiment = record.experiment().map(|of| &of.question);
-    match experiment {
+    let (value, interval, unit) = match record.experiment().map(|of| &of.question) {
         None => {
             let run = record.measured_run();
             let measured = measured_streams(&run);
-            let stream = measured.first()?.stream;
-            Some(HistoryAnswer {
-                value: match stream.unit {
-                    Unit::Rows => stream.throughput.rows_per_s,
-                    Unit::Queries => stream.throughput.ops_per_s,
-                },
-                interval: stream.throughput.ci95,
-                unit: Some(stream.unit),
-            })
+            let main = main_stream(&measured)?;
+            let stream = main.stream;
+            (main.units_per_s(), stream.throughput.ci95, stream.unit)
         }
-        Some(Question::Search(search)) => mark(search),
-        Some(Question::Tune(tune)) => match tune.outcome.as_ref()? {
-            TuneOutcome::NoBest(_) => None,
-            TuneOutcome::Best(best) => {
-                let last = tune.trials.iter().rfind(|trial| trial.at == best.at)?;
-                Some(HistoryAnswer {
-                    value: last.throughput_per_s,
-                    interval: None,
-                    unit: Some(tune.unit),
-                })
-            }
-        },
+        Some(Question::Search(search)) => return mark(search),
+        Some(Question::Tune(tune)) => {
+            let TuneOutcome::Best(best) = tune.outcome.as_ref()? else {
+                return None;
+            };
+            let last = tune.trials.iter().rfind(|trial| trial.at == best.at)?;
+            (last.throughput_per_s, None, tune.unit)
+        }
         Some(Question::Scale(scale)) => {
             let counted = scale.trials.iter().max_by_key(|trial| trial.size.nodes)?;
-            Some(HistoryAnswer {
-                value: counted.figures.per_s,
-                interval: counted.figures.interval,
-                unit: Some(scale.unit),
-            })
+            let figures = &counted.figures;
+            (figures.per_s, figures.interval, scale.unit)
         }
-        Some(Question::Group(_)) => None,
-    }
+        Some(Question::Group(_)) => return None,
+    };
+    Some(HistoryAnswer {
+        value,
+        interval,
+        unit: Some(unit),
+    })
 }
 
 fn mark(search: &SearchRecord) -> Option<HistoryAnswer> {
@@ -188,9 +174,7 @@ fn mark(search: &SearchRecord) -> Option<HistoryAnswer> {
     };
     Some(HistoryAnswer {
         value: mark.confirmed,
-        interval: mark
-            .estimate
-            .map(|estimate| [estimate.low90, estimate.high90]),
+        interval: mark.estimate.map(|of| [of.low90, of.high90]),
         unit: (search.policy.axis == SearchAxis::Rate).then_some(search.unit),
     })
 }

@@ -166,10 +166,8 @@ mod tests {
         let mut record = fixture::closed();
         record.target.version = "x\u{202e}\u{9b}1m\u{e0041}\u{1b}".to_owned();
         let text = json(&record);
-        assert!(
-            text.contains(r"x\u202e\u009b1m\udb40\udc41\u001b"),
-            "{text}"
-        );
+        let escaped = r"x\u202e\u009b1m\udb40\udc41\u001b";
+        assert!(text.contains(escaped), "{text}");
         assert_eq!(parse(&text).unwrap().run(), Some(&record));
         let mut written = Vec::new();
         write_json((&record).into(), &mut written).unwrap();
@@ -179,11 +177,8 @@ mod tests {
     #[test]
     fn another_version_is_named_before_anything_else() {
         let error = parse(r#"{"schema": "highwater-record/9"}"#).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "record has schema \"highwater-record/9\"; this version of Highwater reads \
-             highwater-record/2"
-        );
+        let said = r#"record has schema "highwater-record/9"; this version of Highwater reads highwater-record/2"#;
+        assert_eq!(error.to_string(), said);
     }
 
     #[test]
@@ -207,11 +202,9 @@ mod tests {
             fixture::open_gate(),
         ] {
             let value: serde_json::Value = serde_json::from_str(&json(&record)).unwrap();
-            let errors: Vec<String> = validator
-                .iter_errors(&value)
-                .map(|error| error.to_string())
-                .collect();
-            assert!(errors.is_empty(), "{errors:?}");
+            let errors = validator.iter_errors(&value);
+            let errors: Vec<String> = errors.map(|error| error.to_string()).collect();
+            assert_eq!(errors, [""; 0]);
         }
         assert!(!validator.is_valid(&serde_json::json!({"schema": "highwater-record/2"})));
     }

@@ -2,12 +2,40 @@
 //!
 //! It must not know what a cell means.
 
+use highwater_model::display::ABSENT;
+
 /// Width of the label before a sentence.
 pub(crate) const LABEL_WIDTH: usize = 15;
 /// Least width of a column of words, and of one of numbers.
 const WORD_WIDTH: usize = 8;
 const NUMBER_WIDTH: usize = 7;
 const GAP: &str = "   ";
+
+/// `a · b`: the words that are not empty.
+pub(crate) fn joined<S: Into<String>>(words: impl IntoIterator<Item = S>) -> String {
+    let words = words.into_iter().map(Into::into);
+    let words: Vec<String> = words.filter(|word: &String| !word.is_empty()).collect();
+    words.join(" · ")
+}
+
+/// With its first letter in upper case.
+pub(crate) fn first_upper(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        format!("{}{}", first.to_uppercase(), letters.as_str())
+    })
+}
+
+/// What is shown of a value that may be absent.
+pub(crate) fn or_absent<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| ABSENT.to_owned(), show)
+}
+
+/// A head, whose cells bars separate, and the rows below it.
+pub(crate) fn headed(head: &str, rows: impl IntoIterator<Item = Row>) -> Vec<Row> {
+    let head = Row::new(head.split(" | "));
+    std::iter::once(head).chain(rows).collect()
+}
 
 /// `label          sentence`.
 pub(crate) fn labeled(label: &str, sentence: &str) -> String {

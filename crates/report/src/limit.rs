@@ -55,19 +55,14 @@ const fn unseen(resource: Resource) -> &'static str {
 
 /// `CPU of node 2, 97 %`.
 fn resource(of: &LimitingResource) -> String {
-    let figure = |figure| of.value(figure);
+    let cpu = || format!("CPU {}{}{}", place(of, "node"), busy(of), quota(of));
     match of.resource {
-        Resource::Cpu => format!("CPU {}{}{}", place(of, "node"), busy(of), quota(of)),
+        Resource::Cpu => cpu(),
         Resource::HotNode => {
-            let others = figure(OthersBusy).map_or_else(String::new, |others| {
+            let others = of.value(OthersBusy).map_or_else(String::new, |others| {
                 format!(", {} on the others", percent_whole(others))
             });
-            format!(
-                "one hot node: CPU {}{}{}{others}",
-                place(of, "node"),
-                busy(of),
-                quota(of)
-            )
+            format!("one hot node: {}{others}", cpu())
         }
         Resource::Disk => disk(of),
         Resource::Network => format!(
@@ -161,21 +156,13 @@ fn pool(of: &LimitingResource) -> String {
 }
 
 fn load_generator(of: &LimitingResource) -> String {
-    match of.evidence.first() {
-        Some(Evidence {
-            figure: OfCeiling,
-            value,
-        }) => {
-            format!("at {} of its ceiling", percent_whole(*value))
-        }
-        Some(Evidence {
-            figure: Offered,
-            value,
-        }) => {
-            format!("which offered {} of the planned load", percent(*value))
-        }
-        Some(Evidence { value, .. }) => format!("CPU {}", percent_whole(*value)),
-        None => String::new(),
+    let Some(Evidence { figure, value }) = of.evidence.first() else {
+        return String::new();
+    };
+    match figure {
+        OfCeiling => format!("at {} of its ceiling", percent_whole(*value)),
+        Offered => format!("which offered {} of the planned load", percent(*value)),
+        _ => format!("CPU {}", percent_whole(*value)),
     }
 }
 
@@ -307,108 +294,61 @@ mod tests {
     const ENDPOINT: &str = "http://a:8080/_status/vars";
 
     #[test]
-    fn what_is_busy_is_named_with_its_place() {
-        let cpu = says(Resource::Cpu, ("host", ""), &[(Busy, 0.991)]);
-        assert_eq!(cpu, "CPU of the host, 99 %");
-        let figures = [(Busy, 0.97), (OthersBusy, 0.41)];
-        let hot = says(Resource::HotNode, ("target", "n3"), &figures);
-        assert_eq!(
-            hot,
-            "one hot node: CPU of node n3, 97 %, 41 % on the others"
-        );
+    fn each_resource_is_named_with_its_place_and_its_figures() {
+        let node = |resource, figures: &[_]| says(resource, ("target", "2"), figures);
+        let all = |resource, figures: &[_]| says(resource, ("", ""), figures);
+        let store = |resource, figures: &[_]| says(resource, (ENDPOINT, "1"), figures);
         let groups = ("control_groups", "2");
-        let quota = says(Resource::Cpu, groups, &[(Busy, 0.98), (QuotaCores, 0.3)]);
-        assert_eq!(quota, "CPU of node 2, 98 % of its quota of 0.3 cores");
-        let figures = [
-            (Busy, 0.98),
-            (QuotaCores, 1.0),
-            (Throttled, 0.96),
-            (OthersBusy, 0.41),
+        let quota = [(Busy, 0.98), (QuotaCores, 1.0), (Throttled, 0.96)];
+        let others = (OthersBusy, 0.41);
+        let rejected = [(RejectedOps, 0.042), (RejectedPerS, 9.0)];
+        let network = [(BytesPerS, 118e6), (SpeedBytesPerS, 125e6)];
+        let lines = [
+            says(Resource::Cpu, ("host", ""), &[(Busy, 0.991)]),
+            node(Resource::HotNode, &[(Busy, 0.97), others]),
+            says(Resource::Cpu, groups, &[(Busy, 0.98), (QuotaCores, 0.3)]),
+            says(Resource::HotNode, groups, &[&quota[..], &[others]].concat()),
+            says(Resource::Disk, ("host", "nvme0n1"), &[(Busy, 0.93)]),
+            node(Resource::Disk, &[(Busy, 1.0), (CreditLeft, 0.0)]),
+            all(Resource::Disk, &[(Waiting, 12.0)]),
+            says(Resource::Network, ("host", "eth0"), &network),
+            all(Resource::Locks, &[(Waiting, 14.2), (Sessions, 16.0)]),
+            node(Resource::WritePool, &rejected),
+            node(Resource::WritePool, &[(RejectedOps, 0.0), rejected[1]]),
+            node(Resource::WritePool, &[(Waiting, 3.2)]),
+            all(Resource::AdmissionControl, &[(Waiting, 12.4)]),
+            all(Resource::LoadGenerator, &[(Busy, 0.93)]),
+            all(Resource::LoadGenerator, &[(OfCeiling, 0.95), (Busy, 0.5)]),
+            all(Resource::Sessions, &[(Sessions, 4.0), (Busy, 0.31)]),
+            all(Resource::Batch, &[(RowsPerOp, 10.0), (Busy, 0.12)]),
+            all(Resource::Parts, &[(Parts, 310.0), (DelayedInserts, 4.2)]),
+            node(Resource::Replication, &[(Paused, 0.31)]),
+            store(Resource::Compaction, &[(Overload, 1.4)]),
+            store(Resource::WriteStalls, &[(StallsPerS, 2.1)]),
         ];
-        assert_eq!(
-            says(Resource::HotNode, groups, &figures),
-            "one hot node: CPU of node 2, 98 % of its quota of 1 core, which was used up 96 % of the time, \
-             41 % on the others"
-        );
-        let disk = says(Resource::Disk, ("host", "nvme0n1"), &[(Busy, 0.93)]);
-        assert_eq!(disk, "disk nvme0n1, 93 %");
-        let figures = [(Busy, 1.0), (CreditLeft, 0.0)];
-        let disk = says(Resource::Disk, ("target", "1"), &figures);
-        assert_eq!(disk, "disk of node 1, 100 %, its credit used up");
-        let disk = says(Resource::Disk, ("", ""), &[(Waiting, 12.0)]);
-        assert_eq!(disk, "disk of the target, 12 sessions wait for it");
-        let figures = [(Busy, 0.94), (BytesPerS, 118e6), (SpeedBytesPerS, 125e6)];
-        let network = says(Resource::Network, ("host", "eth0"), &figures);
-        assert_eq!(network, "network eth0, 118 MB/s of 125 MB/s");
-    }
-
-    #[test]
-    fn what_waits_or_is_rejected_is_counted() {
-        let figures = [(Waiting, 14.2), (Sessions, 16.0)];
-        let locks = says(Resource::Locks, ("target", ""), &figures);
-        assert_eq!(locks, "locks, for which 14.2 of 16 sessions wait");
-        let pool = |figures: &[_]| says(Resource::WritePool, ("target", "1"), figures);
-        assert_eq!(
-            pool(&[(RejectedOps, 0.042), (RejectedPerS, 9.0)]),
-            "the write pool, which rejected 4.20 % of the ops"
-        );
-        assert_eq!(
-            pool(&[(RejectedOps, 0.0), (RejectedPerS, 9.0)]),
-            "the write pool, which rejected 9 tasks per second"
-        );
-        assert_eq!(
-            pool(&[(Waiting, 3.2)]),
-            "the write pool, in which 3.2 tasks wait while CPU is left"
-        );
-        assert_eq!(
-            says(Resource::AdmissionControl, ("", ""), &[(Waiting, 12.4)]),
-            "admission control, which holds back 12.4 tasks"
-        );
-    }
-
-    #[test]
-    fn the_load_is_named_with_its_size() {
-        let of_load = |resource, figures: &[_]| says(resource, ("", ""), figures);
-        assert_eq!(
-            of_load(Resource::LoadGenerator, &[(Busy, 0.93)]),
-            "the load generator, CPU 93 %"
-        );
-        assert_eq!(
-            of_load(Resource::LoadGenerator, &[(OfCeiling, 0.95), (Busy, 0.5)]),
-            "the load generator, at 95 % of its ceiling"
-        );
-        assert_eq!(
-            of_load(Resource::Sessions, &[(Sessions, 4.0), (Busy, 0.31)]),
-            "too few sessions: 4, while the target's busiest CPU is at 31 %"
-        );
-        assert_eq!(
-            of_load(Resource::Batch, &[(RowsPerOp, 10.0), (Busy, 0.12)]),
-            "small batches: 10 rows, while the target's busiest CPU is at 12 %"
-        );
-    }
-
-    #[test]
-    fn a_target_that_holds_work_back_says_how_much() {
-        assert_eq!(
-            says(
-                Resource::Parts,
-                ("", ""),
-                &[(Parts, 310.0), (DelayedInserts, 4.2)]
-            ),
-            "too many parts: 310 in the fullest partition, 4.2 inserts held up"
-        );
-        assert_eq!(
-            says(Resource::Replication, ("target", "n2"), &[(Paused, 0.31)]),
-            "replication, paused for 31 % of the time"
-        );
-        assert_eq!(
-            says(Resource::Compaction, (ENDPOINT, "1"), &[(Overload, 1.4)]),
-            "compaction of store 1, at 1.4 times its overload threshold"
-        );
-        assert_eq!(
-            says(Resource::WriteStalls, (ENDPOINT, "1"), &[(StallsPerS, 2.1)]),
-            "write stalls of store 1, 2.1 per second"
-        );
+        insta::assert_snapshot!(lines.join("\n"), @"
+        CPU of the host, 99 %
+        one hot node: CPU of node 2, 97 %, 41 % on the others
+        CPU of node 2, 98 % of its quota of 0.3 cores
+        one hot node: CPU of node 2, 98 % of its quota of 1 core, which was used up 96 % of the time, 41 % on the others
+        disk nvme0n1, 93 %
+        disk of node 2, 100 %, its credit used up
+        disk of the target, 12 sessions wait for it
+        network eth0, 118 MB/s of 125 MB/s
+        locks, for which 14.2 of 16 sessions wait
+        the write pool, which rejected 4.20 % of the ops
+        the write pool, which rejected 9 tasks per second
+        the write pool, in which 3.2 tasks wait while CPU is left
+        admission control, which holds back 12.4 tasks
+        the load generator, CPU 93 %
+        the load generator, at 95 % of its ceiling
+        too few sessions: 4, while the target's busiest CPU is at 31 %
+        small batches: 10 rows, while the target's busiest CPU is at 12 %
+        too many parts: 310 in the fullest partition, 4.2 inserts held up
+        replication, paused for 31 % of the time
+        compaction of store 1, at 1.4 times its overload threshold
+        write stalls of store 1, 2.1 per second
+        ");
     }
 
     #[test]

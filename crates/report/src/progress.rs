@@ -151,37 +151,17 @@ fn rate_width(stream: &StreamProgress) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use highwater_model::event::{ObjectiveSoFar, RecentLatency, StreamCounts};
+    use crate::tests::{second, stream};
+    use highwater_model::event::{ObjectiveSoFar, RecentLatency};
     use highwater_model::plan::Unit;
 
     #[test]
     fn filling_reports_the_share_and_the_time_left() {
-        let line = |units_per_s| SecondProgress {
-            second: 1,
-            phase: "fill".to_owned(),
-            streams: vec![StreamProgress {
-                stream: "insert".to_owned(),
-                unit: Unit::Rows,
-                offered_per_s: None,
-                units_per_s,
-                p50_ns: None,
-                p99_ns: None,
-                p99_at_least: false,
-                recent: None,
-                errors: 0,
-                rejected: 0,
-                counts: StreamCounts::default(),
-            }],
-            errors: 0,
-            dropped: 0,
-            sessions: 1,
-            objectives: Vec::new(),
-        };
+        let insert = |units_per_s| vec![stream("insert", Unit::Rows, units_per_s)];
+        let line = |units_per_s| second(1, "fill", insert(units_per_s));
         let mut filling = Filling::new(20_000, 100_000);
-        assert_eq!(
-            filling.to_string(),
-            "fill: 20,000 of 100,000 rows are there"
-        );
+        let said = "fill: 20,000 of 100,000 rows are there";
+        assert_eq!(filling.to_string(), said);
         assert_eq!(filling.after(&line(0.0)), "   20.0 %");
         // 20,000 rows in two seconds, 60,000 to go.
         assert_eq!(filling.after(&line(20_000.0)), "   40.0 %, 6.00 s left");
@@ -190,37 +170,22 @@ mod tests {
 
     #[test]
     fn lines_stand_below_their_header() {
-        let stream = |name: &str, unit, units_per_s, p99_ns, p99_at_least| StreamProgress {
-            stream: name.to_owned(),
-            unit,
-            offered_per_s: None,
-            units_per_s,
-            p50_ns: None,
-            p99_ns,
-            p99_at_least,
-            recent: None,
-            errors: 0,
-            rejected: 0,
-            counts: StreamCounts::default(),
+        let insert = StreamProgress {
+            p99_ns: Some(4_400_000),
+            p99_at_least: true,
+            ..stream("insert", Unit::Rows, 421_200.0)
         };
+        let dashboards = stream("dashboards", Unit::Queries, 49.0);
         let line = SecondProgress {
-            second: 12,
-            phase: "measure".to_owned(),
-            streams: vec![
-                stream("insert", Unit::Rows, 421_200.0, Some(4_400_000), true),
-                stream("dashboards", Unit::Queries, 49.0, None, false),
-            ],
             errors: 3,
             dropped: 1_200,
-            sessions: 8,
-            objectives: Vec::new(),
+            ..second(12, "measure", vec![insert, dashboards])
         };
-        let text = format!(
-            "{}\n{}",
+        let (header, line) = (
             interval_header(&line.streams, &[]),
-            interval_line(&line, &[])
+            interval_line(&line, &[]),
         );
-        insta::assert_snapshot!(text, @r"
+        insta::assert_snapshot!([header, line].join("\n"), @r"
         second  phase       insert rows/s             p99  dashboards queries/s             p99    errors   dropped  sessions
             12  measure           421,200       ≥ 4.40 ms                  49.0               –         3     1,200         8
         ");
@@ -229,15 +194,7 @@ mod tests {
     #[test]
     fn a_line_ends_with_the_objective_that_is_nearest_to_a_miss() {
         let errors = Objective::Errors { max_ppm: 1_000 };
-        let mut line = SecondProgress {
-            second: 1,
-            phase: "warm-up".to_owned(),
-            streams: Vec::new(),
-            errors: 0,
-            dropped: 0,
-            sessions: 8,
-            objectives: Vec::new(),
-        };
+        let mut line = second(1, "warm-up", Vec::new());
         let of = std::slice::from_ref(&errors);
         let before = interval_line(&line, of);
         assert!(before.ends_with("         8"), "{before}");
@@ -246,36 +203,14 @@ mod tests {
             counted: 2_000,
         }];
         let text = interval_line(&line, of);
-        assert_eq!(
-            text.strip_prefix(&before),
-            Some("  errors ≤ 0.1 %: 0.0500 % so far, 1 of 2,000")
-        );
+        let stands = "  errors ≤ 0.1 %: 0.0500 % so far, 1 of 2,000";
+        assert_eq!(text, before + stands);
         assert!(interval_header(&[], of).ends_with("  objective so far"));
     }
 
     #[test]
     fn a_stream_of_few_ops_shows_the_last_seconds_or_its_slowest_op_and_silence_is_said_once() {
-        let mut line = SecondProgress {
-            second: 12,
-            phase: "measure".to_owned(),
-            streams: vec![StreamProgress {
-                stream: "insert".to_owned(),
-                unit: Unit::Rows,
-                offered_per_s: None,
-                units_per_s: 0.0,
-                p50_ns: None,
-                p99_ns: None,
-                p99_at_least: false,
-                recent: None,
-                errors: 0,
-                rejected: 0,
-                counts: StreamCounts::default(),
-            }],
-            errors: 0,
-            dropped: 0,
-            sessions: 1,
-            objectives: Vec::new(),
-        };
+        let mut line = second(12, "measure", vec![stream("insert", Unit::Rows, 0.0)]);
         assert!(is_silent(&line));
         assert_eq!(p99(&line.streams[0]), ABSENT);
         let recent = RecentLatency {

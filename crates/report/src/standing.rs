@@ -106,114 +106,77 @@ impl Standing<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::{p99, second};
     use highwater_model::units::{Nanos, Rate};
-
-    #[track_caller]
-    fn check(objective: &Objective, so_far: ObjectiveSoFar, expected: &str) {
-        assert_eq!(Standing { objective, so_far }.words(), expected);
-    }
 
     fn part(missed: u64, counted: u64) -> ObjectiveSoFar {
         ObjectiveSoFar::Part { missed, counted }
     }
 
-    fn percentile(quantile_ppm: u32, op: Option<&str>) -> Objective {
-        Objective::Latency {
-            quantile_ppm,
-            max: Nanos::from_millis(50),
-            op: op.map(str::to_owned),
-        }
-    }
-
     #[test]
     fn every_kind_of_objective_says_how_far_it_is_from_a_miss() {
-        let p99 = percentile(990_000, None);
-        check(
-            &p99,
-            ObjectiveSoFar::Nothing,
-            "p99 ≤ 50 ms: nothing measured yet",
-        );
-        check(&p99, part(0, 900), "p99 ≤ 50 ms: none above, 1 % may be");
-        check(
-            &p99,
-            part(4, 1_000),
-            "p99 ≤ 50 ms: 0.400 % above, 1 % may be",
-        );
-        check(
-            &p99,
-            part(20, 1_000),
-            "p99 ≤ 50 ms: missed so far, 2.00 % above, 1 % may be",
-        );
-        for (ppm, expected) in [
-            (900_000, "insert p90 ≤ 50 ms: 2.00 % above, 10 % may be"),
-            (950_000, "insert p95 ≤ 50 ms: 2.00 % above, 5 % may be"),
-            (
-                999_000,
-                "insert p99.9 ≤ 50 ms: missed so far, 2.00 % above, 0.1 % may be",
-            ),
-        ] {
-            check(&percentile(ppm, Some("insert")), part(20, 1_000), expected);
-        }
-        let errors = Objective::Errors { max_ppm: 1_000 };
-        check(&errors, part(0, 10), "errors ≤ 0.1 %: none so far");
-        check(
-            &errors,
-            part(1, 10_000),
-            "errors ≤ 0.1 %: 0.0100 % so far, 1 of 10,000",
-        );
-        let none_rejected = Objective::Rejected { max_ppm: 0 };
-        check(
-            &none_rejected,
-            part(1, 100),
-            "rejected ≤ 0 %: missed so far, 1.00 %, 1 of 100",
-        );
-        let min = Objective::Throughput {
-            min: Rate::per_second(50_000),
+        let p99 = p99(50);
+        let of_insert = |quantile_ppm| Objective::Latency {
+            quantile_ppm,
+            max: Nanos::from_millis(50),
+            op: Some("insert".to_owned()),
         };
+        let errors = Objective::Errors { max_ppm: 1_000 };
+        let rejected = Objective::Rejected { max_ppm: 0 };
+        let min = Rate::per_second(50_000);
+        let throughput = Objective::Throughput { min };
         let rate = |per_s| ObjectiveSoFar::Rate { per_s };
-        check(
-            &min,
-            rate(57_000.0),
-            "throughput ≥ 50,000/s: 57,000/s so far",
-        );
-        check(
-            &min,
-            rate(40_000.0),
-            "throughput ≥ 50,000/s: missed so far, 40,000/s",
-        );
         let cpu = Objective::Cpu { max_ppm: 800_000 };
-        check(
-            &cpu,
-            ObjectiveSoFar::Cpu { busy: 0.71 },
-            "CPU ≤ 80 %: 71 % now",
-        );
+        let lines = [
+            (&p99, ObjectiveSoFar::Nothing),
+            (&p99, part(0, 900)),
+            (&p99, part(4, 1_000)),
+            (&p99, part(20, 1_000)),
+            (&of_insert(900_000), part(20, 1_000)),
+            (&of_insert(950_000), part(20, 1_000)),
+            (&of_insert(999_000), part(20, 1_000)),
+            (&errors, part(0, 10)),
+            (&errors, part(1, 10_000)),
+            (&rejected, part(1, 100)),
+            (&throughput, rate(57_000.0)),
+            (&throughput, rate(40_000.0)),
+            (&cpu, ObjectiveSoFar::Cpu { busy: 0.71 }),
+        ]
+        .map(|(objective, so_far)| Standing { objective, so_far }.words());
+        insta::assert_snapshot!(lines.join("\n"), @"
+        p99 ≤ 50 ms: nothing measured yet
+        p99 ≤ 50 ms: none above, 1 % may be
+        p99 ≤ 50 ms: 0.400 % above, 1 % may be
+        p99 ≤ 50 ms: missed so far, 2.00 % above, 1 % may be
+        insert p90 ≤ 50 ms: 2.00 % above, 10 % may be
+        insert p95 ≤ 50 ms: 2.00 % above, 5 % may be
+        insert p99.9 ≤ 50 ms: missed so far, 2.00 % above, 0.1 % may be
+        errors ≤ 0.1 %: none so far
+        errors ≤ 0.1 %: 0.0100 % so far, 1 of 10,000
+        rejected ≤ 0 %: missed so far, 1.00 %, 1 of 100
+        throughput ≥ 50,000/s: 57,000/s so far
+        throughput ≥ 50,000/s: missed so far, 40,000/s
+        CPU ≤ 80 %: 71 % now
+        ");
     }
 
     #[test]
     fn one_line_shows_the_objective_that_is_nearest_to_a_miss() {
         let objectives = [
-            percentile(990_000, None),
+            p99(50),
             Objective::Errors { max_ppm: 1_000 },
             Objective::Cpu { max_ppm: 800_000 },
         ];
         let line = |so_far: &[ObjectiveSoFar]| SecondProgress {
-            second: 1,
-            phase: "measure".to_owned(),
-            streams: Vec::new(),
-            errors: 0,
-            dropped: 0,
-            sessions: 1,
             objectives: so_far.to_vec(),
+            ..second(1, "measure", Vec::new())
         };
         let cpu = ObjectiveSoFar::Cpu { busy: 0.4 };
         let nearest = |so_far: &[ObjectiveSoFar]| nearest(&objectives, &line(so_far));
         let shown = nearest(&[part(4, 1_000), part(0, 1_000), cpu]);
         assert_eq!(shown.as_deref(), Some("CPU ≤ 80 %: 40 % now"));
-        let shown = nearest(&[part(4, 1_000), part(9, 10_000), cpu]);
-        assert_eq!(
-            shown.as_deref(),
-            Some("errors ≤ 0.1 %: 0.0900 % so far, 9 of 10,000")
-        );
+        let shown = nearest(&[part(4, 1_000), part(9, 10_000), cpu]).unwrap();
+        assert_eq!(shown, "errors ≤ 0.1 %: 0.0900 % so far, 9 of 10,000");
         let nothing = ObjectiveSoFar::Nothing;
         assert_eq!(nearest(&[nothing, nothing, nothing]), None);
         assert_eq!(nearest(&[]), None, "a warm-up shows none");

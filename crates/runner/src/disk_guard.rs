@@ -7,11 +7,12 @@ use std::cell::Cell;
 use std::future::Future;
 use std::rc::Rc;
 
-use futures_util::future::{Either, pending, select};
+use futures_util::future::pending;
 use highwater_driver::{Admin, DiskSpace, Timeline};
 use highwater_model::display::bytes;
 use highwater_model::units::Nanos;
 
+use crate::deadline::within;
 use crate::estimate::{must_stop, reserve};
 
 /// Between two looks, at most and at least.
@@ -85,8 +86,8 @@ impl Watch {
             return true;
         }
         self.over.set(true);
-        let limit = timeline.sleep_until(timeline.now().saturating_add(ANSWER_LIMIT));
-        matches!(select(watching, limit).await, Either::Left(_))
+        let answered = within(ANSWER_LIMIT, timeline.as_ref(), watching).await;
+        answered.is_some()
     }
 }
 

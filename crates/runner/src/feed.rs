@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
+use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId, RowBatch};
 use highwater_workload::{OpContext, ReplacedKeys, StreamSpec, Workload};
 
 /// Makes ops by index.
@@ -92,10 +92,99 @@ impl Feed for LoadFeed {
     }
 }
 
+/// The ops of another feed, whose new rows have numbers and no values: making those costs more than all else in a
+/// run against a model that does not look at them.
+pub(crate) struct NumberedRows {
+    /// Where all else comes from.
+    pub(crate) feed: Arc<dyn Feed>,
+    /// Which ops insert.
+    pub(crate) bound: Arc<BoundWorkload>,
+}
+
+impl Feed for NumberedRows {
+    fn fill(&self, index: u64, op: &mut Op) {
+        let id = self.feed.op_id(index);
+        if inserts_into(&self.bound, id).is_none() {
+            return self.feed.fill(index, op);
+        }
+        let (first_row, rows) = self.feed.rows(index);
+        op.id = id;
+        op.index = index;
+        op.body = OpBody::Insert(RowBatch {
+            first_row,
+            rows: usize::try_from(rows).unwrap_or(usize::MAX),
+            columns: Vec::new(),
+        });
+    }
+
+    fn op_id(&self, index: u64) -> OpId {
+        self.feed.op_id(index)
+    }
+
+    fn rows(&self, index: u64) -> (u64, u64) {
+        self.feed.rows(index)
+    }
+
+    fn replaced(&self, op: &Op) -> Option<ReplacedKeys> {
+        self.feed.replaced(op)
+    }
+}
+
 /// The table that an op writes to.
 pub(crate) fn inserts_into(bound: &BoundWorkload, op: OpId) -> Option<usize> {
     match bound.ops.get(usize::from(op.0))?.kind {
         BoundOpKind::Insert { table, .. } => Some(table),
         BoundOpKind::Query { .. } | BoundOpKind::Literal(_) | BoundOpKind::Transaction(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use highwater_model::op::PlaceholderStyle;
+    use highwater_model::units::Seed;
+    use highwater_workload::{WorkloadSpec, builtin};
+
+    use super::*;
+
+    #[test]
+    fn rows_without_values_have_their_numbers_and_queries_stay_as_they_are() {
+        let spec = WorkloadSpec::parse(builtin("cpu").unwrap().text).unwrap();
+        let workload = Arc::new(spec.instantiate(&BTreeMap::new(), Seed(7)).unwrap());
+        let dialects = ["postgresql".to_owned()];
+        let bound = workload.bind(&dialects, PlaceholderStyle::Dollar).unwrap();
+        let bound = Arc::new(bound);
+        let mut inserts = 0;
+        for stream in workload.streams() {
+            let feed: Arc<dyn Feed> = Arc::new(StreamFeed {
+                workload: Arc::clone(&workload),
+                stream: stream.clone(),
+                context: OpContext { first_row: 300 },
+            });
+            let numbered = NumberedRows {
+                feed: Arc::clone(&feed),
+                bound: Arc::clone(&bound),
+            };
+            let (mut with, mut without) = (empty(), empty());
+            for index in 0..20 {
+                feed.fill(index, &mut with);
+                numbered.fill(index, &mut without);
+                if let OpBody::Insert(batch) = &mut with.body {
+                    assert!(!std::mem::take(&mut batch.columns).is_empty());
+                    inserts += 1;
+                }
+                assert_eq!(with, without);
+            }
+        }
+        assert!(inserts >= 20, "{inserts}");
+    }
+
+    fn empty() -> Op {
+        Op {
+            id: OpId(0),
+            index: 0,
+            body: OpBody::Query(Vec::new()),
+        }
     }
 }

@@ -10,7 +10,7 @@ use highwater_model::units::{Nanos, Rate};
 use crate::control::{Controls, Received};
 use crate::executor::Pass;
 use crate::planner::rate_max;
-use crate::schedule::{NewPhase, NoChange, Schedule, SessionRamp};
+use crate::schedule::{NewPhase, NoChange, Schedule, ScheduledPhase, SessionRamp};
 use crate::sessions::Appearance;
 
 /// From a command to the phase that begins with it: until then all executors know of the phase, and sessions that
@@ -32,9 +32,7 @@ pub(crate) fn obey(
 ) -> Result<InterventionRecord, Refusal> {
     let Some((stream, pace)) = command.pace() else {
         // A stop has ended the phase at this moment.
-        let before = now.saturating_sub(Nanos(1));
-        let phase = pass.schedule.phase_at(before);
-        let phase = phase.and_then(|(phase, _)| pass.schedule.phase(phase));
+        let phase = phase_at(pass, now.saturating_sub(Nanos(1)));
         let phase = phase.map_or("drain".to_owned(), |phase| phase.name);
         return without_pace(command, controls.since_begin(now), phase, controls);
     };
@@ -160,11 +158,14 @@ fn change_pace(
     })
 }
 
+fn phase_at(pass: &Pass, at: Nanos) -> Option<ScheduledPhase> {
+    let (phase, _) = pass.schedule.phase_at(at)?;
+    pass.schedule.phase(phase)
+}
+
 /// Refuses a change while sessions come or go one by one: the ramp leads to the phase that was announced.
 fn refuse_in_ramp(pass: &Pass, at: Nanos) -> Result<(), Refusal> {
-    let phase = pass.schedule.phase_at(at);
-    let phase = phase.and_then(|(phase, _)| pass.schedule.phase(phase));
-    match phase.filter(|phase| phase.ramp.is_some()) {
+    match phase_at(pass, at).filter(|phase| phase.ramp.is_some()) {
         Some(ramp) => Err(Refusal::RampGoesOn {
             left_s: ramp.times.end.saturating_sub(at).as_secs_f64(),
         }),
@@ -205,9 +206,8 @@ fn ramp(
     change: &PaceChange<'_>,
     per_s: f64,
 ) -> Result<SessionRamp, Refusal> {
-    let phase = pass.schedule.phase_at(change.at);
-    let phase = phase.and_then(|(phase, _)| pass.schedule.phase(phase));
-    let current = phase.ok_or(Refusal::PacesOver)?.paces[stream];
+    let phase = phase_at(pass, change.at).ok_or(Refusal::PacesOver)?;
+    let current = phase.paces[stream];
     let micro_per_s = round_to_u64(per_s * 1e6);
     match (current, change.pace) {
         (Pace::Closed { sessions: from }, Pace::Closed { sessions: to }) if micro_per_s > 0 => {

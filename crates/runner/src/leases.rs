@@ -5,10 +5,11 @@
 //! and the rules of who may share a table.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use futures_util::future::{Either, select};
@@ -22,6 +23,7 @@ use procfs::process::Process;
 use tokio::sync::oneshot;
 
 use crate::clock::{RealClock, RealTimeline, wall_clock};
+use crate::deadline::within;
 
 /// Longest time for one heartbeat, the connection included.
 const RENEWAL_LIMIT: Nanos = Nanos::from_secs(5);
@@ -42,10 +44,37 @@ pub(crate) struct LeaseRequest<'a> {
     pub(crate) shares: u32,
 }
 
+/// Tokens that runs of this process hold.
+static HELD_HERE: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+/// The token of a run of this process, for as long as it holds its tables. A target that was too busy to take a lease
+/// back still has it, and this process is there: by its token alone the next run sees that nobody is at work on it.
+pub(crate) struct HeldToken(String);
+
+impl HeldToken {
+    fn new(token: String) -> Self {
+        let mut held = HELD_HERE.lock().unwrap_or_else(PoisonError::into_inner);
+        held.insert(token.clone());
+        Self(token)
+    }
+
+    fn is_held_here(token: &str) -> bool {
+        let held = HELD_HERE.lock().unwrap_or_else(PoisonError::into_inner);
+        held.contains(token)
+    }
+}
+
+impl Drop for HeldToken {
+    fn drop(&mut self) {
+        let mut held = HELD_HERE.lock().unwrap_or_else(PoisonError::into_inner);
+        held.remove(&self.0);
+    }
+}
+
 /// The tables of a run, held until this is ended.
 pub(crate) struct HeldLeases {
     target: Arc<dyn Target>,
-    token: String,
+    token: HeldToken,
     lost: Arc<AtomicBool>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -57,16 +86,16 @@ pub(crate) async fn take(
     request: &LeaseRequest<'_>,
     timeline: &dyn Timeline,
     watching: impl Fn(Part),
-) -> Result<String, TargetError> {
+) -> Result<HeldToken, TargetError> {
     let mine = own_leases(request);
-    let token = mine.first().map_or(String::new(), |l| l.token.clone());
+    let token = HeldToken::new(mine.first().map_or(String::new(), |l| l.token.clone()));
     let found = admin.leases(LeaseAction::Read).await?;
     end_gone(admin, found, &mine, timeline, watching).await?;
     let found = admin.leases(LeaseAction::Take(&mine)).await?;
     let is_mine = |lease: &Lease| {
         found
             .iter()
-            .any(|f| f.token == token && f.table == lease.table)
+            .any(|f| f.token == token.0 && f.table == lease.table)
     };
     let other = found
         .iter()
@@ -75,7 +104,7 @@ pub(crate) async fn take(
         return Ok(token);
     }
     let refused = other.map_or_else(taken_and_ended, in_use);
-    admin.leases(LeaseAction::End(&token)).await?;
+    admin.leases(LeaseAction::End(&token.0)).await?;
     Err(refused)
 }
 
@@ -90,7 +119,7 @@ async fn end_gone(
     let in_the_way = |lease: &Lease| mine.iter().any(|mine| mine.excludes(lease));
     let mut silent = Vec::new();
     for lease in found.into_iter().filter(in_the_way) {
-        match lease.holder(is_running) {
+        match lease.holder(|owner| is_at_work(owner, &lease.token)) {
             Holder::Alive => return Err(in_use(&lease)),
             Holder::Gone => drop(admin.leases(LeaseAction::End(&lease.token)).await?),
             Holder::Silent => silent.push(lease),
@@ -174,12 +203,12 @@ fn taken_and_ended() -> TargetError {
 
 impl HeldLeases {
     /// Keeps the leases of a token by a heartbeat.
-    pub(crate) fn keep(target: &Arc<dyn Target>, token: String) -> io::Result<Self> {
+    pub(crate) fn keep(target: &Arc<dyn Target>, token: HeldToken) -> io::Result<Self> {
         let (stop, stopped) = oneshot::channel();
         let lost = Arc::new(AtomicBool::new(false));
         let heart = Heart {
             target: Arc::clone(target),
-            token: token.clone(),
+            token: token.0.clone(),
             lost: Arc::clone(&lost),
         };
         let beating = move || {
@@ -204,7 +233,7 @@ impl HeldLeases {
         let is_held = |table: &&str| {
             found
                 .iter()
-                .any(|lease| lease.token == self.token && lease.table == **table)
+                .any(|lease| lease.token == self.token.0 && lease.table == **table)
         };
         Ok(tables.iter().all(is_held))
     }
@@ -217,8 +246,8 @@ impl HeldLeases {
     /// Gives the tables back, if the target can be reached soon; else the lease ends by itself.
     pub(crate) async fn end(mut self, admin: &mut dyn Admin, timeline: &dyn Timeline) {
         self.stop_beating();
-        let limit = timeline.sleep_until(timeline.now().saturating_add(END_LIMIT));
-        drop(select(admin.leases(LeaseAction::End(&self.token)), limit).await);
+        let ended = admin.leases(LeaseAction::End(&self.token.0));
+        drop(within(END_LIMIT, timeline, ended).await);
     }
 
     fn stop_beating(&mut self) {
@@ -269,11 +298,10 @@ impl KeptLeases {
             return;
         };
         let ending = |timeline: Rc<RealTimeline>| async move {
-            let limit = timeline.sleep_until(timeline.now().saturating_add(END_LIMIT));
             let timeline: Rc<dyn Timeline> = timeline;
             let target = Arc::clone(&held.target);
             let administer = target.administer(Rc::clone(&timeline));
-            if let Either::Left((Ok(mut admin), _)) = select(administer, limit).await {
+            if let Some(Ok(mut admin)) = within(END_LIMIT, timeline.as_ref(), administer).await {
                 held.end(admin.as_mut(), timeline.as_ref()).await;
             }
         };
@@ -296,13 +324,11 @@ impl Heart {
             loop {
                 let next = timeline.now().saturating_add(HEARTBEAT);
                 timeline.sleep_until(next).await;
-                let limit = timeline.sleep_until(timeline.now().saturating_add(RENEWAL_LIMIT));
                 // What did not answer in time is not asked again.
                 let connection = admin.take();
                 let renewal = std::pin::pin!(self.renew(connection, &timeline));
-                if let Either::Left((Ok(renewed), _)) = select(renewal, limit).await {
-                    admin = Some(renewed);
-                }
+                let renewed = within(RENEWAL_LIMIT, timeline.as_ref(), renewal).await;
+                admin = renewed.and_then(Result::ok);
             }
         });
         // The sender is dropped to stop this.
@@ -354,6 +380,14 @@ fn machine() -> Option<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
     Some(format!("{} {}", boot.trim(), namespace.display()))
+}
+
+/// Whether the holder of a token is there; nothing of a holder on another machine.
+fn is_at_work(owner: &Owner, token: &str) -> Option<bool> {
+    if *owner == this_process() {
+        return Some(HeldToken::is_held_here(token));
+    }
+    is_running(owner)
 }
 
 /// Whether a process of this machine is there; nothing of a process of another one.

@@ -8,6 +8,7 @@ mod binding;
 pub mod ceilings;
 pub mod clock;
 pub mod control;
+mod deadline;
 mod disk_guard;
 mod earlier;
 mod empty_responses;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use highwater_analysis::judge::hopeless::{Hopeless, OpSoFar, hopeless};
 use highwater_model::display::{percent, percent_asked, quantile, span};
 use highwater_model::numbers::round_to_u32;
-use highwater_model::plan::{Objective, Pace, PhaseKind, Plan};
+use highwater_model::plan::{Objective, PhaseKind, Plan};
 use highwater_model::units::Nanos;
 
 use crate::recorder::{IntervalDelta, WindowDelta};
@@ -16,17 +16,7 @@ use crate::schedule::ScheduledPhase;
 #[derive(Debug, Default)]
 pub(crate) struct MissCounts {
     objectives: Vec<Objective>,
-    /// Of each stream, by its name.
-    streams: BTreeMap<String, StreamShape>,
     by_key: BTreeMap<usize, OpSoFar>,
-}
-
-/// What is planned of a stream.
-#[derive(Debug, Clone, Copy)]
-struct StreamShape {
-    /// Rows of an op that counts rows.
-    units_per_op: u64,
-    is_closed: bool,
 }
 
 impl MissCounts {
@@ -35,19 +25,8 @@ impl MissCounts {
         if !plan.stop.on_miss {
             return Self::default();
         }
-        let streams = plan.streams.iter();
         Self {
             objectives: plan.objectives.clone(),
-            streams: streams
-                .map(|stream| {
-                    let mut paces = stream.paces.iter();
-                    let shape = StreamShape {
-                        units_per_op: stream.units_per_op,
-                        is_closed: paces.any(|pace| matches!(pace, Pace::Closed { .. })),
-                    };
-                    (stream.name.clone(), shape)
-                })
-                .collect(),
             by_key: BTreeMap::new(),
         }
     }
@@ -79,12 +58,12 @@ impl MissCounts {
     }
 
     /// The measured phase that is running `now` and what makes it hopeless; times count from the begin of the pass.
-    /// `named` says the phase, stream and op of a key.
+    /// `named` says the phase of a key, and what is planned of its op.
     pub(crate) fn hopeless(
         &self,
         phases: &[ScheduledPhase],
         now: Nanos,
-        named: impl Fn(usize) -> (usize, String, String),
+        named: impl Fn(usize) -> (usize, OpSoFar),
     ) -> Option<(usize, Hopeless)> {
         if self.objectives.is_empty() {
             return None;
@@ -94,12 +73,12 @@ impl MissCounts {
             return None;
         }
         let so_far = self.by_key.iter().filter_map(|(key, counts)| {
-            let (phase, stream, op) = named(*key);
+            let (phase, planned) = named(*key);
             (phase == running.number).then(|| OpSoFar {
-                units_per_op: self.streams.get(&stream).map_or(1, |of| of.units_per_op),
-                is_closed: self.streams.get(&stream).is_some_and(|of| of.is_closed),
-                stream,
-                op,
+                stream: planned.stream,
+                op: planned.op,
+                units_per_op: planned.units_per_op,
+                is_closed: planned.is_closed,
                 ..counts.clone()
             })
         });

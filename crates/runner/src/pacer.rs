@@ -76,10 +76,15 @@ impl Gap {
     fn due(self, op: u64) -> Nanos {
         let unit =
             u128::from(op) * u128::from(self.units_per_op) + u128::from(self.units_per_op - 1);
-        // rate is in millionths per second: seconds = unit × 10⁶ / micro, ns = × 10⁹.
-        let nanos = unit * 1_000_000_000_000_000 / u128::from(self.rate.micro_per_s);
-        Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+        time_of(unit, self.rate)
     }
+}
+
+/// How long so many units take at a rate.
+pub(crate) fn time_of(units: u128, rate: Rate) -> Nanos {
+    // rate is in millionths per second: seconds = units × 10⁶ / micro, ns = × 10⁹.
+    let nanos = units * 1_000_000_000_000_000 / u128::from(rate.micro_per_s.max(1));
+    Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
 impl Pacer {

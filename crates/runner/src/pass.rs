@@ -73,26 +73,21 @@ pub(crate) struct Passes {
 }
 
 impl Passes {
+    fn each(&self) -> impl Iterator<Item = &PassRecord> {
+        [&self.load, &self.main].into_iter().flatten()
+    }
+
     pub(crate) fn fatal(&self) -> Option<TargetError> {
-        [&self.load, &self.main]
-            .into_iter()
-            .flatten()
-            .find_map(|pass| pass.fatal.clone())
+        self.each().find_map(|pass| pass.fatal.clone())
     }
 
     /// Where the record's times count from.
     pub(crate) fn origin(&self) -> Nanos {
-        self.main
-            .as_ref()
-            .or(self.load.as_ref())
-            .map_or(Nanos::ZERO, |pass| pass.origin)
+        self.each().last().map_or(Nanos::ZERO, |pass| pass.origin)
     }
 
     pub(crate) fn interrupted(&self) -> bool {
-        [&self.load, &self.main]
-            .into_iter()
-            .flatten()
-            .any(|pass| pass.interrupted)
+        self.each().any(|pass| pass.interrupted)
     }
 }
 

@@ -2,8 +2,6 @@
 //!
 //! Pure. Everything that could be decided before the run is decided here.
 
-use std::collections::BTreeMap;
-
 use highwater_model::display;
 use highwater_model::plan::{
     Arrivals, AuditLevel, AuditPlan, Objective, PLAN_SCHEMA, Pace, PhaseKind, PhasePlan, Plan,
@@ -11,6 +9,8 @@ use highwater_model::plan::{
 };
 use highwater_model::units::{Nanos, Rate};
 use highwater_workload::{StreamSpec, Workload};
+
+use crate::pacer::time_of;
 
 /// A pace as asked for; a missing number of sessions is the default's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +77,15 @@ pub struct PlanError {
     pub hint: String,
 }
 
+impl PlanError {
+    fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: hint.into(),
+        }
+    }
+}
+
 /// Ops that one load generator hands out to the sessions of a stream: each takes a lock that all of
 /// them share, and none takes and returns it in less than 100 ns.
 const OPS_PER_SECOND_MAX: u64 = 10_000_000;
@@ -120,11 +129,7 @@ pub fn plan(
             name: workload.name().to_owned(),
             version: workload.version(),
             fingerprint: workload.fingerprint().to_owned(),
-            parameters: workload
-                .parameters()
-                .clone()
-                .into_iter()
-                .collect::<BTreeMap<_, _>>(),
+            parameters: workload.parameters().clone().into_iter().collect(),
             rows_to_load,
             load_batch: workload.load_op().map_or(0, |op| workload.rows_per_op(op)),
             distinct_rows: workload.distinct_rows(),
@@ -162,8 +167,8 @@ fn check_rates(streams: &[StreamPlan], share: &Share) -> Result<(), PlanError> {
         });
         let unit = stream.unit.name();
         if let Some(rate) = rates.max().filter(|rate| *rate > most) {
-            return Err(PlanError {
-                message: format!(
+            return Err(PlanError::new(
+                format!(
                     "stream `{}` is planned at {} {unit}/s, and {} load generator{} can pace \
                      {} {unit}/s at most",
                     stream.name,
@@ -172,10 +177,8 @@ fn check_rates(streams: &[StreamPlan], share: &Share) -> Result<(), PlanError> {
                     if share.of == 1 { "" } else { "s" },
                     display::rate(most.as_f64()),
                 ),
-                hint:
-                    "lower --rate, or leave it out: then sessions send as fast as they are answered"
-                        .to_owned(),
-            });
+                "lower --rate, or leave it out: then sessions send as fast as they are answered",
+            ));
         }
     }
     Ok(())
@@ -184,25 +187,18 @@ fn check_rates(streams: &[StreamPlan], share: &Share) -> Result<(), PlanError> {
 /// A share without sessions would wait for the others' end and measure nothing.
 fn check_share(streams: &[StreamPlan], share: &Share) -> Result<(), PlanError> {
     let idle = streams.iter().find_map(|stream| {
-        let sessions = |pace: &Pace| match pace {
-            Pace::Closed { sessions } => Some(*sessions),
-            Pace::Open { .. } => None,
-        };
-        let all: Option<Vec<u32>> = stream.paces.iter().map(sessions).collect();
+        let all: Option<Vec<u32>> = stream.paces.iter().map(closed_sessions).collect();
         let most = all?.into_iter().max()?;
         (share.part_of(most) == 0).then_some((&stream.name, most))
     });
     idle.map_or(Ok(()), |(name, sessions)| {
-        Err(PlanError {
-            message: format!(
-                "--share: share {} of {} gets no session of stream `{name}`, which has {sessions}",
-                share.index, share.of
+        let Share { index, of, .. } = share;
+        Err(PlanError::new(
+            format!(
+                "--share: share {index} of {of} gets no session of stream `{name}`, which has {sessions}"
             ),
-            hint: format!(
-                "ask for at least as many sessions as shares: -c {}",
-                share.of
-            ),
-        })
+            format!("ask for at least as many sessions as shares: -c {of}"),
+        ))
     })
 }
 
@@ -211,22 +207,20 @@ fn check_identity(workload: &Workload, input: &PlanInput) -> Result<(), PlanErro
     let level = input.audit.level;
     let replaces = (0..workload.tables()).any(|table| workload.replacing_column(table).is_some());
     if replaces && input.share.of > 1 && level != AuditLevel::Off {
-        return Err(PlanError {
-            message:
-                "--share: rows replace each other, and which is the last depends on times that \
-                      load generators do not share"
-                    .to_owned(),
-            hint: "run it with --audit off, or on one load generator".to_owned(),
-        });
+        return Err(PlanError::new(
+            "--share: rows replace each other, and which is the last depends on times that \
+             load generators do not share",
+            "run it with --audit off, or on one load generator",
+        ));
     }
     match workload.distinct_rows() {
-        Some(rows) if level != AuditLevel::Off => Err(PlanError {
-            message: format!(
+        Some(rows) if level != AuditLevel::Off => Err(PlanError::new(
+            format!(
                 "workload `{}` repeats {rows} rows, which nothing distinguishes: no audit is possible",
                 workload.name()
             ),
-            hint: "run it with --audit off".to_owned(),
-        }),
+            "run it with --audit off",
+        )),
         _ => Ok(()),
     }
 }
@@ -236,14 +230,14 @@ fn check_literals(workload: &Workload, input: &PlanInput) -> Result<(), PlanErro
     if !input.literals || workload.takes_literals() {
         return Ok(());
     }
-    Err(PlanError {
-        message: format!(
+    Err(PlanError::new(
+        format!(
             "--literals: workload `{}` has no queries, or transactions, whose values are always \
              parameters",
             workload.name()
         ),
-        hint: "leave it out; rows of inserts are parameters in any case".to_owned(),
-    })
+        "leave it out; rows of inserts are parameters in any case",
+    ))
 }
 
 fn stream_plan(
@@ -263,9 +257,16 @@ fn stream_plan(
             },
         })
         .collect();
-    let closed = paces.iter().all(|pace| matches!(pace, Pace::Closed { .. }));
+    let closed = paces.iter().all(|pace| closed_sessions(pace).is_some());
     if stream.think.is_some() && !closed {
-        return Err(think_with_rate(&spec.name));
+        // At a rate, no op waits for the pause of a session.
+        let name = &spec.name;
+        return Err(PlanError::new(
+            format!(
+                "stream `{name}` has a rate, and a think time is the pause of a closed session"
+            ),
+            format!("leave the think time out, or give sessions, such as `{name}@50c,think=1s`"),
+        ));
     }
     let open_sessions = input.sessions.unwrap_or(sessions.max(OPEN_SESSIONS_MIN));
     Ok(StreamPlan {
@@ -290,13 +291,12 @@ fn find_stream(workload: &Workload, name: Option<&str>) -> Result<StreamSpec, Pl
         None => workload.streams().first().cloned(),
         Some(name) => workload.stream(name),
     };
-    found.ok_or_else(|| PlanError {
-        message: format!(
-            "workload `{}` has no stream or op `{}`",
-            workload.name(),
-            name.unwrap_or_default()
-        ),
-        hint: format!("its streams are {}", names.join(", ")),
+    found.ok_or_else(|| {
+        let (workload, name) = (workload.name(), name.unwrap_or_default());
+        PlanError::new(
+            format!("workload `{workload}` has no stream or op `{name}`"),
+            format!("its streams are {}", names.join(", ")),
+        )
     })
 }
 
@@ -309,13 +309,11 @@ fn units_per_op(workload: &Workload, spec: &StreamSpec) -> Result<u64, PlanError
     let mut rows = spec.ops.iter().map(|(op, _)| workload.rows_per_op(*op));
     let first = rows.next().unwrap_or(0);
     if first == 0 || rows.any(|other| other != first) {
-        return Err(PlanError {
-            message: format!(
-                "stream `{}` counts rows, but its ops write different numbers",
-                spec.name
-            ),
-            hint: "give the stream `unit = \"queries\"`, or ops of one batch size".to_owned(),
-        });
+        let name = &spec.name;
+        return Err(PlanError::new(
+            format!("stream `{name}` counts rows, but its ops write different numbers"),
+            "give the stream `unit = \"queries\"`, or ops of one batch size",
+        ));
     }
     Ok(first)
 }
@@ -332,10 +330,10 @@ fn check_writers(workload: &Workload, streams: &[StreamPlan]) -> Result<(), Plan
         .map(|stream| stream.name.as_str())
         .collect();
     if let [first, second, ..] = writers.as_slice() {
-        return Err(PlanError {
-            message: format!("streams `{first}` and `{second}` both insert; one of a run may"),
-            hint: "give one stream the sum of their rates, or several paces for steps".to_owned(),
-        });
+        return Err(PlanError::new(
+            format!("streams `{first}` and `{second}` both insert; one of a run may"),
+            "give one stream the sum of their rates, or several paces for steps",
+        ));
     }
     Ok(())
 }
@@ -345,20 +343,17 @@ fn check_spawn_rate(streams: &[StreamPlan], input: &PlanInput) -> Result<(), Pla
     if input.spawn_rate.is_none() || streams.iter().any(|stream| stream.spawn_rate.is_some()) {
         return Ok(());
     }
-    Err(PlanError {
-        message: "a spawn rate is for closed sessions, and every stream is open".to_owned(),
-        hint: "leave --spawn-rate out, or give a stream a closed pace, such as `NAME@8c`"
-            .to_owned(),
-    })
+    Err(PlanError::new(
+        "a spawn rate is for closed sessions, and every stream is open",
+        "leave --spawn-rate out, or give a stream a closed pace, such as `NAME@8c`",
+    ))
 }
 
-/// At a rate, no op waits for the pause of a session.
-fn think_with_rate(name: &str) -> PlanError {
-    PlanError {
-        message: format!(
-            "stream `{name}` has a rate, and a think time is the pause of a closed session"
-        ),
-        hint: format!("leave the think time out, or give sessions, such as `{name}@50c,think=1s`"),
+/// The sessions of a closed pace.
+fn closed_sessions(pace: &Pace) -> Option<u32> {
+    match pace {
+        Pace::Closed { sessions } => Some(*sessions),
+        Pace::Open { .. } => None,
     }
 }
 
@@ -366,10 +361,7 @@ fn think_with_rate(name: &str) -> PlanError {
 /// to connect: sessions / rate, of the stream that takes longest.
 fn ramp(streams: &[StreamPlan]) -> Nanos {
     let ramps = streams.iter().filter_map(|stream| {
-        let sessions = stream.paces.iter().map(|pace| match pace {
-            Pace::Closed { sessions } => *sessions,
-            Pace::Open { .. } => 0,
-        });
+        let sessions = stream.paces.iter().filter_map(closed_sessions);
         Some(spawn_delay(stream.spawn_rate?, sessions.max()?))
     });
     ramps.max().unwrap_or(Nanos::ZERO)
@@ -392,9 +384,7 @@ pub fn sessions_of(plan: &Plan, stream: usize) -> u32 {
 
 /// When session number `session` of all shares together appears.
 pub(crate) fn spawn_delay(rate: Rate, session: u32) -> Nanos {
-    // rate is in millionths per second: seconds = sessions × 10⁶ / micro, ns = × 10⁹.
-    let nanos = u128::from(session) * 1_000_000_000_000_000 / u128::from(rate.micro_per_s.max(1));
-    Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    time_of(u128::from(session), rate)
 }
 
 /// What is left out of every result comes first: sessions appear, then the warm-up.

@@ -55,11 +55,8 @@ impl Refusals {
 }
 
 fn out_of_resources(error: &OpError) -> TargetError {
-    TargetError {
-        kind: TargetErrorKind::Refused,
-        message: format!("the target is out of resources: {}", error.message),
-        hint: Some("free disk or memory on the target, or ask for fewer rows".to_owned()),
-    }
+    TargetError::refused(format!("the target is out of resources: {}", error.message))
+        .with_hint("free disk or memory on the target, or ask for fewer rows")
 }
 
 fn always_refused(error: &OpError, workload: &BoundWorkload, op: usize) -> TargetError {

@@ -227,12 +227,7 @@ impl Source {
     /// Greater than the index of every op that was dealt out.
     pub fn end(&self) -> u64 {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let lanes = self.lanes.iter().zip(&state.issued);
-        lanes
-            .filter(|(_, issued)| **issued > 0)
-            .map(|(lane, issued)| (issued - 1) * u64::from(LANES) + u64::from(*lane) + 1)
-            .max()
-            .unwrap_or(0)
+        greatest(&self.lanes, &state.issued).map_or(0, |index| index + 1)
     }
 
     /// Indexes below the greatest one that was dealt out, which were not: lanes advance each at
@@ -294,7 +289,7 @@ impl Source {
         state.issued[arrival.lane] += 1;
         Ticket {
             phase,
-            index: round * u64::from(LANES) + u64::from(self.lanes[arrival.lane]),
+            index: index_of(self.lanes[arrival.lane], round),
             intended,
             phase_start: state.times.start,
             phase_end: state.times.end,
@@ -326,16 +321,24 @@ fn pacer_of(
     )
 }
 
+fn index_of(lane: u32, round: u64) -> u64 {
+    round * u64::from(LANES) + u64::from(lane)
+}
+
+/// The greatest index that was dealt out.
+fn greatest(lanes: &[u32], issued: &[u64]) -> Option<u64> {
+    let last = lanes.iter().zip(issued).filter(|(_, issued)| **issued > 0);
+    last.map(|(lane, issued)| index_of(*lane, issued - 1)).max()
+}
+
 fn skipped(lanes: &[u32], issued: &[u64]) -> Vec<u64> {
-    let dealt = || lanes.iter().copied().zip(issued.iter().copied());
-    let index = |lane: u32, round: u64| round * u64::from(LANES) + u64::from(lane);
-    let last = dealt().filter(|(_, issued)| *issued > 0);
-    let Some(greatest) = last.map(|(lane, issued)| index(lane, issued - 1)).max() else {
+    let Some(greatest) = greatest(lanes, issued) else {
         return Vec::new();
     };
-    let mut skipped: Vec<u64> = dealt()
+    let dealt = lanes.iter().copied().zip(issued.iter().copied());
+    let mut skipped: Vec<u64> = dealt
         .flat_map(|(lane, issued)| {
-            let left = (issued..).map(move |round| index(lane, round));
+            let left = (issued..).map(move |round| index_of(lane, round));
             left.take_while(|index| *index < greatest)
         })
         .collect();

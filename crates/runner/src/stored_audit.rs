@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use futures_util::future::{Either, select};
 use highwater_analysis as analysis;
 use highwater_driver::{Admin, Target, TargetError, TargetErrorKind, Timeline};
 use highwater_model::event::{Event, Part};
@@ -18,7 +17,7 @@ use highwater_model::record::{AuditStatus, IncidentKind, Record, RunNote, RunRec
 use highwater_model::units::Nanos;
 use highwater_workload::Workload;
 
-use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, PatientAdmin};
+use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, audit_unless};
 use crate::binding;
 use crate::clock::{RealClock, RealTimeline};
 use crate::executor;
@@ -224,16 +223,8 @@ impl StoredAudit {
             stored: true,
         };
         let (target, timeline) = (self.request.target.as_ref(), &self.timeline);
-        let audited = {
-            let mut admin = PatientAdmin::new(admin, target, timeline, &input.progress);
-            let audit = audit::audit(&input, ledgers, &mut admin, timeline);
-            let stopped = std::pin::pin!(self.interrupts.next());
-            match select(stopped, std::pin::pin!(audit)).await {
-                Either::Right((audited, _)) => Some(audited),
-                Either::Left(_) => None,
-            }
-        };
-        audited.unwrap_or_else(|| AuditOutcome::skipped(audit::stopped_at_once(level, ledgers)))
+        let stopped = self.interrupts.next();
+        audit_unless(stopped, &input, ledgers, admin, target, timeline).await
     }
 
     /// The record with what was found.

@@ -7,7 +7,6 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use futures_util::future::{Either, select};
 use highwater_driver::{
     Admin, KeyCounts, RegistryEntry, TableFeatures, TablePolicy, TargetError, TargetErrorKind,
     Timeline,
@@ -19,6 +18,7 @@ use highwater_model::record::{TableRecord, TableStart};
 use highwater_model::units::Nanos;
 use highwater_workload::Workload;
 
+use crate::deadline::within;
 use crate::ledger::Ledger;
 use crate::pass::PassRecord;
 use crate::pass::Passes;
@@ -103,15 +103,9 @@ pub(crate) async fn prepare(
     }
     let recovered: Vec<bool> = entries.iter().map(|entry| entry.writing).collect();
     let noted: Vec<bool> = entries.iter().map(|entry| entry.rows.is_some()).collect();
-    let deadline = timeline.now().saturating_add(request.limit);
-    {
-        let completed = complete_entries(admin, bound, request, &mut entries, timeline);
-        let completed = std::pin::pin!(completed);
-        match select(completed, timeline.sleep_until(deadline)).await {
-            Either::Left((completed, _)) => completed?,
-            Either::Right(_) => return Err(too_long(request.limit)),
-        }
-    }
+    let completed = complete_entries(admin, bound, request, &mut entries, timeline);
+    let completed = within(request.limit, timeline.as_ref(), std::pin::pin!(completed)).await;
+    completed.unwrap_or_else(|| Err(too_long(request.limit)))?;
     let first_row = entries
         .iter()
         .map(|entry| entry.next_index)
@@ -243,7 +237,7 @@ fn rows_of(counts: &KeyCounts) -> u64 {
 }
 
 /// The same table, in which rows below a key have no key, so that they are counted separately.
-fn from_key(table: &BoundTable, first: u64) -> BoundTable {
+pub(crate) fn from_key(table: &BoundTable, first: u64) -> BoundTable {
     let key = &table.key;
     BoundTable {
         key: format!("CASE WHEN ({key}) >= {first} THEN ({key}) END"),
@@ -252,7 +246,7 @@ fn from_key(table: &BoundTable, first: u64) -> BoundTable {
 }
 
 /// The same table, in which only rows of these keys have one.
-fn between_keys(table: &BoundTable, keys: Range<u64>) -> BoundTable {
+pub(crate) fn between_keys(table: &BoundTable, keys: Range<u64>) -> BoundTable {
     let (key, Range { start, end }) = (&table.key, keys);
     BoundTable {
         key: format!("CASE WHEN ({key}) >= {start} AND ({key}) < {end} THEN ({key}) END"),
@@ -405,13 +399,10 @@ impl ExistingTables {
             table.next_index = Some(next_index);
         }
         let entries = self.entries_with(next_index, false, rows);
-        let limit = timeline.sleep_until(timeline.now().saturating_add(REGISTER_LIMIT));
-        match select(admin.update_registry(&entries), limit).await {
-            Either::Left((registered, _)) => registered,
-            Either::Right(_) => Err(TargetError::unreachable(
-                "the target did not answer in time",
-            )),
-        }
+        let registered = admin.update_registry(&entries);
+        let registered = within(REGISTER_LIMIT, timeline.as_ref(), registered).await;
+        let late = || TargetError::unreachable("the target did not answer in time");
+        registered.unwrap_or_else(|| Err(late()))
     }
 
     fn entries_with(

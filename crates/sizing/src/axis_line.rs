@@ -30,39 +30,14 @@ pub fn is_along(trial: &TrialRecord, base: &[usize], axis: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use highwater_model::plan::Unit;
-    use highwater_model::tune::{TrialPurpose, TrialVerdict, TuneAxis, TuneFigure, TunePolicy};
+    use highwater_analysis::fixture::tune::{trial, tune};
+    use highwater_model::tune::{TrialPurpose, TrialVerdict};
 
     use super::*;
 
-    /// A tuning over two axes of three values each, before its first trial.
-    fn grid() -> TuneRecord {
-        let axis = |name: &str| TuneAxis {
-            name: name.to_owned(),
-            values: (0..3).map(|value| value.to_string()).collect(),
-        };
-        TuneRecord {
-            axes: vec![axis("with.axis0"), axis("with.axis1")],
-            by: TuneFigure::Throughput,
-            stream: "insert".to_owned(),
-            unit: Unit::Rows,
-            sessions: None,
-            policy: TunePolicy {
-                seed: 42,
-                confirmations: 5,
-                probes_max: 25,
-                budget_ns: 1,
-                trial_cost_ns: 1,
-            },
-            definition_hash: String::new(),
-            trials: Vec::new(),
-            outcome: None,
-        }
-    }
-
     #[test]
     fn the_points_along_an_axis_are_the_cells_that_count_and_differ_in_nothing_else() {
-        let mut tune = grid();
+        let mut tune = tune(&[3, 3]);
         for (at, verdict) in [
             ([0, 1], TrialVerdict::Counts),
             ([1, 1], TrialVerdict::Counts),
@@ -70,19 +45,10 @@ mod tests {
             ([1, 2], TrialVerdict::Counts),
             ([1, 1], TrialVerdict::Counts),
         ] {
-            tune.trials.push(TrialRecord {
-                number: u32::try_from(tune.trials.len() + 1).unwrap(),
-                purpose: TrialPurpose::Search,
-                at: at.to_vec(),
-                verdict,
-                reasons: Vec::new(),
-                throughput_per_s: 100.0,
-                figure: Some(100.0),
-                showed: None,
-                started_at: String::new(),
-                took_ns: 1,
-                run: String::new(),
-            });
+            let purpose = TrialPurpose::Search;
+            let mut trial = trial(&tune, at.to_vec(), purpose, Some(100.0));
+            trial.verdict = verdict;
+            tune.trials.push(trial);
         }
         assert_eq!(tuned_points(&tune, |_| true).len(), 4);
         assert_eq!(along(&tune, &[1, 1], 0).points.len(), 3);

@@ -7,16 +7,16 @@
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::Duration;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
 
 use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::programs::CLICKHOUSE;
-use crate::server::{free_port, free_ports, is_root, run, signal, started};
+use crate::server::{
+    free_port, free_ports, give_away, kill, program_as, signal, started, wait_until_ready,
+};
 
 /// The user that is there from the beginning, without a password and with every right.
 pub const SUPERUSER: &str = "default";
@@ -30,8 +30,6 @@ pub const PASSWORD: &str = "geheim";
 pub const READER: &str = "reader";
 /// The user of the machine that a server of root runs as.
 const OS_USER: &str = "clickhouse";
-/// Attempts to reach a starting server, 50 ms apart.
-const START_ATTEMPTS: u32 = 1_200;
 
 /// A running server.
 pub struct ClickHouse {
@@ -68,10 +66,7 @@ impl ClickHouse {
     pub fn start_with(configuration: &str, settings: &str) -> Self {
         let attempt =
             || free_port().and_then(|port| Self::try_start(port, configuration, settings));
-        match started(attempt) {
-            Ok(server) => server,
-            Err(error) => panic!("ClickHouse for this test: {error}"),
-        }
+        started("ClickHouse", attempt)
     }
 
     /// Starts a server that ClickHouse's own client can talk to; it, and the port for that client.
@@ -85,10 +80,7 @@ impl ClickHouse {
             let configuration = format!("<tcp_port>{native}</tcp_port>");
             Self::try_start(http, &configuration, "").map(|server| (server, native))
         };
-        match started(attempt) {
-            Ok(started) => started,
-            Err(error) => panic!("ClickHouse for this test: {error}"),
-        }
+        started("ClickHouse", attempt)
     }
 
     /// The same on that port.
@@ -161,10 +153,7 @@ impl ClickHouse {
 
     /// Ends the process at once, as a lost machine does.
     pub fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            let _killed = child.kill();
-            let _ended = child.wait();
-        }
+        kill(&mut self.child);
     }
 
     /// Stops the process where it is; [`ClickHouse::thaw`] lets it go on.
@@ -228,25 +217,12 @@ impl ClickHouse {
                 user(READER, "", "readonly"),
             ),
         )?;
-        give_away(self.directory.path())
+        give_away(OS_USER, self.directory.path())
     }
 
     fn begin(&mut self) -> io::Result<()> {
-        let server = CLICKHOUSE
-            .path()
-            .ok_or_else(|| io::Error::other("it is not installed: `cargo xtask test` does that"))?;
-        let mut command = if is_root() {
-            let mut command = Command::new("setpriv");
-            command
-                .args(["--reuid", OS_USER, "--regid", OS_USER])
-                .args(["--clear-groups", "--"])
-                .arg(server);
-            command
-        } else {
-            Command::new(server)
-        };
         let output = fs::File::create(self.path("output"))?;
-        let child = command
+        let mut child = program_as(OS_USER, &CLICKHOUSE.required().map_err(io::Error::other)?)
             .arg(format!(
                 "--config-file={}",
                 self.path("config.xml").display()
@@ -256,21 +232,11 @@ impl ClickHouse {
             .stdout(Stdio::null())
             .stderr(output)
             .spawn()?;
+        let answers = || -> io::Result<bool> { Ok(self.try_sql("SELECT 1").is_ok()) };
+        let logs = ["output", "log"].map(|name| self.path(name));
+        let ready = wait_until_ready(&mut child, answers, &logs);
         self.child = Some(child);
-        for _ in 0..START_ATTEMPTS {
-            if self.try_sql("SELECT 1").is_ok() {
-                return Ok(());
-            }
-            if let Some(child) = &mut self.child
-                && child.try_wait()?.is_some()
-            {
-                break;
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
-        let words = ["output", "log"].map(|name| fs::read_to_string(self.path(name)));
-        let words: String = words.into_iter().flatten().collect();
-        Err(io::Error::other(format!("it did not start: {words}")))
+        ready
     }
 }
 
@@ -278,14 +244,4 @@ impl Drop for ClickHouse {
     fn drop(&mut self) {
         self.kill();
     }
-}
-
-/// Makes a directory and what is in it the server's.
-fn give_away(path: &Path) -> io::Result<()> {
-    if !is_root() {
-        return Ok(());
-    }
-    run(Command::new("chown")
-        .args(["-R", &format!("{OS_USER}:{OS_USER}")])
-        .arg(path))
 }

@@ -35,10 +35,7 @@ impl Shards {
     ///
     /// As [`Shards::start`].
     pub fn start_with(names: &[&str]) -> Self {
-        match started(|| Self::try_start(names)) {
-            Ok(cluster) => cluster,
-            Err(error) => panic!("ClickHouse for this test: {error}"),
-        }
+        started("ClickHouse", || Self::try_start(names))
     }
 
     fn try_start(names: &[&str]) -> io::Result<Self> {

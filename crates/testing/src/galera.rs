@@ -10,9 +10,9 @@ use std::io;
 use std::thread;
 use std::time::Duration;
 
-use crate::mariadb::{self, DATABASE, MariaDb, give_away};
+use crate::mariadb::{self, DATABASE, MariaDb, OS_USER};
 use crate::programs::{GALERA, RSYNC};
-use crate::server::{free_ports, started};
+use crate::server::{free_ports, give_away, started};
 
 /// Nodes of a cluster: the fewest of which one can be lost.
 pub const NODES: usize = 3;
@@ -51,10 +51,7 @@ impl Galera {
     ///
     /// If Galera is not installed, or a node does not start.
     pub fn start() -> Self {
-        match started(Self::try_start) {
-            Ok(cluster) => cluster,
-            Err(error) => panic!("Galera for this test: {error}"),
-        }
+        started("Galera", Self::try_start)
     }
 
     fn try_start() -> io::Result<Self> {
@@ -71,7 +68,7 @@ impl Galera {
         for (number, (node, ports)) in nodes.iter_mut().zip(ports).enumerate() {
             let state = node.path("data/gvwstate.dat");
             fs::write(&state, primary_component(number))?;
-            give_away(&state)?;
+            give_away(OS_USER, &state)?;
             node.add_settings(settings(*ports, &peers.join(","), number)?);
             node.spawn()?;
         }
@@ -181,9 +178,7 @@ fn primary_component(number: usize) -> String {
 /// in place of 6.
 fn settings(ports: [u16; PORTS], peers: &str, number: usize) -> io::Result<Vec<String>> {
     let [port, incremental, whole] = ports;
-    let library = GALERA
-        .path()
-        .ok_or_else(|| io::Error::other("it is not installed: `cargo xtask test` does that"))?;
+    let library = GALERA.required().map_err(io::Error::other)?;
     let provider = format!(
         "base_host=127.0.0.1;base_port={port};gmcast.listen_addr=tcp://127.0.0.1:{port};\
          ist.recv_addr=127.0.0.1:{incremental};gcache.size=16M;pc.recovery=true;\

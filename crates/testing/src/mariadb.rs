@@ -8,24 +8,20 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::Duration;
 
 use tempfile::TempDir;
 
 use crate::programs::{MARIADB, in_path};
-use crate::server::{copy, free_port, is_root, run, started};
+use crate::server::{
+    free_port, give_away, kill, make_data, program_as, run, started, wait_until_ready,
+};
 
 /// The superuser, without a password over loopback and over the socket.
 pub const SUPERUSER: &str = "root";
 /// The database that is there from the beginning.
 pub const DATABASE: &str = "bench";
 /// The user of the machine that a server of root runs as.
-const OS_USER: &str = "mysql";
-/// Attempts to reach a starting server.
-const START_ATTEMPTS: u32 = 1_200;
-/// Between two of them.
-const PAUSE: Duration = Duration::from_millis(50);
+pub(crate) const OS_USER: &str = "mysql";
 
 /// A running server.
 pub struct MariaDb {
@@ -60,10 +56,7 @@ impl MariaDb {
     ///
     /// As [`MariaDb::start`].
     pub fn start_with(settings: &[&str]) -> Self {
-        match started(|| Self::try_start(settings)) {
-            Ok(server) => server,
-            Err(error) => panic!("MariaDB for this test: {error}"),
-        }
+        started("MariaDB", || Self::try_start(settings))
     }
 
     /// Starts a server with TLS, by certificate and key as PEM.
@@ -72,22 +65,19 @@ impl MariaDb {
     ///
     /// As [`MariaDb::start`].
     pub fn start_with_tls(certificate: &str, key: &str) -> Self {
-        let started = Self::prepare().and_then(|mut server| {
+        started("MariaDB", || {
+            let mut server = Self::prepare()?;
             for (name, text) in [("cert", certificate), ("key", key)] {
                 let path = server.path(&format!("{name}.pem"));
                 fs::write(&path, text)?;
-                give_away(&path)?;
+                give_away(OS_USER, &path)?;
                 server
                     .settings
                     .push(format!("--ssl-{name}={}", path.display()));
             }
             server.begin()?;
             Ok(server)
-        });
-        match started {
-            Ok(server) => server,
-            Err(error) => panic!("MariaDB for this test: {error}"),
-        }
+        })
     }
 
     fn try_start(settings: &[&str]) -> io::Result<Self> {
@@ -108,14 +98,14 @@ impl MariaDb {
         make: fn(&Self) -> io::Result<()>,
     ) -> io::Result<Self> {
         let directory = tempfile::Builder::new().prefix("hw-maria-").tempdir()?;
-        give_away(directory.path())?;
+        give_away(OS_USER, directory.path())?;
         let server = Self {
             directory,
             port: free_port()?,
             settings: Vec::new(),
             child: None,
         };
-        server.make_data(template, make)?;
+        make_data(&server.path("data"), template, || make(&server))?;
         Ok(server)
     }
 
@@ -197,35 +187,12 @@ impl MariaDb {
 
     /// Ends the process at once, as a lost machine does.
     pub fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            let _killed = child.kill();
-            let _ended = child.wait();
-        }
+        kill(&mut self.child);
     }
 
     /// A file or directory of its own.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
-    }
-
-    /// Makes the data directory: a copy of the first one, because making it takes seconds.
-    fn make_data(&self, name: &str, make: fn(&Self) -> io::Result<()>) -> io::Result<()> {
-        let Some(template) = template(name) else {
-            return make(self);
-        };
-        if template.is_dir() {
-            return copy(&template, &self.path("data"));
-        }
-        make(self)?;
-        let Some(place) = template.parent() else {
-            return Ok(());
-        };
-        let fresh = tempfile::tempdir_in(place)?;
-        let data = fresh.path().join("data");
-        copy(&self.path("data"), &data)?;
-        // If another test was faster, its template is as good.
-        drop(fs::rename(data, &template));
-        Ok(())
     }
 
     fn install(&self) -> io::Result<()> {
@@ -239,21 +206,12 @@ impl MariaDb {
         // A directory is a database.
         let database = self.path("data").join(DATABASE);
         fs::create_dir(&database)?;
-        give_away(&database)
+        give_away(OS_USER, &database)
     }
 
     /// A program of the server, as a user that is not root.
     fn program(&self, path: &Path) -> Command {
-        let mut command = if is_root() {
-            let mut command = Command::new("setpriv");
-            command
-                .args(["--reuid", OS_USER, "--regid", OS_USER])
-                .args(["--clear-groups", "--"])
-                .arg(path);
-            command
-        } else {
-            Command::new(path)
-        };
+        let mut command = program_as(OS_USER, path);
         // Servers that share a directory for temporary tables remove those of each other as they start.
         command.current_dir(self.directory.path());
         command.env("TMPDIR", self.directory.path());
@@ -267,12 +225,9 @@ impl MariaDb {
 
     /// Starts the process, which answers later.
     pub(crate) fn spawn(&mut self) -> io::Result<()> {
-        let programs = MARIADB
-            .path()
-            .ok_or_else(|| io::Error::other("it is not installed: `cargo xtask test` does that"))?;
         let log = fs::File::create(self.path("log"))?;
         let child = self
-            .program(&programs)
+            .program(&MARIADB.required().map_err(io::Error::other)?)
             .arg("--no-defaults")
             .arg(format!("--datadir={}", self.path("data").display()))
             .arg(format!("--socket={}", self.socket().display()))
@@ -294,19 +249,16 @@ impl MariaDb {
 
     /// Asks a starting server until this is its answer.
     pub(crate) fn wait_for(&mut self, sql: &str, answer: &str) -> io::Result<()> {
-        for _ in 0..START_ATTEMPTS {
-            if self.try_sql(sql).is_ok_and(|found| found == answer) {
-                return Ok(());
-            }
-            if let Some(child) = &mut self.child
-                && child.try_wait()?.is_some()
-            {
-                break;
-            }
-            thread::sleep(PAUSE);
-        }
-        let log = fs::read_to_string(self.path("log")).unwrap_or_default();
-        Err(io::Error::other(format!("it did not start: {log}")))
+        let Some(mut child) = self.child.take() else {
+            return Err(io::Error::other("it was not started"));
+        };
+        let answers = || -> io::Result<bool> {
+            let found = self.try_sql(sql);
+            Ok(found.is_ok_and(|found| found == answer))
+        };
+        let ready = wait_until_ready(&mut child, answers, &[self.path("log")]);
+        self.child = Some(child);
+        ready
     }
 }
 
@@ -314,23 +266,4 @@ impl Drop for MariaDb {
     fn drop(&mut self) {
         self.kill();
     }
-}
-
-/// Where the data directory that others are copied from is kept: among what Cargo builds. None if this
-/// program was not built by Cargo.
-fn template(name: &str) -> Option<PathBuf> {
-    let program = std::env::current_exe().ok()?;
-    let profile = program.parent()?.parent()?;
-    let is_cargos = profile.join("deps").is_dir();
-    is_cargos.then(|| profile.join(name))
-}
-
-/// Makes a file the server's.
-pub(crate) fn give_away(path: &Path) -> io::Result<()> {
-    if !is_root() {
-        return Ok(());
-    }
-    run(Command::new("chown")
-        .arg(format!("{OS_USER}:{OS_USER}"))
-        .arg(path))
 }

@@ -4,6 +4,7 @@
 //! The server refuses to run as root, so root starts it as the user `postgres`, which Debian's
 //! package creates.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,12 +15,12 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use crate::programs::POSTGRESQL;
-use crate::server::{copy, free_port, is_root, run, signal, started};
+use crate::server::{
+    free_port, give_away, is_root, make_data, program_as, run, signal, started, wait_until_ready,
+};
 
 /// The superuser; connections over the socket are always trusted.
 pub const SUPERUSER: &str = "postgres";
-/// Attempts to reach a starting server, 50 ms apart.
-const START_ATTEMPTS: u32 = 1_200;
 /// Checks whether a server has ended, 20 ms apart.
 const STOP_ATTEMPTS: u32 = 500;
 
@@ -70,22 +71,14 @@ impl Postgres {
     ///
     /// As [`Postgres::start`].
     pub fn start_with(setup: &Setup) -> Self {
-        match started(|| Self::try_start(setup)) {
-            Ok(server) => server,
-            Err(error) => panic!("PostgreSQL for this test: {error}"),
-        }
+        started("PostgreSQL", || Self::try_start(setup))
     }
 
     fn try_start(setup: &Setup) -> io::Result<Self> {
-        let programs = POSTGRESQL
-            .path()
-            .ok_or_else(|| io::Error::other("it is not installed: `cargo xtask test` does that"))?;
         let directory = tempfile::Builder::new().prefix("hw-pg-").tempdir()?;
-        if is_root() {
-            run(Command::new("chown").arg(SUPERUSER).arg(directory.path()))?;
-        }
+        give_away(SUPERUSER, directory.path())?;
         let mut server = Self {
-            programs,
+            programs: POSTGRESQL.required().map_err(io::Error::other)?,
             directory,
             port: free_port()?,
             child: None,
@@ -154,7 +147,7 @@ impl Postgres {
     ///
     /// If it does not start.
     pub fn restart(&mut self) {
-        self.end("immediate");
+        self.stop();
         self.start_again();
     }
 
@@ -169,29 +162,14 @@ impl Postgres {
         }
     }
 
-    /// Ends the server at once.
-    pub fn stop(&mut self) {
-        self.end("immediate");
-    }
-
-    /// Makes the data directory: a copy of the first one, because `initdb` takes longer than many tests.
+    /// Makes the data directory, or copies one of the same version of the server.
     fn make_data(&self) -> io::Result<()> {
-        let Some(template) = template(&self.programs) else {
+        let version = self.programs.parent().and_then(Path::file_name);
+        let Some(version) = version.and_then(OsStr::to_str) else {
             return self.initdb();
         };
-        if template.is_dir() {
-            return copy(&template, &self.data());
-        }
-        self.initdb()?;
-        let Some(place) = template.parent() else {
-            return Ok(());
-        };
-        let fresh = tempfile::tempdir_in(place)?;
-        let data = fresh.path().join("data");
-        copy(&self.data(), &data)?;
-        // If another test was faster, its template is as good.
-        drop(fs::rename(data, &template));
-        Ok(())
+        let name = format!("postgresql-{version}-data");
+        make_data(&self.data(), &name, || self.initdb())
     }
 
     fn initdb(&self) -> io::Result<()> {
@@ -215,22 +193,10 @@ impl Postgres {
 
     /// A program of the server, as a user that it accepts.
     fn program(&self, name: &str) -> Command {
-        let path = self.programs.join(name);
-        if !is_root() {
-            return Command::new(path);
+        let mut command = program_as(SUPERUSER, &self.programs.join(name));
+        if is_root() {
+            command.current_dir(self.directory.path());
         }
-        let mut command = Command::new("setpriv");
-        command
-            .args([
-                "--reuid",
-                SUPERUSER,
-                "--regid",
-                SUPERUSER,
-                "--clear-groups",
-                "--",
-            ])
-            .arg(path);
-        command.current_dir(self.directory.path());
         command
     }
 
@@ -274,10 +240,7 @@ impl Postgres {
     fn write(&self, name: &str, text: &str) -> io::Result<()> {
         let path = self.data().join(name);
         fs::write(&path, text)?;
-        if is_root() {
-            run(Command::new("chown").arg(SUPERUSER).arg(&path))?;
-        }
-        Ok(())
+        give_away(SUPERUSER, &path)
     }
 
     fn append(&self, name: &str, text: &str) -> io::Result<()> {
@@ -287,7 +250,7 @@ impl Postgres {
 
     fn begin(&mut self) -> io::Result<()> {
         let log = fs::File::create(self.directory.path().join("log"))?;
-        let child = self
+        let mut child = self
             .program("postgres")
             .arg("-D")
             .arg(self.data())
@@ -295,37 +258,24 @@ impl Postgres {
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()?;
+        let answers = || -> io::Result<bool> {
+            let mut looking = Command::new(self.programs.join("pg_isready"));
+            looking.args(["-q", "-p", &self.port.to_string(), "-h"]);
+            let ready = looking.arg(self.socket_directory()).status()?;
+            Ok(ready.success())
+        };
+        let logs = [self.directory.path().join("log")];
+        let ready = wait_until_ready(&mut child, answers, &logs);
         self.child = Some(child);
-        for _ in 0..START_ATTEMPTS {
-            let ready = Command::new(self.programs.join("pg_isready"))
-                .args(["-q", "-p", &self.port.to_string(), "-h"])
-                .arg(self.socket_directory())
-                .status()?;
-            if ready.success() {
-                return Ok(());
-            }
-            if let Some(child) = &mut self.child
-                && child.try_wait()?.is_some()
-            {
-                break;
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
-        let log = fs::read_to_string(self.directory.path().join("log")).unwrap_or_default();
-        Err(io::Error::other(format!("it did not start: {log}")))
+        ready
     }
 
-    /// Signals the server that we started, and waits for its end.
-    fn end(&mut self, how: &str) {
+    /// Ends the server at once.
+    pub fn stop(&mut self) {
         let Some(mut child) = self.child.take() else {
             return;
         };
-        let how = if how == "fast" {
-            rustix::process::Signal::INT
-        } else {
-            rustix::process::Signal::QUIT
-        };
-        signal(&child, how);
+        signal(&child, rustix::process::Signal::QUIT);
         for _ in 0..STOP_ATTEMPTS {
             if !matches!(child.try_wait(), Ok(None)) {
                 return;
@@ -339,16 +289,6 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        self.end("immediate");
+        self.stop();
     }
-}
-
-/// Where the data directory that others are copied from is kept: among what Cargo builds, by the
-/// version of the server. None if this program was not built by Cargo.
-fn template(programs: &Path) -> Option<PathBuf> {
-    let program = std::env::current_exe().ok()?;
-    let profile = program.parent()?.parent()?;
-    let version = programs.parent()?.file_name()?.to_str()?;
-    let is_cargos = profile.join("deps").is_dir();
-    is_cargos.then(|| profile.join(format!("postgresql-{version}-data")))
 }

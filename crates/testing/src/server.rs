@@ -1,12 +1,19 @@
 //! What the servers of all databases need to be started and ended. Must not name one.
 
+use std::fs;
 use std::io;
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 /// Attempts to start a server, each on other ports.
 const START_ATTEMPTS: u32 = 3;
+/// Attempts to reach a starting server.
+const LOOKS_MAX: u32 = 1_200;
+/// Between two of them.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Copies a directory with its owners.
 pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
@@ -35,13 +42,101 @@ pub(crate) fn free_ports<const N: usize>() -> io::Result<[u16; N]> {
     Ok(ports)
 }
 
-/// Starts a server by another attempt where somebody else took one of its ports meanwhile.
-pub(crate) fn started<T>(attempt: impl Fn() -> io::Result<T>) -> io::Result<T> {
+/// Starts a server by another attempt where somebody else took one of its ports meanwhile; panics where none
+/// starts it.
+pub(crate) fn started<T>(name: &str, attempt: impl Fn() -> io::Result<T>) -> T {
     let mut started = attempt();
     for _ in 1..START_ATTEMPTS {
         started = started.or_else(|_| attempt());
     }
-    started
+    match started {
+        Ok(server) => server,
+        Err(error) => panic!("{name} for this test: {error}"),
+    }
+}
+
+/// A program of a server, as this user where root starts it: a server should not run as root, or refuses to.
+pub(crate) fn program_as(user: &str, program: &Path) -> Command {
+    if !is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command
+        .args(["--reuid", user, "--regid", user])
+        .args(["--clear-groups", "--"])
+        .arg(program);
+    command
+}
+
+/// Makes a file, or a directory and what is in it, that of a user where root made it.
+pub(crate) fn give_away(user: &str, path: &Path) -> io::Result<()> {
+    if !is_root() {
+        return Ok(());
+    }
+    run(Command::new("chown")
+        .args(["-R", &format!("{user}:{user}")])
+        .arg(path))
+}
+
+/// Makes a data directory: a copy of the first one, because making it takes longer than many tests. The copied
+/// one has this name.
+pub(crate) fn make_data(
+    data: &Path,
+    name: &str,
+    make: impl FnOnce() -> io::Result<()>,
+) -> io::Result<()> {
+    let Some(template) = template(name) else {
+        return make();
+    };
+    if template.is_dir() {
+        return copy(&template, data);
+    }
+    make()?;
+    let Some(place) = template.parent() else {
+        return Ok(());
+    };
+    let fresh = tempfile::tempdir_in(place)?;
+    let copied = fresh.path().join("data");
+    copy(data, &copied)?;
+    // If another test was faster, its template is as good.
+    drop(fs::rename(copied, &template));
+    Ok(())
+}
+
+/// Where the data directory that others are copied from is kept: among what Cargo builds. None if this
+/// program was not built by Cargo.
+fn template(name: &str) -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    let profile = program.parent()?.parent()?;
+    let is_cargos = profile.join("deps").is_dir();
+    is_cargos.then(|| profile.join(name))
+}
+
+/// Waits until a process that was started is ready; where it never is, an error with what is in its logs.
+pub(crate) fn wait_until_ready(
+    child: &mut Child,
+    is_ready: impl Fn() -> io::Result<bool>,
+    logs: &[PathBuf],
+) -> io::Result<()> {
+    for _ in 0..LOOKS_MAX {
+        if is_ready()? {
+            return Ok(());
+        }
+        if child.try_wait()?.is_some() {
+            break;
+        }
+        thread::sleep(PAUSE);
+    }
+    let logs: String = logs.iter().flat_map(fs::read_to_string).collect();
+    Err(io::Error::other(format!("it did not start: {logs}")))
+}
+
+/// Ends a process at once, as a lost machine does.
+pub(crate) fn kill(child: &mut Option<Child>) {
+    if let Some(mut child) = child.take() {
+        let _killed = child.kill();
+        let _ended = child.wait();
+    }
 }
 
 /// Signals a process that we started.

@@ -17,7 +17,7 @@ use highwater_model::units::Seed;
 named!(Table, Column);
 
 /// A table, its statements, and how its rows are made.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Table {
     pub(crate) name: String,
     /// Position of the entity that rows are about; without one, every row is a tick.
@@ -46,10 +46,11 @@ pub(crate) struct Table {
 }
 
 /// Which entity a row is about, and at which tick.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Order {
     /// Of n entities row i is about number i mod n, at tick i div n.
+    #[default]
     TimeMajor,
     /// Each row is about an entity sampled uniformly, and is a tick of its own.
     #[serde(rename = "drawn")]

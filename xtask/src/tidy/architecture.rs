@@ -3,7 +3,7 @@
 use super::crates::{DRIVERS, DRIVERS_FOLDER, workspace_crates};
 use super::finding::Finding;
 use super::markdown::code_spans;
-use super::tree::Tree;
+use super::tree::{Tree, directory_of};
 
 const MAP: &str = "ARCHITECTURE.md";
 
@@ -22,13 +22,9 @@ pub(super) fn names_what_exists(tree: &Tree) -> Vec<Finding> {
         }
         if looks_like_path(span) {
             // A pattern such as `a/b/*.toml` is checked up to its star.
-            let fixed = span.split('*').next().unwrap_or_default();
-            let fixed = if fixed.len() == span.len() {
-                fixed
-            } else {
-                fixed
-                    .rsplit_once('/')
-                    .map_or("", |(directory, _)| directory)
+            let fixed = match span.split_once('*') {
+                Some((fixed, _)) => directory_of(fixed),
+                None => span,
             };
             if !tree.contains(fixed) {
                 let what = format!("path `{span}` does not exist");

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::finding::Finding;
-use super::tree::{Tree, is_test};
+use super::tree::{Tree, extension_of, is_test};
 
 /// Lines of a Rust file that a reader holds in the head.
 const LONGEST_FILE: usize = 500;
@@ -20,22 +20,17 @@ const FOREIGN_WHITESPACE: &[&str] = &["snap", "svg", "csv", "out", "log", "hlog"
 
 /// Each Rust file opens with what it is for.
 pub(super) fn opens_with_its_purpose(tree: &Tree) -> Vec<Finding> {
-    tree.with_extension("rs")
-        .filter(|(_, text)| {
-            let first = text.lines().next().unwrap_or_default();
-            first
-                .strip_prefix("//! ")
-                .is_none_or(|said| said.trim().is_empty())
-        })
-        .map(|(path, _)| {
-            Finding::at(
-                path,
-                1,
-                "the file does not open with `//!`",
-                "say in a sentence what it is for, and what must not be in it",
-            )
-        })
-        .collect()
+    let says_nothing = |(_, text): &(&str, &str)| {
+        let first = text.lines().next().unwrap_or_default();
+        let said = first.strip_prefix("//! ");
+        said.is_none_or(|said| said.trim().is_empty())
+    };
+    let files = tree.with_extension("rs").filter(says_nothing);
+    Finding::in_each(
+        files.map(|(path, _)| path),
+        "the file does not open with `//!`",
+        "say in a sentence what it is for, and what must not be in it",
+    )
 }
 
 /// No file is longer than a reader can hold.
@@ -82,8 +77,7 @@ pub(super) fn has_a_telling_name(tree: &Tree) -> Vec<Finding> {
 pub(super) fn has_clean_whitespace(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.texts() {
-        let extension = Path::new(path).extension().and_then(|e| e.to_str());
-        if extension.is_some_and(|e| FOREIGN_WHITESPACE.contains(&e)) || text.is_empty() {
+        if extension_of(path).is_some_and(|e| FOREIGN_WHITESPACE.contains(&e)) || text.is_empty() {
             continue;
         }
         for (i, line) in text.split('\n').enumerate() {

@@ -30,6 +30,15 @@ impl Finding {
             hint: hint.into(),
         }
     }
+
+    /// The same violation in each of these files as a whole.
+    pub(super) fn in_each<'a>(
+        paths: impl Iterator<Item = &'a str>,
+        what: &str,
+        hint: &str,
+    ) -> Vec<Self> {
+        paths.map(|path| Self::at(path, 1, what, hint)).collect()
+    }
 }
 
 impl fmt::Display for Finding {

@@ -8,19 +8,13 @@ const TEST_COMMAND: &str = "cargo xtask test";
 
 /// README and CI name the same command for the tests.
 pub(super) fn ci_runs_the_readme(tree: &Tree) -> Vec<Finding> {
-    ["README.md", ".ci/run"]
-        .into_iter()
-        .filter(|path| {
-            let text = tree.text(path).unwrap_or_default();
-            !text.lines().any(|line| line.trim().ends_with(TEST_COMMAND))
-        })
-        .map(|path| {
-            Finding::at(
-                path,
-                1,
-                format!("`{TEST_COMMAND}` is not in it"),
-                "a newcomer and CI run the same command",
-            )
-        })
-        .collect()
+    let lacks_it = |path: &&str| {
+        let text = tree.text(path).unwrap_or_default();
+        !text.lines().any(|line| line.trim().ends_with(TEST_COMMAND))
+    };
+    Finding::in_each(
+        ["README.md", ".ci/run"].into_iter().filter(lacks_it),
+        &format!("`{TEST_COMMAND}` is not in it"),
+        "a newcomer and CI run the same command",
+    )
 }

@@ -2,7 +2,7 @@
 
 use super::finding::Finding;
 use super::modules::normal;
-use super::tree::Tree;
+use super::tree::{Tree, directory_of};
 use crate::fences::fences;
 
 /// A document has one title, on its first line.
@@ -36,7 +36,7 @@ pub(super) fn one_title(tree: &Tree) -> Vec<Finding> {
 pub(super) fn links_resolve(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.with_extension("md") {
-        let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+        let directory = directory_of(path);
         for (number, line) in prose(text) {
             for link in links(&without_code_spans(line)) {
                 if let Some(what) = broken(tree, path, directory, &link) {

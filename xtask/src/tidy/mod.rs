@@ -56,6 +56,14 @@ const RULES: &[Rule] = &[
     house::ci_runs_the_readme,
 ];
 
+/// Rules that have a task of their own, by its name.
+const OF_TASKS: &[(&str, Rule)] = &[
+    ("circles", circles::no_circles),
+    ("retired", retired::stays_retired),
+    ("tuples", tuples::no_tuple_parameters),
+    ("modules", modules::one_style),
+];
+
 /// Applies every rule to `tree`; sorted by path and line.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(tree)).collect();
@@ -63,22 +71,8 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Files and folders that use each other in a circle.
-pub fn circles(tree: &Tree) -> Vec<Finding> {
-    circles::no_circles(tree)
-}
-
-/// Retired names and phrases that are still in use.
-pub fn retired(tree: &Tree) -> Vec<Finding> {
-    retired::stays_retired(tree)
-}
-
-/// Parameters of functions that are tuples.
-pub fn tuples(tree: &Tree) -> Vec<Finding> {
-    tuples::no_tuple_parameters(tree)
-}
-
-/// Modules in two places: a file `a.rs` beside a folder `a`.
-pub fn module_style(tree: &Tree) -> Vec<Finding> {
-    modules::one_style(tree)
+/// Applies the rule that has a task of this name; nothing where none has.
+pub fn check_one(task: &str, tree: &Tree) -> Option<Vec<Finding>> {
+    let (_, rule) = OF_TASKS.iter().find(|(name, _)| *name == task)?;
+    Some(rule(tree))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::finding::Finding;
-use super::tree::Tree;
+use super::tree::{Tree, extension_of};
 
 /// A file that no `mod` reaches is dead, and the compiler cannot say so.
 pub(super) fn every_file_is_reached(tree: &Tree) -> Vec<Finding> {
@@ -16,35 +16,26 @@ pub(super) fn every_file_is_reached(tree: &Tree) -> Vec<Finding> {
             open.extend(children(&path, text));
         }
     }
-    tree.with_extension("rs")
-        .filter(|(path, _)| !reached.contains(*path))
-        .map(|(path, _)| {
-            Finding::at(
-                path,
-                1,
-                "no `mod` reaches this file, so it is never compiled",
-                "declare it, or delete it",
-            )
-        })
-        .collect()
+    let files = tree.with_extension("rs").map(|(path, _)| path);
+    Finding::in_each(
+        files.filter(|path| !reached.contains(*path)),
+        "no `mod` reaches this file, so it is never compiled",
+        "declare it, or delete it",
+    )
 }
 
 /// A module with children is `a/mod.rs`, so that all of it is in one folder; never `a.rs` and `a/`.
 pub(super) fn one_style(tree: &Tree) -> Vec<Finding> {
-    tree.with_extension("rs")
-        .filter(|(path, _)| {
-            let folder = path.trim_end_matches(".rs");
-            path.contains("/src/") && tree.contains_folder_of_rust(folder)
-        })
-        .map(|(path, _)| {
-            Finding::at(
-                path,
-                1,
-                "the module is a file beside a folder of its name",
-                "move it to `mod.rs` in the folder",
-            )
-        })
-        .collect()
+    let files = tree.with_extension("rs").map(|(path, _)| path);
+    let has_folder = |path: &&str| {
+        let folder = path.trim_end_matches(".rs");
+        path.contains("/src/") && tree.contains_folder_of_rust(folder)
+    };
+    Finding::in_each(
+        files.filter(has_folder),
+        "the module is a file beside a folder of its name",
+        "move it to `mod.rs` in the folder",
+    )
 }
 
 /// Where compilation starts: by cargo's conventions, and by `path = "….rs"` in manifests.
@@ -73,14 +64,8 @@ fn roots(tree: &Tree) -> Vec<String> {
             }
         }
     }
-    roots.retain(|path| tree.text(path).is_some() && is_rust(path));
+    roots.retain(|path| tree.text(path).is_some() && extension_of(path) == Some("rs"));
     roots
-}
-
-fn is_rust(path: &str) -> bool {
-    std::path::Path::new(path)
-        .extension()
-        .is_some_and(|extension| extension == "rs")
 }
 
 /// Every path at which a `mod` of this file could find its module.

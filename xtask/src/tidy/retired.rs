@@ -3,11 +3,9 @@
 //! Identifiers are looked for in Rust code only, so that ordinary English stays free; names of
 //! files, keys, flags, and phrases are looked for wherever people read them.
 
-use std::path::Path;
-
 use super::finding::Finding;
 use super::tokens::{Token, tokens};
-use super::tree::{Tree, has_word, is_test, production_lines};
+use super::tree::{Tree, code_lines, extension_of, has_word, is_test};
 
 /// Identifiers of Rust, with what replaces them.
 const IDENTIFIERS: &[(&str, &str)] = &[
@@ -177,7 +175,7 @@ const EXCEPTIONS: &[&str] = &[
 pub(super) fn stays_retired(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.texts() {
-        let extension = Path::new(path).extension().and_then(|e| e.to_str());
+        let extension = extension_of(path);
         let is_text = matches!(
             extension,
             Some("rs" | "md" | "snap" | "toml" | "txt" | "js" | "json")
@@ -216,27 +214,20 @@ fn retired_text(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-fn has_extension(path: &str, extension: &str) -> bool {
-    Path::new(path)
-        .extension()
-        .is_some_and(|own| own == extension)
-}
-
 /// What stands in documents, and in code outside comments.
 fn retired_reading(path: &str, text: &str) -> Vec<Finding> {
+    let extension = extension_of(path);
     let is_document = matches!(path, "README.md" | "CONTRIBUTING.md" | "ARCHITECTURE.md")
         || path.starts_with("docs/")
         || path.starts_with("crates/workload/workloads/")
-        || path.starts_with("crates/cli/src/") && has_extension(path, "txt")
-        || path.starts_with("crates/report/src/html/") && has_extension(path, "js");
+        || path.starts_with("crates/cli/src/") && extension == Some("txt")
+        || path.starts_with("crates/report/src/html/") && extension == Some("js");
     let is_product =
-        path.starts_with("crates/") && path.contains("/src/") && has_extension(path, "rs");
+        path.starts_with("crates/") && path.contains("/src/") && extension == Some("rs");
     let lines: Vec<(usize, &str)> = if is_document {
         (1..).zip(text.lines()).collect()
     } else if is_product && !is_test(path) {
-        let code = production_lines(text);
-        code.filter(|(_, line)| !line.trim_start().starts_with("//"))
-            .collect()
+        code_lines(text).collect()
     } else {
         Vec::new()
     };

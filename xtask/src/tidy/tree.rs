@@ -74,10 +74,14 @@ impl Tree {
         &'a self,
         extension: &'a str,
     ) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.texts().filter(move |(path, _)| {
-            Path::new(path)
-                .extension()
-                .is_some_and(|found| found == extension)
+        self.texts()
+            .filter(move |(path, _)| extension_of(path) == Some(extension))
+    }
+
+    /// Path and text of every Rust file of a crate that holds more than tests.
+    pub(super) fn product(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.with_extension("rs").filter(|(path, _)| {
+            path.starts_with("crates/") && path.contains("/src/") && !is_test(path)
         })
     }
 
@@ -101,6 +105,16 @@ impl Tree {
         self.with_extension("rs")
             .any(|(found, _)| found.starts_with(&inside))
     }
+}
+
+/// What follows the last dot of a file's name.
+pub(super) fn extension_of(path: &str) -> Option<&str> {
+    Path::new(path).extension()?.to_str()
+}
+
+/// The directory that holds a file; of one at the root nothing.
+pub(super) fn directory_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
 /// Whether a Rust file holds tests, what they are made of, or benchmarks only.

@@ -4,15 +4,12 @@
 
 use super::finding::Finding;
 use super::tokens::{Kind, Token, group_end, tokens, without_tests};
-use super::tree::{Tree, is_test};
+use super::tree::Tree;
 
 /// No function of a crate has a parameter that is a tuple, or whose pattern is a tuple or an array.
 pub(super) fn no_tuple_parameters(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (path, text) in tree.with_extension("rs") {
-        if !path.starts_with("crates/") || !path.contains("/src/") || is_test(path) {
-            continue;
-        }
+    for (path, text) in tree.product() {
         let tokens = without_tests(&tokens(text));
         for (at, token) in tokens.iter().enumerate() {
             let Some(name) = tokens.get(at + 1).and_then(Token::word) else {

@@ -1,10 +1,8 @@
 //! Rules about words that must not appear in some place.
 
-use std::path::Path;
-
 use super::crates::{DriverCrate, drivers};
 use super::finding::Finding;
-use super::tree::{Tree, has_word, is_test, production_lines};
+use super::tree::{Tree, extension_of, has_word, production_lines};
 
 // Written in two halves, so that this file does not violate its own rules.
 const LEFT_OPEN: [&str; 3] = [
@@ -16,7 +14,7 @@ const DEBUG_CALL: &str = concat!("dbg", "!(");
 const MACHINE_PATHS: [&str; 2] = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
 
 /// Databases without a driver, in lower case. Those with one are named in its manifest.
-const WITHOUT_DRIVER: &[&str] = &["questdb", "duckdb", "cassandra"];
+const WITHOUT_DRIVER: &[&str] = &["duckdb", "cassandra"];
 
 /// Where every database with a driver may be named: the registry, and the dialects that drivers share.
 /// A driver's crate names those of its manifest, and all other code none.
@@ -65,12 +63,9 @@ pub(super) fn databases_stay_in_their_drivers(tree: &Tree) -> Vec<Finding> {
     let drivers = drivers(tree);
     let with_driver: Vec<&str> = drivers.iter().flat_map(databases).collect();
     let mut findings = Vec::new();
-    for (path, text) in tree.with_extension("rs") {
-        // What is generated for people names what it is about.
-        let is_document = path.starts_with("crates/documents/");
-        if !path.starts_with("crates/") || !path.contains("/src/") || is_test(path) || is_document {
-            continue;
-        }
+    // What is generated for people names what it is about.
+    let is_code = |(path, _): &(&str, &str)| !path.starts_with("crates/documents/");
+    for (path, text) in tree.product().filter(is_code) {
         let own = may_name(path, &drivers, &with_driver);
         for (line_number, line) in production_lines(text) {
             let lower = line.to_lowercase();
@@ -119,6 +114,9 @@ fn databases(driver: &DriverCrate) -> impl Iterator<Item = &str> {
 }
 
 fn is_source(path: &str) -> bool {
-    let extension = Path::new(path).extension().and_then(|e| e.to_str());
-    matches!(extension, Some("rs" | "toml" | "md" | "sh" | "sql")) || path.starts_with(".ci/")
+    let is_ours = matches!(
+        extension_of(path),
+        Some("rs" | "toml" | "md" | "sh" | "sql")
+    );
+    is_ours || path.starts_with(".ci/")
 }

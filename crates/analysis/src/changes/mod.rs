@@ -13,7 +13,7 @@
 //! in 3 to 8 % of the cases, as the tests count.
 
 use super::long_run::{Removed, autocorrelation_time};
-use highwater_model::numbers::{ceil_to_usize, len_to_f64};
+use highwater_model::numbers::{ceil_to_usize, len_to_f64, to_f64};
 use highwater_model::units::Seed;
 use highwater_workload::random::Draws;
 
@@ -118,9 +118,7 @@ pub fn split(values: &[f64]) -> Option<(usize, f64)> {
         let as_great = best(&blocks, edge).is_some_and(|(_, statistic)| statistic >= seen);
         as_good += f64::from(u8::from(as_great));
     }
-    #[expect(clippy::cast_precision_loss, reason = "some hundreds")]
-    let all = (PERMUTATIONS + 1) as f64;
-    Some((rough, as_good / all))
+    Some((rough, as_good / to_f64(PERMUTATIONS + 1)))
 }
 
 /// What neighboring blocks share across their border, as a part of what blocks vary: permuted ones

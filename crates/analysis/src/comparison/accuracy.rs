@@ -4,6 +4,7 @@
 
 use std::sync::LazyLock;
 
+use highwater_model::numbers::{to_f64, truncate_to_u64};
 use highwater_model::record::{RecordRef, RunRecord};
 use highwater_model::units::Seed;
 use highwater_workload::random::Draws;
@@ -29,13 +30,8 @@ pub fn run(faster: f64, slower: f64) -> RunRecord {
     record
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "latencies of a fixture"
-)]
 fn scale(ns: u64, by: f64) -> u64 {
-    (highwater_model::numbers::to_f64(ns) * by) as u64
+    truncate_to_u64(to_f64(ns) * by)
 }
 
 /// Runs with noise of their own, throughput changed by a part; `first` is that of their numbers.
@@ -109,10 +105,7 @@ impl Case {
             different +=
                 u64::from(figures.any(|c| matches!(c.verdict, Verdict::Better | Verdict::Worse)));
         }
-        let percent = |times: u64| {
-            100.0 * highwater_model::numbers::to_f64(times)
-                / highwater_model::numbers::to_f64(pairs)
-        };
+        let percent = |times: u64| 100.0 * to_f64(times) / to_f64(pairs);
         Rates {
             welch: percent(welch),
             better: percent(better),

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use highwater_model::import_record::{ImportedPace, LatencyBegin};
-use highwater_model::judgment::{Data, Measurement};
 use highwater_model::record::{Question, RecordRef};
 use highwater_model::sample::{Kind, Sample, Trait};
 
@@ -58,28 +57,19 @@ pub(super) fn traits(record: RecordRef<'_>) -> Vec<Trait> {
     let run = &record.measured_run();
     let workload = &run.workload;
     let tool = run.origin.and_then(|origin| origin.version.clone());
+    let workload_hash = named_hash(&workload.name, &workload.fingerprint);
+    let own_version = record.header().highwater.version.clone();
+    let tool = tool.unwrap_or_default();
     let mut traits: Vec<Trait> = [
         (Kind::Question, "measured by", measured_by(record)),
-        (
-            Kind::Question,
-            "workload",
-            named_hash(&workload.name, &workload.fingerprint),
-        ),
+        (Kind::Question, "workload", workload_hash),
         (Kind::Question, "kind of load", kind_of_load(record)),
         (Kind::Question, "plan", short(&run.plan.hash)),
         (Kind::Setting, "seed", run.plan.seed.0.to_string()),
         (Kind::Setting, "target", run.target.urls.join(" ")),
         (Kind::Setting, "target version", run.target.version.clone()),
-        (
-            Kind::Setting,
-            "Highwater",
-            record.header().highwater.version.clone(),
-        ),
-        (
-            Kind::Setting,
-            "version of the tool",
-            tool.unwrap_or_default(),
-        ),
+        (Kind::Setting, "Highwater", own_version),
+        (Kind::Setting, "version of the tool", tool),
     ]
     .into_iter()
     .map(|(kind, name, value)| Trait {
@@ -182,21 +172,11 @@ fn kind_of_load(record: RecordRef<'_>) -> String {
 
 /// A run whose own judgments say that its figures or data are not right.
 fn distrusted(record: RecordRef<'_>) -> Option<Trait> {
-    let judged = record.judgments();
-    let mut said = Vec::new();
-    if judged.measurement.value == Measurement::Invalid {
-        said.push("measurement invalid");
-    }
-    if matches!(
-        judged.data.value,
-        Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered
-    ) {
-        said.push("data not right");
-    }
+    let said = record.judgments().distrusted();
     (!said.is_empty()).then(|| Trait {
         kind: Kind::Trust,
         name: record.header().id.clone(),
-        value: said.join(", "),
+        value: said,
         unseeded: None,
     })
 }

@@ -133,12 +133,7 @@ pub(super) fn primary(
 
 /// The percentile of the objective as figures are named, or the next one that is compared.
 fn objective_percentile(objectives: &[Objective]) -> &'static str {
-    let quantile = objectives.iter().find_map(|objective| match objective {
-        Objective::Latency { quantile_ppm, .. } | Objective::RowLatency { quantile_ppm, .. } => {
-            Some(*quantile_ppm)
-        }
-        _ => None,
-    });
+    let quantile = objectives.iter().find_map(Objective::quantile_ppm);
     match quantile.unwrap_or(990_000) {
         ..=500_000 => "p50",
         500_001..=950_000 => "p95",
@@ -266,7 +261,7 @@ fn best_configuration(tune: &TuneRecord) -> Option<(Figure, Value)> {
 
 fn of_stream(stream: &MeasuredStream<'_>) -> Vec<(Figure, Value)> {
     let unit = per_s(stream.stream.unit);
-    let throughput = figure(stream.place(), THROUGHPUT, unit, Better::More);
+    let throughput = figure(stream.to_string(), THROUGHPUT, unit, Better::More);
     let mut figures = vec![(throughput, Value::plain(stream.units_per_s()))];
     for result in &stream.results {
         let latency = &result.latency_ns;

@@ -22,15 +22,12 @@ pub(super) fn rejected_writes(read: &RuleInput<'_>) -> Option<RuleFinding> {
         offered += result.offered;
     }
     let share = ratio(rejected, offered);
-    (rejected >= REJECTED_OPS && share >= REJECTED_SHARE).then(|| RuleFinding {
+    let is_reported = rejected >= REJECTED_OPS && share >= REJECTED_SHARE;
+    let ([rejected, all], share) = ([rejected, offered].map(count), percent(share));
+    is_reported.then(|| RuleFinding {
         code: "rejected_ops",
         sentence: "the target rejected ops for lack of capacity".to_owned(),
-        evidence: format!(
-            "{} of {} ops, {}",
-            count(rejected),
-            count(offered),
-            percent(share)
-        ),
+        evidence: format!("{rejected} of {all} ops, {share}"),
         hint: "fewer sessions (-c), a lower rate, or a longer queue of the target; highwater find \
                tells the rate without rejections",
     })
@@ -47,14 +44,11 @@ pub(super) fn sessions_busy(read: &RuleInput<'_>) -> Option<RuleFinding> {
         })
     });
     let (sessions, door, service) = waiting.next()?;
+    let [door, service] = [door, service].map(duration);
     Some(RuleFinding {
         code: "sessions_busy",
         sentence: "ops waited longer for a session than for the response".to_owned(),
-        evidence: format!(
-            "medians {} and {}, with {sessions} sessions",
-            duration(door),
-            duration(service)
-        ),
+        evidence: format!("medians {door} and {service}, with {sessions} sessions"),
         hint: "add sessions (-c); if responses only get slower, the target is at its limit",
     })
 }
@@ -70,17 +64,18 @@ pub fn more_sessions_less(search: &SearchRecord) -> Option<RuleFinding> {
         .clone()
         .max_by(|a, b| a.acknowledged_per_s.total_cmp(&b.acknowledged_per_s))?;
     let most = probes.max_by(|a, b| a.at.total_cmp(&b.at))?;
-    (most.acknowledged_per_s < best.acknowledged_per_s * FALLEN).then(|| RuleFinding {
+    let fell = most.acknowledged_per_s < best.acknowledged_per_s * FALLEN;
+    let figures = [
+        best.acknowledged_per_s,
+        best.at,
+        most.acknowledged_per_s,
+        most.at,
+    ];
+    let ([best, best_at, reached, at], unit) = (figures.map(rate), search.unit.name());
+    fell.then(|| RuleFinding {
         code: "too_many_sessions",
         sentence: "throughput fell as sessions became more".to_owned(),
-        evidence: format!(
-            "{} {}/s at {} sessions, {} at {}",
-            rate(best.acknowledged_per_s),
-            search.unit.name(),
-            rate(best.at),
-            rate(most.acknowledged_per_s),
-            rate(most.at)
-        ),
+        evidence: format!("{best} {unit}/s at {best_at} sessions, {reached} at {at}"),
         hint: "no more sessions than where throughput was highest",
     })
 }

@@ -50,11 +50,8 @@ fn sessions_are_too_few_where_waiting_for_one_is_longer_than_the_answer() {
     let open = fixture::open_gate;
     assert_eq!(codes(open(), waits(4_001, 4_000)), ["sessions_busy"]);
     assert_eq!(codes(open(), waits(4_000, 4_000)), NONE);
-    assert_eq!(
-        codes(fixture::closed(), waits(4_001, 4_000)),
-        NONE,
-        "closed"
-    );
+    let closed = codes(fixture::closed(), waits(4_001, 4_000));
+    assert_eq!(closed, NONE);
 }
 
 /// What is found in a search with probes at these values that reached this much.
@@ -86,18 +83,10 @@ fn throughput_that_falls_with_more_sessions_is_reported() {
 
 fn layout(shards: u32, replicas: u32) -> impl FnOnce(&mut RunRecord) {
     move |record| {
-        let settings = [
-            ("nodes", 3),
-            ("cores", 4),
-            ("shards", shards),
-            ("replicas", replicas),
-        ];
-        for (name, value) in settings {
-            record
-                .target
-                .settings
-                .insert(name.to_owned(), value.to_string());
-        }
+        let layout = [("shards", shards), ("replicas", replicas)];
+        let settings = [("nodes", 3), ("cores", 4)].into_iter().chain(layout);
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_string()));
+        record.target.settings.extend(settings);
     }
 }
 
@@ -120,11 +109,8 @@ fn shards_are_held_against_cores() {
         let parameters = &mut record.workload.parameters;
         parameters.insert("shards".to_owned(), "2".to_owned());
     };
-    assert_eq!(
-        codes(closed(), parameter),
-        ["few_shards"],
-        "the table's own number"
-    );
+    // The table's own number.
+    assert_eq!(codes(closed(), parameter), ["few_shards"]);
     let both = |record: &mut RunRecord| {
         layout(6, 1)(record);
         let parameters = &mut record.workload.parameters;
@@ -158,18 +144,11 @@ fn a_host_that_does_more_than_its_share_is_reported() {
             .collect();
         move |record: &mut RunRecord| record.target.hosts = hosts
     };
-    let closed = fixture::closed;
-    assert_eq!(
-        codes(closed(), hosts(&[1_000, 1_000, 2_100])),
-        ["unequal_hosts"]
-    );
-    assert_eq!(codes(closed(), hosts(&[1_000, 1_000, 1_900])), NONE);
-    assert_eq!(
-        codes(closed(), hosts(&[100, 100, 500])),
-        NONE,
-        "too few ops"
-    );
-    assert_eq!(codes(closed(), hosts(&[9_000])), NONE, "only one");
+    let of = |acknowledged: &[u64]| codes(fixture::closed(), hosts(acknowledged));
+    assert_eq!(of(&[1_000, 1_000, 2_100]), ["unequal_hosts"]);
+    assert_eq!(of(&[1_000, 1_000, 1_900]), NONE);
+    assert_eq!(of(&[100, 100, 500]), NONE, "too few ops");
+    assert_eq!(of(&[9_000]), NONE, "only one");
 }
 
 /// A minute of 100 ops each second, with breaks of two seconds that begin at these.
@@ -184,27 +163,19 @@ fn breaks(begins: &[usize]) -> impl FnOnce(&mut RunRecord) {
 
 #[test]
 fn stalls_are_reported_where_they_are_regular() {
-    let closed = fixture::closed;
-    assert_eq!(
-        codes(closed(), breaks(&[8, 20, 33, 45])),
-        ["periodic_stalls"]
-    );
-    assert_eq!(
-        codes(closed(), breaks(&[8, 20, 33])),
-        NONE,
-        "three may be chance"
-    );
-    assert_eq!(codes(closed(), breaks(&[3, 8, 33, 45])), NONE, "irregular");
+    let of = |begins: &[usize]| codes(fixture::closed(), breaks(begins));
+    assert_eq!(of(&[8, 20, 33, 45]), ["periodic_stalls"]);
+    assert_eq!(of(&[8, 20, 33]), NONE, "three may be chance");
+    assert_eq!(of(&[3, 8, 33, 45]), NONE, "irregular");
     let mut record = fixture::closed();
     breaks(&[10, 20, 30, 40, 50])(&mut record);
-    assert_eq!(
-        findings(&record)[0].sentence,
-        "throughput broke down about every 10 s"
-    );
+    let said = &findings(&record)[0].sentence;
+    assert_eq!(said, "throughput broke down about every 10 s");
 }
 
 #[test]
 fn a_fall_over_the_phase_is_reported_for_closed_load_that_writes() {
+    use Steadiness::{NotSteady, NotTested};
     let drift = |percent: f64, steadiness: Steadiness| {
         move |record: &mut RunRecord| {
             for stream in &mut record.streams {
@@ -215,17 +186,11 @@ fn a_fall_over_the_phase_is_reported_for_closed_load_that_writes() {
         }
     };
     let closed = fixture::closed;
-    assert_eq!(
-        codes(closed(), drift(-12.0, Steadiness::NotSteady)),
-        ["slows_with_data"]
-    );
-    assert_eq!(codes(closed(), drift(-9.0, Steadiness::NotSteady)), NONE);
-    assert_eq!(
-        codes(closed(), drift(12.0, Steadiness::NotSteady)),
-        NONE,
-        "it rose"
-    );
-    assert_eq!(codes(closed(), drift(-12.0, Steadiness::NotTested)), NONE);
+    let of = |percent, steadiness| codes(closed(), drift(percent, steadiness));
+    assert_eq!(of(-12.0, NotSteady), ["slows_with_data"]);
+    assert_eq!(of(-9.0, NotSteady), NONE);
+    assert_eq!(of(12.0, NotSteady), NONE, "it rose");
+    assert_eq!(of(-12.0, NotTested), NONE);
     let known_within = |half: f64| {
         move |record: &mut RunRecord| {
             drift(-12.0, Steadiness::NotShown)(record);
@@ -239,9 +204,6 @@ fn a_fall_over_the_phase_is_reported_for_closed_load_that_writes() {
         record.results[0].rows.acknowledged = 0;
     };
     assert_eq!(codes(closed(), reads), NONE, "no rows came in");
-    assert_eq!(
-        codes(fixture::open_gate(), drift(-12.0, Steadiness::NotSteady)),
-        NONE,
-        "open"
-    );
+    let open = codes(fixture::open_gate(), drift(-12.0, NotSteady));
+    assert_eq!(open, NONE);
 }

@@ -12,10 +12,8 @@ use crate::whole::{Whole, gravest, unknown};
 /// The record of a group so far; `last` is that of its last run.
 pub fn conclude(last: RunRecord, group: GroupRecord, id: String) -> ExperimentRecord {
     let mut whole = Whole::of(&last);
-    whole.judgments = gravest(
-        &whole.judgments,
-        group.trials.iter().filter_map(|t| t.judgments.as_ref()),
-    );
+    let judged = group.trials.iter().filter_map(|t| t.judgments.as_ref());
+    whole.judgments = gravest(&whole.judgments, judged);
     for trial in &group.trials {
         match trial.ended {
             Ended::Complete => {}

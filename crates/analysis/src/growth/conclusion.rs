@@ -17,10 +17,8 @@ use crate::whole::{Whole, gravest, unknown};
 pub fn conclude(last: RunRecord, scale: ScaleRecord, id: String) -> ExperimentRecord {
     let mut whole = Whole::of(&last);
     let sizes = scale.trials.iter().map(|trial| &trial.figures);
-    whole.judgments = gravest(
-        &whole.judgments,
-        sizes.filter_map(|figures| figures.judgments.as_ref()),
-    );
+    let judged = sizes.filter_map(|figures| figures.judgments.as_ref());
+    whole.judgments = gravest(&whole.judgments, judged);
     match scale.outcome {
         Some(ScaleOutcome::Interrupted) => {
             whole.ended(IncidentKind::Interrupted, "the growth was stopped");
@@ -126,16 +124,10 @@ fn judge_rate(judged: &mut Judgments, scale: &ScaleRecord) {
     let unit = scale.unit.name();
     let most = counted(scale).map(|trial| trial.figures.per_s);
     let most = most.fold(0.0, f64::max);
-    let figures = format!(
-        "at most {} {unit}/s; {} {unit}/s were requested",
-        rate(most),
-        rate(until)
-    );
-    let reason = Reason::with_figures(
-        ReasonCode::RateNotSustained,
-        "no size reached the rate that was requested",
-        &figures,
-    );
+    let (most, until) = (rate(most), rate(until));
+    let figures = format!("at most {most} {unit}/s; {until} {unit}/s were requested");
+    let message = "no size reached the rate that was requested";
+    let reason = Reason::with_figures(ReasonCode::RateNotSustained, message, &figures);
     objective.reasons.insert(0, reason);
     objective.value = match scale.outcome {
         Some(ScaleOutcome::Complete) => ObjectiveValue::Missed,

@@ -8,7 +8,7 @@ use crate::judge::{Ended, MeasuredStream, measured_streams};
 use crate::limit;
 use crate::search::rows_before;
 use crate::tuning::showed;
-use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue, ReasonCode};
+use highwater_model::judgment::{Judgments, Measurement, ObjectiveValue, ReasonCode};
 use highwater_model::record::{Question, RecordRef, RunRecord, TableStart};
 use highwater_model::scale::{SizeFigures, SizeVerdict};
 use highwater_model::search::{NoMark, NoMarkReason, SearchOutcome, SearchRecord};
@@ -23,44 +23,10 @@ const OF_CLIENT: [ReasonCode; 3] = [
     ReasonCode::RateNotOffered,
 ];
 
-/// A figure, and whether it is one.
-struct Figure {
-    verdict: SizeVerdict,
-    reasons: Vec<ReasonCode>,
-    per_s: f64,
-    best: BTreeMap<String, String>,
-    interval: Option<[f64; 2]>,
-}
-
-impl Figure {
-    fn none(verdict: SizeVerdict, reasons: Vec<ReasonCode>) -> Self {
-        Self {
-            verdict,
-            reasons,
-            per_s: 0.0,
-            best: BTreeMap::new(),
-            interval: None,
-        }
-    }
-
-    /// An experiment that was stopped has not come to its end, whatever it had confirmed by then.
-    fn unless_stopped(self, ended: Ended) -> Self {
-        let verdict = match ended {
-            Ended::Interrupted => SizeVerdict::Interrupted,
-            Ended::TargetLost => SizeVerdict::TargetLost,
-            Ended::Complete => return self,
-        };
-        if !self.verdict.counts() {
-            return self;
-        }
-        Self { verdict, ..self }
-    }
-}
-
 /// Reads the record of a size; nothing where its target could not be reached.
 pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
     let Some(record) = record else {
-        return unreached();
+        return SizeFigures::none(SizeVerdict::TargetLost);
     };
     let run = record.measured_run().run;
     let measured = measured_streams(run);
@@ -72,7 +38,7 @@ pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
         Some(Question::Group(_) | Question::Scale(_)) | None => of_run(run, measured),
     };
     let incidents = experiment.map_or(&run.incidents, |of| &of.incidents);
-    let figure = figure.unless_stopped(Ended::of(incidents));
+    let figure = unless_stopped(figure, Ended::of(incidents));
     let last = showed(run, measured);
     let showed = match experiment.map(|of| &of.question) {
         Some(Question::Search(search)) => Showed {
@@ -89,12 +55,7 @@ pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
     let sessions = figure.best.get("sessions").and_then(|n| n.parse().ok());
     let sessions = sessions.or(measured.map(|one| one.stream.sessions));
     SizeFigures {
-        verdict: figure.verdict,
-        reasons: figure.reasons,
         judgments: Some(record.judgments().clone()),
-        per_s: figure.per_s,
-        best: figure.best,
-        interval: figure.interval,
         p99_ns: showed.p99_ns,
         sessions: sessions.unwrap_or(0),
         shards,
@@ -105,6 +66,7 @@ pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
         not_warm: run.phases.iter().any(|phase| phase.steady == Some(false)),
         rows: rows_before(run),
         continued: tables.any(|table| table.start == TableStart::Continued),
+        ..figure
     }
 }
 
@@ -121,48 +83,40 @@ fn layout(run: &RunRecord, best: &BTreeMap<String, String>, name: &str) -> Optio
     stated?.parse().ok()
 }
 
-fn unreached() -> SizeFigures {
-    SizeFigures {
-        verdict: SizeVerdict::TargetLost,
-        reasons: Vec::new(),
-        judgments: None,
-        per_s: 0.0,
-        best: BTreeMap::new(),
-        interval: None,
-        p99_ns: None,
-        sessions: 0,
-        shards: None,
-        replicas: None,
-        target_cpu: None,
-        client_cpu: 0.0,
-        limit: None,
-        not_warm: false,
-        rows: 0,
-        continued: false,
+/// An experiment that was stopped has not come to its end, whatever it had confirmed by then.
+fn unless_stopped(figure: SizeFigures, ended: Ended) -> SizeFigures {
+    let verdict = match ended {
+        Ended::Interrupted => SizeVerdict::Interrupted,
+        Ended::TargetLost => SizeVerdict::TargetLost,
+        Ended::Complete => return figure,
+    };
+    if !figure.verdict.counts() {
+        return figure;
     }
+    SizeFigures { verdict, ..figure }
 }
 
-fn of_search(search: &SearchRecord, judged: &Judgments) -> Figure {
+fn of_search(search: &SearchRecord, judged: &Judgments) -> SizeFigures {
     match &search.outcome {
-        None => Figure::none(SizeVerdict::Interrupted, Vec::new()),
+        None => SizeFigures::none(SizeVerdict::Interrupted),
         Some(SearchOutcome::Mark(mark)) => {
             let estimate = mark.estimate.map(|found| [found.low90, found.high90]);
-            Figure {
-                verdict: match judged.objective.value {
-                    ObjectiveValue::Missed => SizeVerdict::Missed,
-                    _ => SizeVerdict::Counts,
-                },
-                reasons: codes(judged.objective.reasons.iter().map(|reason| reason.code)),
+            let verdict = match judged.objective.value {
+                ObjectiveValue::Missed => SizeVerdict::Missed,
+                _ => SizeVerdict::Counts,
+            };
+            SizeFigures {
+                reasons: judged.objective.codes(),
                 per_s: mark.confirmed,
-                best: BTreeMap::new(),
                 interval: estimate.or(mark.failed.map(|failed| [mark.confirmed, failed])),
+                ..SizeFigures::none(verdict)
             }
         }
         Some(SearchOutcome::NoMark(no_mark)) => without_mark(no_mark, judged),
     }
 }
 
-fn without_mark(no_mark: &NoMark, judged: &Judgments) -> Figure {
+fn without_mark(no_mark: &NoMark, judged: &Judgments) -> SizeFigures {
     let verdict = match no_mark.why {
         NoMarkReason::ClientCeiling => SizeVerdict::ClientCeiling,
         NoMarkReason::TargetLost => SizeVerdict::TargetLost,
@@ -174,25 +128,26 @@ fn without_mark(no_mark: &NoMark, judged: &Judgments) -> Figure {
         | NoMarkReason::BudgetSpent
         | NoMarkReason::NothingAcknowledged => SizeVerdict::NotMeasured,
     };
-    let measurement = judged.measurement.reasons.iter().map(|reason| reason.code);
-    let objective = judged.objective.reasons.iter().map(|reason| reason.code);
-    Figure::none(verdict, codes(objective.chain(measurement)))
+    SizeFigures {
+        reasons: [judged.objective.codes(), judged.measurement.codes()].concat(),
+        ..SizeFigures::none(verdict)
+    }
 }
 
-fn of_tuning(tune: &TuneRecord) -> Figure {
+fn of_tuning(tune: &TuneRecord) -> SizeFigures {
     match &tune.outcome {
-        None => Figure::none(SizeVerdict::Interrupted, Vec::new()),
+        None => SizeFigures::none(SizeVerdict::Interrupted),
         Some(TuneOutcome::Best(best)) => {
             let gave_out = client_gave_out(tune, best.figure);
-            Figure {
-                verdict: match gave_out {
-                    None => SizeVerdict::Counts,
-                    Some(_) => SizeVerdict::ClientCeiling,
-                },
+            let verdict = match gave_out {
+                None => SizeVerdict::Counts,
+                Some(_) => SizeVerdict::ClientCeiling,
+            };
+            SizeFigures {
                 reasons: gave_out.map_or_else(Vec::new, |trial| trial.reasons.clone()),
                 per_s: best.figure,
                 best: best.values.clone(),
-                interval: None,
+                ..SizeFigures::none(verdict)
             }
         }
         Some(TuneOutcome::NoBest(no_best)) => {
@@ -204,7 +159,7 @@ fn of_tuning(tune: &TuneRecord) -> Figure {
                 NoBestReason::WrongData => SizeVerdict::WrongData,
                 NoBestReason::Interrupted => SizeVerdict::Interrupted,
             };
-            Figure::none(verdict, Vec::new())
+            SizeFigures::none(verdict)
         }
     }
 }
@@ -231,44 +186,40 @@ fn of_best(tune: &TuneRecord) -> Option<Showed> {
         .clone()
 }
 
-fn of_run(run: &RunRecord, measured: Option<&MeasuredStream<'_>>) -> Figure {
+fn of_run(run: &RunRecord, measured: Option<&MeasuredStream<'_>>) -> SizeFigures {
     let judged = &run.judgments;
     match Ended::of(&run.incidents) {
-        Ended::Interrupted => return Figure::none(SizeVerdict::Interrupted, Vec::new()),
-        Ended::TargetLost => return Figure::none(SizeVerdict::TargetLost, Vec::new()),
+        Ended::Interrupted => return SizeFigures::none(SizeVerdict::Interrupted),
+        Ended::TargetLost => return SizeFigures::none(SizeVerdict::TargetLost),
         Ended::Complete => {}
     }
-    if matches!(
-        judged.data.value,
-        Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered
-    ) {
-        let reasons = judged.data.reasons.iter().map(|reason| reason.code);
-        return Figure::none(SizeVerdict::WrongData, codes(reasons));
+    if judged.data.value.is_wrong() {
+        return SizeFigures {
+            reasons: judged.data.codes(),
+            ..SizeFigures::none(SizeVerdict::WrongData)
+        };
     }
-    let of_measurement = codes(judged.measurement.reasons.iter().map(|reason| reason.code));
+    let of_measurement = judged.measurement.codes();
     let per_s = measured.map_or(0.0, MeasuredStream::units_per_s);
     if per_s <= 0.0 {
-        return Figure::none(SizeVerdict::NotMeasured, of_measurement);
+        return SizeFigures {
+            reasons: of_measurement,
+            ..SizeFigures::none(SizeVerdict::NotMeasured)
+        };
     }
     let is_invalid = judged.measurement.value == Measurement::Invalid;
     let of_client = OF_CLIENT.iter().any(|code| of_measurement.contains(code));
     let (verdict, reasons) = if is_invalid && of_client {
         (SizeVerdict::ClientCeiling, of_measurement)
     } else if judged.objective.value == ObjectiveValue::Missed {
-        let reasons = judged.objective.reasons.iter().map(|reason| reason.code);
-        (SizeVerdict::Missed, codes(reasons))
+        (SizeVerdict::Missed, judged.objective.codes())
     } else {
         (SizeVerdict::Counts, Vec::new())
     };
-    Figure {
-        verdict,
+    SizeFigures {
         reasons,
         per_s,
-        best: BTreeMap::new(),
         interval: measured.and_then(|one| one.stream.throughput.ci95),
+        ..SizeFigures::none(verdict)
     }
-}
-
-fn codes(codes: impl Iterator<Item = ReasonCode>) -> Vec<ReasonCode> {
-    codes.collect()
 }

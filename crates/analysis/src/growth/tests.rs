@@ -7,13 +7,12 @@ use crate::fixture::growth::{TRIAL, add, add_alone, growth, of_verdict, size};
 use crate::{exit_code, fixture};
 use highwater_model::incident::Ended;
 use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode};
-use highwater_model::plan::Unit;
 use highwater_model::record::{ExperimentRecord, Incident, IncidentKind, RecordRef};
 use highwater_model::scale::{ScaleEach, SizeFigures};
 use highwater_model::search::{SearchOutcome, SearchRecord};
 use highwater_model::tune::{
-    BestConfiguration, NoBest, NoBestReason, Showed, TrialPurpose, TrialRecord, TrialVerdict,
-    TuneAxis, TuneFigure, TuneOutcome, TunePolicy, TuneRecord,
+    BestConfiguration, NoBest, NoBestReason, Showed, TrialPurpose, TrialVerdict, TuneOutcome,
+    TuneRecord,
 };
 
 /// Measures to the end; each size shows what `shows` says of its nodes. Returns what was measured, and why it ended.
@@ -93,33 +92,16 @@ fn the_first_size_that_reaches_the_rate_is_the_last() {
 
 #[test]
 fn a_size_without_a_figure_is_passed_over_and_the_first_that_counts_comes_again() {
-    use SizeVerdict::{NotMeasured, TargetLost};
-    let shows = [(1, NotMeasured)];
-    check(
-        &mut growth(&[1, 2, 3]),
-        &shows,
-        "1 2 3 2=",
-        ScaleOutcome::Complete,
-    );
+    use SizeVerdict::{Counts, NotMeasured, TargetLost};
+    let of = |nodes: &[u32], shows: &[(u32, SizeVerdict)], order: &str| {
+        check(&mut growth(nodes), shows, order, ScaleOutcome::Complete);
+    };
+    of(&[1, 2, 3], &[(1, NotMeasured)], "1 2 3 2=");
     // One size shows no growth.
-    let shows = [(1, NotMeasured), (3, NotMeasured)];
-    check(
-        &mut growth(&[1, 2, 3]),
-        &shows,
-        "1 2 3",
-        ScaleOutcome::Complete,
-    );
+    of(&[1, 2, 3], &[(1, NotMeasured), (3, NotMeasured)], "1 2 3");
     // One that lost its target is measured again, also where it comes again.
-    let shows = [(2, TargetLost)];
-    check(
-        &mut growth(&[1, 2]),
-        &shows,
-        "1 2 2 1=",
-        ScaleOutcome::Complete,
-    );
-    let mut scale = growth(&[1, 2]);
-    let shows = [(1, SizeVerdict::Counts), (1, TargetLost)];
-    check(&mut scale, &shows, "1 2 1= 1=", ScaleOutcome::Complete);
+    of(&[1, 2], &[(2, TargetLost)], "1 2 2 1=");
+    of(&[1, 2], &[(1, Counts), (1, TargetLost)], "1 2 1= 1=");
 }
 
 #[test]
@@ -195,28 +177,27 @@ fn a_machine_drifted_where_the_first_size_differs_by_more_than_two_measurements_
         let found = drift(&scale).unwrap();
         assert_eq!(found.is_drifted(), drifted, "{found:?}");
         assert!((found.allowed - 0.087).abs() < 0.001, "{found:?}");
-        assert!(
-            (found.change - (again / 100.0 - 1.0)).abs() < 1e-9,
-            "{found:?}"
-        );
+        let change = again / 100.0 - 1.0;
+        assert!((found.change - change).abs() < 1e-9, "{found:?}");
     }
     // What is known less well may differ by more.
     let wide = |per_s: f64| {
         let interval = Some([per_s * 0.85, per_s / 0.85]);
         of_verdict(SizeVerdict::Counts, per_s, interval)
     };
-    assert!(
-        !drift(&repeated(wide(100.0), wide(85.0)))
+    let drifted = |again| {
+        drift(&repeated(wide(100.0), wide(again)))
             .unwrap()
             .is_drifted()
-    );
-    assert!(
-        drift(&repeated(wide(100.0), wide(60.0)))
-            .unwrap()
-            .is_drifted()
-    );
-    // The middle of the estimate counts, not the confirmed value below it.
+    };
+    assert!(!drifted(85.0) && drifted(60.0));
+    // That measurements this wide do not differ by more decides nothing.
+    let decided = |of: &SizeFigures| drift(&repeated(of.clone(), of.clone())).unwrap();
+    assert!(decided(&wide(100.0)).is_unchanged());
     let known = |per_s, low, high| of_verdict(SizeVerdict::Counts, per_s, Some([low, high]));
+    let vague = decided(&known(100.0, 40.0, 250.0));
+    assert!(!vague.is_drifted() && !vague.is_unchanged(), "{vague:?}");
+    // The middle of the estimate counts, not the confirmed value below it.
     let scale = repeated(known(90.0, 99.0, 101.0), known(99.0, 99.0, 101.0));
     assert!(drift(&scale).unwrap().change.abs() < 1e-9);
     // A run's throughput counts itself, wherever it lies in its interval.
@@ -274,11 +255,8 @@ fn a_growth_is_judged_by_its_drift_its_end_and_the_rate_that_was_requested() {
             ..unchanged()
         };
         let (value, first, _, exit) = judged(scale);
-        assert_eq!(
-            (value, first),
-            (Measurement::Inconclusive, Some(reason)),
-            "{outcome:?}"
-        );
+        assert_eq!(value, Measurement::Inconclusive, "{outcome:?}");
+        assert_eq!(first, Some(reason), "{outcome:?}");
         assert_eq!(exit, code, "{outcome:?}");
     }
 
@@ -349,51 +327,24 @@ fn tuned(second: TrialVerdict, second_per_s: f64) -> TuneRecord {
         client_cpu: 0.2,
         limit: None,
     };
-    let trial = |number: u32, verdict, per_s: f64| TrialRecord {
-        number,
-        purpose: TrialPurpose::Search,
-        at: vec![number as usize - 1],
-        verdict,
-        reasons: match verdict {
-            TrialVerdict::Invalid => vec![ReasonCode::ClientSaturated],
-            _ => Vec::new(),
-        },
-        throughput_per_s: per_s,
-        figure: Some(per_s),
-        showed: Some(showed(u64::from(number))),
-        started_at: String::new(),
-        took_ns: TRIAL,
-        run: String::new(),
-    };
-    TuneRecord {
-        axes: vec![TuneAxis {
-            name: "sessions".to_owned(),
-            values: vec!["4".to_owned(), "8".to_owned()],
-        }],
-        by: TuneFigure::Throughput,
-        stream: "insert".to_owned(),
-        unit: Unit::Rows,
-        sessions: None,
-        policy: TunePolicy {
-            seed: 42,
-            confirmations: 5,
-            probes_max: 25,
-            budget_ns: u64::MAX,
-            trial_cost_ns: TRIAL,
-        },
-        definition_hash: String::new(),
-        trials: vec![
-            trial(1, TrialVerdict::Counts, 100.0),
-            trial(2, second, second_per_s),
-        ],
-        outcome: Some(TuneOutcome::Best(BestConfiguration {
-            at: vec![0],
-            values: [("sessions".to_owned(), "4".to_owned())].into(),
-            figure: 100.0,
-            runner_up: None,
-            cut_short: false,
-        })),
+    let mut tune = fixture::tune::tune(&[2]);
+    for (at, verdict, per_s) in [(0, TrialVerdict::Counts, 100.0), (1, second, second_per_s)] {
+        let mut trial = fixture::tune::trial(&tune, vec![at], TrialPurpose::Search, Some(per_s));
+        trial.verdict = verdict;
+        if verdict == TrialVerdict::Invalid {
+            trial.reasons = vec![ReasonCode::ClientSaturated];
+        }
+        trial.showed = Some(showed(u64::from(trial.number)));
+        tune.trials.push(trial);
     }
+    tune.outcome = Some(TuneOutcome::Best(BestConfiguration {
+        at: vec![0],
+        values: [("sessions".to_owned(), "4".to_owned())].into(),
+        figure: 100.0,
+        runner_up: None,
+        cut_short: false,
+    }));
+    tune
 }
 
 fn figures_of(record: &ExperimentRecord) -> SizeFigures {

@@ -104,10 +104,9 @@ fn late(result: &ResultRecord) -> Option<String> {
     let tenth = result.latency_ns.p50.unwrap_or(0) / LAG_PART;
     let limit = tenth.max(FLOOR_NS);
     let lag = result.client_lag_ns.p99.filter(|lag| *lag > limit)?;
+    let (lag, limit) = (duration(lag), duration(limit));
     Some(format!(
-        "the load generator sent ops late: client lag p99 was {}; the limit is {}",
-        duration(lag),
-        duration(limit)
+        "the load generator sent ops late: client lag p99 was {lag}; the limit is {limit}"
     ))
 }
 
@@ -117,12 +116,11 @@ fn spoiled(result: &ResultRecord, objectives: &[Objective]) -> Option<String> {
     let worst = percentiles(result).filter(|of| of.share() > OVERSTATED_LIMIT);
     let worst = worst.filter(|of| of.by() >= FLOOR_NS);
     if let Some(of) = worst.max_by(|a, b| a.share().total_cmp(&b.share())) {
+        let [share, limit] = [of.share(), OVERSTATED_LIMIT].map(percent);
         return Some(format!(
-            "the load generator sent ops late, which overstates {} by {} ({}); the limit is {}",
+            "the load generator sent ops late, which overstates {} by {} ({share}); the limit is {limit}",
             of.name,
             duration(of.by()),
-            percent(of.share()),
-            percent(OVERSTATED_LIMIT)
         ));
     }
     percentiles(result)

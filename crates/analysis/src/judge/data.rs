@@ -79,10 +79,9 @@ fn lost(audit: &AuditRecord) -> Option<Reason> {
     if own > audit.acknowledged {
         figures.push(format!("{} rows are missing", count(own)));
     } else if own > 0 {
+        let (own, acknowledged) = (count(own), count(audit.acknowledged));
         figures.push(format!(
-            "{} of {} acknowledged rows are missing",
-            count(own),
-            count(audit.acknowledged)
+            "{own} of {acknowledged} acknowledged rows are missing"
         ));
     }
     if audit.missing_before > 0 {
@@ -114,11 +113,8 @@ fn of_which_runs(audit: &AuditRecord) -> String {
         1..=RUNS_NAMED_MAX => format!(" ({})", named.join(", ")),
         more => {
             let first = &named[..RUNS_NAMED_MAX];
-            format!(
-                " ({} and {} more runs)",
-                first.join(", "),
-                more - RUNS_NAMED_MAX
-            )
+            let (first, more) = (first.join(", "), more - RUNS_NAMED_MAX);
+            format!(" ({first} and {more} more runs)")
         }
     }
 }
@@ -164,10 +160,8 @@ fn refused_found(audit: &AuditRecord) -> Option<Reason> {
 /// What another writer left is no fault of the target, and what it did besides is not known.
 fn foreign(record: &RunRecord) -> Option<Reason> {
     let audit = &record.audit;
-    let figures = format!(
-        "{} rows that no run of this program sent are in the tables",
-        count(audit.foreign)
-    );
+    let foreign = count(audit.foreign);
+    let figures = format!("{foreign} rows that no run of this program sent are in the tables");
     let found = (audit.foreign > 0).then(|| with_examples(figures, audit, &[Fault::Surplus]));
     let mut places: Vec<String> = found.into_iter().flatten().collect();
     places.extend(incident(record, IncidentKind::TablesLost).map(str::to_owned));
@@ -200,10 +194,8 @@ fn invariants_broken(audit: &AuditRecord) -> Option<Reason> {
     let broken = audit.invariants.iter().filter(|invariant| !invariant.holds);
     let broken = broken.map(|invariant| {
         let found = invariant.found.as_deref().unwrap_or("not one value");
-        format!(
-            "invariant `{}` failed: expected {}, found {found}",
-            invariant.name, invariant.expected
-        )
+        let (name, expected) = (&invariant.name, &invariant.expected);
+        format!("invariant `{name}` failed: expected {expected}, found {found}")
     });
     let broken: Vec<String> = broken.take(EXAMPLES_NAMED).collect();
     if broken.is_empty() {
@@ -247,13 +239,10 @@ fn resent_unknown(audit: &AuditRecord) -> Option<Reason> {
     if audit.unknown == 0 || stored == 0 {
         return None;
     }
-    let places = [format!(
-        "{} of {} rows of unknown outcome were stored",
-        count(stored),
-        count(audit.unknown)
-    )];
+    let [stored, unknown] = [stored, audit.unknown].map(count);
+    let place = format!("{stored} of {unknown} rows of unknown outcome were stored");
     let message = "rows of unknown outcome were found, which is allowed";
-    reason(ReasonCode::ResentUnknown, message, &places, "")
+    reason(ReasonCode::ResentUnknown, message, &[place], "")
 }
 
 /// Rolled-back and refused rows are in many counters, so that only too few contradict; and those of
@@ -264,14 +253,12 @@ fn counter_differs(record: &RunRecord) -> Option<Reason> {
     if record.plan.definition.share.of > 1 || counted >= audit.acknowledged {
         return None;
     }
-    let places = [format!(
-        "the server's counter shows {} inserted rows, but it acknowledged {}",
-        count(counted),
-        count(audit.acknowledged)
-    )];
+    let [counted, all] = [counted, audit.acknowledged].map(count);
+    let place =
+        format!("the server's counter shows {counted} inserted rows, but it acknowledged {all}");
     let message = "the server's own count of rows contradicts what it acknowledged";
     let hint = "check whether the server restarted (counters reset), then its log";
-    reason(ReasonCode::CounterDiffers, message, &places, hint)
+    reason(ReasonCode::CounterDiffers, message, &[place], hint)
 }
 
 /// Keys alone cannot say which of several writes is there; who asks for counts asks no more.
@@ -296,15 +283,11 @@ fn copies_differ(audit: &AuditRecord) -> Option<Reason> {
     }
     let named = audit.copies_differ.iter().take(SHARDS_NAMED);
     let places: Vec<String> = named.cloned().collect();
+    let places = [places.join("; ")];
     let message = "copies of a shard do not hold the same rows";
     let hint =
         "a copy that lacks rows loses them when it becomes the primary one; see the target's log";
-    reason(
-        ReasonCode::CopiesDiffer,
-        message,
-        &[places.join("; ")],
-        hint,
-    )
+    reason(ReasonCode::CopiesDiffer, message, &places, hint)
 }
 
 fn not_idle(record: &RunRecord) -> Option<Reason> {
@@ -394,10 +377,8 @@ fn example(example: &AuditExample) -> String {
     let keys = if example.first_key == example.last_key {
         format!("{} key {}", example.table, example.first_key)
     } else {
-        format!(
-            "{} keys {}–{}",
-            example.table, example.first_key, example.last_key
-        )
+        let (table, first_key, last_key) = (&example.table, &example.first_key, &example.last_key);
+        format!("{table} keys {first_key}–{last_key}")
     };
     match (&example.column, &example.expected, &example.stored) {
         (Some(column), Some(expected), Some(stored)) => {
@@ -416,9 +397,6 @@ fn example(example: &AuditExample) -> String {
         0 => String::new(),
         unknown => format!(" and {} of unknown fate", count(unknown)),
     };
-    format!(
-        "{keys}: {} acknowledged{unknown}, {} found",
-        count(example.acknowledged),
-        count(example.found)
-    )
+    let (acknowledged, found) = (count(example.acknowledged), count(example.found));
+    format!("{keys}: {acknowledged} acknowledged{unknown}, {found} found")
 }

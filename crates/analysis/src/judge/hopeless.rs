@@ -94,12 +94,7 @@ impl OpSoFar {
 
 /// A percentile that can no longer be met: more ops are late than may be of all that the phase will have.
 fn late(objectives: &[Objective], of: &OpSoFar, whole: f64) -> Option<Hopeless> {
-    let bounds = objectives.iter().filter(|objective| {
-        matches!(
-            objective,
-            Objective::Latency { .. } | Objective::RowLatency { .. }
-        )
-    });
+    let bounds = objectives.iter().filter(|bound| bound.bounds_latency());
     let mut stated = latency_objectives(objectives).zip(bounds).enumerate();
     stated.find_map(|(index, (bound, objective))| {
         let over = of.over.get(index)?;

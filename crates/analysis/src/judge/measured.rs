@@ -2,6 +2,8 @@
 //!
 //! It only reads and adds up; it must not judge.
 
+use std::fmt;
+
 use crate::littles_law::littles_law;
 use highwater_model::histogram::{LatencyHistogram, LatencySummary};
 use highwater_model::numbers::to_f64;
@@ -54,22 +56,23 @@ pub fn measured_streams(record: &RunRecord) -> Vec<MeasuredStream<'_>> {
     measured
 }
 
-impl MeasuredStream<'_> {
-    /// How a reason names it: `insert`, or `step 2 insert`.
-    pub fn place(&self) -> String {
+/// How a reason names it: `insert`, or `step 2 insert`.
+impl fmt::Display for MeasuredStream<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.several {
-            format!("{} {}", self.phase.name, self.stream.stream)
-        } else {
-            self.stream.stream.clone()
+            write!(f, "{} ", self.phase.name)?;
         }
+        f.write_str(&self.stream.stream)
     }
+}
 
+impl MeasuredStream<'_> {
     /// How a reason names one of its ops.
     pub fn place_of(&self, result: &ResultRecord) -> String {
         if result.op == self.stream.stream {
-            self.place()
+            self.to_string()
         } else {
-            format!("{} {}", self.place(), result.op)
+            format!("{self} {}", result.op)
         }
     }
 

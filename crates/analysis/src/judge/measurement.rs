@@ -28,6 +28,8 @@ pub const OFFERED_SHORTFALL: f64 = 0.01;
 pub const POISSON_DEVIATIONS: f64 = 3.0;
 /// Characters of why a session could not connect.
 const WHY: usize = 160;
+/// What helps where too little was seen.
+const LONGER: &str = "measure longer (-d)";
 /// Ops per session from which Little's law is checked: with fewer, the ops that the ends of a phase
 /// cut in two allow for a fifth and more.
 pub const LITTLES_LAW_OPS_PER_SESSION: u64 = 5;
@@ -111,22 +113,20 @@ fn client_saturated(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Opti
     let mut places: Vec<String> = busy
         .filter(|client| client.cpu_fraction > CLIENT_CPU_LIMIT)
         .map(|client| {
+            let (share, cores) = (&client.share, client.cores);
+            let [used, limit] = [client.cpu_fraction, CLIENT_CPU_LIMIT].map(percent);
             format!(
-                "load generator {} may have limited the result: it used {} of its {} cores; the limit is {}",
-                client.share,
-                percent(client.cpu_fraction),
-                client.cores,
-                percent(CLIENT_CPU_LIMIT)
+                "load generator {share} may have limited the result: it used {used} of its {cores} \
+                 cores; the limit is {limit}"
             )
         })
         .collect();
     if let (Some(ceiling), Some((reached, unit))) = (ceiling(record), greatest(measured))
         && reached * CEILING_HEADROOM > ceiling
     {
+        let [reached, ceiling] = [reached, ceiling].map(rate);
         places.push(format!(
-            "the load generator may have limited the result: {} {unit}/s acknowledged, and its ceiling is {} {unit}/s",
-            rate(reached),
-            rate(ceiling)
+            "the load generator may have limited the result: {reached} {unit}/s acknowledged, and its ceiling is {ceiling} {unit}/s"
         ));
     }
     let message = "the load generator may have limited the result";
@@ -159,12 +159,8 @@ pub fn greatest(measured: &[MeasuredStream<'_>]) -> Option<(f64, &'static str)> 
 fn client_lag(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let places = client_lag::places(record, measured);
     let message = "the load generator sent ops late";
-    reason(
-        ReasonCode::ClientLag,
-        message,
-        &places,
-        client_lag::hint(record),
-    )
+    let hint = client_lag::hint(record);
+    reason(ReasonCode::ClientLag, message, &places, hint)
 }
 
 /// The load generator itself stood still.
@@ -185,20 +181,15 @@ fn client_stalled(record: &RunRecord) -> Option<Reason> {
                 StallKind::NotRunning => "did not run",
                 StallKind::MachinePaused => "was paused with its machine",
             };
-            let together = stalls.iter().map(|stall| stall.duration_ns).sum();
+            let together = duration(stalls.iter().map(|stall| stall.duration_ns).sum());
             let more = match stalls.len() {
                 1 => String::new(),
-                times => format!(
-                    ", the longest of {times} times, {} in all",
-                    duration(together)
-                ),
+                times => format!(", the longest of {times} times, {together} in all"),
             };
+            let (share, times) = (&client.share, [longest.duration_ns, longest.start_ns]);
+            let ([lasted, at], limit) = (times.map(duration), duration(STALL_NS));
             places.push(format!(
-                "load generator {} {what} for {} at {}{more}; the limit is {}",
-                client.share,
-                duration(longest.duration_ns),
-                duration(longest.start_ns),
-                duration(STALL_NS)
+                "load generator {share} {what} for {lasted} at {at}{more}; the limit is {limit}"
             ));
         }
     }
@@ -216,23 +207,18 @@ fn sessions_missing(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Opti
     let missing = |stream: &MeasuredStream<'_>| {
         let working = stream.stream.working?;
         (working < stream.stream.sessions && !stream.is_open()).then(|| {
-            let why = stream.stream.missing_because.as_deref();
-            let why =
-                why.map(|why| format!("; a session could not connect: {}", foreign(why, WHY)));
-            format!(
-                "{}: {} of {} sessions worked{}",
-                stream.place(),
-                count(u64::from(working)),
-                count(u64::from(stream.stream.sessions)),
-                why.unwrap_or_else(|| {
-                    let pauses = stream.plan.is_some_and(|plan| plan.think.is_some());
-                    if pauses {
-                        "; the others paused: measure for longer than their think time".to_owned()
-                    } else {
-                        "; the others had no op left to send".to_owned()
-                    }
-                })
-            )
+            let pauses = stream.plan.is_some_and(|plan| plan.think.is_some());
+            let refused = stream.stream.missing_because.as_deref();
+            let refused =
+                refused.map(|why| format!("; a session could not connect: {}", foreign(why, WHY)));
+            let why = match &refused {
+                Some(why) => why.as_str(),
+                None if pauses => "; the others paused: measure for longer than their think time",
+                None => "; the others had no op left to send",
+            };
+            let numbers = [working, stream.stream.sessions];
+            let [working, all] = numbers.map(|number| count(u64::from(number)));
+            format!("{stream}: {working} of {all} sessions worked{why}")
         })
     };
     let places: Vec<String> = measured.iter().filter_map(missing).collect();
@@ -246,12 +232,10 @@ fn rate_not_offered(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let mut places = Vec::new();
     for stream in measured {
         if let Some(planned) = planned_and_not_offered(stream) {
+            let [offered, planned] = [stream.units_offered(), planned].map(rate);
+            let unit = stream.stream.unit.name();
             places.push(format!(
-                "{}: the load generator offered {} of {} planned {}",
-                stream.place(),
-                rate(stream.units_offered()),
-                rate(planned),
-                stream.stream.unit.name()
+                "{stream}: the load generator offered {offered} of {planned} planned {unit}"
             ));
         }
     }
@@ -298,8 +282,7 @@ fn contradiction(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<
         let tolerance = littles_law::tolerance(in_flight, ops);
         if (expected / to_f64(sessions) - 1.0).abs() > tolerance {
             places.push(format!(
-                "{}: throughput × latency implies {expected:.2} sessions, but {sessions} were used (Little's law)",
-                stream.place()
+                "{stream}: throughput × latency implies {expected:.2} sessions, but {sessions} were used (Little's law)"
             ));
         }
     }
@@ -313,12 +296,8 @@ fn nothing_acknowledged(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> 
         .iter()
         .filter(|stream| stream.acknowledged() == 0 && stream.answered() == 0)
         .map(|stream| match stream.offered() {
-            0 => format!("{}: no op was sent", stream.place()),
-            ops => format!(
-                "{}: none of {} ops was acknowledged",
-                stream.place(),
-                count(ops)
-            ),
+            0 => format!("{stream}: no op was sent"),
+            ops => format!("{stream}: none of {} ops was acknowledged", count(ops)),
         })
         .collect();
     if measured.is_empty() {
@@ -338,11 +317,9 @@ fn latency_unknown(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
         .iter()
         .filter(|stream| stream.acknowledged() == 0 && stream.answered() > 0)
         .map(|stream| {
+            let [due, answered] = [stream.offered(), stream.answered()].map(count);
             format!(
-                "{}: none of {} ops that were due in the measured phase was answered; the {} that were answered in it were due before",
-                stream.place(),
-                count(stream.offered()),
-                count(stream.answered())
+                "{stream}: none of {due} ops that were due in the measured phase was answered; the {answered} that were answered in it were due before"
             )
         })
         .collect();
@@ -361,13 +338,7 @@ fn outcome_unknown(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
 /// An objective that names a percentile was neither shown to be met nor to be missed.
 fn too_few_samples(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let objectives = &record.plan.definition.objectives;
-    let bounds_latency = |objective: &Objective| {
-        matches!(
-            objective,
-            Objective::Latency { .. } | Objective::RowLatency { .. }
-        )
-    };
-    let places: Vec<String> = if objectives.iter().any(bounds_latency) {
+    let places: Vec<String> = if objectives.iter().any(Objective::bounds_latency) {
         latency_verdicts(objectives, measured)
             .into_iter()
             .filter_map(|verdict| match verdict.shown {
@@ -385,12 +356,7 @@ fn too_few_samples(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Optio
         Vec::new()
     };
     let message = "too few ops for a percentile of the objective";
-    reason(
-        ReasonCode::TooFewSamples,
-        message,
-        &places,
-        "measure longer (-d)",
-    )
+    reason(ReasonCode::TooFewSamples, message, &places, LONGER)
 }
 
 fn phase_too_short(record: &RunRecord) -> Option<Reason> {
@@ -399,19 +365,11 @@ fn phase_too_short(record: &RunRecord) -> Option<Reason> {
         .iter()
         .filter(|p| p.kind == PhaseKind::Measure && p.duration_ns < SHORTEST_PHASE_NS)
         .map(|phase| {
-            format!(
-                "the phase {} lasted {}; at least {} is needed",
-                phase.name,
-                duration(phase.duration_ns),
-                span(SHORTEST_PHASE_NS)
-            )
+            let (lasted, least) = (duration(phase.duration_ns), span(SHORTEST_PHASE_NS));
+            let name = &phase.name;
+            format!("the phase {name} lasted {lasted}; at least {least} is needed")
         })
         .collect();
     let message = "a measured phase is too short to judge";
-    reason(
-        ReasonCode::TooShort,
-        message,
-        &places,
-        "measure longer (-d)",
-    )
+    reason(ReasonCode::TooShort, message, &places, LONGER)
 }

@@ -57,9 +57,8 @@ fn judged_streams(record: &RunRecord) -> Vec<MeasuredStream<'_>> {
 /// unverified although an audit was asked; 1: objective missed; 0: all well. Where several hold the first in this order wins: what happened
 /// to the data matters most, and why a run ended explains why it is not valid.
 pub fn exit_code(judgments: &Judgments, ended: Ended) -> u8 {
-    match judgments.data.value {
-        Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered => return 4,
-        Data::Clean | Data::Unverified | Data::NotChecked => {}
+    if judgments.data.value.is_wrong() {
+        return 4;
     }
     match ended {
         Ended::TargetLost => return 5,

@@ -52,16 +52,29 @@ pub(super) fn judge(
 /// Whether an objective that is judged as missed may still be met by further ops: no more is shown than that too few
 /// were measured.
 pub fn may_yet_be_met(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> bool {
+    is_missed_by_latency_alone(record, measured, |shown| *shown != Shown::Missed)
+}
+
+/// Whether an objective is judged as missed for nothing but too few ops to judge its percentile by, which says nothing
+/// of the target.
+pub(crate) fn lacks_ops_alone(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> bool {
+    is_missed_by_latency_alone(record, measured, |shown| {
+        matches!(shown, Shown::Met | Shown::TooFew { .. })
+    })
+}
+
+/// Whether only percentiles are missed, of which all show no more than that.
+fn is_missed_by_latency_alone(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+    shows_no_more: impl Fn(&Shown) -> bool,
+) -> bool {
     let judged = &record.judgments.objective;
+    let mut reasons = judged.reasons.iter();
     let verdicts = latency_verdicts(&record.plan.definition.objectives, measured);
     judged.value == ObjectiveValue::Missed
-        && judged
-            .reasons
-            .iter()
-            .all(|reason| reason.code == ReasonCode::ObjectiveLatency)
-        && verdicts
-            .iter()
-            .all(|verdict| verdict.shown != Shown::Missed)
+        && reasons.all(|reason| reason.code == ReasonCode::ObjectiveLatency)
+        && verdicts.iter().all(|verdict| shows_no_more(&verdict.shown))
 }
 
 fn latency(objectives: &[Objective], measured: &[MeasuredStream<'_>]) -> Option<Reason> {
@@ -84,10 +97,8 @@ fn latency(objectives: &[Objective], measured: &[MeasuredStream<'_>]) -> Option<
             } else {
                 ":"
             };
-            Some(format!(
-                "{}: {}{separator} {what}",
-                verdict.place, verdict.percentile
-            ))
+            let (place, percentile) = (&verdict.place, &verdict.percentile);
+            Some(format!("{place}: {percentile}{separator} {what}"))
         })
         .collect();
     let message = "a percentile is above its limit, or not below it with 95 % confidence";
@@ -130,13 +141,10 @@ fn shares_above(
         for result in &stream.results {
             let (part, whole) = (of(result), offered(result));
             if is_above(part, whole, max_ppm) {
+                let (place, share) = (stream.place_of(result), percent_of(part, whole));
+                let ([part, whole], limit) = ([part, whole].map(count), percent_asked(max_ppm));
                 places.push(format!(
-                    "{}: {} of {} ops ({}) {what}; the limit is {}",
-                    stream.place_of(result),
-                    count(part),
-                    count(whole),
-                    percent_of(part, whole),
-                    percent_asked(max_ppm)
+                    "{place}: {part} of {whole} ops ({share}) {what}; the limit is {limit}"
                 ));
             }
         }
@@ -151,13 +159,9 @@ fn throughput(measured: &[MeasuredStream<'_>], min: Rate) -> Option<Reason> {
         .iter()
         .filter(|m| m.stream.unit == unit && m.units_per_s() < min.as_f64())
         .map(|m| {
-            format!(
-                "{}: {} {unit}/s acknowledged; the minimum is {} {unit}/s",
-                m.place(),
-                rate(m.units_per_s()),
-                plain(min.as_f64()),
-                unit = unit.name()
-            )
+            let (done, least) = (rate(m.units_per_s()), plain(min.as_f64()));
+            let unit = unit.name();
+            format!("{m}: {done} {unit}/s acknowledged; the minimum is {least} {unit}/s")
         })
         .collect();
     let message = "less was acknowledged than the objective requires";
@@ -169,12 +173,11 @@ fn throughput(measured: &[MeasuredStream<'_>], min: Rate) -> Option<Reason> {
 fn rate_not_sustained(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let mut places = Vec::new();
     for stream in measured.iter().filter(|stream| !is_sustained(stream)) {
+        let planned = stream.stream.planned_rate.unwrap_or(0.0);
+        let [done, planned] = [stream.units_per_s(), planned].map(rate);
+        let unit = stream.stream.unit.name();
         places.push(format!(
-            "{}: {} {unit}/s acknowledged of {} {unit}/s planned",
-            stream.place(),
-            rate(stream.units_per_s()),
-            rate(stream.stream.planned_rate.unwrap_or(0.0)),
-            unit = stream.stream.unit.name()
+            "{stream}: {done} {unit}/s acknowledged of {planned} {unit}/s planned"
         ));
     }
     let message = "less was acknowledged than planned";
@@ -231,12 +234,8 @@ fn cpu(record: &RunRecord, max_ppm: u32) -> Option<Reason> {
     if busy.is_empty() {
         let hint = "enable telemetry, or add an endpoint with --metrics";
         let message = "the target's CPU use is unknown";
-        return reason(
-            ReasonCode::ObjectiveCpu,
-            message,
-            &["CPU use is unknown: no `cpu_busy` reading from the target".to_owned()],
-            hint,
-        );
+        let places = ["CPU use is unknown: no `cpu_busy` reading from the target".to_owned()];
+        return reason(ReasonCode::ObjectiveCpu, message, &places, hint);
     }
     let too_busy = busy.into_iter().filter(|(_, share)| *share > max);
     let places: Vec<String> = too_busy
@@ -258,7 +257,7 @@ fn not_measured(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
         let streams = measured.iter();
         streams
             .filter(|stream| stream.answered() == 0)
-            .map(|stream| format!("{}: nothing was acknowledged", stream.place()))
+            .map(|stream| format!("{stream}: nothing was acknowledged"))
             .collect()
     };
     let message = "nothing was measured that could meet the objective";

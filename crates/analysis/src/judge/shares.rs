@@ -359,13 +359,12 @@ fn latency_evidence(
         Some((ns, false)) => format!("was {}; ", duration(ns)),
         None => String::new(),
     };
+    let [longer, most] = [bound.fraction, bound.upper95].map(percent);
+    let allowed = percent_asked(1_000_000_u32.saturating_sub(objective.ppm));
     format!(
-        "{measured}the limit is {}. {} of ops took longer (at most {} with 95 % confidence); {} is \
-         allowed",
-        span(objective.max.0),
-        percent(bound.fraction),
-        percent(bound.upper95),
-        percent_asked(1_000_000_u32.saturating_sub(objective.ppm))
+        "{measured}the limit is {}. {longer} of ops took longer (at most {most} with 95 % \
+         confidence); {allowed} is allowed",
+        span(objective.max.0)
     )
 }
 

@@ -49,19 +49,13 @@ pub(super) fn judge(rule: SteadinessRule, measured: &[MeasuredStream<'_>]) -> Dr
             note: None,
         };
     }
+    let message = "throughput drifted during the measured phase";
+    let hint = "wait until it is steady (--warm-up steady) or measure longer (-d)";
+    let is_unknown = "whether throughput was steady is not known";
+    let (not_steady, not_shown) = (ReasonCode::NotSteady, ReasonCode::SteadinessNotShown);
     Drifts {
-        reason: reason(
-            ReasonCode::NotSteady,
-            "throughput drifted during the measured phase",
-            &drifted,
-            "wait until it is steady (--warm-up steady) or measure longer (-d)",
-        ),
-        note: reason(
-            ReasonCode::SteadinessNotShown,
-            "whether throughput was steady is not known",
-            &unclear,
-            "measure longer (-d)",
-        ),
+        reason: reason(not_steady, message, &drifted, hint),
+        note: reason(not_shown, is_unknown, &unclear, "measure longer (-d)"),
     }
 }
 
@@ -78,37 +72,32 @@ fn value(stream: &MeasuredStream<'_>, rule: SteadinessRule) -> Steadiness {
 fn changed(stream: &MeasuredStream<'_>) -> String {
     let of = stream.stream;
     let Some(drift) = of.drift_percent else {
-        return format!("{}: throughput reached no steady state", stream.place());
+        return format!("{stream}: throughput reached no steady state");
     };
     let verb = if drift < 0.0 { "fell" } else { "rose" };
     let interval = of.drift_ci95.map(|[low, high]| {
         let (least, most) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
         format!(" [{least:.1} … {most:.1}]")
     });
+    let interval = interval.unwrap_or_default();
     let thirds = of.thirds_per_s.map(|[first, last]| {
         let unit = of.unit.name();
-        format!(
-            ": {} {unit}/s in its first third, {} in its last",
-            rate(first),
-            rate(last)
-        )
+        let (first, last) = (rate(first), rate(last));
+        format!(": {first} {unit}/s in its first third, {last} in its last")
     });
+    let thirds = thirds.unwrap_or_default();
     format!(
-        "{}: throughput {verb} by {:.1} %{} during the measured phase{}",
-        stream.place(),
-        drift.abs(),
-        interval.unwrap_or_default(),
-        thirds.unwrap_or_default()
+        "{stream}: throughput {verb} by {:.1} %{interval} during the measured phase{thirds}",
+        drift.abs()
     )
 }
 
 fn not_shown(stream: &MeasuredStream<'_>, rule: SteadinessRule) -> String {
     let of = stream.stream;
     let (Some(drift), Some([low, high])) = (of.drift(), of.drift_ci95) else {
+        let windows = of.effective_windows;
         return format!(
-            "{}: its series is worth {:.1} independent windows, too few to say",
-            stream.place(),
-            of.effective_windows
+            "{stream}: its series is worth {windows:.1} independent windows, too few to say"
         );
     };
     let times = ((high - low) / 2.0 * LIKELY / rule.within_percent()).powi(2);
@@ -118,9 +107,6 @@ fn not_shown(stream: &MeasuredStream<'_>, rule: SteadinessRule) -> String {
     } else {
         String::new()
     };
-    format!(
-        "{}: drift {drift} over the measured phase; the bound is {}{longer}",
-        stream.place(),
-        percent_asked(rule.within_ppm)
-    )
+    let bound = percent_asked(rule.within_ppm);
+    format!("{stream}: drift {drift} over the measured phase; the bound is {bound}{longer}")
 }

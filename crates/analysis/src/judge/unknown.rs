@@ -25,12 +25,11 @@ fn place(stream: &MeasuredStream<'_>) -> Option<String> {
         .sum();
     let share = to_f64(unknown) / offered;
     (share > UNKNOWN_LIMIT).then(|| {
+        let unknown = count(unknown);
+        let [share, limit] = [share, UNKNOWN_LIMIT].map(percent);
         format!(
-            "{}: the outcome of {} rows is unknown, {} of those that were offered; the limit is {}",
-            stream.place(),
-            count(unknown),
-            percent(share),
-            percent(UNKNOWN_LIMIT)
+            "{stream}: the outcome of {unknown} rows is unknown, {share} of those that were offered; \
+             the limit is {limit}"
         )
     })
 }

@@ -1,5 +1,6 @@
 //! Which resource is named, on both sides of each bound, and that none is named for what is not shown.
 
+use highwater_model::judgment::ObjectiveValue;
 use highwater_model::limit::{LimitFigure, SaturationSign};
 use highwater_model::plan::Objective;
 use highwater_model::record::{CpuQuota, HostRecord};
@@ -214,6 +215,35 @@ fn an_objective_of_few_rejections_makes_them_the_reason() {
     let found = limit(&record).unwrap();
     assert_eq!(found.saturation, SaturationSign::Objective);
     assert_eq!(found.by.unwrap().resource, R::WritePool);
+}
+
+#[test]
+fn an_objective_that_lacks_ops_to_be_judged_is_no_sign_of_saturation() {
+    let found = |latencies: &[(u64, u64)], errors: &[(&'static str, u64)]| {
+        let mut op = fixture::gate_op();
+        op.latencies = latencies.to_vec();
+        op.errors = errors.to_vec();
+        let mut record = fixture::open_gate_of(&op);
+        let share_of_errors = Objective::Errors { max_ppm: 1_000 };
+        record.plan.definition.objectives.push(share_of_errors);
+        record.judgments = judge(&record);
+        assert_eq!(record.judgments.objective.value, ObjectiveValue::Missed);
+        limit(&record).map(|limit| limit.saturation)
+    };
+    let (fast, slow) = (4_000_000, 40_000_000);
+    assert_eq!(found(&[(fast, 999)], &[]), None, "a p99 needs 1,000 ops");
+    let missed = Some(SaturationSign::Objective);
+    assert_eq!(found(&[(slow, 200)], &[]), missed, "a plain miss");
+    assert_eq!(
+        found(&[(fast, 9_903), (slow, 97)], &[]),
+        missed,
+        "enough ops"
+    );
+    assert_eq!(
+        found(&[(fast, 999)], &[("timeout", 2)]),
+        missed,
+        "too many failed"
+    );
 }
 
 #[test]

@@ -69,11 +69,6 @@ fn draw_intervals(record: &mut RunRecord) {
 /// All that follows from the gaps and the acknowledgements per second.
 fn draw_availability(record: &mut RunRecord) {
     let seen = std::mem::take(&mut record.availability);
-    record.availability = of_gaps(
-        seen.gaps,
-        seen.acknowledged_per_s,
-        &record.phases,
-        &record.results,
-        &[],
-    );
+    let (gaps, per_s) = (seen.gaps, seen.acknowledged_per_s);
+    record.availability = of_gaps(gaps, per_s, &record.phases, &record.results, &[]);
 }

@@ -18,11 +18,8 @@ pub(super) fn target(shares: &[&RunRecord]) -> TargetRecord {
             }
         }
         for host in &other.hosts {
-            match merged
-                .hosts
-                .iter_mut()
-                .find(|merged_one| merged_one.url == host.url)
-            {
+            let mut hosts = merged.hosts.iter_mut();
+            match hosts.find(|merged_one| merged_one.url == host.url) {
                 None => merged.hosts.push(host.clone()),
                 Some(merged_one) => {
                     merged_one.sessions += host.sessions;
@@ -31,10 +28,8 @@ pub(super) fn target(shares: &[&RunRecord]) -> TargetRecord {
             }
         }
         merged.settings.extend(other.settings.clone());
-        merged.bytes_before = match (merged.bytes_before, other.bytes_before) {
-            (Some(ours), Some(theirs)) => Some(ours.min(theirs)),
-            (ours, theirs) => ours.or(theirs),
-        };
+        let before = [merged.bytes_before, other.bytes_before];
+        merged.bytes_before = before.into_iter().flatten().min();
         merged.bytes_after = merged.bytes_after.max(other.bytes_after);
     }
     merged
@@ -58,9 +53,8 @@ pub(super) fn telemetry(shares: &[&RunRecord]) -> Vec<TelemetrySample> {
 
 /// That of the first share which asked; the others leave the target alone.
 pub(super) fn target_telemetry(shares: &[&RunRecord]) -> Option<TargetTelemetry> {
-    shares
-        .iter()
-        .find_map(|share| share.target_telemetry.clone())
+    let mut shares = shares.iter();
+    shares.find_map(|share| share.target_telemetry.clone())
 }
 
 fn add(sum: &mut TelemetrySample, sample: &TelemetrySample) {
@@ -73,10 +67,7 @@ fn add(sum: &mut TelemetrySample, sample: &TelemetrySample) {
 }
 
 fn greater(ours: Option<f64>, theirs: Option<f64>) -> Option<f64> {
-    match (ours, theirs) {
-        (Some(ours), Some(theirs)) => Some(ours.max(theirs)),
-        (ours, theirs) => ours.or(theirs),
-    }
+    [ours, theirs].into_iter().flatten().reduce(f64::max)
 }
 
 /// Changed paces once, at the time of the first share, and what was noted of any.
@@ -96,11 +87,7 @@ pub(super) fn notes(shares: &[&RunRecord]) -> Vec<RunNote> {
 
 /// The same for incidents.
 pub(super) fn incidents(shares: &[&RunRecord]) -> Vec<Incident> {
-    named(
-        shares,
-        |share| &share.incidents,
-        |incident| &mut incident.message,
-    )
+    named(shares, |share| &share.incidents, |one| &mut one.message)
 }
 
 fn named<T: Clone + PartialEq>(

@@ -126,15 +126,12 @@ fn distributions(merged: &mut ResultRecord, group: &Group<'_>) -> Result<(), Mer
         over_all(group, |r| Some((&r.histograms.latency, &r.latency_ns)))?;
     (texts.service, merged.service_ns) =
         over_all(group, |r| Some((&r.histograms.service, &r.service_ns)))?;
-    (texts.session_wait, merged.session_wait_ns) = over_all(group, |r| {
-        Some((&r.histograms.session_wait, &r.session_wait_ns))
-    })?;
-    (texts.client_lag, merged.client_lag_ns) = over_all(group, |r| {
-        Some((&r.histograms.client_lag, &r.client_lag_ns))
-    })?;
-    (texts.error_latency, merged.error_latency_ns) = over_all(group, |r| {
-        Some((&r.histograms.error_latency, &r.error_latency_ns))
-    })?;
+    let waits: Part = |r| Some((&r.histograms.session_wait, &r.session_wait_ns));
+    (texts.session_wait, merged.session_wait_ns) = over_all(group, waits)?;
+    let lags: Part = |r| Some((&r.histograms.client_lag, &r.client_lag_ns));
+    (texts.client_lag, merged.client_lag_ns) = over_all(group, lags)?;
+    let errors: Part = |r| Some((&r.histograms.error_latency, &r.error_latency_ns));
+    (texts.error_latency, merged.error_latency_ns) = over_all(group, errors)?;
     let undelayed: Part = |r| {
         let text = r.histograms.undelayed.as_deref().unwrap_or_default();
         Some((text, r.undelayed_ns.as_ref()?))
@@ -184,10 +181,9 @@ pub(super) fn streams(shares: &[&RunRecord], merged: &RunRecord) -> Vec<StreamRe
                 merged_one.working = merged_one.working.zip(stream.working).map(|(a, b)| a + b);
                 let why = merged_one.missing_because.take();
                 merged_one.missing_because = why.or_else(|| stream.missing_because.clone());
-                merged_one.planned_rate = match (merged_one.planned_rate, stream.planned_rate) {
-                    (Some(ours), Some(theirs)) => Some(ours + theirs),
-                    (ours, theirs) => ours.or(theirs),
-                };
+                let rates = [merged_one.planned_rate, stream.planned_rate];
+                let rates = rates.into_iter().flatten();
+                merged_one.planned_rate = rates.reduce(|ours, theirs| ours + theirs);
             }
         }
     }

@@ -12,10 +12,8 @@ pub(super) fn earliest(shares: &[&RunRecord]) -> String {
     let starts = shares.iter().map(|share| &share.header.started_at);
     let merged_one = starts.filter_map(|text| Some((instant(text)?, text)));
     let first = merged_one.min_by_key(|(start, _)| *start);
-    first.map_or_else(
-        || shares[0].header.started_at.clone(),
-        |(_, text)| text.clone(),
-    )
+    let text = first.map_or(&shares[0].header.started_at, |(_, text)| text);
+    text.clone()
 }
 
 pub(super) fn instant(text: &str) -> Option<OffsetDateTime> {

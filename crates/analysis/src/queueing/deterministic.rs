@@ -6,6 +6,7 @@
 //! Research Letters 29, 2001.
 
 use super::{highest_rate, solve};
+use highwater_model::numbers::round_to_usize;
 
 /// Most entries of the table of queue lengths; beyond it the tail is geometric.
 const MAX_LENGTHS: usize = 1_000;
@@ -138,15 +139,10 @@ impl Lengths {
 
     /// P(wait > t) with t in services: for k − 1 ≤ t < k it is one minus
     /// Σ P(j arrivals in k − t) · P(at most k − 1 − j waiting) for j in 0..k.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "bounded to a million services"
-    )]
     fn wait_exceeds(&self, t: f64) -> f64 {
         let whole = t.floor().min(1e6);
         let mean = self.rho * (whole + 1.0 - t).clamp(0.0, 1.0);
-        let behind = whole as usize;
+        let behind = round_to_usize(whole);
         let mut probability = (-mean).exp();
         let (mut exceeds, mut arrivals) = (0.0, 0.0);
         let mut seen = 0.0;

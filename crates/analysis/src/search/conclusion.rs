@@ -31,12 +31,8 @@ fn unfinished(judged: &mut Judgments) {
     if judged.objective.value == ObjectiveValue::Met {
         judged.objective.value = ObjectiveValue::NotDecided;
     }
-    judged.measurement = unknown(
-        ReasonCode::Interrupted,
-        "the search has not ended",
-        "its record has no outcome",
-        None,
-    );
+    let (message, figures) = ("the search has not ended", "its record has no outcome");
+    judged.measurement = unknown(ReasonCode::Interrupted, message, figures, None);
 }
 
 /// The confirmations show the objective together, whatever the last one shows by itself; but the mark
@@ -58,16 +54,11 @@ fn marked(judged: &mut Judgments, search: &SearchRecord, mark: &Mark, soak: Opti
 
 fn below_floor(search: &SearchRecord, mark: &Mark) -> Option<Reason> {
     let floor = search.floor.filter(|floor| mark.confirmed < *floor)?;
-    let figures = format!(
-        "{} confirmed; the minimum is {}",
-        of_axis(search, mark.confirmed),
-        of_axis(search, floor)
-    );
-    Some(Reason::with_figures(
-        ReasonCode::RateNotSustained,
-        "the mark is below the minimum",
-        &figures,
-    ))
+    let (confirmed, floor) = (of_axis(search, mark.confirmed), of_axis(search, floor));
+    let figures = format!("{confirmed} confirmed; the minimum is {floor}");
+    let message = "the mark is below the minimum";
+    let code = ReasonCode::RateNotSustained;
+    Some(Reason::with_figures(code, message, &figures))
 }
 
 fn not_held(search: &SearchRecord, mark: &Mark, soak: &ProbeRecord) -> Reason {

@@ -67,13 +67,9 @@ fn knee(history: &ProbeHistory<'_>, without: Option<f64>) -> Option<f64> {
 /// The pressure when every op is late: ln(1 ÷ share allowed), of the strictest percentile.
 fn all_late(history: &ProbeHistory<'_>) -> f64 {
     let stated = history.search.objective.stated.iter();
-    let allowed = stated.filter_map(|objective| match *objective {
-        Objective::Latency { quantile_ppm, .. } | Objective::RowLatency { quantile_ppm, .. } => {
-            Some(1_000_000_u32.saturating_sub(quantile_ppm).max(1))
-        }
-        _ => None,
-    });
-    let allowed = f64::from(allowed.min().unwrap_or(10_000));
+    let strictest = stated.filter_map(Objective::quantile_ppm).max();
+    let allowed = 1_000_000_u32.saturating_sub(strictest.unwrap_or(990_000));
+    let allowed = f64::from(allowed.max(1));
     (1e6 / allowed).ln()
 }
 

@@ -1,6 +1,7 @@
 //! How many ops a probe needs, so that what it shows of a percentile counts.
 
 use crate::judge::shares::OPS_BEYOND_PERCENTILE;
+use highwater_model::numbers::to_f64;
 use highwater_model::plan::Objective;
 
 /// So many standard deviations of a Poisson count may come too few.
@@ -18,16 +19,10 @@ pub struct OpsNeeded {
 
 /// What the latency objectives need; absent without one.
 pub fn ops_needed(objectives: &[Objective]) -> Option<OpsNeeded> {
-    let quantiles = objectives.iter().filter_map(|objective| match *objective {
-        Objective::Latency { quantile_ppm, .. } | Objective::RowLatency { quantile_ppm, .. } => {
-            Some(quantile_ppm)
-        }
-        _ => None,
-    });
+    let quantiles = objectives.iter().filter_map(Objective::quantile_ppm);
     let quantile_ppm = quantiles.max()?;
     let beyond = f64::from(1_000_000_u32.saturating_sub(quantile_ppm).max(1)) / 1e6;
-    #[expect(clippy::cast_precision_loss, reason = "a small constant")]
-    let least = OPS_BEYOND_PERCENTILE as f64 / beyond;
+    let least = to_f64(OPS_BEYOND_PERCENTILE) / beyond;
     Some(OpsNeeded {
         quantile_ppm,
         ops: (least + DEVIATIONS * least.sqrt()).ceil(),

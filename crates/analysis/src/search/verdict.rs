@@ -7,10 +7,10 @@ use crate::judge::shares::{
     ObjectiveMargin, Shown, failure_verdicts, latency_verdicts, nearest_margin,
 };
 use crate::judge::{Ended, MeasuredStream, measured_streams};
-use highwater_model::judgment::{Data, Measurement, ObjectiveValue, ReasonCode};
+use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode};
 use highwater_model::outcome::ErrorClass;
-use highwater_model::plan::{Objective, PhaseKind};
-use highwater_model::record::RunRecord;
+use highwater_model::plan::Objective;
+use highwater_model::record::{PhaseRecord, RunRecord};
 use highwater_model::search::{ProbePurpose, ProbeVerdict, SearchRecord};
 
 /// Reasons for an invalid measurement that are the load generator's doing.
@@ -96,10 +96,7 @@ fn failed(measured: &[MeasuredStream<'_>], of: impl Fn(&str) -> bool) -> u64 {
 pub(crate) fn rows_before(record: &RunRecord) -> u64 {
     let tables = record.target.tables.iter();
     let earlier = tables.filter_map(|table| table.rows_before);
-    let loads = |name: &str| {
-        let mut phases = record.phases.iter();
-        phases.any(|phase| phase.kind == PhaseKind::Load && phase.name == name)
-    };
+    let loads = |phase: &str| PhaseRecord::is_load(&record.phases, phase);
     let results = record.results.iter().filter(|r| loads(&r.phase));
     let loaded = results.map(|result| result.rows.acknowledged);
     earlier.chain(loaded).fold(0, u64::saturating_add)
@@ -109,16 +106,13 @@ fn reasons(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<ReasonCod
     let judged = &record.judgments;
     let mut codes = unproven_failures(&record.plan.definition.objectives, measured);
     if judged.objective.value == ObjectiveValue::Missed {
-        codes.splice(
-            0..0,
-            judged.objective.reasons.iter().map(|reason| reason.code),
-        );
+        codes.splice(0..0, judged.objective.codes());
     }
     if judged.measurement.value != Measurement::Valid {
-        codes.extend(judged.measurement.reasons.iter().map(|reason| reason.code));
+        codes.extend(judged.measurement.codes());
     }
-    if is_wrong(judged.data.value) {
-        codes.extend(judged.data.reasons.iter().map(|reason| reason.code));
+    if judged.data.value.is_wrong() {
+        codes.extend(judged.data.codes());
     }
     let mut named = Vec::new();
     codes.retain(|code| {
@@ -129,18 +123,11 @@ fn reasons(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<ReasonCod
     codes
 }
 
-fn is_wrong(data: Data) -> bool {
-    matches!(
-        data,
-        Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered
-    )
-}
-
 fn estimated(record: &RunRecord) -> ProbeVerdict {
     match Ended::of(&record.incidents) {
         Ended::Interrupted => ProbeVerdict::Interrupted,
         Ended::TargetLost => ProbeVerdict::TargetLost,
-        Ended::Complete if is_wrong(record.judgments.data.value) => ProbeVerdict::WrongData,
+        Ended::Complete if record.judgments.data.value.is_wrong() => ProbeVerdict::WrongData,
         Ended::Complete => ProbeVerdict::Estimated,
     }
 }
@@ -165,11 +152,8 @@ fn verdict(
     }
     let objectives = &record.plan.definition.objectives;
     if judged.objective.value == ObjectiveValue::Missed {
-        let codes = judged.objective.reasons.iter().map(|reason| reason.code);
-        return if codes
-            .into_iter()
-            .all(|code| is_of_a_share(code, objectives))
-        {
+        let mut codes = judged.objective.codes().into_iter();
+        return if codes.all(|code| is_of_a_share(code, objectives)) {
             by_shares(objectives, measured)
         } else {
             ProbeVerdict::Failed

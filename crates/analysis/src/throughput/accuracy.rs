@@ -73,11 +73,8 @@ impl Process {
     /// A target that stands still, for exponential times with these means in seconds, for a minute.
     pub fn stalling(stall: f64, gap: f64) -> Self {
         let mean = 100.0 * gap / (gap + stall);
-        Self::new(
-            format!("stalls of {stall} s after {gap} s"),
-            mean,
-            move |noise| noise.stalls(stall, gap, MINUTE),
-        )
+        let name = format!("stalls of {stall} s after {gap} s");
+        Self::new(name, mean, move |noise| noise.stalls(stall, gap, MINUTE))
     }
 
     /// Counts each of which resembles the one before.

@@ -221,9 +221,8 @@ fn what_repeats_every_few_seconds_is_not_taken_for_chance() {
     assert_eq!(intervals.len(), 400);
     let holds = |(low, high): &&(f64, f64)| (*low..=*high).contains(&900.0);
     assert!(intervals.iter().filter(holds).count() >= 376);
-    let halves = intervals
-        .iter()
-        .map(|(low, high)| (high - low) / 2.0 / 900.0);
+    let intervals = intervals.iter();
+    let halves = intervals.map(|(low, high)| (high - low) / 2.0 / 900.0);
     let mut halves: Vec<f64> = halves.collect();
     halves.sort_by(f64::total_cmp);
     // With waves of a second and longer, 2.4 %.

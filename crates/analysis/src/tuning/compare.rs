@@ -1,6 +1,7 @@
 //! Whether one configuration is better than another, from what the confirming round measured of both.
 
 use crate::long_run::student_quantile;
+use highwater_model::numbers::len_to_f64;
 
 /// The gain of `a` over `b` as a share, with 95 % confidence: Welch's interval of the difference of the
 /// mean logarithms (B. L. Welch, Biometrika 34, 1947). Absent below two values each.
@@ -20,9 +21,8 @@ pub(super) fn gain95(a: &[f64], b: &[f64]) -> Option<[f64; 2]> {
 }
 
 /// Mean and variance of the logarithms, and how many there are.
-#[expect(clippy::cast_precision_loss, reason = "a few repeats")]
 fn moments(values: &[f64]) -> Option<(f64, f64, f64)> {
-    let n = values.len() as f64;
+    let n = len_to_f64(values.len());
     if values.len() < 2 {
         return None;
     }

@@ -72,10 +72,7 @@ fn unknown(why: NoBestReason, tune: &TuneRecord) -> Judgment<Measurement> {
         .trials
         .iter()
         .filter(|c| c.verdict == TrialVerdict::Counts);
-    let figures = format!(
-        "{} trials, {} of which count",
-        tune.trials.len(),
-        counting.count()
-    );
+    let (trials, counting) = (tune.trials.len(), counting.count());
+    let figures = format!("{trials} trials, {counting} of which count");
     whole::unknown(code, message, &figures, Some(hint))
 }

@@ -2,7 +2,7 @@
 
 use crate::judge::{Ended, MeasuredStream, measured_streams};
 use crate::telemetry::{self, busy_cpus, disk_bytes_per_row, mean, named};
-use highwater_model::judgment::{Data, Measurement, ObjectiveValue, ReasonCode};
+use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode};
 use highwater_model::record::RunRecord;
 use highwater_model::target_telemetry::{names, sources};
 use highwater_model::tune::{Showed, TrialVerdict, TuneFigure};
@@ -63,25 +63,19 @@ pub fn showed(record: &RunRecord, stream: Option<&MeasuredStream<'_>>) -> Showed
 
 fn verdict(record: &RunRecord, has_figure: bool) -> (TrialVerdict, Vec<ReasonCode>) {
     let judged = &record.judgments;
-    let of_objective = || judged.objective.reasons.iter().map(|r| r.code).collect();
-    let of_measurement: Vec<ReasonCode> =
-        judged.measurement.reasons.iter().map(|r| r.code).collect();
+    let of_measurement = judged.measurement.codes();
     let is_invalid = judged.measurement.value == Measurement::Invalid;
     match Ended::of(&record.incidents) {
         Ended::Interrupted => return (TrialVerdict::Interrupted, Vec::new()),
         Ended::TargetLost => return (TrialVerdict::TargetLost, Vec::new()),
         Ended::Complete => {}
     }
-    if matches!(
-        judged.data.value,
-        Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered
-    ) {
-        let codes = judged.data.reasons.iter().map(|r| r.code).collect();
-        (TrialVerdict::WrongData, codes)
+    if judged.data.value.is_wrong() {
+        (TrialVerdict::WrongData, judged.data.codes())
     } else if is_invalid && OUR_OWN.iter().any(|code| of_measurement.contains(code)) {
         (TrialVerdict::Invalid, of_measurement)
     } else if judged.objective.value == ObjectiveValue::Missed {
-        (TrialVerdict::Missed, of_objective())
+        (TrialVerdict::Missed, judged.objective.codes())
     } else if has_figure {
         (TrialVerdict::Counts, Vec::new())
     } else {

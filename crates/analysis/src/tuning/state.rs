@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::compare::gain95;
 use super::order::{key, shuffled};
 use super::step::TuneStep;
+use highwater_model::numbers::len_to_f64;
 use highwater_model::quantity::parse_count;
 use highwater_model::tune::{
     BestConfiguration, NoBest, NoBestReason, RunnerUp, TrialPurpose, TrialVerdict, TuneAxis,
@@ -149,10 +150,8 @@ impl<'a> TuneState<'a> {
             .filter_map(|at| Some((at, self.score(at)?)))
             .collect();
         configurations.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-        configurations
-            .into_iter()
-            .map(|(at, _)| at.clone())
-            .collect()
+        let configurations = configurations.into_iter();
+        configurations.map(|(at, _)| at.clone()).collect()
     }
 
     /// Mean of all that the search measured of a configuration; absent where some of it does not count, or there
@@ -390,16 +389,14 @@ impl<'a> TuneState<'a> {
 }
 
 /// Absent without scores, and where one is.
-#[expect(clippy::cast_precision_loss, reason = "a few repeats")]
 fn mean_score(scores: &[Option<f64>]) -> Option<f64> {
     let counting: Option<Vec<f64>> = scores.iter().copied().collect();
     let counting = counting.filter(|scores| !scores.is_empty())?;
-    Some(counting.iter().sum::<f64>() / counting.len() as f64)
+    Some(counting.iter().sum::<f64>() / len_to_f64(counting.len()))
 }
 
 /// Geometric mean; absent without values.
-#[expect(clippy::cast_precision_loss, reason = "a few repeats")]
 fn mean(values: &[f64]) -> Option<f64> {
     let sum: f64 = values.iter().map(|value| value.ln()).sum();
-    (!values.is_empty()).then(|| (sum / values.len() as f64).exp())
+    (!values.is_empty()).then(|| (sum / len_to_f64(values.len())).exp())
 }

@@ -125,8 +125,7 @@ fn hint(first: &str) -> String {
 /// Does what the words ask for.
 fn cluster(intent: &ClusterIntent) -> Result<u8, Failure> {
     let Some((action, path, nodes, flags)) = &intent.0 else {
-        terminal::data(&schema())?;
-        return Ok(exit::SUCCESS);
+        return terminal::data(&schema()).map(|()| exit::SUCCESS);
     };
     let spec = cluster_file::read(path)?;
     let nodes = nodes.unwrap_or(spec.nodes);
@@ -144,8 +143,7 @@ fn cluster(intent: &ClusterIntent) -> Result<u8, Failure> {
         Action::Restore => restored(&mut cluster),
         Action::Down => {
             cluster.down()?;
-            terminal::data("nothing of the cluster runs any more\n")?;
-            Ok(exit::SUCCESS)
+            terminal::data("nothing of the cluster runs any more\n").map(|()| exit::SUCCESS)
         }
     }
 }
@@ -154,12 +152,9 @@ fn cluster(intent: &ClusterIntent) -> Result<u8, Failure> {
 fn left_running(cluster: &mut Cluster) -> Result<u8, Failure> {
     cluster.begin_quota()?;
     cluster.keep()?;
-    let mut lines = Vec::new();
-    for url in cluster.urls()? {
-        lines.push(format!("{url}\n"));
-    }
-    terminal::data(&lines.concat())?;
-    Ok(exit::SUCCESS)
+    let urls = cluster.urls()?;
+    let lines: String = urls.iter().map(|url| format!("{url}\n")).collect();
+    terminal::data(&lines).map(|()| exit::SUCCESS)
 }
 
 fn restored(cluster: &mut Cluster) -> Result<u8, Failure> {
@@ -171,8 +166,7 @@ fn restored(cluster: &mut Cluster) -> Result<u8, Failure> {
         return Err(Failure::usage("the file has no `restore`")
             .with_hint("add restore = 'COMMAND' to the cluster file"));
     }
-    terminal::data("the data were brought back\n")?;
-    Ok(exit::SUCCESS)
+    terminal::data("the data were brought back\n").map(|()| exit::SUCCESS)
 }
 
 /// Prints the nodes and what happened last. If one that runs is not ready, the exit code is that of a target that

@@ -17,10 +17,10 @@ use highwater_runner::{record, store};
 use crate::failure::Failure;
 use crate::grammar::flags::{FIGURES, NO_COLOR, OUT, OUTPUT, VERBOSE};
 use crate::grammar::{CommandSpec, Flag, Positional, flag, words};
+use crate::intent::RunOutput;
 use crate::intent::parsers::{self, one_of};
-use crate::intent::{EventSink, RunOutput};
 use crate::layers::Layers;
-use crate::{exit, figures, terminal};
+use crate::{event_log, exit, figures, terminal};
 
 /// `highwater compare`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
@@ -205,11 +205,11 @@ fn compare(settings: &CompareIntent) -> Result<u8, Failure> {
         Format::Markdown => terminal::data(&report::compare_markdown(&report))?,
         Format::Html => terminal::data(&report::compare_html(&report))?,
     }
-    Ok(if settings.gate {
-        gate(&report, settings.allow_unknown)
-    } else {
-        exit::SUCCESS
-    })
+    let verdicts = report.others.iter().map(|(_, of)| of.verdict());
+    let verdicts: Vec<Verdict> = verdicts.collect();
+    let is_open = verdicts.contains(&Verdict::Inconclusive);
+    let is_worse = verdicts.contains(&Verdict::Worse);
+    Ok(gate(settings, is_worse, is_open))
 }
 
 /// Prints how growths of variants compare, the first being the baseline, and leaves a page of it in this directory.
@@ -228,12 +228,7 @@ pub(super) fn variants_of_growths(
     if output.json {
         return Ok(());
     }
-    let summary = report::growths_summary(&report);
-    match output.events {
-        Some(EventSink::Stdout) => terminal::summary_note(&summary, output.verbose),
-        Some(EventSink::File(_)) | None => terminal::summary(&summary, output.verbose)?,
-    }
-    Ok(())
+    event_log::summary(output, &report::growths_summary(&report))
 }
 
 /// Prints a comparison of growths; the exit code is that of the gate, if one is requested.
@@ -249,21 +244,13 @@ fn growths(settings: &CompareIntent, report: &GrowthsReport<'_>) -> Result<u8, F
         Format::Markdown => terminal::data(&report::growths_markdown(report))?,
         Format::Html => terminal::data(&report::growths_html(report))?,
     }
-    if !settings.gate {
-        return Ok(exit::SUCCESS);
-    }
     let others = report.others.iter();
     let verdicts: Vec<Option<SizeChange>> =
         others.map(|(_, compared)| compared.verdict()).collect();
     let not_distinguished = Some(SizeChange::NotDistinguished);
     let is_open = verdicts.contains(&None) || verdicts.contains(&not_distinguished);
-    Ok(if verdicts.contains(&Some(SizeChange::Worse)) {
-        exit::MISSED
-    } else if is_open && !settings.allow_unknown {
-        exit::NOT_VALID
-    } else {
-        exit::SUCCESS
-    })
+    let is_worse = verdicts.contains(&Some(SizeChange::Worse));
+    Ok(gate(settings, is_worse, is_open))
 }
 
 /// A figure that was named must be one of all runs.
@@ -286,15 +273,11 @@ fn check_primary(settings: &CompareIntent, report: &CompareReport<'_>) -> Result
     })
 }
 
-/// 1 if anything is worse; 3 if the result is inconclusive, unless that is allowed.
-fn gate(report: &CompareReport<'_>, allow_unknown: bool) -> u8 {
-    let any = |verdict| {
-        let mut comparisons = report.others.iter();
-        comparisons.any(|(_, comparison)| comparison.verdict() == verdict)
-    };
-    if any(Verdict::Worse) {
+/// With a gate 1 if anything is worse; 3 if the result is inconclusive, unless that is allowed.
+fn gate(settings: &CompareIntent, is_worse: bool, is_open: bool) -> u8 {
+    if settings.gate && is_worse {
         exit::MISSED
-    } else if any(Verdict::Inconclusive) && !allow_unknown {
+    } else if settings.gate && is_open && !settings.allow_unknown {
         exit::NOT_VALID
     } else {
         exit::SUCCESS

@@ -15,8 +15,7 @@ pub fn completions(commands: &[&CommandSpec], shell: &str) -> Result<u8, Failure
     })?;
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command_line(commands), "highwater", &mut script);
-    terminal::data(&String::from_utf8_lossy(&script))?;
-    Ok(exit::SUCCESS)
+    terminal::data(&String::from_utf8_lossy(&script)).map(|()| exit::SUCCESS)
 }
 
 /// Prints the manual page.
@@ -25,6 +24,5 @@ pub fn manual(commands: &[&CommandSpec]) -> Result<u8, Failure> {
     clap_mangen::Man::new(command_line(commands))
         .render(&mut page)
         .map_err(|error| Failure::usage(format!("cannot write the manual page: {error}")))?;
-    terminal::data(&String::from_utf8_lossy(&page))?;
-    Ok(exit::SUCCESS)
+    terminal::data(&String::from_utf8_lossy(&page)).map(|()| exit::SUCCESS)
 }

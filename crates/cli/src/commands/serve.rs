@@ -13,7 +13,7 @@ use crate::grammar::flags::{NO_COLOR, OUT, OUTPUT};
 use crate::grammar::{CommandSpec, Flag, flag};
 use crate::intent::{PageAddress, parsers};
 use crate::layers::Layers;
-use crate::live::{USUAL, failure};
+use crate::live::{failure, place};
 use crate::starting::PageStarter;
 use crate::{exit, prepare, terminal};
 
@@ -100,10 +100,7 @@ impl ServeIntent {
 
 fn serve(settings: &ServeIntent) -> Result<u8, Failure> {
     let interrupts = prepare::signals()?;
-    let (address, may_move) = match settings.address {
-        PageAddress::Usual => (SocketAddr::from(USUAL), true),
-        PageAddress::At(address) => (address, false),
-    };
+    let (address, may_move) = place(settings.address);
     let starter = settings.may_start.then(|| {
         let (out, all) = (settings.out.clone(), settings.may_run_commands);
         Arc::new(PageStarter::new(STARTED, out, all)) as Arc<dyn Starter>

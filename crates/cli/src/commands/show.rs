@@ -165,21 +165,12 @@ fn merge(records: &[Record]) -> Result<RunRecord, Failure> {
         })
     });
     let shares = shares.collect::<Result<Vec<_>, _>>()?;
-    analysis::merge(&shares).map_err(|error| {
-        let failure = Failure::usage(error.to_string());
-        match error.reason().hint {
-            Some(hint) => failure.with_hint(hint),
-            None => failure,
-        }
-    })
+    analysis::merge(&shares)
+        .map_err(|error| Failure::usage(error.to_string()).hinted(error.reason().hint))
 }
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        let failure = Self::usage(error.to_string());
-        match error.hint {
-            Some(hint) => failure.with_hint(hint),
-            None => failure,
-        }
+        Self::usage(error.to_string()).hinted(error.hint)
     }
 }

@@ -10,7 +10,7 @@ use highwater_sizing::plausibility::audit;
 use highwater_sizing::series::SeriesSet;
 use highwater_sizing::tables::{AxisError, tables};
 
-use crate::failure::{Failure, did_you_mean};
+use crate::failure::{Failure, did_you_mean, suggestion};
 use crate::grammar::flags::{FIGURES, NO_COLOR, OUT, OUTPUT};
 use crate::grammar::{CommandSpec, Flag, Positional, flag, words};
 use crate::intent::parsers;
@@ -151,10 +151,7 @@ fn chosen(mut set: SeriesSet, settings: &TableIntent) -> Result<SeriesSet, Failu
 fn no_such(requested: &impl fmt::Display, names: &[String]) -> Failure {
     let requested = requested.to_string();
     let near = did_you_mean(&requested, names.iter().map(String::as_str));
-    let hint = near.map_or_else(
-        || format!("there are {}", names.join(", ")),
-        |near| format!("did you mean `{near}`?"),
-    );
+    let hint = suggestion(near, || format!("there are {}", names.join(", ")));
     Failure::usage(format!("--series: there is no series `{requested}`")).with_hint(hint)
 }
 

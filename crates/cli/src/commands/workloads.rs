@@ -133,8 +133,7 @@ fn workloads(action: &Action) -> Result<u8, Failure> {
             )
         }
     };
-    terminal::data(&text)?;
-    Ok(exit::SUCCESS)
+    terminal::data(&text).map(|()| exit::SUCCESS)
 }
 
 /// A workload file from a table of a target.

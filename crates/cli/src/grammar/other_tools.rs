@@ -6,6 +6,24 @@ const LOADS: &[&str] = &["run", "load", "find", "tune", "scale"];
 /// Those of them that take more than a fill.
 const RUNS: &[&str] = &["run", "find", "tune", "scale"];
 
+/// How long a load takes.
+const TIMES: &[&str] = &[
+    "--duration",
+    "-d",
+    "--time",
+    "-T",
+    "--run-time",
+    "--test-time",
+];
+/// How much it does.
+const NUMBERS: &[&str] = &[
+    "--iterations",
+    "--transactions",
+    "--requests",
+    "--max-ops",
+    "--max-requests",
+];
+
 /// Flags that mean the same, where a command does not have them.
 #[derive(Debug)]
 pub(super) struct OtherFlag {
@@ -68,26 +86,12 @@ pub(super) const ALL: &[OtherFlag] = &[
         "use `--rate RATE`, in rows or queries per second, such as `--rate 50k`",
     ),
     other(
-        &[
-            "--duration",
-            "-d",
-            "--time",
-            "-T",
-            "--run-time",
-            "--test-time",
-        ],
+        TIMES,
         &["find", "tune"],
         "each probe takes `--probe DURATION`, and all together at most `--budget DURATION`",
     ),
     other(
-        &[
-            "--duration",
-            "-d",
-            "--time",
-            "-T",
-            "--run-time",
-            "--test-time",
-        ],
+        TIMES,
         &["load"],
         "a load ends with its rows: use `--rows N`",
     ),
@@ -97,35 +101,13 @@ pub(super) const ALL: &[OtherFlag] = &[
         "use `-d DURATION` (`--duration`), such as `-d 60s`",
     ),
     other(
-        &[
-            "--iterations",
-            "--transactions",
-            "--requests",
-            "--max-ops",
-            "--max-requests",
-        ],
+        NUMBERS,
         &["run"],
         "use `-d DURATION` for a time, or `--rows N` for a number of rows",
     ),
+    other(NUMBERS, &["load"], "use `--rows N`"),
     other(
-        &[
-            "--iterations",
-            "--transactions",
-            "--requests",
-            "--max-ops",
-            "--max-requests",
-        ],
-        &["load"],
-        "use `--rows N`",
-    ),
-    other(
-        &[
-            "--iterations",
-            "--transactions",
-            "--requests",
-            "--max-ops",
-            "--max-requests",
-        ],
+        NUMBERS,
         &["find", "tune"],
         "probes are limited by time: use `--probe DURATION`",
     ),

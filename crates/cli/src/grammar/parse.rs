@@ -11,7 +11,7 @@ use super::command::{CommandSpec, Positional};
 use super::flag::Flag;
 use super::{main_flags, other_tools, parameters, texts};
 use crate::exit;
-use crate::failure::{Failure, did_you_mean};
+use crate::failure::{Failure, did_you_mean, suggestion};
 
 /// Names of positional arguments for the parser: the one that is taken once, and all others.
 const FIRST: &str = "first";
@@ -219,41 +219,36 @@ fn text_or_failure(
     };
     let argument = context(ContextKind::InvalidArg).unwrap_or_default();
     let flag = argument.split([' ', '=']).next().unwrap_or_default();
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Request::Text(error.render())),
+    let cause = match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            return Ok(Request::Text(error.render()));
+        }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-            Err(Failure::usage("no command given").with_hint(help))
+            "no command given".to_owned()
         }
         ErrorKind::InvalidSubcommand => {
             let word = context(ContextKind::InvalidSubcommand).unwrap_or_default();
             let near = did_you_mean(&word, commands.iter().map(|command| command.name));
-            Err(Failure::usage(format!("unknown command `{word}`"))
-                .with_hint(suggestion(near, help)))
+            return Err(Failure::usage(format!("unknown command `{word}`"))
+                .with_hint(suggestion(near, || help)));
         }
-        ErrorKind::UnknownArgument => Err(unknown_flag(flag, command.copied(), help)),
+        ErrorKind::UnknownArgument => return Err(unknown_flag(flag, command.copied(), help)),
         ErrorKind::ArgumentConflict => {
-            let cause = match command.and_then(|command| both_names(command, flag, arguments)) {
+            match command.and_then(|command| both_names(command, flag, arguments)) {
                 Some(old_name) => format!("{flag} and {old_name} are two names of one flag"),
                 None => format!("{flag} is given more than once"),
-            };
-            Err(Failure::usage(cause).with_hint(help))
+            }
         }
-        ErrorKind::TooManyValues => {
-            Err(Failure::usage(format!("{flag} takes no value")).with_hint(help))
-        }
-        ErrorKind::InvalidValue => {
-            Err(Failure::usage(format!("{flag} needs a value")).with_hint(help))
-        }
-        ErrorKind::MissingRequiredArgument => {
-            Err(Failure::usage(format!("{argument} is missing")).with_hint(help))
-        }
+        ErrorKind::TooManyValues => format!("{flag} takes no value"),
+        ErrorKind::InvalidValue => format!("{flag} needs a value"),
+        ErrorKind::MissingRequiredArgument => format!("{argument} is missing"),
         _ => {
             let text = error.render().to_string();
             let first = text.lines().next().unwrap_or_default();
-            let cause = first.strip_prefix("error: ").unwrap_or(first);
-            Err(Failure::usage(cause).with_hint(help))
+            first.strip_prefix("error: ").unwrap_or(first).to_owned()
         }
-    }
+    };
+    Err(Failure::usage(cause).with_hint(help))
 }
 
 /// A flag that the command does not have: perhaps another tool or command does, or it is misspelled.
@@ -266,7 +261,7 @@ fn unknown_flag(flag: &str, command: Option<&CommandSpec>, help: String) -> Fail
                 .strip_prefix("--")
                 .and_then(|name| did_you_mean(name, flags.map(|flag| flag.name)))
                 .map(|name| format!("--{name}"));
-            suggestion(near.as_deref(), help)
+            suggestion(near.as_deref(), || help)
         },
         str::to_owned,
     );
@@ -285,8 +280,4 @@ fn both_names(command: &CommandSpec, flag: &str, arguments: &[String]) -> Option
         given.any(|word| word == Some(name))
     };
     (is_given(&name) && is_given(&old_name)).then_some(old_name)
-}
-
-fn suggestion(near: Option<&str>, otherwise: String) -> String {
-    near.map_or(otherwise, |near| format!("did you mean `{near}`?"))
 }

@@ -299,6 +299,15 @@ pub(crate) fn latency_bound(text: &str) -> Result<(Option<String>, Nanos), Quant
     Ok((Some(op.to_owned()), parse_duration(bound)?))
 }
 
+/// An amount of money, or a number that need not be whole.
+pub(crate) fn amount(text: &str) -> Result<f64, QuantityError> {
+    let plain = text.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let amount: Option<f64> = text.parse().ok().filter(|amount| plain && *amount > 0.0);
+    amount
+        .filter(|amount| *amount <= 1e9)
+        .ok_or_else(|| wrong(text, "is not an amount", "such as `0.80` or `2`"))
+}
+
 pub(crate) fn word(text: &str) -> Result<String, QuantityError> {
     if text.is_empty() {
         return Err(wrong(text, "is empty", "give a name"));

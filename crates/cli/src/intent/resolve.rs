@@ -366,20 +366,13 @@ fn target(
             .failure(format!("`{text}` is not a URL"))
             .with_hint(schemes_hint(supported)));
     }
-    let url = TargetUrl::parse(text).map_err(|error| {
-        let failure = given.failure(&error.message);
-        match error.hint {
-            Some(hint) => failure.with_hint(hint),
-            None => failure,
-        }
-    })?;
+    let url =
+        TargetUrl::parse(text).map_err(|error| given.failure(&error.message).hinted(error.hint))?;
     if supported.schemes.contains(&url.scheme.as_str()) {
-        Ok(url)
-    } else {
-        Err(given
-            .failure(format!("unknown scheme `{}:`", url.scheme))
-            .with_hint(schemes_hint(supported)))
+        return Ok(url);
     }
+    let cause = format!("unknown scheme `{}:`", url.scheme);
+    Err(given.failure(cause).with_hint(schemes_hint(supported)))
 }
 
 fn schemes_hint(supported: &TargetSchemes) -> String {

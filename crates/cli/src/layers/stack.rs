@@ -88,10 +88,8 @@ impl Layers {
 
     /// The strongest layer that has this setting.
     pub fn strength(&self, name: &str) -> Option<Strength> {
-        let mut strongest_first = self.by_strength.iter().rev();
-        strongest_first
-            .find(|(_, layer)| layer.contains_key(name))
-            .map(|(strength, _)| *strength)
+        let (strength, _) = self.every_layer(name).last()?;
+        Some(strength)
     }
 
     /// The values of a setting in the strongest layer that has it.

@@ -149,6 +149,17 @@ pub struct StoredPlan {
     pub data: PathBuf,
 }
 
+impl StoredPlan {
+    /// One whose embedded target has its files in the directory of an experiment; of no experiment in its own.
+    pub fn new(plan: Plan, directory: RunDirectory, experiment: Option<&RunDirectory>) -> Self {
+        Self {
+            data: experiment.unwrap_or(&directory).path().to_owned(),
+            plan,
+            directory,
+        }
+    }
+}
+
 /// The ID of a run, or of a search, that begins now.
 pub fn id(kind: &str, workload: &str, hash: &str) -> String {
     let second = now(Nanos::SECOND);

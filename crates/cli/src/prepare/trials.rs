@@ -5,6 +5,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use highwater_experiment::trial_maker::TrialError;
+use highwater_model::display::duration;
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::plan::{AuditLevel, PhaseKind, Plan};
 use highwater_model::record::{InterventionRecord, Question};
@@ -115,8 +116,10 @@ impl TrialError for ProbeFailure {
     fn unreachable(&self) -> Option<String> {
         match self {
             Self::Run(error) => error.unreachable(),
-            // A target that is inspected before the first run of a nested experiment.
-            Self::Other(failure) => (failure.exit == exit::TARGET).then(|| failure.message.clone()),
+            // A target that is inspected before the first run of a nested experiment, or is not made ready because
+            // the user stops.
+            Self::Other(failure) => matches!(failure.exit, exit::TARGET | exit::INTERRUPTED)
+                .then(|| failure.message.clone()),
         }
     }
 }
@@ -202,6 +205,22 @@ impl Resuming<'_> {
         }
         let pauses = pauses.unwrap_or_default();
         Ok(Resumed { trials, pauses })
+    }
+}
+
+/// What all trials take, in words; the budget where that is less.
+pub fn within_budget(all_ns: u64, budget_ns: Option<u64>) -> String {
+    match budget_ns {
+        Some(budget) if all_ns > budget => format!("{}, the budget", duration(budget)),
+        _ => duration(all_ns),
+    }
+}
+
+/// The line of a preview that says how many trials are resumed, if any are.
+pub fn resumed(number: usize, trials: &str) -> String {
+    match number {
+        0 => String::new(),
+        _ => format!("{number} {trials} are resumed\n"),
     }
 }
 

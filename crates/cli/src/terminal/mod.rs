@@ -13,7 +13,6 @@ use highwater_driver::redaction::without_passwords;
 use highwater_model::display::harmless;
 use highwater_report::{Ink, Summary};
 
-use crate::exit;
 use crate::failure::Failure;
 
 /// Columns of a terminal that does not report them.
@@ -41,12 +40,10 @@ pub fn styled(text: &str) -> Result<(), Failure> {
     let _below = room();
     let mut stdout = anstream::stdout().lock();
     match write(&mut stdout, text) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure {
-            exit: exit::USAGE,
-            message: format!("cannot write to standard output: {error}"),
-            place: None,
-            hint: None,
-        }),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            let message = format!("cannot write to standard output: {error}");
+            Err(Failure::usage(message))
+        }
         _ => Ok(()),
     }
 }

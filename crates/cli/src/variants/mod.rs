@@ -3,6 +3,11 @@
 mod secrets;
 
 use std::process::Command;
+use std::time::Duration;
+
+use highwater_model::units::Nanos;
+use highwater_runner::clock::RealClock;
+use highwater_runner::interrupts::Interrupts;
 
 pub(crate) use self::secrets::shown;
 
@@ -10,7 +15,7 @@ use self::secrets::HIDDEN;
 use crate::failure::Failure;
 use crate::intent::parsers;
 use crate::layers::Layers;
-use crate::secret_variables;
+use crate::{exit, secret_variables};
 
 /// Variants of one call, at most.
 const VARIANTS_MAX: usize = 16;
@@ -58,7 +63,15 @@ pub(crate) fn given(layers: &Layers, needs_command: bool) -> Result<Vec<NamedVar
 
 /// Runs the user's command in a shell, if there is one, without the passwords of this program's environment; its
 /// output is for the reader.
-pub(crate) fn configure(name: &str, command: Option<&str>) -> Result<(), Failure> {
+///
+/// # Errors
+/// Where it cannot be run, or ends with another code than 0; with the exit code of an interrupt where the user stopped
+/// meanwhile.
+pub(crate) fn configure(
+    name: &str,
+    command: Option<&str>,
+    interrupts: &Interrupts,
+) -> Result<(), Failure> {
     let Some(command) = command else {
         return Ok(());
     };
@@ -70,6 +83,10 @@ pub(crate) fn configure(name: &str, command: Option<&str>) -> Result<(), Failure
     }
     match shell.status() {
         Ok(status) if status.success() => Ok(()),
+        Ok(_) if is_stopped(interrupts) => Err(Failure {
+            exit: exit::INTERRUPTED,
+            ..Failure::usage("interrupted while the command of a variant ran")
+        }),
         Ok(status) => Err(
             Failure::usage(format!("{place}: the command ended with {status}"))
                 .with_hint("make the command configure the target and exit with 0"),
@@ -78,4 +95,15 @@ pub(crate) fn configure(name: &str, command: Option<&str>) -> Result<(), Failure
             "{place}: cannot start a shell: {error}"
         ))),
     }
+}
+
+/// Whether the user stops: the shell gets the signal, too, and may end a moment before this process hears of it.
+fn is_stopped(interrupts: &Interrupts) -> bool {
+    const HEARD: Nanos = Nanos::from_millis(200);
+    let is_requested = || interrupts.requested().is_some();
+    let clock = RealClock::start();
+    while !is_requested() && clock.now() < HEARD {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    is_requested()
 }

@@ -22,12 +22,13 @@ const ANSWER: &str = "(() => { const of = document.querySelector('#answer'); \
      bottom: box.bottom, left: box.left, right: box.right, height: box.height, \
      size: parseFloat(getComputedStyle(of).fontSize) }; })()";
 
-/// Figures whose digits, or whose unit behind a no-break space, stand on more than one line.
+/// Figures whose digits, or whose unit behind a no-break space, stand on more than one line. A hash is none.
 const BROKEN: &str = "(() => { const broken = []; \
      const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); \
      for (let node = texts.nextNode(); node; node = texts.nextNode()) { \
        const of = node.parentElement; \
        if (of.closest('pre, code, script, style, svg') || !of.checkVisibility()) continue; \
+       if (/^[0-9a-f]{32,}$/.test(node.data.trim())) continue; \
        for (const found of node.data.matchAll(/\\d[\\d,.]*\\d(\\u00a0[^\\s]+)?/g)) { \
          const range = document.createRange(); range.setStart(node, found.index); \
          range.setEnd(node, found.index + found[0].length); \

@@ -1,12 +1,14 @@
 //! The pages of runs in a real browser, from files, with the network off.
 //!
 //! Debian's `chromium` is driven over its DevTools protocol. If it is not installed, the tests are
-//! left out; CI requires it.
+//! left out; CI requires it. A long test drives Firefox as well.
 
 #![expect(clippy::unwrap_used, reason = "functions that only tests call")]
 
 mod answering;
 mod chromium;
+mod firefox;
+mod page;
 mod pages;
 mod reading;
 mod taking;

@@ -4,6 +4,8 @@
 use serde_json::{Value, json};
 
 use crate::chromium::{self, Browser};
+use crate::firefox::{self, Firefox};
+use crate::page::Page;
 use crate::pages::{self, Pages};
 
 const WIDE: (u32, u32) = (1280, 900);
@@ -21,7 +23,7 @@ const SO_FAR: &str = "(() => { const of = document.querySelector('#so-far'); \
      size: parseFloat(getComputedStyle(of).fontSize) }; })()";
 
 /// The figure so far is near the top, large, and whole; what it says, and at which second of the run.
-fn large_so_far(browser: &mut Browser, width: u32) -> [f64; 2] {
+fn large_so_far(browser: &mut impl Page, width: u32) -> [f64; 2] {
     browser
         .wait("document.querySelector('.status b').textContent.startsWith('Running: measure, ')");
     let seen = browser.evaluate(SO_FAR);
@@ -64,7 +66,7 @@ fn is_recorded(record: &Value, [so_far, second]: [f64; 2]) {
 }
 
 /// Whether the page shows this somewhere.
-fn shows(browser: &mut Browser, text: &str) {
+fn shows(browser: &mut impl Page, text: &str) {
     browser.wait(&format!(
         "document.body.textContent.includes({})",
         json!(text)
@@ -73,25 +75,26 @@ fn shows(browser: &mut Browser, text: &str) {
 
 #[test]
 fn a_run_is_watched_changed_and_stopped_in_a_browser() {
-    let Some(program) = chromium::program() else {
-        return;
-    };
+    if let Some(program) = chromium::program() {
+        watched_changed_and_stopped(|size, dark| Browser::start(&program, size, dark));
+    }
+}
+
+#[test]
+#[ignore = "long: Firefox"]
+fn long_a_run_is_watched_changed_and_stopped_in_firefox() {
+    if let Some(program) = firefox::program() {
+        watched_changed_and_stopped(|size, dark| Firefox::start(&program, size, dark));
+    }
+}
+
+fn watched_changed_and_stopped<P: Page>(start: impl Fn((u32, u32), bool) -> P) {
     let pages = Pages::new();
-    let words = [
-        "run",
-        "-R",
-        "20k",
-        "-d",
-        "5m",
-        "--p99",
-        "5s",
-        "--label",
-        "x=<b id=stolen>",
-        "--ui=0",
-        "--ui-control",
-    ];
-    let (mut run, url) = pages.watched(&words);
-    let mut browser = Browser::start(&program, WIDE, false);
+    let words: Vec<&str> = "run -R 20k -d 5m --p99 5s --ui=0 --ui-control"
+        .split(' ')
+        .collect();
+    let (mut run, url) = pages.watched(&[&words[..], &["--label", "x=<b id=stolen>"]].concat());
+    let mut browser = start(WIDE, false);
     browser.visit(&url);
     browser.wait("document.querySelector('#so-far') && document.querySelectorAll('svg.wide path.line').length > 1");
     let first = browser.evaluate("document.querySelector('#parts').textContent");
@@ -104,7 +107,7 @@ fn a_run_is_watched_changed_and_stopped_in_a_browser() {
     browser.wait("document.querySelectorAll('#machines .cell').length > 1");
     browser.wait("document.querySelector('svg.wide path.band')");
 
-    let mut other = Browser::start(&program, PHONE, true);
+    let mut other = start(PHONE, true);
     other.visit(&url);
     other.wait("document.querySelector('#so-far')");
     other.wait("document.querySelectorAll('#machines .cell').length > 1");
@@ -119,12 +122,20 @@ fn a_run_is_watched_changed_and_stopped_in_a_browser() {
         accessible(&mut browser, &axe);
     }
 
-    browser.evaluate("(() => { document.querySelector('#pace').value = '10,000'; document.querySelector('#change').click(); return 0; })()");
+    let change = |browser: &mut P, pace: &str| {
+        browser.evaluate(&format!(
+            "(() => {{ document.querySelector('#pace').value = '{pace}'; \
+             document.querySelector('#change').click(); return 0; }})()"
+        ));
+    };
+    change(&mut browser, "lots");
+    browser.wait("document.querySelector('#said').textContent.startsWith('lots is no number')");
+    change(&mut browser, "10k");
     browser.wait("document.querySelector('#said').textContent.includes('measure-2')");
     shows(&mut other, "measure-2");
     other.evaluate("(() => { document.querySelector('#note').value = '<b id=stolen>vacuum</b>'; document.querySelector('#keep-note').click(); return 0; })()");
     shows(&mut browser, "<b id=stolen>vacuum</b>");
-    assert_eq!(other.complaints, Vec::<String>::new());
+    assert_eq!(other.complaints(), [""; 0]);
     // A browser that goes away changes nothing.
     drop(other);
     browser.evaluate("(() => { document.querySelector('#stop').click(); return 0; })()");
@@ -134,7 +145,7 @@ fn a_run_is_watched_changed_and_stopped_in_a_browser() {
         browser.evaluate("document.querySelector('#stolen')"),
         Value::Null
     );
-    assert_eq!(browser.complaints, Vec::<String>::new());
+    assert_eq!(browser.complaints(), [""; 0]);
 
     let record = pages.report().with_file_name("record.json");
     let record: Value = serde_json::from_str(&std::fs::read_to_string(record).unwrap()).unwrap();
@@ -261,7 +272,7 @@ fn a_run_is_started_from_the_form_in_a_browser() {
     serve.wait().unwrap();
 }
 
-fn accessible(browser: &mut Browser, axe: &str) {
+fn accessible(browser: &mut impl Page, axe: &str) {
     // The checker is no part of the page, and its policy refuses foreign scripts: it comes over the debugger.
     browser.evaluate(&format!("{axe}; 0"));
     let found = browser.evaluate(

@@ -3,32 +3,6 @@
 use super::*;
 
 #[test]
-fn show_without_a_run_says_how_to_make_one() {
-    let output = call(&["show"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert_snapshot!(stderr(&output), @r#"
-    error: no runs yet in highwater-runs
-
-    hint: `highwater run` makes a first one; -o DIR names another store
-    "#);
-}
-
-#[test]
-fn the_exit_code_is_the_judgment() {
-    let directory = TempDir::new().unwrap();
-    for (code, words) in [
-        (0, &["sim:"][..]),
-        (1, &["sim:", "--min-rate", "10M"]),
-        (3, &["sim:", "-d", "1s"]),
-        (4, &["sim:?drop=0.01"]),
-        (4, &["sim:?drop=0.01", "--min-rate", "10M"]),
-    ] {
-        let (found, text) = run(&directory, words);
-        assert_eq!(found, Some(code), "{words:?}: {text}");
-    }
-}
-
-#[test]
 fn a_run_is_stored_and_shown_again_as_it_was_with_its_exit_code() {
     let directory = TempDir::new().unwrap();
     let (code, json) = run(
@@ -50,34 +24,6 @@ fn a_run_is_stored_and_shown_again_as_it_was_with_its_exit_code() {
     assert_eq!(newest.status.code(), Some(1));
     let by_id = show(&[&record.header().id, "--format", "csv"]);
     assert!(stdout(&by_id).starts_with("second,phase,stream,op,"));
-    let none = show(&["1999"]);
-    assert_eq!(none.status.code(), Some(2));
-}
-
-#[test]
-fn the_plan_is_printed_and_nothing_is_left_behind() {
-    let directory = TempDir::new().unwrap();
-    let (code, json) = run(
-        &directory,
-        &["sim:", "--plan", "--rate", "1k", "--p99", "50ms"],
-    );
-    assert_eq!(code, Some(0));
-    assert!(json.contains("highwater-plan/1"));
-    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
-}
-
-#[test]
-fn what_the_workload_does_not_know_is_a_usage_error() {
-    for words in [
-        &["run", "cpuu", "sim:"][..],
-        &["run", "sim:", "--set", "hostss=3"],
-        &["run", "sim:", "--stream", "nothing@1k"],
-        &["run", "-f", "none.toml", "sim:"],
-    ] {
-        let output = call(words);
-        assert_eq!(output.status.code(), Some(2), "{words:?}");
-        assert!(stderr(&output).starts_with("error: "), "{words:?}");
-    }
 }
 
 #[test]

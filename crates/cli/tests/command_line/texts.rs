@@ -172,18 +172,6 @@ fn version_goes_to_stdout() {
 }
 
 #[test]
-fn an_error_goes_to_stderr_with_exit_code_2() {
-    let output = call(&["run", "--rate", "50x"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert_eq!(stdout(&output), "");
-    assert_snapshot!(stderr(&output), @"
-    error: --rate: `50x` has the unknown unit `x`
-
-    hint: a rate is a number per second, such as `500`, `50k`, `1.5M` or `0.5/s`
-    ");
-}
-
-#[test]
 fn a_wrong_default_in_the_file_stops_the_command_and_shows_its_place() {
     let directory = TempDir::new().unwrap();
     std::fs::write(

@@ -11,7 +11,7 @@ use highwater_model::units::Nanos;
 use highwater_runner::clock::RealClock;
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 
-use crate::called::{Place, record};
+use crate::called::{Place, record, split};
 use crate::proxy::Proxy;
 use crate::stage::{Script, Stage};
 
@@ -24,7 +24,7 @@ const TOLERANCE_S: f64 = 0.3;
 /// What is asked of a database that goes away.
 struct Load<'a> {
     /// The command, up to the load.
-    words: &'a [&'a str],
+    words: &'a str,
     sessions: u32,
     ops_per_s: u32,
     /// Rows of an op.
@@ -46,23 +46,10 @@ fn run_beside(
     load: &Load<'_>,
     outage: impl FnOnce() -> RangeInclusive<f64>,
 ) -> Beside {
-    let sessions = load.sessions.to_string();
-    let batch = load.batch.to_string();
-    let rate = (load.batch * load.ops_per_s).to_string();
-    let words = [
-        "--drop",
-        "--warm-up",
-        "0s",
-        "--rate",
-        &rate,
-        "--batch",
-        &batch,
-        "-c",
-        &sessions,
-        "-d",
-        "7s",
-    ];
-    let mut running = place.start(&[load.words, &words].concat());
+    let (batch, sessions) = (load.batch, load.sessions);
+    let rate = batch * load.ops_per_s;
+    let rest = format!("--drop --warm-up 0s --rate {rate} --batch {batch} -c {sessions} -d 7s");
+    let mut running = place.start(&split(&format!("{} {rest}", load.words)));
     running.wait_for("  measure  ");
     // Into the middle of the load: the time of the planted fault, nothing is waited for.
     std::thread::sleep(Duration::from_secs(2));
@@ -189,7 +176,7 @@ fn run_beside_a_restart([sessions, ops_per_s, batch]: [u32; 3]) -> Beside {
     });
     let url = server.url(SUPERUSER, "postgres");
     let load = Load {
-        words: &["run", "cpu", &url, "--set", "hosts=200"],
+        words: &format!("run cpu {url} --set hosts=200"),
         sessions,
         ops_per_s,
         batch,
@@ -254,15 +241,7 @@ fn run_beside_a_closed_way(sessions: u32, ops_per_s: u32) -> Beside {
     place.file("gauges.toml", include_str!("gauges.toml"));
     let load = Load {
         // The double keeps no rows.
-        words: &[
-            "run",
-            "-f",
-            "gauges.toml",
-            &url,
-            "--no-telemetry",
-            "--audit",
-            "off",
-        ],
+        words: &format!("run -f gauges.toml {url} --no-telemetry --audit off"),
         sessions,
         ops_per_s,
         batch: 10,
@@ -296,13 +275,7 @@ fn run_beside_a_lock(sessions: u32, ops_per_s: u32) -> Beside {
     let place = Place::new();
     let file = place.path().join("locked.db");
     let load = Load {
-        words: &[
-            "run",
-            "cpu",
-            "sqlite:locked.db?synchronous=off",
-            "--set",
-            "hosts=200",
-        ],
+        words: "run cpu sqlite:locked.db?synchronous=off --set hosts=200",
         sessions,
         ops_per_s,
         batch: 10,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
 use highwater_model::judgment::ReasonCode;
-use highwater_model::record::{ExperimentRecord, Record, RunRecord};
+use highwater_model::record::{ExperimentRecord, Record, ResultRecord, RunRecord};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -17,6 +17,34 @@ pub(crate) struct Called {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+}
+
+impl Called {
+    /// Fails where this is not on standard output.
+    #[track_caller]
+    pub(crate) fn prints(&self, said: &str) {
+        assert!(self.stdout.contains(said), "no `{said}`: {self:?}");
+    }
+
+    /// Fails where this is not on standard error.
+    #[track_caller]
+    pub(crate) fn reports(&self, said: &str) {
+        assert!(self.stderr.contains(said), "no `{said}`: {self:?}");
+    }
+
+    /// The command that the summary proposes, without the program's name.
+    #[track_caller]
+    pub(crate) fn proposed(&self) -> &str {
+        let mut lines = self.stdout.lines();
+        let next = lines.find_map(|line| line.strip_prefix("next:"));
+        let command = next.and_then(|next| next.trim_start().strip_prefix("highwater "));
+        command.unwrap_or_else(|| panic!("{self:?}"))
+    }
+}
+
+/// The words of a command line in which nothing is quoted.
+pub(crate) fn split(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
 }
 
 /// A working directory without settings.
@@ -109,6 +137,11 @@ impl Place {
         finish(&mut self.command(words))
     }
 
+    /// The same with the words of a line in which nothing is quoted.
+    pub(crate) fn typed(&self, line: &str) -> Called {
+        self.call(&split(line))
+    }
+
     /// Starts the program and goes on.
     pub(crate) fn start(&self, words: &[&str]) -> Running {
         let mut command = self.command(words);
@@ -116,6 +149,12 @@ impl Place {
         let mut process = command.spawn().unwrap();
         let stderr = BufReader::new(process.stderr.take().unwrap());
         Running { process, stderr }
+    }
+
+    /// The record of the newest run, however it ended.
+    #[track_caller]
+    pub(crate) fn newest(&self) -> RunRecord {
+        record(&self.typed("show --format json"))
     }
 
     /// The directory of the only run in a store.
@@ -140,6 +179,19 @@ pub(crate) fn record(called: &Called) -> RunRecord {
     let record = highwater_report::parse(&called.stdout).ok();
     let run = record.and_then(Record::into_run);
     run.unwrap_or_else(|| panic!("{called:?}"))
+}
+
+/// The result of the measured phase, which has one op.
+pub(crate) fn measured(record: &RunRecord) -> &ResultRecord {
+    let mut results = record.results.iter();
+    results.find(|of| of.phase == "measure").unwrap()
+}
+
+/// How often an op was acknowledged in the measured phase.
+pub(crate) fn acknowledged(record: &RunRecord, op: &str) -> u64 {
+    let results = record.results.iter();
+    let of = results.filter(|of| of.op == op && of.phase == "measure");
+    of.map(|of| of.acknowledged).sum()
 }
 
 /// The search or tuning that is stored there.

@@ -32,14 +32,6 @@ fn an_embedded_database_is_tried_and_left_as_it_was() {
 }
 
 #[test]
-fn a_model_refuses_nobody_and_has_no_disk() {
-    let called = Place::new().call(&["check", "sim:"]);
-    assert_eq!(called.code, Some(0), "{called:?}");
-    assert_eq!(fact(&called.stdout, "rights"), "not restricted");
-    assert_eq!(fact(&called.stdout, "disk"), "not reported by the target");
-}
-
-#[test]
 fn a_missing_right_is_one_message_with_a_hint_and_everything_else_is_reported() {
     if skipped() {
         return;
@@ -100,47 +92,22 @@ fn settings_of_new_tables_reach_the_database_and_the_record() {
     let server = Postgres::start();
     let place = Place::new();
     let url = format!("{}?sslmode=disable", server.url(SUPERUSER, "postgres"));
-    let run = |more: &[&str]| {
-        let words = [
-            "run",
-            "cpu",
-            &url,
-            "--rows",
-            "2k",
-            "--warm-up",
-            "0s",
-            "--json",
-        ];
-        place.call(&[&words, more].concat())
-    };
-    let called = run(&[
-        "--with",
-        "fillfactor=70",
-        "--with",
-        "autovacuum_enabled=off",
-    ]);
-    assert!(
-        called.stdout.contains("\"with.fillfactor\": \"70\""),
-        "{called:?}"
-    );
+    let words = format!("run cpu {url} --rows 2k --warm-up 0s --json");
+    let run = |more: &str| place.typed(&format!("{words} {more}"));
+    let called = run("--with fillfactor=70 --with autovacuum_enabled=off");
+    called.prints("\"with.fillfactor\": \"70\"");
     let options = server.sql(
         "postgres",
         "SELECT reloptions FROM pg_class WHERE relname = 'cpu'",
     );
     assert_eq!(options.trim(), "{autovacuum_enabled=off,fillfactor=70}");
     // They are for new tables only.
-    let again = run(&["--with", "fillfactor=70"]);
+    let again = run("--with fillfactor=70");
     assert_eq!(again.code, Some(2), "{again:?}");
-    assert!(
-        again.stderr.contains("--with is for new tables"),
-        "{again:?}"
-    );
+    again.reports("--with is for new tables");
     assert!(again.stderr.contains("hint: give --drop"), "{again:?}");
-    assert!(run(&[]).stdout.contains("\"continued\""));
-    let sharded = run(&["--shards", "3"]);
+    assert!(run("").stdout.contains("\"continued\""));
+    let sharded = run("--shards 3");
     assert_eq!(sharded.code, Some(2), "{sharded:?}");
-    assert!(
-        sharded.stderr.contains("--shards: tables of PostgreSQL"),
-        "{sharded:?}"
-    );
+    sharded.reports("--shards: tables of PostgreSQL");
 }

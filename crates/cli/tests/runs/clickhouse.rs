@@ -7,20 +7,7 @@ use highwater_testing::clickhouse::{ClickHouse, SUPERUSER, skipped};
 use crate::called::{Place, record};
 
 /// Ten batches of a hundred rows a second, for two seconds.
-const LOAD: [&str; 12] = [
-    "-d",
-    "2s",
-    "--set",
-    "hosts=20",
-    "--batch",
-    "100",
-    "--rate",
-    "1k",
-    "--warm-up",
-    "0s",
-    "--drop",
-    "--json",
-];
+const LOAD: &str = "-d 2s --batch 100 --rate 1k --warm-up 0s --drop --json";
 /// The row of a host at the first tick.
 const FIRST: &str = "ts = 1451606400000 AND hostname = ";
 
@@ -46,7 +33,7 @@ fn rows_that_are_deleted_doubled_and_altered_after_a_run_are_counted_exactly() {
     let server = ClickHouse::start();
     let url = server.url(SUPERUSER);
     let place = Place::new();
-    let called = place.call(&[&["run", "cpu", &url][..], &LOAD].concat());
+    let called = place.typed(&format!("run cpu {url} --set hosts=20 {LOAD}"));
     // Two seconds are too short to judge the measurement.
     assert!(matches!(called.code, Some(0 | 3)), "{}", called.stderr);
     let run = record(&called);
@@ -93,8 +80,7 @@ fn rows_of_partitions_that_are_deleted_doubled_and_altered_are_counted_exactly()
     let url = server.url(SUPERUSER);
     let place = Place::new();
     // A batch is a hundred hours: it has rows of two weeks in most cases.
-    let hours = [&["--set", "interval=1h"], &LOAD[..2], &LOAD[4..]].concat();
-    let called = place.call(&[&["run", "sensors", &url][..], &hours].concat());
+    let called = place.typed(&format!("run sensors {url} --set interval=1h {LOAD}"));
     assert!(matches!(called.code, Some(0 | 3)), "{}", called.stderr);
     let run = record(&called);
     assert_eq!(run.judgments.data.value, Data::Clean);

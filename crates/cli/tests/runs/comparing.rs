@@ -5,28 +5,14 @@ use std::path::Path;
 
 use highwater_model::record::RunRecord;
 
-use crate::called::{Place, experiment};
+use crate::called::{Place, experiment, split};
 
 /// Closed load on simulated clusters of three nodes and of one, in turn.
 fn two_clusters(place: &Place) -> [String; 2] {
-    let called = place.call(&[
-        "run",
-        "cpu",
-        "sim:?replicas=0",
-        "--interleave",
-        "sim:?nodes=1&replicas=0",
-        "--repeat",
-        "3",
-        "-d",
-        "20s",
-        "-q",
-    ]);
+    let called = place
+        .typed("run cpu sim:?replicas=0 --interleave sim:?nodes=1&replicas=0 --repeat 3 -d 20s -q");
     assert_eq!(called.code, Some(0), "{called:?}");
-    assert!(
-        called.stdout.contains("worse: insert throughput"),
-        "{}",
-        called.stdout
-    );
+    called.prints("worse: insert throughput");
     let group = &place.runs()[0];
     for (variant, nodes) in [("a", "3"), ("b", "1")] {
         let records = records(group, variant);
@@ -64,16 +50,8 @@ fn a_slower_target_is_worse_and_the_gate_says_so() {
     let [a, b] = two_clusters(&place);
     let compared = place.call(&["compare", &a, &b, "--fail-if-worse", "5%"]);
     assert_eq!(compared.code, Some(1), "{compared:?}");
-    assert!(
-        compared.stdout.contains("\nverdict        WORSE"),
-        "{}",
-        compared.stdout
-    );
-    assert!(
-        compared.stdout.contains("setting nodes: 3 against 1"),
-        "{}",
-        compared.stdout
-    );
+    compared.prints("\nverdict        WORSE");
+    compared.prints("setting nodes: 3 against 1");
     let back = place.call(&["compare", &b, &a, "--fail-if-worse", "5%"]);
     assert_eq!(back.code, Some(0), "{back:?}");
     // One group that is worse is enough, wherever it stands.
@@ -85,11 +63,7 @@ fn a_slower_target_is_worse_and_the_gate_says_so() {
     // What is lost on one node is far less than 99 parts of 100 of the rate, but latencies grow
     // without a bound: only those can still be worse.
     let loose = place.call(&["compare", &a, &b, "--fail-if-worse", "99%"]);
-    assert!(
-        loose.stdout.contains("matters from 99 % on"),
-        "{}",
-        loose.stdout
-    );
+    loose.prints("matters from 99 % on");
     let throughput = loose.stdout.lines().find(|l| l.contains("throughput"));
     assert!(!throughput.unwrap().contains("worse"), "{}", loose.stdout);
     let without = place.call(&["compare", &a, &b, "--format", "markdown"]);
@@ -106,11 +80,7 @@ fn a_target_that_fails_more_often_is_worse_at_the_same_rate() {
     let targets = ["run", "cpu", "sim:", "--interleave", "sim:?fail=0.01"];
     let rest = ["--rate", "20k", "--repeat", "6", "-d", "60s", "-q"];
     let called = place.call(&[&targets[..], &rest].concat());
-    assert!(
-        called.stdout.contains("worse: insert failed"),
-        "{}",
-        called.stdout
-    );
+    called.prints("worse: insert failed");
     let group = &place.runs()[0];
     let [a, b] = ["a", "b"].map(|variant| group.join(variant).display().to_string());
     let gated = |a: &str, b: &str| place.call(&["compare", a, b, "--fail-if-worse", "50%"]);
@@ -146,26 +116,15 @@ fn one_run_against_one_passes_no_gate_and_other_questions_neither() {
     assert_eq!(allowed.code, Some(0), "{allowed:?}");
     let named = place.call(&["compare", "one", "two", "--primary", "p42"]);
     assert_eq!(named.code, Some(2), "{named:?}");
-    assert!(
-        named
-            .stderr
-            .contains("use one of these: insert throughput, "),
-        "{named:?}"
-    );
+    named.reports("use one of these: insert throughput, ");
     // Of several runs, too, each with an interval.
     place.call(&["run", "cpu", "sim:", "-d", "20s", "-q", "-o", "one"]);
     for _ in 0..2 {
-        place.call(&[
-            "run", "cpu", "sim:", "-d", "20s", "-q", "-o", "other", "--batch", "100",
-        ]);
+        place.typed("run cpu sim: -d 20s -q -o other --batch 100");
     }
     let called = place.call(&["compare", "one", "other", "--fail-if-worse", "5%"]);
     assert_eq!(called.code, Some(3), "{called:?}");
-    assert!(
-        called.stdout.contains("OTHER QUESTION: plan"),
-        "{}",
-        called.stdout
-    );
+    called.prints("OTHER QUESTION: plan");
 }
 
 /// Other rows of the same kind: that is what repeats are for.
@@ -202,21 +161,10 @@ fn noting(variant: &str) -> String {
 #[test]
 fn a_variant_is_brought_about_by_a_command_of_the_user() {
     let place = Place::new().verbose();
+    let words = split("run cpu sim: -d 5s -q --repeat 2");
     let run = |second: &str| {
-        place.call(&[
-            "run",
-            "cpu",
-            "sim:",
-            "-d",
-            "5s",
-            "-q",
-            "--repeat",
-            "2",
-            "--variant",
-            &noting("one"),
-            "--variant",
-            second,
-        ])
+        let variants = ["--variant", &noting("one"), "--variant", second];
+        place.call(&[&words[..], &variants].concat())
     };
     let called = run(&noting("two"));
     assert_eq!(called.code, Some(0), "{called:?}");

@@ -11,27 +11,10 @@ fn target(row_ms: u32) -> String {
 
 /// Grows a cluster into a store of this name.
 #[track_caller]
-pub(crate) fn grow(place: &Place, out: &str, row_ms: u32, more: &[&str]) {
+pub(crate) fn grow(place: &Place, out: &str, row_ms: u32, more: &str) {
+    let load = "--each run --batch 12 -c 16n --warm-up 2s --settle 1s -q";
     let target = target(row_ms);
-    let words = [
-        "scale",
-        "cpu",
-        &target,
-        "-o",
-        out,
-        "--each",
-        "run",
-        "--batch",
-        "12",
-        "-c",
-        "16n",
-        "--warm-up",
-        "2s",
-        "--settle",
-        "1s",
-        "-q",
-    ];
-    let called = place.call(&[&words[..], more].concat());
+    let called = place.typed(&format!("scale cpu {target} -o {out} {load} {more}"));
     assert!(place.path().join(out).exists(), "{called:?}");
 }
 
@@ -44,17 +27,18 @@ fn expect(called: &Called, code: i32, all: &[&str]) {
 }
 
 /// Two growths of one cluster, and one of a cluster in which each row takes 5 ms instead of 7, which is 40 % more.
-fn three_growths() -> Place {
+#[test]
+fn growths_are_compared_size_by_size_in_every_format_and_gated() {
     let place = Place::new();
-    grow(&place, "a", 7, &["--nodes", "1..3", "-d", "20s"]);
-    grow(&place, "same", 7, &["--nodes", "1,2", "-d", "20s"]);
-    grow(&place, "faster", 5, &["--nodes", "1,2,4", "-d", "20s"]);
-    place
+    grow(&place, "a", 7, "--nodes 1..3 -d 20s");
+    grow(&place, "same", 7, "--nodes 1,2 -d 20s");
+    grow(&place, "faster", 5, "--nodes 1,2,4 -d 20s");
+    size_by_size(&place);
+    in_every_format(&place);
+    the_gate_is_about_sizes_that_are_worse(&place);
 }
 
-#[test]
-fn growths_are_compared_size_by_size() {
-    let place = three_growths();
+fn size_by_size(place: &Place) {
     let same = place.call(&["compare", "a", "same"]);
     let first = "B makes as much as A, within the noise, at 1 and 2 nodes";
     expect(&same, 0, &[first, "only in A      3 nodes: "]);
@@ -76,9 +60,7 @@ fn growths_are_compared_size_by_size() {
     }
 }
 
-#[test]
-fn the_gate_is_about_sizes_that_are_worse() {
-    let place = three_growths();
+fn the_gate_is_about_sizes_that_are_worse(place: &Place) {
     let better = ["compare", "a", "faster", "--fail-if-worse", "5%"];
     expect(&place.call(&better), 0, &["better"]);
     let slower = place.call(&["compare", "faster", "a", "--fail-if-worse", "5%"]);
@@ -86,73 +68,42 @@ fn the_gate_is_about_sizes_that_are_worse() {
     // Nothing was shown to be worse, and nothing to be equal.
     let gate = ["compare", "a", "same", "--fail-if-worse", "5%"];
     expect(&place.call(&gate), 3, &["not distinguished"]);
-    expect(
-        &place.call(&[&gate[..], &["--allow-unknown"]].concat()),
-        0,
-        &[],
-    );
+    let allowed = [&gate[..], &["--allow-unknown"]].concat();
+    expect(&place.call(&allowed), 0, &[]);
     // Unless what matters is more than what measurements differ by.
     let wide = ["compare", "a", "same", "--fail-if-worse", "30%"];
-    expect(
-        &place.call(&wide),
-        0,
-        &["B makes as much as A at 1 and 2 nodes"],
-    );
+    let equal = "B makes as much as A at 1 and 2 nodes";
+    expect(&place.call(&wide), 0, &[equal]);
 }
 
-#[test]
-fn growths_are_compared_in_every_format() {
-    let place = three_growths();
+fn in_every_format(place: &Place) {
     let markdown = place.call(&["compare", "a", "faster", "--format", "markdown"]);
+    let table = "| nodes | A rows/s |";
     expect(
         &markdown,
         0,
-        &[
-            "## B makes ",
-            "| nodes | A rows/s |",
-            "- only in B: 4 nodes",
-        ],
+        &["## B makes ", table, "- only in B: 4 nodes"],
     );
     let page = place.call(&["compare", "a", "faster", "--format", "html"]);
-    expect(
-        &page,
-        0,
-        &[
-            "<h2>Sizes</h2>",
-            "Throughput against nodes",
-            "What else differs",
-        ],
-    );
+    let chart = "Throughput against nodes";
+    expect(&page, 0, &["<h2>Sizes</h2>", chart, "What else differs"]);
     let all = place.call(&["compare", "a", "same", "faster", "-v"]);
     let said = [
         "\nverdict        B makes as much",
         "differs        target: ",
     ];
     expect(&all, 0, &said);
-    assert_eq!(
-        all.stdout.matches("\nverdict ").count(),
-        2,
-        "{}",
-        all.stdout
-    );
+    assert_eq!(all.stdout.matches("\nverdict ").count(), 2, "{all:?}");
     let primary = place.call(&["compare", "a", "same", "--primary", "p99"]);
     assert_eq!(primary.code, Some(2), "{primary:?}");
-    assert!(
-        primary.stderr.contains("the figure of each size"),
-        "{primary:?}"
-    );
+    primary.reports("the figure of each size");
 }
 
 #[test]
 fn growths_that_answer_different_questions_get_no_verdict() {
     let place = Place::new().verbose();
-    grow(&place, "a", 7, &["--nodes", "1,2", "-d", "20s"]);
-    grow(
-        &place,
-        "bound",
-        7,
-        &["--nodes", "1,2", "-d", "20s", "--p99", "1h"],
-    );
+    grow(&place, "a", 7, "--nodes 1,2 -d 20s");
+    grow(&place, "bound", 7, "--nodes 1,2 -d 20s --p99 1h");
     let called = place.call(&["compare", "a", "bound", "--fail-if-worse", "5%"]);
     let no_verdict = "no verdict: A and B answer different questions";
     expect(
@@ -161,7 +112,7 @@ fn growths_that_answer_different_questions_get_no_verdict() {
         &[no_verdict, "OTHER QUESTION: objective: – against p99 ≤ "],
     );
 
-    grow(&place, "longer", 7, &["--nodes", "1,2", "-d", "30s"]);
+    grow(&place, "longer", 7, "--nodes 1,2 -d 30s");
     let called = place.call(&["compare", "a", "longer"]);
     expect(&called, 0, &[no_verdict, "OTHER QUESTION: plan: "]);
 }

@@ -1,12 +1,9 @@
 //! The command that a summary proposes goes on with the run that it closes.
 
-use std::path::Path;
-use std::process::Command;
-
 use highwater_model::record::{RecordRef, RunRecord};
 use highwater_workload::builtin;
 
-use crate::called::Place;
+use crate::called::{Place, split};
 
 /// The newest run; of a search its last probe.
 fn newest(place: &Place) -> RunRecord {
@@ -15,27 +12,11 @@ fn newest(place: &Place) -> RunRecord {
     RecordRef::from(&record).measured_run().run.clone()
 }
 
-/// The proposed command.
-fn proposed(summary: &str) -> &str {
-    let command = summary.lines().find_map(|line| line.strip_prefix("next:"));
-    command.unwrap().trim()
-}
-
-/// Pastes the proposed command into a shell that finds the program; its exit code.
-fn paste(place: &Place, summary: &str) -> Option<i32> {
-    let command = proposed(summary);
-    let program = Path::new(env!("CARGO_BIN_EXE_highwater"));
-    let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", command]).current_dir(place.path());
-    shell.env("PATH", program.parent().unwrap());
-    shell.output().unwrap().status.code()
-}
-
 /// The proposed command asks the same workload, in the same way, of the same target.
 fn check(place: &Place, words: &[&str]) {
     let called = place.call(&[&["run", "-q"], words].concat());
     let first = newest(place);
-    let code = paste(place, &called.stdout);
+    let code = place.shell(called.proposed()).code;
     assert!(matches!(code, Some(0 | 1 | 3)), "{code:?} {called:?}");
     let next = newest(place);
     assert_ne!(next.header.id, first.header.id, "{called:?}");
@@ -50,47 +31,21 @@ fn the_next_command_goes_on_with_this_run() {
     let place = Place::new();
     place.file("my flow.toml", builtin("cpu").unwrap().text);
     check(&place, &["sim:", "-d", "4s"]);
+    let own = ["sim:", "-f", "my flow.toml", "--set", "batch=50"];
+    check(&place, &[&own[..], &["-d", "4s"]].concat());
     check(
         &place,
-        &[
-            "sim:",
-            "-f",
-            "my flow.toml",
-            "--set",
-            "batch=50",
-            "-d",
-            "4s",
-        ],
-    );
-    check(
-        &place,
-        &[
-            "sim:",
-            "-d",
-            "3s..60s",
-            "--until",
-            "ci95<20%",
-            "--warm-up",
-            "500ms",
-        ],
+        &split("sim: -d 3s..60s --until ci95<20% --warm-up 500ms"),
     );
     // What a rate leads to is a search, with what only a run has left out of it.
-    let words = [
-        "--rate", "20k", "--batch", "100", "-d", "30s", "--rows", "1M",
-    ];
-    let called = place.call(&[&["run", "-q", "sim:"], &words[..]].concat());
-    let next = proposed(&called.stdout);
-    assert!(
-        next.starts_with("highwater find cpu sim: --batch 100 --start 20k"),
-        "{next}"
-    );
-    let planned = place.shell(&format!(
-        "{} --dry-run",
-        next.strip_prefix("highwater ").unwrap()
-    ));
+    let called = place.typed("run -q sim: --rate 20k --batch 100 -d 30s --rows 1M");
+    let next = called.proposed();
+    let search = "find cpu sim: --batch 100 --start 20k";
+    assert!(next.starts_with(search), "{next}");
+    let planned = place.shell(&format!("{next} --dry-run"));
     assert_eq!(planned.code, Some(0), "{next}: {planned:?}");
     // The closed run has a spawn rate; the open one that is proposed cannot have it.
     let called = place.call(&["run", "-q", "sim:", "--spawn-rate", "20", "-d", "4s"]);
-    assert_eq!(paste(&place, &called.stdout), Some(0), "{called:?}");
+    assert_eq!(place.shell(called.proposed()).code, Some(0), "{called:?}");
     assert!(newest(&place).header.given.is_empty());
 }

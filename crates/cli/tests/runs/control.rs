@@ -8,7 +8,7 @@ use highwater_model::record::{Change, RunRecord};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
 
-use crate::called::Place;
+use crate::called::{Place, split};
 
 /// The commands of a reader of the documents.
 const COMMANDS: &str = r#"{"command":"note","text":"the vacuum begins"}
@@ -38,16 +38,7 @@ fn phases(record: &RunRecord) -> Vec<&str> {
 fn a_file_of_commands_is_obeyed_and_what_is_refused_is_said() {
     let place = Place::new().verbose();
     place.file("commands.ndjson", COMMANDS);
-    let words = [
-        "run",
-        "-R",
-        "20k",
-        "-d",
-        "2s",
-        "--warm-up",
-        "0s",
-        "--no-telemetry",
-    ];
+    let words = split("run -R 20k -d 2s --warm-up 0s --no-telemetry");
     let called = place.call(
         &[
             &words[..],

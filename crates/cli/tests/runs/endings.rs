@@ -1,17 +1,20 @@
 //! Runs that end before their plan does keep and report what was measured.
 
-use highwater_model::record::RunRecord;
 use rustix::process::Signal;
 
-use crate::called::{Called, Place};
+use crate::called::{Called, Place, split};
 
-/// Calls the program and sends it Ctrl-C so many times when it has told of this; what it had to
-/// say, which is also what its record says.
-fn interrupted(place: &Place, words: &[&str], line: &str, times: u32) -> Called {
-    let mut running = place.start(words);
+/// Ctrl-C, once and twice.
+const ONCE: &[Signal] = &[Signal::INT];
+const TWICE: &[Signal] = &[Signal::INT, Signal::INT];
+
+/// Calls the program and sends it these signals when it has told of this; what it had to say, which is
+/// also what its record says.
+fn interrupted(place: &Place, words: &str, line: &str, signals: &[Signal]) -> Called {
+    let mut running = place.start(&split(words));
     running.wait_for(line);
-    for _ in 0..times {
-        running.signal(Signal::INT);
+    for signal in signals {
+        running.signal(*signal);
     }
     let called = running.end();
     assert_eq!(called.code, Some(130), "{called:?}");
@@ -21,125 +24,72 @@ fn interrupted(place: &Place, words: &[&str], line: &str, times: u32) -> Called 
 }
 
 /// A run on the wall clock that would go on for long.
-const LONG: &[&str] = &["run", "sim:?clock=real", "--warm-up", "0s", "-d", "10m"];
+const LONG: &str = "run sim:?clock=real --warm-up 0s -d 10m";
 
 #[test]
-fn ctrl_c_once_drains_audits_and_keeps_the_record() {
-    let place = Place::new().verbose();
-    let called = interrupted(&place, LONG, "  measure  ", 1);
-    assert!(called.stdout.contains(" [interrupted]\n"), "{called:?}");
-    assert!(
-        called.stdout.contains("\ndata           clean "),
-        "{called:?}"
-    );
+fn ctrl_c_or_a_polite_request_to_end_drains_audits_and_keeps_the_record() {
+    for signals in [ONCE, &[Signal::TERM]] {
+        let place = Place::new().verbose();
+        let called = interrupted(&place, LONG, "  measure  ", signals);
+        called.prints(" [interrupted]\n");
+        called.prints("\ndata           clean ");
+    }
 }
 
-#[test]
-fn a_polite_request_to_end_is_the_same_as_ctrl_c() {
-    let place = Place::new().verbose();
-    let mut running = place.start(LONG);
-    running.wait_for("  measure  ");
-    running.signal(Signal::TERM);
-    let called = running.end();
-    assert_eq!(called.code, Some(130), "{called:?}");
-    assert!(
-        called.stdout.contains("\ndata           clean "),
-        "{called:?}"
-    );
-}
-
+/// A target of which each op takes an hour.
+const HOURS: &str = "sim:?clock=real&service=constant&request=1h";
 /// What stands for seconds without an answer.
 const NO_ANSWERS: &str = "no op was answered";
 
 #[test]
 fn ctrl_c_twice_ends_at_once_and_checks_nothing() {
     let place = Place::new().verbose();
-    // Each op takes an hour: whoever waited for answers would not end.
-    let url = "sim:?clock=real&service=constant&request=1h";
-    let words = [
-        "run",
-        url,
-        "--warm-up",
-        "0s",
-        "-d",
-        "10m",
-        "--timeout",
-        "2h",
-    ];
-    let called = interrupted(&place, &words, NO_ANSWERS, 2);
-    assert!(
-        called.stdout.contains("\ndata           UNVERIFIED "),
-        "{called:?}"
-    );
-    assert!(called.stdout.contains("the run was ended before its audit"));
-    assert!(
-        called.stdout.contains(" rows of unknown outcome"),
-        "{called:?}"
-    );
+    // Whoever waited for answers would not end.
+    let words = format!("run {HOURS} --warm-up 0s -d 10m --timeout 2h");
+    let called = interrupted(&place, &words, NO_ANSWERS, TWICE);
+    called.prints("\ndata           UNVERIFIED ");
+    called.prints("the run was ended before its audit");
+    called.prints(" rows of unknown outcome");
 }
 
 /// So many rows are to be loaded first that nobody waits for their end.
-const LOADING: &[&str] = &["run", "sim:?clock=real", "--set", "rows=1G"];
+const LOADING: &str = "run sim:?clock=real --set rows=1G";
 
 #[test]
 fn ctrl_c_during_the_load_keeps_and_audits_what_was_loaded() {
     let place = Place::new().verbose();
-    let called = interrupted(&place, LOADING, "     1  load  ", 1);
-    let record = newest(&place);
+    let called = interrupted(&place, LOADING, "     1  load  ", ONCE);
+    let record = place.newest();
     let loaded = &record.results[0];
     assert_eq!((record.results.len(), loaded.phase.as_str()), (1, "load"));
     assert!(loaded.rows.acknowledged > 0);
     assert_eq!(record.audit.found, loaded.rows.acknowledged);
     assert!(called.stdout.contains(" [interrupted]\n"), "{called:?}");
-    assert!(
-        called.stdout.contains("\ndata           clean "),
-        "{called:?}"
-    );
+    called.prints("\ndata           clean ");
 }
 
 #[test]
 fn ctrl_c_twice_during_the_load_ends_at_once() {
     let place = Place::new().verbose();
-    let url = "sim:?clock=real&service=constant&request=1h";
-    let words = ["run", url, "--set", "rows=1G", "--timeout", "2h"];
-    let called = interrupted(&place, &words, NO_ANSWERS, 2);
-    assert!(
-        called.stdout.contains("\ndata           UNVERIFIED "),
-        "{called:?}"
-    );
-    assert_eq!(
-        newest(&place).audit.unknown,
-        16_000,
-        "one batch of each session"
-    );
+    let words = format!("run {HOURS} --set rows=1G --timeout 2h");
+    let called = interrupted(&place, &words, NO_ANSWERS, TWICE);
+    called.prints("\ndata           UNVERIFIED ");
+    let unknown = place.newest().audit.unknown;
+    assert_eq!(unknown, 16_000, "one batch of each session");
 }
 
 /// A run that measures for two seconds; then its target stands still for an hour, with some ops at
 /// work that were given up, so that the audit waits for it.
-const WAITING: &[&str] = &[
-    "run",
-    "sim:?clock=real&stall=1500ms+1h",
-    "--warm-up",
-    "0s",
-    "-d",
-    "2s",
-    "--timeout",
-    "200ms",
-];
+const WAITING: &str =
+    "run sim:?clock=real&stall=1500ms+1h --warm-up 0s -d 2s --timeout 200ms --audit-timeout";
 
 #[test]
 fn ctrl_c_during_the_audit_lets_it_end_and_keeps_what_was_measured() {
     let place = Place::new().verbose();
-    let called = interrupted(
-        &place,
-        &[WAITING, &["--audit-timeout", "1s"]].concat(),
-        "audit: ",
-        1,
-    );
+    let called = interrupted(&place, &format!("{WAITING} 1s"), "audit: ", ONCE);
     assert!(called.stdout.contains(" [not_idle]\n"), "{called:?}");
-    let note = "\nnote           you stopped the run after the measurement was complete\n";
-    assert!(called.stdout.contains(note), "{called:?}");
-    let record = newest(&place);
+    called.prints("\nnote           you stopped the run after the measurement was complete\n");
+    let record = place.newest();
     assert!(record.results[0].rows.acknowledged > 0);
     assert!(!called.stdout.contains(" [interrupted]\n"), "{called:?}");
 }
@@ -147,53 +97,34 @@ fn ctrl_c_during_the_audit_lets_it_end_and_keeps_what_was_measured() {
 #[test]
 fn ctrl_c_twice_during_the_audit_ends_at_once() {
     let place = Place::new().verbose();
-    let called = interrupted(
-        &place,
-        &[WAITING, &["--audit-timeout", "1h"]].concat(),
-        "audit: ",
-        2,
-    );
+    let called = interrupted(&place, &format!("{WAITING} 1h"), "audit: ", TWICE);
     assert!(called.stdout.contains(" [audit_failed]\n"), "{called:?}");
-    let record = newest(&place);
+    let record = place.newest();
     assert!(record.results[0].rows.acknowledged > 0 && record.audit.unknown > 0);
 }
 
 #[test]
 fn ctrl_c_ends_the_wait_for_the_start() {
     let place = Place::new().verbose();
-    let called = interrupted(
-        &place,
-        &[LONG, &["--start-at", "+1h"]].concat(),
-        "start: in ",
-        1,
-    );
+    let words = format!("{LONG} --start-at +1h");
+    let called = interrupted(&place, &words, "start: in ", ONCE);
     assert!(called.stdout.contains(" [interrupted]\n"), "{called:?}");
-    assert!(newest(&place).results.is_empty());
-}
-
-/// The record of the newest run.
-fn newest(place: &Place) -> RunRecord {
-    let json = place.call(&["show", "--format", "json"]).stdout;
-    highwater_report::parse(&json).unwrap().into_run().unwrap()
+    assert!(place.newest().results.is_empty());
 }
 
 #[test]
 fn a_killed_run_is_shown_from_what_it_had_written() {
     let place = Place::new().verbose();
-    let mut running = place.start(LONG);
+    let mut running = place.start(&split(LONG));
     // A second is in the journal when the next one is told of.
     running.wait_for("     1  measure  ");
     running.wait_for("     2  measure  ");
     running.kill();
     let shown = place.call(&["show"]);
     assert_eq!(shown.code, Some(130), "{shown:?}");
-    assert!(
-        shown
-            .stdout
-            .contains("the program ended without writing its record")
-    );
-    assert!(shown.stdout.contains("\ndata           UNVERIFIED "));
-    let record = newest(&place);
+    shown.prints("the program ended without writing its record");
+    shown.prints("\ndata           UNVERIFIED ");
+    let record = place.newest();
     let result = &record.results[0];
     assert!(result.acknowledged > 0 && result.rows.sent >= result.rows.acknowledged);
     assert!(result.throughput.rows_per_s > 0.0);
@@ -210,11 +141,7 @@ fn a_run_that_was_killed_at_its_start_says_how_far_it_came() {
     std::fs::write(directory.join("plan.json"), "{}\n").unwrap();
     let shown = place.call(&["show"]);
     assert_eq!(shown.code, Some(2));
-    assert!(
-        shown
-            .stderr
-            .contains("ended before its target had answered")
-    );
+    shown.reports("ended before its target had answered");
 }
 
 #[test]
@@ -238,17 +165,11 @@ fn a_full_disk_ends_the_record_and_not_the_run() {
     let called = place.after(limit, &["run", "-q", "sim:", "-d", "300s"]);
     assert_eq!(called.code, Some(3), "{called:?}");
     assert_eq!(called.stderr.matches("warning: ").count(), 2, "{called:?}");
-    assert!(
-        called.stdout.contains(" [record_incomplete]\n"),
-        "{called:?}"
-    );
+    called.prints(" [record_incomplete]\n");
     for file in ["intervals.jsonl: ", "record.json: "] {
         assert!(called.stdout.contains(file), "{called:?}");
     }
-    assert!(
-        called.stdout.contains("\ndata           clean "),
-        "{called:?}"
-    );
+    called.prints("\ndata           clean ");
     // What had been written before is a run that ended early.
     let shown = place.call(&["show"]);
     assert_eq!(shown.code, Some(130), "{shown:?}");
@@ -270,10 +191,7 @@ fn a_store_that_cannot_be_written_ends_the_run_before_it_begins() {
     for store in ["taken", "taken/runs", "/proc/none"] {
         let called = place.call(&["run", "sim:", "-o", store]);
         assert_eq!(called.code, Some(2), "{called:?}");
-        assert!(
-            called.stderr.contains("cannot keep runs here"),
-            "{called:?}"
-        );
+        called.reports("cannot keep runs here");
         assert!(called.stderr.contains("\nhint: -o DIR "), "{called:?}");
     }
 }

@@ -26,8 +26,7 @@ fn named<'a>(events: &'a [Value], name: &str) -> Vec<&'a Value> {
 #[test]
 fn every_second_of_a_run_is_an_event_and_together_they_are_its_record() {
     let place = Place::new();
-    let words = ["run", "sim:", "--rate", "20k", "-d", "5s", "--json"];
-    let called = place.call(&[&words[..], &["--events", "events.ndjson"]].concat());
+    let called = place.typed("run sim: --rate 20k -d 5s --json --events events.ndjson");
     let run = record(&called);
     let events = events(&fs::read_to_string(place.path().join("events.ndjson")).unwrap());
     assert_eq!(events[0]["event"], "stream");
@@ -64,27 +63,10 @@ fn every_second_of_a_run_is_an_event_and_together_they_are_its_record() {
 #[test]
 fn objectives_are_followed_over_the_measured_phase_alone() {
     let place = Place::new();
-    let words = [
-        "run",
-        "cpu",
-        "sim:?stall=1s+1s",
-        "--rate",
-        "20k",
-        "--warm-up",
-        "4s",
-        "-d",
-        "5s",
-        "--p95",
-        "500ms",
-        "--errors",
-        "1%",
-        "--min-rate",
-        "10k",
-        "--json",
-        "--events",
-        "events",
-    ];
-    let run = record(&place.call(&words));
+    let objectives = "--p95 500ms --errors 1% --min-rate 10k";
+    let load = "--rate 20k --warm-up 4s -d 5s --json --events events";
+    let called = place.typed(&format!("run cpu sim:?stall=1s+1s {load} {objectives}"));
+    let run = record(&called);
     let before = run.intervals.iter().filter(|of| of.phase == "warm-up");
     let slowest = before.filter_map(|of| of.max_ns).max();
     assert!(slowest > Some(500_000_000), "{slowest:?}");
@@ -115,26 +97,22 @@ fn objectives_are_followed_over_the_measured_phase_alone() {
 #[test]
 fn events_on_standard_output_leave_the_summary_to_standard_error() {
     let place = Place::new();
-    let words = ["run", "sim:", "--rate", "20k", "-d", "3s", "-q"];
-    let called = place.call(&[&words[..], &["--events", "-"]].concat());
+    let load = "run sim: --rate 20k -d 3s -q --events";
+    let called = place.typed(&format!("{load} -"));
     assert_eq!(named(&events(&called.stdout), "ended").len(), 1);
     assert!(called.stderr.contains("\nmeasurement "), "{called:?}");
-    let both = place.call(&[&words[..], &["--json", "--events", "-"]].concat());
+    let both = place.typed(&format!("{load} - --json"));
     assert_eq!((both.code, both.stdout.as_str()), (Some(2), ""));
     assert!(both.stderr.contains("write events to a file"), "{both:?}");
-    let nowhere = place.call(&[&words[..], &["--events", "no/where"]].concat());
+    let nowhere = place.typed(&format!("{load} no/where"));
     assert_eq!((nowhere.code, place.runs().len()), (Some(2), 1));
-    assert!(
-        nowhere.stderr.contains("cannot write no/where"),
-        "{nowhere:?}"
-    );
+    nowhere.reports("cannot write no/where");
 }
 
 #[test]
 fn each_trial_of_a_search_begins_runs_and_ends() {
     let place = Place::new();
-    let words = ["find", "cpu", "sim:?cores=1", "--p99", "50ms", "--quick"];
-    place.call(&[&words[..], &["-q", "--events", "events"]].concat());
+    place.typed("find cpu sim:?cores=1 --p99 50ms --quick -q --events events");
     let events = events(&fs::read_to_string(place.path().join("events")).unwrap());
     let record = experiment(&place.runs()[0]);
     let probes = &record.search().unwrap().probes;

@@ -11,7 +11,7 @@ use highwater_runner::record;
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 use rustix::process::Signal;
 
-use crate::called::{Called, Place, experiment};
+use crate::called::{Called, Place, experiment, split};
 
 /// As many ops per second as the default cluster, but of 10 rows instead of 1,000: rows are the
 /// test's time. An insert is 6 pieces of each of 2 copies, on 3 nodes of 4 cores.
@@ -34,16 +34,8 @@ fn a_mark_is_printed_kept_and_shown_again() {
     assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
     let mark = confirmed(&called.stdout);
     assert!((mark / CAPACITY - 1.0).abs() < 0.03, "{}", called.stdout);
-    assert!(
-        called.stdout.contains("objective      met"),
-        "{}",
-        called.stdout
-    );
-    assert!(
-        called.stderr.contains("probe 1: estimate"),
-        "{}",
-        called.stderr
-    );
+    called.prints("objective      met");
+    called.reports("probe 1: estimate");
     let runs = place.runs();
     assert_eq!(runs.len(), 1, "probes are kept below the search");
     let shown = place.call(&["show"]);
@@ -53,11 +45,7 @@ fn a_mark_is_printed_kept_and_shown_again() {
     assert!((6..=25).contains(&probes), "{probes}");
     let first = runs[0].join("probes").join("01-estimate");
     let shown = place.call(&["show", first.to_str().unwrap()]);
-    assert!(
-        shown.stdout.contains("closed, 512 sessions"),
-        "{}",
-        shown.stdout
-    );
+    shown.prints("closed, 512 sessions");
 }
 
 #[test]
@@ -74,55 +62,39 @@ fn a_mark_below_its_floor_is_an_objective_missed() {
 #[test]
 fn a_dry_run_says_what_would_be_done_and_does_nothing() {
     let place = Place::new().verbose();
-    let called = place.call(&[
-        "find",
-        "sim:",
-        "--dry-run",
-        "--p99",
-        "50ms",
-        "--budget",
-        "30m",
-    ]);
+    let called = place.typed("find sim: --dry-run --p99 50ms --budget 30m");
     assert_eq!(called.code, Some(0), "{}", called.stderr);
-    assert!(
-        called.stdout.contains("30 min, the budget"),
-        "{}",
-        called.stdout
-    );
+    called.prints("30 min, the budget");
     assert!(place.runs().is_empty());
 }
 
 #[test]
 fn the_ops_that_a_percentile_needs_are_printed_before_the_first_probe() {
     let place = Place::new().verbose();
-    let p99 = ["find", "sim:", "--dry-run", "--p99", "50ms"];
-    let called = place.call(&p99);
+    let p99 = "find sim: --dry-run --p99 50ms";
+    let called = place.typed(p99);
     assert_eq!(called.code, Some(0), "{}", called.stderr);
     // 1,159 batches of 1,000 rows in 60 s, and in an eighth of an hour less what is around.
-    assert!(
-        called.stdout.contains(
-            "p99 needs 1,159 ops per probe. Below 19,317 rows/s, probes take longer (up to \
-             7 min 28 s). Rates below 2,588 rows/s are not searched"
-        ),
-        "{}",
-        called.stdout
+    called.prints(
+        "p99 needs 1,159 ops per probe. Below 19,317 rows/s, probes take longer (up to \
+             7 min 28 s). Rates below 2,588 rows/s are not searched",
     );
     // A stream beside the searched one may need longer probes than anybody asked for.
-    let beside = ["--stream", "insert@5k", "--stream", "dashboards@find"];
-    let called = place.call(&[&p99[..], &beside].concat());
-    assert!(called.stdout.contains("probes of 3 min 5"), "{called:?}");
+    let beside = "--stream insert@5k --stream dashboards@find";
+    let called = place.typed(&format!("{p99} {beside}"));
+    called.prints("probes of 3 min 5");
     for (more, said) in [
-        (&["--start", "1k"][..], "--start: at 1,000 rows/s"),
-        (&["--max", "2k"], "--max: at 2,000 rows/s"),
+        ("--start 1k", "--start: at 1,000 rows/s"),
+        ("--max 2k", "--max: at 2,000 rows/s"),
         (
-            &["--stream", "insert@1k", "--stream", "dashboards@find"],
+            "--stream insert@1k --stream dashboards@find",
             "--stream insert: a probe of 19 min 19 s",
         ),
     ] {
-        let called = place.call(&[&p99[..], more].concat());
+        let called = place.typed(&format!("{p99} {more}"));
         assert_eq!(called.code, Some(2), "{}", called.stdout);
-        assert!(called.stderr.contains(said), "{}", called.stderr);
-        assert!(called.stderr.contains("--budget"), "{}", called.stderr);
+        called.reports(said);
+        called.reports("--budget");
     }
     assert!(place.runs().is_empty());
 }
@@ -136,20 +108,8 @@ const BURSTING: &str = "sim:?nodes=1&cores=4&shards=4&replicas=0&queue=inf&row=4
 #[test]
 fn a_mark_that_lives_on_a_disks_credit_does_not_hold_for_long() {
     let place = Place::new().verbose();
-    let called = place.call(&[
-        "find",
-        "cpu",
-        BURSTING,
-        "--batch",
-        "10",
-        "--quick",
-        "-c",
-        "64",
-        "--then",
-        "soak=10m",
-        "--tolerance",
-        "2%",
-    ]);
+    let load = "--batch 10 --quick -c 64 --then soak=10m --tolerance 2%";
+    let called = place.typed(&format!("find cpu {BURSTING} {load}"));
     assert_eq!(called.code, Some(1), "{}{}", called.stdout, called.stderr);
     let record = experiment(&place.runs()[0]);
     let soak = record.search().unwrap().soak().unwrap();
@@ -174,54 +134,8 @@ fn a_target_that_is_not_there_leaves_nothing_behind() {
 }
 
 /// Short probes, for databases whose figures a test does not judge.
-const SHORT: &[&str] = &[
-    "--batch",
-    "100",
-    "-c",
-    "4",
-    "--warm-up",
-    "200ms",
-    "--probe",
-    "1s",
-    "--confirm",
-    "1s",
-    "--settle",
-    "50ms",
-    "--tolerance",
-    "20%",
-    "--budget",
-    "12s",
-];
-
-#[test]
-fn ctrl_c_keeps_what_is_known() {
-    let place = Place::new().verbose();
-    let words = [&["find", "cpu", "sqlite:", "--then", "soak=1h"], SHORT];
-    let mut running = place.start(&words.concat());
-    running.wait_for("probe 3: ");
-    running.signal(Signal::INT);
-    let called = running.end();
-    assert_eq!(called.code, Some(130), "{called:?}");
-    assert!(
-        called
-            .stdout
-            .contains("\nmark           NONE: the search was stopped"),
-        "{called:?}"
-    );
-    assert!(called.stdout.contains(" --then soak=1h"), "{called:?}");
-    let record = experiment(&place.runs()[0]);
-    assert_eq!(record.search().unwrap().soak(), None);
-    let shown = place.call(&["show"]);
-    assert_eq!((shown.code, shown.stdout), (called.code, called.stdout));
-}
-
-/// The command that the summary proposes, without the program's name.
-fn proposed(called: &Called) -> Vec<&str> {
-    let mut lines = called.stdout.lines();
-    let line = lines.find_map(|line| line.strip_prefix("next:")).unwrap();
-    let command = line.trim_start().strip_prefix("highwater ").unwrap();
-    command.split_whitespace().collect()
-}
+const SHORT: &str = "--batch 100 -c 4 --warm-up 200ms --probe 1s --confirm 1s --settle 50ms \
+                     --tolerance 20% --budget 12s";
 
 /// The same command with another budget.
 fn within<'a>(words: &[&'a str], budget: &'a str) -> Vec<&'a str> {
@@ -248,14 +162,14 @@ fn note_a_pause(stored: &Path) -> InterventionRecord {
 #[test]
 fn a_search_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints() {
     let place = Place::new().verbose();
-    let mut running = place.start(&[&["find", "cpu", "sqlite:"], SHORT].concat());
+    let mut running = place.start(&split(&format!("find cpu sqlite: {SHORT}")));
     running.wait_for("probe 3: ");
     running.signal(Signal::INT);
     let stopped_call = running.end();
     assert_eq!(stopped_call.code, Some(130), "{stopped_call:?}");
     let stopped = place.runs().pop().unwrap();
     let pause = note_a_pause(&stopped);
-    let words = proposed(&stopped_call);
+    let words = split(stopped_call.proposed());
     assert!(words.contains(&"--resume"), "{words:?}");
     let other = place.call(&[&words[..], &["--seed", "7"]].concat());
     assert_eq!((other.code, place.runs().len()), (Some(2), 1), "{other:?}");
@@ -296,24 +210,23 @@ fn a_search_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints(
 }
 
 #[test]
-fn a_search_that_made_its_tables_anew_does_not_go_on_behind_rows() {
+fn ctrl_c_keeps_what_is_known_and_a_search_with_new_tables_does_not_go_on_behind_rows() {
     let place = Place::new().verbose();
-    let words = [&["find", "cpu", "sqlite:own.db"], SHORT].concat();
-    let mut running = place.start(&words);
+    let words = format!("find cpu sqlite:own.db {SHORT}");
+    let words = split(&words);
+    let mut running = place.start(&[&words[..], &["--then", "soak=1h"]].concat());
     running.wait_for("probe 3: ");
     running.signal(Signal::INT);
-    assert_eq!(running.end().code, Some(130));
+    let called = running.end();
+    assert_eq!(called.code, Some(130), "{called:?}");
+    called.prints("\nmark           NONE: the search was stopped");
+    called.prints(" --then soak=1h");
+    let record = experiment(&place.runs()[0]);
+    assert_eq!(record.search().unwrap().soak(), None);
+    let shown = place.call(&["show"]);
+    assert_eq!((shown.code, shown.stdout), (called.code, called.stdout));
     let stopped = place.runs().pop().unwrap();
-    let run = [
-        "run",
-        "cpu",
-        "sqlite:own.db",
-        "--batch",
-        "100",
-        "-d",
-        "300ms",
-    ];
-    let called = place.call(&[&run[..], &["-c", "2", "--warm-up", "0s"]].concat());
+    let called = place.typed("run cpu sqlite:own.db --batch 100 -d 300ms -c 2 --warm-up 0s");
     assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
     let resume = ["--resume", stopped.to_str().unwrap()];
     let words = within(&words, "20s");
@@ -359,7 +272,7 @@ fn is_whole(place: &Place, called: &Called) {
 #[test]
 fn a_search_on_an_embedded_database_is_whole_and_its_data_are_clean() {
     let place = Place::new().verbose();
-    let called = place.call(&[&["find", "cpu", "sqlite:"], SHORT].concat());
+    let called = place.typed(&format!("find cpu sqlite: {SHORT}"));
     is_whole(&place, &called);
 }
 
@@ -380,13 +293,13 @@ fn a_search_on_a_server_is_whole_and_leaves_its_connections_to_the_next_command(
     let place = Place::new().verbose();
     let server = server_for(8);
     let url = server.url(SUPERUSER, "postgres");
-    let called = place.call(&[&["find", "cpu", &url], SHORT].concat());
+    let called = place.typed(&format!("find cpu {url} {SHORT}"));
     is_whole(&place, &called);
     // One more is the audit's, and one that of the target's own figures.
-    let all = ["-c", "6", "-d", "500ms", "--warm-up", "0s", "--drop"];
-    let after = place.call(&[&["run", "cpu", &url], &all[..]].concat());
+    let all = format!("run cpu {url} -c 6 -d 500ms --warm-up 0s --drop");
+    let after = place.typed(&all);
     assert!(!after.stdout.contains("sessions_missing"), "{after:?}");
-    assert!(after.stdout.contains("closed, 6 sessions"), "{after:?}");
+    after.prints("closed, 6 sessions");
 }
 
 /// How long the probes took, and what they were to take by the dry run: measured phases, warm-up,
@@ -439,9 +352,8 @@ fn long_a_quick_search_beside_a_server_on_its_machine_finds_a_mark_in_the_time_t
 #[test]
 fn rows_that_were_there_before_stay_whatever_probes_write() {
     let place = Place::new().verbose();
-    let short = ["--batch", "100", "-c", "2", "--warm-up", "0s"];
-    let run = ["run", "cpu", "sqlite:own.db", "-d", "300ms"];
-    let called = place.call(&[&run[..], &short].concat());
+    let short = "cpu sqlite:own.db --batch 100 -c 2 --warm-up 0s";
+    let called = place.typed(&format!("run {short} -d 300ms"));
     assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
     let rows = || -> u64 {
         let rows = place.query("own.db", "SELECT count(*) FROM cpu");
@@ -449,19 +361,8 @@ fn rows_that_were_there_before_stay_whatever_probes_write() {
     };
     let before = rows();
     assert!(before > 0);
-    let lengths = ["--probe", "300ms", "--settle", "0s"];
-    let find = [
-        "find",
-        "cpu",
-        "sqlite:own.db",
-        "--confirm",
-        "300ms",
-        "--tolerance",
-        "50%",
-        "--budget",
-        "10s",
-    ];
-    let called = place.call(&[&find[..], &short, &lengths].concat());
+    let find = "--probe 300ms --settle 0s --confirm 300ms --tolerance 50% --budget 10s";
+    let called = place.typed(&format!("find {short} {find}"));
     assert!(matches!(called.code, Some(0 | 1 | 3)), "{called:?}");
     let found = place.runs().into_iter().find_map(|run| {
         let record = record::read(&run).unwrap();

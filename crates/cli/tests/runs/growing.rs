@@ -10,7 +10,7 @@ use highwater_runner::record;
 use highwater_testing::programs::report_left_out;
 use highwater_testing::{clickhouse, galera};
 
-use crate::called::{Called, Place, experiment};
+use crate::called::{Called, Place, experiment, split};
 
 /// A directory with a file that is shipped, whose cluster is ended with it.
 pub(crate) struct Lab(pub(crate) Place);
@@ -29,12 +29,12 @@ impl Lab {
             .call(&[&["cluster", action, "lab.toml"], more].concat())
     }
 
-    /// Grows the cluster; each size is a run.
+    /// Grows the cluster; each size is a run, with clean data.
     #[track_caller]
-    fn grown(&self, words: &[&str]) -> (Called, ExperimentRecord) {
-        let scale = ["scale", "cpu", "--cluster", "lab.toml", "--each", "run"];
+    pub(crate) fn grown(&self, words: &str) -> (Called, ExperimentRecord) {
         let before = self.0.runs();
-        let called = self.0.call(&[&scale, words].concat());
+        let scale = "scale cpu --cluster lab.toml --each run --settle 0s -q";
+        let called = self.0.typed(&format!("{scale} {words}"));
         let mut runs = self.0.runs();
         runs.retain(|run| !before.contains(run));
         let [run] = &runs[..] else {
@@ -43,7 +43,7 @@ impl Lab {
         let grown = experiment(run);
         expect_clean(grown.scale().unwrap(), &called);
         let status = self.cluster("status", &[]);
-        assert!(status.stdout.contains("none runs"), "{status:?}");
+        status.prints("none runs");
         (called, grown)
     }
 }
@@ -83,7 +83,7 @@ pub(crate) fn has_no_quotas() -> bool {
 }
 
 /// Units per second of each measured size.
-fn rates(scale: &ScaleRecord) -> Vec<f64> {
+pub(crate) fn rates(scale: &ScaleRecord) -> Vec<f64> {
     let trials = scale.trials.iter();
     trials.map(|trial| trial.figures.per_s).collect()
 }
@@ -102,8 +102,7 @@ fn a_quota_begins_when_the_nodes_are_warm() {
          url = 'sim:?nodes={nodes}&cores=1&queue=inf&request=0&row=7ms&shards=12&replicas=0\
          &service=constant&warm=20s:4'\n",
     );
-    let words = ["--nodes", "1,2", "-c", "8n", "--batch", "12", "-d", "20s"];
-    let (called, grown) = lab.grown(&[&words[..], &["--settle", "0s", "-q"]].concat());
+    let (called, grown) = lab.grown("--nodes 1,2 -c 8n --batch 12 -d 20s");
     assert_eq!(called.code, Some(0), "{called:?}");
     let begun = called.stderr.matches("each node has 0.5 cores from now on");
     assert_eq!(begun.count(), 3, "{called:?}");
@@ -123,10 +122,7 @@ fn a_quota_begins_when_the_nodes_are_warm() {
             "{trial:?}"
         );
     }
-    assert!(
-        called.stdout.contains(" of warm-up before quotas"),
-        "{called:?}"
-    );
+    called.prints(" of warm-up before quotas");
 }
 
 #[test]
@@ -135,9 +131,7 @@ fn shards_grow_from_one_to_two() {
         return;
     }
     let lab = Lab::of("clickhouse.toml");
-    let words = ["--nodes", "1,2", "--no-quota", "-c", "2n", "-d", "3s"];
-    let rest = ["--warm-up", "500ms", "--settle", "0s", "-q"];
-    let (called, grown) = lab.grown(&[&words[..], &rest].concat());
+    let (called, grown) = lab.grown("--nodes 1,2 --no-quota -c 2n -d 3s --warm-up 500ms");
     let scale = grown.scale().unwrap();
     let nodes = scale.trials.iter().map(|trial| trial.size.nodes);
     assert_eq!(nodes.collect::<Vec<_>>(), [1, 2, 1], "{called:?}");
@@ -150,19 +144,9 @@ fn shards_grow_from_one_to_two() {
 }
 
 /// What a run against so many nodes left.
-fn run(lab: &Lab, urls: &[&str]) -> RunRecord {
-    let words = [
-        "-c",
-        "4",
-        "-d",
-        "3s",
-        "--warm-up",
-        "0s",
-        "--batch",
-        "100",
-        "-q",
-    ];
-    let called = lab.0.call(&[&["run", "cpu"], urls, &words].concat());
+fn run(lab: &Lab, urls: &str) -> RunRecord {
+    let load = "-c 4 -d 3s --warm-up 0s --batch 100 -q";
+    let called = lab.0.typed(&format!("run cpu {urls} {load}"));
     let newest = lab.0.runs().pop().unwrap();
     let record = record::read(&newest).unwrap().into_run().unwrap();
     assert_eq!(record.judgments.data.value, Data::Clean, "{called:?}");
@@ -179,22 +163,21 @@ fn long_a_node_that_joins_under_load_is_sent_all_rows() {
     let up = lab.cluster("up", &["--nodes", "1", "--no-quota"]);
     assert_eq!(up.code, Some(0), "{up:?}");
     let one = up.stdout.trim();
-    let before = run(&lab, &[one]);
-    let length = ["-c", "2", "-d", "5m", "--warm-up", "0s", "--batch", "100"];
-    let mut loaded = lab.0.start(&[&["run", "cpu", one], &length[..]].concat());
+    let before = run(&lab, one);
+    let load = format!("run cpu {one} -c 2 -d 5m --warm-up 0s --batch 100");
+    let mut loaded = lab.0.start(&split(&load));
     loaded.wait_for("measure");
     let resized = lab.cluster("resize", &["--nodes", "2", "--no-quota"]);
     assert_eq!(resized.code, Some(0), "{resized:?}");
     loaded.signal(rustix::process::Signal::INT);
     let loaded = loaded.end();
     assert_eq!(loaded.code, Some(130), "{loaded:?}");
-    let urls: Vec<&str> = resized.stdout.lines().collect();
-    assert_eq!(urls.len(), 2, "{resized:?}");
+    assert_eq!(resized.stdout.lines().count(), 2, "{resized:?}");
     let newest = lab.0.runs().pop().unwrap();
     let joined = record::read(&newest).unwrap().into_run().unwrap();
     assert_eq!(joined.judgments.data.value, Data::Clean, "{joined:?}");
     // It goes on behind the rows of both, and its audit compares its own in both copies.
-    let after = run(&lab, &urls);
+    let after = run(&lab, &resized.stdout);
     let table = &after.target.tables[0];
     let rows_before = before.audit.acknowledged + joined.audit.acknowledged;
     assert_eq!(table.start, TableStart::Continued);

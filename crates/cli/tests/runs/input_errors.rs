@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::called::Place;
+use crate::called::{Place, split};
 
 /// What is said about a mistake.
 fn said(place: &Place, words: &[&str]) -> String {
@@ -257,11 +257,13 @@ fn a_wrong_run_to_show() {
 
     hint: a run's directory holds plan.json; `-o DIR` names the store of several
     ");
-    assert_snapshot!(said(&place, &["show", "2026"]), @"
+    let no_runs = said(&place, &["show", "2026"]);
+    assert_snapshot!(no_runs, @"
     error: no runs yet in highwater-runs
 
     hint: `highwater run` makes a first one; -o DIR names another store
     ");
+    assert_eq!(said(&place, &["show"]), no_runs);
     assert_snapshot!(said(&place, &["show", "-o", "notes.txt"]), @"
     error: notes.txt: Not a directory (os error 20)
 
@@ -269,6 +271,7 @@ fn a_wrong_run_to_show() {
     ");
     place.call(&["run", "-q", "sim:", "-d", "1s"]);
     let called = place.call(&["show", "1999"]);
+    assert_eq!(called.code, Some(2));
     assert_snapshot!(called.stderr, @"
     error: highwater-runs/1999: no such run
 
@@ -286,17 +289,7 @@ fn a_budget_that_nothing_fits_into_is_refused() {
 
     hint: raise --budget, or use shorter probes with --quick
     ");
-    let tuning = [
-        "tune",
-        "cpu",
-        "sim:",
-        "--over",
-        "batch=1,2",
-        "--probe",
-        "2s",
-        "--budget",
-        "9s",
-    ];
+    let tuning = split("tune cpu sim: --over batch=1,2 --probe 2s --budget 9s");
     assert_snapshot!(said(&tuning), @"
     error: --budget: not one trial of 4.00 s fits beside the 10 that confirm
 
@@ -359,17 +352,8 @@ fn an_sql_file_without_a_statement() {
 fn kv_with_values_that_cannot_be_compared_is_warned_of() {
     let place = Place::new();
     let warned = |more: &[&str]| {
-        let words = [
-            "run",
-            "kv",
-            "sqlite:",
-            "--rows",
-            "10",
-            "--warm-up",
-            "0s",
-            "-q",
-        ];
-        let called = place.call(&[&words, more].concat());
+        let words = split("run kv sqlite: --rows 10 --warm-up 0s -q");
+        let called = place.call(&[&words[..], more].concat());
         called
             .stderr
             .contains("warning: the audit will compare keys only")

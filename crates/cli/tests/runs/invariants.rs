@@ -42,45 +42,27 @@ fn bank(statements: &[&str]) -> Place {
     place
 }
 
-fn run(statements: &[&str], more: &[&str]) -> Called {
-    let place = bank(statements);
-    let words = ["run", "-f", "bank.toml", "sqlite:bank.db"];
-    place.call(
-        &[
-            &words[..],
-            &["-c", "4", "-d", "2s", "--warm-up", "500ms"],
-            more,
-        ]
-        .concat(),
-    )
+fn run(place: &Place, more: &str) -> Called {
+    let load = "sqlite:bank.db -c 4 -d 2s --warm-up 500ms --json";
+    place.typed(&format!("run -f bank.toml {load} {more}"))
 }
 
 #[test]
 fn transactions_that_keep_the_sum_are_clean() {
-    let record = record(&run(&[TAKE, GIVE], &["--json"]));
-    assert_eq!(
-        record.judgments.data.value,
-        Data::Clean,
-        "{:?}",
-        record.audit
-    );
-    let checked = &record.audit.invariants;
-    let found: Vec<Option<&str>> = checked
-        .iter()
-        .map(|invariant| invariant.found.as_deref())
-        .collect();
+    let place = bank(&[TAKE, GIVE]);
+    let record = record(&run(&place, ""));
+    let data = record.judgments.data.value;
+    assert_eq!(data, Data::Clean, "{:?}", record.audit);
+    let checked = record.audit.invariants.iter();
+    let found = checked.map(|invariant| invariant.found.as_deref());
+    let found: Vec<Option<&str>> = found.collect();
     assert_eq!(found, [Some("10000"), Some("1")]);
-    let called = run(&[TAKE, GIVE], &[]);
-    assert!(
-        called.stdout.contains("2 of 2 invariants hold"),
-        "{}",
-        called.stdout
-    );
+    place.call(&["show"]).prints("2 of 2 invariants hold");
 }
 
 #[test]
 fn transactions_that_do_not_are_reported_with_what_was_found() {
-    let called = run(&[TAKE, KEEP], &["--json"]);
+    let called = run(&bank(&[TAKE, KEEP]), "");
     assert_eq!(called.code, Some(4), "{}", called.stderr);
     let record = record(&called);
     assert_eq!(record.judgments.data.value, Data::Altered);
@@ -94,21 +76,16 @@ fn transactions_that_do_not_are_reported_with_what_was_found() {
     let found = record.audit.invariants[0].found.as_ref().unwrap();
     let taken = 10_000 - found.parse::<i64>().unwrap();
     assert!(taken >= acknowledged && acknowledged > 0, "{taken}");
+    let said = &reason.evidence;
     assert!(
-        reason.evidence.contains("expected 10000"),
-        "{}",
-        reason.evidence
-    );
-    assert!(
-        !reason.evidence.contains("all-there"),
-        "{}",
-        reason.evidence
+        said.contains("expected 10000") && !said.contains("all-there"),
+        "{said}"
     );
 }
 
 #[test]
 fn no_audit_asks_nothing() {
-    let record = record(&run(&[TAKE, KEEP], &["--json", "--audit", "off"]));
+    let record = record(&run(&bank(&[TAKE, KEEP]), "--audit off"));
     assert_eq!(record.judgments.data.value, Data::NotChecked);
     assert!(record.audit.invariants.is_empty());
 }
@@ -117,12 +94,11 @@ fn no_audit_asks_nothing() {
 fn a_share_of_several_asks_no_invariant_and_says_so() {
     let said = "the workload's invariants are of the whole load, and a share asks none of them";
     let place = bank(&[TAKE, GIVE]);
-    let words = ["run", "-f", "bank.toml", "sqlite:bank.db", "-c", "4", "-d"];
-    let share = |share: &str, store: &str| {
-        let rest = ["1s", "--json", "--share", share, "-o", store];
-        record(&place.call(&[&words[..], &rest].concat()))
+    let loaded = |more: &str| {
+        let load = "sqlite:bank.db -c 4 -d 1s --warm-up 0s --json";
+        record(&place.typed(&format!("run -f bank.toml {load} {more}")))
     };
-    for record in [share("1/2", "one"), share("2/2", "two")] {
+    for record in ["--share 1/2 -o one", "--share 2/2 -o two"].map(loaded) {
         assert!(record.audit.invariants.is_empty(), "{:?}", record.audit);
         let data = &record.judgments.data;
         assert_eq!(data.value, Data::Unverified);
@@ -131,22 +107,13 @@ fn a_share_of_several_asks_no_invariant_and_says_so() {
         assert!(found(&record, "invariants_not_asked", said));
     }
     // Nor did anybody else ask them.
-    let merged = place.call(&[
-        "show",
-        &place.only_run("one"),
-        &place.only_run("two"),
-        "--format",
-        "json",
-    ]);
+    let [one, two] = ["one", "two"].map(|store| place.only_run(store));
+    let merged = place.call(&["show", &one, &two, "--format", "json"]);
     let merged = record(&merged);
-    assert_eq!(
-        merged.judgments.data.value,
-        Data::Unverified,
-        "{:?}",
-        merged.judgments
-    );
+    let data = &merged.judgments.data;
+    assert_eq!(data.value, Data::Unverified, "{data:?}");
     assert!(found(&merged, "invariants_not_asked", said));
-    let whole = record(&place.call(&[&words[..], &["1s", "--json"]].concat()));
+    let whole = loaded("");
     assert_eq!(whole.audit.invariants.len(), 2);
     assert_eq!(whole.judgments.data.value, Data::Clean);
     assert!(!found(&whole, "invariants_not_asked", said));
@@ -206,8 +173,8 @@ fn filled(with_invariant: bool) -> String {
 fn run_filled(workload: &str, length: &str, stream: &str) -> RunRecord {
     let place = Place::new();
     place.file("bank.toml", workload);
-    let words = ["run", "-f", "bank.toml", "sqlite:b.db", "--json"];
-    record(&place.call(&[&words[..], &["-d", length, "--stream", stream]].concat()))
+    let load = format!("-d {length} --warm-up 0s --stream {stream} --json");
+    record(&place.typed(&format!("run -f bank.toml sqlite:b.db {load}")))
 }
 
 #[test]
@@ -230,15 +197,20 @@ fn rows_that_transactions_change_are_not_taken_for_altered() {
 
 #[test]
 fn an_answer_that_is_not_one_value_is_none() {
-    for query in [
+    let queries = [
         "SELECT balance FROM accounts LIMIT 2",
         "SELECT 10000, 10000",
         "SELECT NULL",
         "SELECT 10000 WHERE 1 = 0",
-    ] {
-        let bank = filled(true).replace("SELECT sum(balance) FROM accounts", query);
-        let record = run_filled(&bank, "1s", "transfers@10");
-        assert_eq!(record.judgments.data.value, Data::Altered, "{query}");
-        assert_eq!(record.audit.invariants[0].found, None, "{query}");
+    ];
+    let invariants = queries.iter().zip(1..).map(|(query, number)| {
+        format!("[invariants.q{number}]\nequals = 10_000\nsql = {{ any = \"{query}\" }}\n")
+    });
+    let bank = filled(false) + &invariants.collect::<String>();
+    let record = run_filled(&bank, "1s", "transfers@10");
+    assert_eq!(record.judgments.data.value, Data::Altered);
+    assert_eq!(record.audit.invariants.len(), queries.len());
+    for of in &record.audit.invariants {
+        assert!(!of.holds && of.found.is_none(), "{of:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use highwater_model::judgment::Data;
 
-use crate::called::{Place, record};
+use crate::called::{Place, record, split};
 
 /// A pragma takes no parameter, so it tells what was sent.
 #[test]
@@ -12,16 +12,7 @@ fn values_stand_in_the_text_where_that_is_asked_for_and_nowhere_else() {
         "pragma.sql",
         "\\set n random(10, 20)\nPRAGMA cache_size = :n\n",
     );
-    let words = [
-        "run",
-        "-f",
-        "pragma.sql",
-        "sqlite:own.db",
-        "-d",
-        "2s",
-        "-c",
-        "1",
-    ];
+    let words = split("run -f pragma.sql sqlite:own.db --warm-up 0s -d 2s -c 1");
     let prepared = place.call(&words);
     assert_eq!(prepared.code, Some(2), "{prepared:?}");
     let literal = record(&place.call(&[&words[..], &["--literals", "--json"]].concat()));
@@ -37,60 +28,27 @@ fn the_report_says_so_and_the_command_that_repeats_it_has_the_flag() {
         "get.sql",
         "\\set id random(1, 1000)\nSELECT title FROM book WHERE id = :id",
     );
-    let words = [
-        "run",
-        "-f",
-        "get.sql",
-        "sqlite:own.db",
-        "-d",
-        "2s",
-        "-c",
-        "1",
-        "--literals",
-    ];
+    let words = split("run -f get.sql sqlite:own.db --warm-up 0s -d 2s -c 1 --literals");
     let called = place.call(&words);
-    assert!(
-        called.stdout.contains("values in the queries' text"),
-        "{}",
-        called.stdout
-    );
-    let shown = record(&place.call(&["show", "--format", "json"]));
+    called.prints("values in the queries' text");
+    let shown = place.newest();
     assert_eq!(shown.header.given["literals"], [] as [String; 0]);
     let result = &shown.results[shown.results.len() - 1];
     assert_eq!(result.response_rows, result.acknowledged);
     // Another load: its plan has another name.
-    let plan = |more: &[&str]| {
-        place
-            .call(&[&words[..6], more, &["--plan"]].concat())
-            .stdout
-    };
-    assert!(!plan(&[]).contains("literals") && plan(&["--literals"]).contains("literals"));
+    let plan = |words: &[&str]| place.call(&[words, &["--plan"]].concat()).stdout;
+    let prepared = &words[..words.len() - 1];
+    assert!(!plan(prepared).contains("literals") && plan(&words).contains("literals"));
 }
 
 #[test]
 fn statements_that_write_are_audited_all_the_same() {
     let place = Place::new().verbose();
-    let words = [
-        "run",
-        "kv",
-        "sqlite:kv.db",
-        "--read-percent",
-        "50",
-        "-d",
-        "2s",
-        "--literals",
-        "--set",
-        "min_block_bytes=8",
-        "--set",
-        "max_block_bytes=8",
-    ];
-    let record = record(&place.call(&[&words[..], &["--json"]].concat()));
-    assert_eq!(
-        record.judgments.data.value,
-        Data::Clean,
-        "{:?}",
-        record.judgments
-    );
+    let blocks = "--set min_block_bytes=8 --set max_block_bytes=8";
+    let load = format!("--read-percent 50 --warm-up 0s -d 2s --literals {blocks}");
+    let record = record(&place.typed(&format!("run kv sqlite:kv.db {load} --json")));
+    let data = &record.judgments.data;
+    assert_eq!(data.value, Data::Clean, "{data:?}");
     assert!(record.audit.acknowledged > 0);
 }
 
@@ -107,10 +65,6 @@ fn a_load_without_queries_or_with_transactions_has_no_literals() {
     ] {
         let called = place.call(words);
         assert_eq!(called.code, Some(2), "{called:?}");
-        assert!(
-            called.stderr.contains("--literals: workload"),
-            "{}",
-            called.stderr
-        );
+        called.reports("--literals: workload");
     }
 }

@@ -1,28 +1,17 @@
 //! What goes on, in front of a terminal and without one.
 
-use crate::called::Place;
+use crate::called::{Place, split};
 use crate::pseudo::{Shown, call};
 
 /// What is drawn and nothing else has.
 const DRAWN: [&str; 3] = ["█", "░", "\u{1b}[J"];
 
 /// A run on the real clock, short.
-const RUN: [&str; 7] = [
-    "run",
-    "cpu",
-    "sim:?clock=real",
-    "-d",
-    "4s",
-    "--warm-up",
-    "0s",
-];
+const RUN: &str = "run cpu sim:?clock=real --warm-up 0s -d";
 
-/// The same for a second.
-fn second<'a>(words: &[&'a str]) -> Vec<&'a str> {
-    let mut run = RUN.to_vec();
-    run[4] = "1s";
-    run.extend(words);
-    run
+/// What a terminal of so many columns shows of a command that comes to its end.
+fn shown(place: &Place, line: &str, variables: &[(&str, &str)], columns: u16) -> Shown {
+    call(place, &split(line), variables, (columns, ""))
 }
 
 fn is_drawn(text: &str) -> bool {
@@ -39,7 +28,7 @@ fn with<'a>(shown: &'a Shown, begin: &str) -> Vec<&'a str> {
 #[test]
 fn a_terminal_shows_one_block_in_place_and_the_report_at_the_end() {
     let place = Place::new();
-    let shown = call(&place, &RUN, &[], (100, ""));
+    let shown = shown(&place, &format!("{RUN} 4s"), &[], 100);
     let measured = with(&shown, "measure  ");
     let last = measured.last().unwrap();
     assert!(last.contains("█") && last.contains(" of 4 s · "), "{last}");
@@ -72,22 +61,8 @@ fn a_terminal_shows_one_block_in_place_and_the_report_at_the_end() {
 fn filling_a_table_and_its_audit_show_rows_of_all_and_the_time_left() {
     let place = Place::new();
     // With a pace: without one a fast machine fills it before there is anything to show.
-    let shown = call(
-        &place,
-        &[
-            "load",
-            "cpu",
-            "sqlite:a.db",
-            "--rows",
-            "300k",
-            "--rate",
-            "100k",
-            "--audit",
-            "full",
-        ],
-        &[],
-        (100, ""),
-    );
+    let filling = "load cpu sqlite:a.db --rows 300k --rate 100k --audit full";
+    let shown = shown(&place, filling, &[], 100);
     let filled = with(&shown, "fill  ");
     assert!(
         filled
@@ -106,28 +81,8 @@ fn filling_a_table_and_its_audit_show_rows_of_all_and_the_time_left() {
 #[test]
 fn a_search_and_a_tuning_show_how_many_probes_are_over() {
     let place = Place::new();
-    let short = [
-        "--probe",
-        "3s",
-        "--warm-up",
-        "0s",
-        "--settle",
-        "0s",
-        "--budget",
-    ];
-    let search = [
-        "find",
-        "cpu",
-        "sim:?clock=real",
-        "--start",
-        "20k",
-        "--max",
-        "20k",
-        "--confirm",
-        "3s",
-        "--p50",
-        "5s",
-    ];
+    let short = split("--probe 3s --warm-up 0s --settle 0s --budget");
+    let search = split("find cpu sim:?clock=real --start 20k --max 20k --confirm 3s --p50 5s");
     let tuning = ["tune", "cpu", "sim:?clock=real", "--over", "sessions=1,2"];
     let met = "\nobjective    p50 ≤ 5 s: none above, 50 % may be";
     for (words, budget, second, objective) in [
@@ -135,7 +90,7 @@ fn a_search_and_a_tuning_show_how_many_probes_are_over() {
         (&tuning[..], "2m", "trial 2 of 12 at most · ", ""),
     ] {
         let words = [words, &short, &[budget]].concat();
-        // Both have been there: what a terminal echoes of Ctrl-C may be in the way of what comes next.
+        // Once both are there: which comes first is not the same for both commands.
         let shown = call(&place, &words, &[], (140, &format!("{second}|probe 2: ")));
         let frames = with(&shown, "trials  ");
         assert!(
@@ -154,18 +109,15 @@ fn a_search_and_a_tuning_show_how_many_probes_are_over() {
 #[test]
 fn nothing_is_drawn_in_a_pipe_or_on_a_terminal_that_cannot() {
     let place = Place::new();
-    let called = place.call(&second(&[]));
+    let second = format!("{RUN} 1s");
+    let called = place.typed(&second);
     assert!(
         !is_drawn(&called.stderr) && !is_drawn(&called.stdout),
         "{called:?}"
     );
-    assert!(
-        called.stderr.contains("\nsecond  phase"),
-        "{}",
-        called.stderr
-    );
+    called.reports("\nsecond  phase");
     for variable in [("TERM", "dumb"), ("CI", "true")] {
-        let shown = call(&place, &second(&[]), &[variable], (100, ""));
+        let shown = shown(&place, &second, &[variable], 100);
         assert!(
             shown.written.contains("\nsecond  phase"),
             "{}",
@@ -175,7 +127,7 @@ fn nothing_is_drawn_in_a_pipe_or_on_a_terminal_that_cannot() {
         assert_eq!(shown.frames, Vec::<String>::new(), "{variable:?}");
     }
     for quiet in ["-q", "--json"] {
-        let shown = call(&place, &second(&[quiet]), &[], (100, ""));
+        let shown = shown(&place, &format!("{second} {quiet}"), &[], 100);
         assert!(!is_drawn(&shown.written), "{}", shown.written);
     }
 }
@@ -183,12 +135,8 @@ fn nothing_is_drawn_in_a_pipe_or_on_a_terminal_that_cannot() {
 #[test]
 fn without_colors_the_block_has_none_and_a_narrow_terminal_wraps_none_of_it() {
     let place = Place::new();
-    for (words, variable) in [
-        (vec!["--no-color"], ("A", "b")),
-        (vec![], ("NO_COLOR", "1")),
-    ] {
-        let words = [&RUN[..], &words].concat();
-        let shown = call(&place, &words, &[variable], (40, ""));
+    for (flag, variable) in [("--no-color", ("A", "b")), ("", ("NO_COLOR", "1"))] {
+        let shown = shown(&place, &format!("{RUN} 2s {flag}"), &[variable], 40);
         assert!(
             !shown.frames.is_empty() && !is_drawn(&shown.end),
             "{}",

@@ -18,6 +18,7 @@ mod exit_codes;
 mod finding;
 mod foreign;
 mod growing;
+mod growing_long;
 mod importing;
 mod input_errors;
 mod invariants;

@@ -32,11 +32,9 @@ fn up(lab: &Lab) -> String {
 
 /// Calls a command on the cluster; returns what it stored, of an experiment the last run.
 #[track_caller]
-fn loaded(lab: &Lab, words: &[&str]) -> (Called, RunRecord) {
+fn loaded(lab: &Lab, words: &str) -> (Called, RunRecord) {
     let before = lab.0.runs();
-    let called = lab
-        .0
-        .call(&[words, &["--cluster", "lab.toml", "-q"]].concat());
+    let called = lab.0.typed(&format!("{words} --cluster lab.toml -q"));
     let mut runs = lab.0.runs();
     runs.retain(|run| !before.contains(run));
     let [run] = &runs[..] else {
@@ -61,13 +59,11 @@ fn a_cluster_that_is_up_is_the_target_and_its_nodes_have_their_quotas() {
     let text = fs::read_to_string(lab.0.path().join("lab.toml")).unwrap();
     lab.0
         .file("lab.toml", &text.replace("cpu = 0.5", "cpu = 0.7"));
-    let find = ["find", "cpu", "--quick", "--p99", "100ms"];
-    let tune = ["tune", "cpu", "--quick", "--over", "sessions=2,4"];
     for words in [
-        &["run", "cpu", "-d", "10s"][..],
-        &["load", "cpu", "--rows", "20k"],
-        &find,
-        &tune,
+        "run cpu -d 10s",
+        "load cpu --rows 20k",
+        "find cpu --quick --p99 100ms",
+        "tune cpu --quick --over sessions=2,4",
     ] {
         let (called, run) = loaded(&lab, words);
         assert_eq!(called.code, Some(0), "{called:?}");
@@ -90,28 +86,26 @@ fn a_cluster_that_is_up_is_the_target_and_its_nodes_have_their_quotas() {
 #[test]
 fn a_cluster_that_is_not_up_or_is_not_the_target_is_refused() {
     let lab = waiting("");
-    let expect = |words: &[&str], code: i32, said: &str| {
-        let called = lab
-            .0
-            .call(&[&["run", "cpu", "-d", "5s", "-q"], words].concat());
+    let expect = |words: &str, code: i32, said: &str| {
+        let called = lab.0.typed(&format!("run cpu -d 5s -q {words}"));
         assert_eq!(called.code, Some(code), "{called:?}");
-        assert!(called.stderr.contains(said), "{called:?}");
+        called.reports(said);
     };
     let not_up = "error: --cluster: the cluster of lab.toml is not up\n\n\
                   hint: start it with `highwater cluster up lab.toml`";
-    expect(&["--cluster", "lab.toml"], 2, not_up);
+    expect("--cluster lab.toml", 2, not_up);
     let no_file = "error: cannot read none.toml: No such file";
-    expect(&["--cluster", "none.toml"], 2, no_file);
+    expect("--cluster none.toml", 2, no_file);
 
     let url = up(&lab);
     let other = "error: TARGET: `sim:` is not of the cluster of lab.toml, which --cluster names";
-    expect(&["sim:", "--cluster", "lab.toml"], 2, other);
-    expect(&[&url, "--cluster", "lab.toml"], 0, "");
+    expect("sim: --cluster lab.toml", 2, other);
+    expect(&format!("{url} --cluster lab.toml"), 0, "");
     // A target of the command line is one in spite of the settings' cluster, and the other way round.
     lab.0.file("highwater.toml", "cluster = 'none.toml'\n");
-    expect(&["sim:"], 0, "");
+    expect("sim:", 0, "");
     lab.0.file("highwater.toml", "target = 'sim:?nodes=9'\n");
-    expect(&["--cluster", "lab.toml"], 0, "");
+    expect("--cluster lab.toml", 0, "");
     let newest = lab.0.runs().pop().unwrap();
     let run = record::read(&newest).unwrap().into_run().unwrap();
     assert_eq!(run.target.urls, [url]);
@@ -124,11 +118,11 @@ fn nodes_of_a_cluster_are_not_polled_while_another_target_runs() {
     lab.0
         .file("lab.toml", &text.replace("sim:?", "sim:?clock=real&"));
     up(&lab);
-    let other = ["--interleave", "sim:?clock=real&nodes=1&replicas=0"];
-    let both = ["--metrics", "http://127.0.0.1:1/of-both"];
-    let short = ["-d", "3s", "--warm-up", "0s", "-q"];
-    let words = ["run", "cpu", "--cluster", "lab.toml"];
-    let called = lab.0.call(&[&words[..], &other, &both, &short].concat());
+    let other = "--interleave sim:?clock=real&nodes=1&replicas=0";
+    let both = "--metrics http://127.0.0.1:1/of-both -d 3s --warm-up 0s -q";
+    let called = lab
+        .0
+        .typed(&format!("run cpu --cluster lab.toml {other} {both}"));
     let group = lab.0.runs().pop().unwrap();
     let grouped = experiment(&group);
     let polled = grouped.group().unwrap().trials.iter().map(|trial| {
@@ -155,29 +149,13 @@ fn a_node_that_uses_up_its_quota_is_the_limit() {
     lab.0
         .file("lab.toml", &one.replace("targets = \"first\"", quota));
     up(&lab);
-    let words = [
-        "run",
-        "cpu",
-        "-c",
-        "4",
-        "--batch",
-        "100",
-        "-d",
-        "6s",
-        "--warm-up",
-        "1s",
-    ];
-    let (called, run) = loaded(&lab, &words);
+    let (called, run) = loaded(&lab, "run cpu -c 4 --batch 100 -d 6s --warm-up 1s");
     let limit = run.limit.as_ref().unwrap();
     let by = limit.by.as_ref().unwrap_or_else(|| panic!("{called:?}"));
     assert_eq!(
         (by.resource, by.node.as_deref()),
         (Resource::Cpu, Some("1"))
     );
-    for said in [
-        "limited by     CPU of node 1, ",
-        " of its quota of 0.2 cores",
-    ] {
-        assert!(called.stdout.contains(said), "{called:?}");
-    }
+    called.prints("limited by     CPU of node 1, ");
+    called.prints(" of its quota of 0.2 cores");
 }

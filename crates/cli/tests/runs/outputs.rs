@@ -4,7 +4,7 @@ use std::fs;
 
 use insta::assert_snapshot;
 
-use crate::called::Place;
+use crate::called::{Place, split};
 
 /// The text without what tells of this machine, of the time of day or of the workload's version,
 /// in its place as many signs.
@@ -77,10 +77,7 @@ fn the_embedded_database_is_run_and_audited_in_the_directory_of_the_run() {
     for label in ["load", "target", "measurement", "data", "record", "next:"] {
         assert!(labels.iter().any(|l| l == label), "{label}: {labels:?}");
     }
-    assert!(
-        called.stdout.contains("\ndata           clean "),
-        "{called:?}"
-    );
+    called.prints("\ndata           clean ");
     let seconds = called.stderr.lines().filter(|l| l.contains("  measure  "));
     assert!(seconds.count() >= 2, "{}", called.stderr);
     let mut files: Vec<String> = fs::read_dir(run)
@@ -103,14 +100,7 @@ fn the_embedded_database_is_run_and_audited_in_the_directory_of_the_run() {
 #[test]
 fn json_is_the_record_and_nothing_else_and_follows_its_schema() {
     let place = Place::new();
-    let steps = [
-        "--stream",
-        "insert@10k",
-        "--stream",
-        "dashboards@20,40",
-        "--step",
-        "3s",
-    ];
+    let steps = split("--stream insert@10k --stream dashboards@20,40 --step 3s");
     let called = place.call(&[&["run", "sim:", "--json"], &steps[..]].concat());
     assert_eq!(called.stderr, "");
     let kept = fs::read_to_string(place.runs()[0].join("record.json")).unwrap();
@@ -159,16 +149,7 @@ fn every_form_is_made_again_from_the_record_alone() {
 #[test]
 fn two_shares_are_one_run_again() {
     let place = Place::new();
-    let load = [
-        "sqlite:both.db",
-        "--rate",
-        "4k",
-        "-d",
-        "3s",
-        "--warm-up",
-        "0s",
-        "-q",
-    ];
+    let load = split("sqlite:both.db --rate 4k -d 3s --warm-up 0s -q");
     for share in ["1/2", "2/2"] {
         let called = place.call(&[&["run", "--share", share], &load[..]].concat());
         assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
@@ -214,7 +195,9 @@ fn the_plan_alone_connects_nothing_and_is_the_plan_of_the_run() {
     let url = "postgres://127.0.0.1:1/none";
     let plan = place.call(&[&["run", url, "--plan"], &words[..]].concat());
     assert_eq!((plan.code, plan.stderr.as_str()), (Some(0), ""));
-    assert!(place.runs().is_empty());
+    plan.prints("highwater-plan/1");
+    let left_behind = fs::read_dir(place.path()).unwrap();
+    assert_eq!(left_behind.count(), 0);
     let plan_of_sim = place.call(&[&["run", "sim:", "--plan"], &words[..]].concat());
     place.call(&[&["run", "sim:"], &words[..]].concat());
     let kept = fs::read_to_string(place.runs()[0].join("plan.json")).unwrap();

@@ -6,7 +6,7 @@ use highwater_model::record::RunRecord;
 
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
-use crate::called::{Place, expect_undisturbed, record};
+use crate::called::{Place, acknowledged, expect_undisturbed, record, split};
 
 /// A file with a table of the user's own, which holds a thousand rows.
 fn place_with_table() -> Place {
@@ -25,22 +25,9 @@ fn place_with_table() -> Place {
 #[test]
 fn a_statement_of_ones_own_is_asked_on_ones_own_table() {
     let place = place_with_table();
-    let words = [
-        "run",
-        "-f",
-        "get.sql",
-        "--set",
-        "scale=100",
-        "sqlite:own.db",
-    ];
-    let called = place.call(
-        &[
-            &words[..],
-            &["-c", "2", "-d", "2s", "--warm-up", "0s", "--json"],
-        ]
-        .concat(),
-    );
-    let record = record(&called);
+    let load = "-c 2 -d 2s --warm-up 0s --json";
+    let called = format!("run -f get.sql --set scale=100 sqlite:own.db {load}");
+    let record = record(&place.typed(&called));
     expect_undisturbed(&record);
     let result = &record.results[record.results.len() - 1];
     assert_eq!((result.op.as_str(), result.stream.as_str()), ("get", "get"));
@@ -64,28 +51,9 @@ fn a_query_whose_answers_are_empty_is_reported() {
         "few.sql",
         "\\set id random(1, 5000)\nSELECT title FROM book WHERE id = :id",
     );
-    let words = [
-        "run",
-        "-f",
-        "few.sql",
-        "-f",
-        "put.sql",
-        "-f",
-        "get.sql",
-        "--set",
-        "scale=100",
-    ];
-    let rest = [
-        "sqlite:own.db",
-        "-c",
-        "1",
-        "-d",
-        "3s",
-        "--audit",
-        "off",
-        "--json",
-    ];
-    let record = record(&place.call(&[&words[..], &rest].concat()));
+    let load = "sqlite:own.db -c 1 -d 3s --warm-up 0s --audit off --json";
+    let files = "-f few.sql -f put.sql -f get.sql --set scale=100";
+    let record = record(&place.typed(&format!("run {files} {load}")));
     let messages = record.notes.iter().filter(|f| f.code == "empty_answers");
     let messages: Vec<&str> = messages.map(|finding| finding.message.as_str()).collect();
     assert_eq!(messages.len(), 1, "{messages:?}");
@@ -109,43 +77,24 @@ fn empty_answers_that_are_few_or_of_a_warm_up_or_of_a_model_are_not_reported() {
         ("sqlite:own.db", "late@50", ["3s", "1s"], 0),
         ("sim:", "late@30", ["0s", "2s"], 0),
     ] {
-        let words = ["run", "-f", "late.toml", target, "--stream", stream];
-        let rest = ["-d", length, "--warm-up", warm_up, "--json"];
-        let record = record(&place.call(&[&words[..], &rest].concat()));
-        let found = record.notes.iter().filter(|f| f.code == "empty_answers");
-        assert_eq!(
-            found.count(),
-            messages,
-            "{target} {stream}: {:?}",
-            record.notes
-        );
+        let load = format!("--stream {stream} -d {length} --warm-up {warm_up} --json");
+        let record = record(&place.typed(&format!("run -f late.toml {target} {load}")));
+        let notes = &record.notes;
+        let found = notes.iter().filter(|f| f.code == "empty_answers").count();
+        assert_eq!(found, messages, "{target} {stream}: {notes:?}");
     }
 }
 
 #[test]
 fn several_files_are_a_mix_and_what_they_write_is_not_verified() {
     let place = place_with_table();
-    let files = [
-        "run",
-        "-f",
-        "get.sql@3",
-        "-f",
-        "put.sql@1",
-        "--set",
-        "scale=100",
-    ];
-    let short = ["-c", "2", "-d", "3s", "--warm-up", "0s"];
-    let rest = [&["sqlite:own.db", "--json"][..], &short].concat();
-    let called = place.call(&[&files[..], &rest].concat());
+    let load = "sqlite:own.db --json -c 2 -d 3s --warm-up 0s";
+    let mix = format!("run -f get.sql@3 -f put.sql@1 --set scale=100 {load}");
+    let called = place.typed(&mix);
     assert_eq!(called.code, Some(3), "{called:?}");
     let record = record(&called);
     assert_eq!(record.judgments.data.value, Data::Unverified);
-    let of = |op: &str| {
-        let results = record.results.iter();
-        let of = results.filter(|r| r.op == op && r.phase == "measure");
-        of.map(|r| r.acknowledged).sum::<u64>()
-    };
-    let (get, put) = (of("get"), of("put"));
+    let (get, put) = (acknowledged(&record, "get"), acknowledged(&record, "put"));
     assert!(put > 30, "{get} {put}");
     // Three to one, within five deviations of √(n · ¾ · ¼).
     let all = f64::from(u32::try_from(get + put).unwrap());
@@ -154,7 +103,7 @@ fn several_files_are_a_mix_and_what_they_write_is_not_verified() {
         (share - 0.75).abs() < 5.0 * (0.1875 / all).sqrt(),
         "{get} {put}"
     );
-    let off = place.call(&[&files[..], &rest, &["--audit", "off"]].concat());
+    let off = place.typed(&format!("{mix} --audit off"));
     let record = crate::called::record(&off);
     assert_eq!(record.judgments.data.value, Data::NotChecked);
     expect_undisturbed(&record);
@@ -179,17 +128,14 @@ fn mistakes_in_own_statements_are_shown_at_their_places() {
     assert!(called.stderr.contains("--set scale="), "{}", called.stderr);
     let both = ["run", "-f", "get.sql", "-f", "mine.toml", "sqlite:own.db"];
     let called = place.call(&both);
-    assert!(
-        called.stderr.contains("one workload file alone"),
-        "{}",
-        called.stderr
-    );
+    called.reports("one workload file alone");
 }
+
+const LOAD: &str = "load loadtest sqlite:kept.db --bytes 20";
 
 /// Fills `loadtest` of `kept.db` up to so many rows.
 fn loaded(place: &Place, rows: &str) -> RunRecord {
-    let words = ["load", "loadtest", "sqlite:kept.db", "--bytes", "20"];
-    let called = place.call(&[&words[..], &["--rows", rows, "--json"]].concat());
+    let called = place.typed(&format!("{LOAD} --rows {rows} --json"));
     assert_eq!(called.code, Some(0), "{called:?}");
     let record = record(&called);
     assert_eq!(record.judgments.data.value, Data::Clean, "{rows}");
@@ -200,38 +146,24 @@ fn loaded(place: &Place, rows: &str) -> RunRecord {
 fn a_table_is_filled_and_filled_further_and_then_recognized() {
     let place = Place::new().verbose();
     let count = || place.query("kept.db", "SELECT count(*) FROM loadtest");
-    let first = loaded(&place, "20k");
-    assert_eq!(
-        (first.audit.acknowledged, count().as_str()),
-        (20_000, "20000")
-    );
+    let first = loaded(&place, "20k").audit.acknowledged;
+    assert_eq!((first, count().as_str()), (20_000, "20000"));
     let second = loaded(&place, "50k");
-    assert_eq!(
-        (second.audit.acknowledged, count().as_str()),
-        (30_000, "50000")
-    );
+    let acknowledged = second.audit.acknowledged;
+    assert_eq!((acknowledged, count().as_str()), (30_000, "50000"));
     assert_eq!(second.target.tables[0].rows_before, Some(20_000));
     // All is there, or more: nothing is written, and nothing is wrong.
     for rows in ["50k", "30k"] {
-        let words = ["load", "loadtest", "sqlite:kept.db", "--bytes", "20"];
-        let called = place.call(&[&words[..], &["--rows", rows]].concat());
+        let called = place.typed(&format!("{LOAD} --rows {rows}"));
         assert_eq!(called.code, Some(0), "{called:?}");
         let thousands = rows.trim_end_matches('k');
         let messages = format!("{thousands},000 of {thousands},000 rows are there");
         assert!(called.stderr.contains(&messages), "{called:?}");
     }
     assert_eq!(count(), "50000");
-    let run = [
-        "run",
-        "loadtest",
-        "sqlite:kept.db",
-        "--bytes",
-        "20",
-        "--rows",
-        "5k",
-        "--json",
-    ];
-    let run = record(&place.call(&run));
+    let run = record(
+        &place.typed("run loadtest sqlite:kept.db --bytes 20 --rows 5k --warm-up 0s --json"),
+    );
     assert_eq!(run.target.tables[0].first_index, 50_000);
     assert_eq!(run.judgments.data.value, Data::Clean);
 }
@@ -251,10 +183,8 @@ fn gaps_of_a_killed_load_are_made_up_for() {
          UPDATE highwater_tables SET writing = 1, \"rows\" = NULL, next_index = 0",
     );
     let second = loaded(&place, "30k");
-    assert_eq!(
-        place.query("kept.db", "SELECT count(*) FROM loadtest"),
-        "30000"
-    );
+    let rows = place.query("kept.db", "SELECT count(*) FROM loadtest");
+    assert_eq!(rows, "30000");
     assert_eq!(second.judgments.data.value, Data::Clean);
     assert_eq!(second.target.tables[0].first_index, 20_000);
     assert_eq!(second.audit.acknowledged, 13_000);
@@ -263,9 +193,8 @@ fn gaps_of_a_killed_load_are_made_up_for() {
 #[test]
 fn a_killed_run_leaves_the_mark_that_it_writes() {
     let place = Place::new().verbose();
-    let words = ["run", "loadtest", "sqlite:kept.db", "--bytes", "20"];
-    let rest = ["--batch", "10", "-d", "10m", "--warm-up", "0s"];
-    let mut running = place.start(&[&words[..], &rest].concat());
+    let load = "sqlite:kept.db --bytes 20 --batch 10 -d 10m --warm-up 0s";
+    let mut running = place.start(&split(&format!("run loadtest {load}")));
     running.wait_for("     1  measure  ");
     running.kill();
     let writing = place.query("kept.db", "SELECT writing FROM highwater_tables");
@@ -277,35 +206,19 @@ fn a_load_without_rows_or_of_a_workload_without_any_is_refused() {
     let place = place_with_table();
     let called = place.call(&["load", "loadtest", "sqlite:kept.db"]);
     assert_eq!(called.code, Some(2));
-    assert!(called.stderr.contains("--rows 10M"), "{}", called.stderr);
+    called.reports("--rows 10M");
     let called = place.call(&["load", "-f", "put.sql", "sqlite:own.db", "--rows", "5"]);
     assert_eq!(called.code, Some(2));
-    assert!(
-        called.stderr.contains("nothing to load"),
-        "{}",
-        called.stderr
-    );
+    called.reports("nothing to load");
 }
 
 #[test]
 fn one_line_has_the_words_of_the_article() {
     let place = Place::new().verbose();
-    let urls = [
-        "postgres://root@n1:26257?sslmode=disable",
-        "postgres://root@n2:26257?sslmode=disable",
-    ];
-    let words = [
-        "run",
-        "kv",
-        "--read-percent",
-        "0",
-        "-c",
-        "384",
-        "-d",
-        "2h",
-        "--plan",
-    ];
-    let called = place.call(&[&words[..], &urls].concat());
+    let urls = ["n1", "n2"].map(|host| format!("postgres://root@{host}:26257?sslmode=disable"));
+    let urls = urls.join(" ");
+    let load = "--read-percent 0 -c 384 -d 2h --plan";
+    let called = place.typed(&format!("run kv {load} {urls}"));
     assert_eq!(called.code, Some(0), "{called:?}");
     let plan: highwater_model::plan::Plan = serde_json::from_str(&called.stdout).unwrap();
     assert_eq!(plan.workload.parameters["read_percent"], "0");
@@ -334,21 +247,15 @@ fn one_line_has_the_words_of_the_article() {
         ("num_shards", "12"),
         ("replicas", "1"),
     ];
-    let flags =
-        options.map(|(name, value)| [format!("--{}", name.replace('_', "-")), value.to_owned()]);
-    let flags: Vec<&str> = flags.iter().flatten().map(String::as_str).collect();
-    let called = place.call(&[&["run", "kv", "--plan"], &flags[..], &urls].concat());
+    let flags = options.map(|(name, value)| format!("--{} {value}", name.replace('_', "-")));
+    let called = place.typed(&format!("run kv --plan {} {urls}", flags.join(" ")));
     let plan: highwater_model::plan::Plan = serde_json::from_str(&called.stdout).unwrap();
     assert_eq!(plan.workload.parameters.len(), options.len());
     for (name, value) in options {
         assert_eq!(plan.workload.parameters[name], value, "{name}");
     }
     let called = place.call(&["run", "kv", "--read-percnt", "0", "sim:"]);
-    assert!(
-        called.stderr.contains("unknown flag `--read-percnt`"),
-        "{}",
-        called.stderr
-    );
+    called.reports("unknown flag `--read-percnt`");
 }
 
 /// What is said of a run of this file that the target refuses.
@@ -364,13 +271,12 @@ fn refused(target: &str, file: &str, sql: &str) -> String {
 #[test]
 fn a_search_and_a_tuning_show_the_place_of_a_refused_statement_too() {
     let sql = "\\set id random(1, 1000)\nSELECT title\nFROM book WHERE nope = :id\n";
-    for command in [&["find"][..], &["tune", "--over", "sessions=1,2"]] {
+    for command in ["find", "tune --over sessions=1,2"] {
         let place = Place::with_books().verbose();
         place.file("get.sql", sql);
-        let called = place.call(&[command, &["-f", "get.sql", "sqlite:own.db", "-q"]].concat());
+        let called = place.typed(&format!("{command} -f get.sql sqlite:own.db -q"));
         assert_eq!(called.code, Some(2), "{called:?}");
-        let found = called.stderr.contains("  --> get.sql:3:17\n");
-        assert!(found, "{called:?}");
+        called.reports("  --> get.sql:3:17\n");
     }
 }
 
@@ -451,21 +357,8 @@ fn a_statement_that_cannot_be_repeated_ends_the_run_early() {
     let place = Place::with_books().verbose();
     place.file("ddl.sql", "DROP TABLE book\n");
     // Prepared while the table is there; each further op finds none.
-    let called = place.call(&[
-        "run",
-        "-f",
-        "ddl.sql",
-        "sqlite:own.db",
-        "-c",
-        "1",
-        "-d",
-        "10m",
-        "-q",
-    ]);
+    let called = place.typed("run -f ddl.sql sqlite:own.db -c 1 -d 10m -q");
     assert_eq!(called.code, Some(2), "{called:?}");
-    assert!(
-        called.stderr.contains("100 times in a row: no such table"),
-        "{called:?}"
-    );
+    called.reports("100 times in a row: no such table");
     assert!(called.stderr.contains("that can be repeated"), "{called:?}");
 }

@@ -2,10 +2,10 @@
 
 use highwater_model::judgment::{Data, ReasonCode};
 
-use crate::called::{Place, record};
+use crate::called::{Called, Place, record};
 
 /// Runs the file of the `cpu` workload, changed, on a healthy database.
-fn run(changes: &[(&str, &str)], more: &[&str]) -> (Place, Vec<String>) {
+fn run(changes: &[(&str, &str)]) -> (Place, Called) {
     let place = Place::new().verbose();
     let shown = place.call(&["workloads", "show", "cpu"]);
     let mut text = shown.stdout;
@@ -14,32 +14,23 @@ fn run(changes: &[(&str, &str)], more: &[&str]) -> (Place, Vec<String>) {
         text = text.replacen(from, to, 1);
     }
     place.file("mine.toml", &text);
-    let words = [
-        "run",
-        "-f",
-        "mine.toml",
-        "sqlite:mine.db",
-        "--rows",
-        "10000",
-    ];
-    let words = words.iter().chain(more).map(|word| (*word).to_owned());
-    (place, words.collect())
+    let load = "--rows 10000 --batch 100 --warm-up 0s";
+    let called = place.typed(&format!("run -f mine.toml sqlite:mine.db {load}"));
+    assert_eq!(called.code, Some(2), "{called:?}");
+    (place, called)
 }
 
 #[test]
 fn the_prefix_of_a_host_that_the_key_does_not_know_is_no_loss() {
     let prefix = [("prefix = \"host_\"", "prefix = \"ht_\"")];
-    let (place, words) = run(&prefix, &["--batch", "100", "--warm-up", "0s"]);
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let called = place.call(&words);
-    assert_eq!(called.code, Some(2), "{called:?}");
+    let (place, called) = run(&prefix);
     for part in [
         "data           UNVERIFIED",
         "`key` of table `cpu`: row ",
         "CAST(substr(tags->>'hostname', 6) AS INTEGER)",
         "[audit_sql_wrong]",
     ] {
-        assert!(called.stdout.contains(part), "{part}: {called:?}");
+        called.prints(part);
     }
     assert!(!called.stdout.contains("LOST"), "{called:?}");
     // The record says it again, with the same code.
@@ -56,12 +47,6 @@ fn an_index_look_up_that_finds_nothing_is_no_loss() {
         "ts > ${start} + (:first / ${hosts} - 1)",
         "ts > ${start} + (:first / ${hosts} + 9)",
     )];
-    let (place, words) = run(&index, &["--batch", "100", "--warm-up", "0s"]);
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let called = place.call(&words);
-    assert_eq!(called.code, Some(2), "{called:?}");
-    assert!(
-        called.stdout.contains("`locate` of table `cpu`"),
-        "{called:?}"
-    );
+    let (_place, called) = run(&index);
+    called.prints("`locate` of table `cpu`");
 }

@@ -2,10 +2,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
+use std::os::fd::AsFd;
 use std::process::{Child, Command, Stdio};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{LocalModes, OptionalActions, Winsize};
+use rustix::termios::{tcgetattr, tcsetattr, tcsetwinsize};
 
 use crate::called::Place;
 
@@ -42,6 +44,7 @@ pub(crate) fn call(
         ws_ypixel: 0,
     };
     tcsetwinsize(&master, size).unwrap();
+    keep_what_was_written(&master);
     let name = ptsname(&master, Vec::new()).unwrap();
     let name = name.to_str().unwrap().to_owned();
     let mut process = start(place, words, variables, &name);
@@ -66,6 +69,13 @@ pub(crate) fn call(
         frames,
         end,
     }
+}
+
+/// An interrupt does not throw away what was written and not read yet, which it does unless a terminal is set so.
+fn keep_what_was_written(master: &impl AsFd) {
+    let mut modes = tcgetattr(master).unwrap();
+    modes.local_modes.insert(LocalModes::NOFLSH);
+    tcsetattr(master, OptionalActions::Now, &modes).unwrap();
 }
 
 /// Starts the program as the owner of the terminal, whose keys are signals to it then.

@@ -8,29 +8,19 @@ use highwater_model::record::Record;
 use highwater_runner::record;
 use rustix::process::Signal;
 
-use crate::called::{Called, Place, experiment};
+use crate::called::{Place, experiment, split};
 
 fn group(directory: &Path) -> GroupRecord {
     experiment(directory).group().unwrap().clone()
 }
 
 /// Closed load on simulated clusters of three nodes and of one, in turn.
-const TWO: &[&str] = &[
-    "run",
-    "cpu",
-    "sim:?replicas=0",
-    "--interleave",
-    "sim:?nodes=1&replicas=0",
-    "--repeat",
-    "2",
-    "-d",
-    "20s",
-];
+const TWO: &str = "run cpu sim:?replicas=0 --interleave sim:?nodes=1&replicas=0 --repeat 2 -d 20s";
 
 #[test]
 fn a_group_is_printed_kept_and_shown_again_in_every_form() {
     let place = Place::new().verbose();
-    let called = place.call(TWO);
+    let called = place.typed(TWO);
     assert_eq!(called.code, Some(0), "{called:?}");
     for said in ["run 1: a, 1 of 2", "run 3: b, 2 of 2"] {
         assert!(called.stderr.contains(said), "{called:?}");
@@ -88,16 +78,7 @@ fn a_group_as_json_is_its_record() {
 fn a_dry_run_of_a_group_lists_its_runs_and_starts_nothing() {
     let place = Place::new().verbose();
     let variants = ["--variant", "old=touch old", "--variant", "new=touch new"];
-    let words = [
-        "run",
-        "cpu",
-        "sim:",
-        "--repeat",
-        "3",
-        "-d",
-        "60s",
-        "--dry-run",
-    ];
+    let words = split("run cpu sim: --repeat 3 -d 60s --dry-run");
     let called = place.call(&[&words[..], &variants].concat());
     assert_eq!(called.code, Some(0), "{called:?}");
     insta::assert_snapshot!(called.stdout);
@@ -122,28 +103,7 @@ fn a_budget_ends_a_group_with_the_runs_that_fit() {
     assert!(called.stdout.contains("greater --budget"), "{called:?}");
 }
 
-/// The command that the summary proposes, without the program's name.
-fn proposed(called: &Called) -> String {
-    let mut lines = called.stdout.lines();
-    let line = lines.find_map(|line| line.strip_prefix("next:")).unwrap();
-    line.trim_start()
-        .strip_prefix("highwater ")
-        .unwrap()
-        .to_owned()
-}
-
-const SHORT: &[&str] = &[
-    "--batch",
-    "100",
-    "-c",
-    "2",
-    "-d",
-    "500ms",
-    "--warm-up",
-    "200ms",
-    "--settle",
-    "10ms",
-];
+const SHORT: &str = "--batch 100 -c 2 -d 500ms --warm-up 200ms --settle 10ms";
 
 #[test]
 fn a_group_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints() {
@@ -155,7 +115,8 @@ fn a_group_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints()
         "--variant",
         "two=echo 2 >> order",
     ];
-    let mut running = place.start(&[&words[..], &variants, SHORT].concat());
+    let short = split(SHORT);
+    let mut running = place.start(&[&words[..], &variants, &short].concat());
     running.wait_for("run 3: ");
     running.signal(Signal::INT);
     let stopped_call = running.end();
@@ -168,7 +129,7 @@ fn a_group_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints()
     );
     assert_eq!(group(&stopped).outcome, Some(GroupOutcome::Interrupted));
 
-    let command = proposed(&stopped_call);
+    let command = stopped_call.proposed();
     let other = place.shell(&format!("{command} --seed 7"));
     assert_eq!((other.code, place.runs().len()), (Some(2), 1), "{other:?}");
     let differs = "its targets, commands, workload, lengths, or seed differ";
@@ -176,7 +137,7 @@ fn a_group_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints()
     let edited = place.shell(&command.replace("echo 1", "echo 3"));
     assert!(edited.stderr.contains(differs), "{edited:?}");
 
-    let called = place.shell(&command);
+    let called = place.shell(command);
     assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
     assert!(called.stderr.contains("2 runs are resumed"), "{called:?}");
     let ended = place.runs().into_iter().find(|run| *run != stopped);
@@ -201,7 +162,7 @@ fn a_group_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints()
 
     // A greater number of runs goes on with a group that had come to its end.
     let resume = ["--repeat", "3", "--resume", ended.to_str().unwrap(), "-q"];
-    let words = [&words[..3], &variants, SHORT, &resume].concat();
+    let words = [&words[..3], &variants, &short, &resume].concat();
     let more = place.call(&words);
     assert!(matches!(more.code, Some(0 | 3)), "{more:?}");
     let longest = place.runs().into_iter().map(|run| group(&run).trials.len());
@@ -230,6 +191,44 @@ fn a_command_that_fails_ends_a_group_whose_runs_can_be_resumed() {
     let resume = ["--resume", stopped.to_str().unwrap()];
     let called = place.call(&[&words[..], &resume].concat());
     assert_eq!(called.code, Some(0), "{called:?}");
+}
+
+#[test]
+fn ctrl_c_while_a_variant_is_configured_stops_a_group_that_can_be_resumed() {
+    let place = Place::new().verbose();
+    let words = ["run", "cpu", "sim:", "-d", "5s", "--repeat", "2"];
+    // As the terminal signals all that run, and the shell fails; once, before the second run of this variant.
+    let stops = "test ! -e made || { rm made; kill -INT $PPID; exit 1; }; touch made";
+    let (first, second) = ("one=true".to_owned(), format!("two={stops}"));
+    let stopped_call =
+        place.call(&[&words[..], &["--variant", &first, "--variant", &second]].concat());
+    assert_eq!(stopped_call.code, Some(130), "{stopped_call:?}");
+    assert!(
+        !stopped_call.stderr.contains("the command ended with"),
+        "{stopped_call:?}"
+    );
+    let stopped = place.runs().pop().unwrap();
+    let before = group(&stopped);
+    assert_eq!(
+        (before.trials.len(), before.outcome),
+        (2, Some(GroupOutcome::Interrupted))
+    );
+    let kept = fs::read_dir(stopped.join("probes")).unwrap().count();
+    assert_eq!(kept, 2, "what was not begun leaves nothing");
+    let called = place.shell(stopped_call.proposed());
+    assert_eq!(called.code, Some(0), "{called:?}");
+    assert!(called.stderr.contains("2 runs are resumed"), "{called:?}");
+    let ended = place.runs().into_iter().find(|run| *run != stopped);
+    assert_eq!(group(&ended.unwrap()).trials.len(), 4);
+
+    // Before anything was measured, nothing is left.
+    let runs = place.runs();
+    place.file("made", "");
+    let called = place.call(&[&words[..], &["--variant", &second, "--variant", &first]].concat());
+    assert_eq!(called.code, Some(130), "{called:?}");
+    let said = "interrupted while the command of a variant ran";
+    assert!(called.stderr.contains(said), "{called:?}");
+    assert_eq!(place.runs(), runs);
 }
 
 /// Everything that is kept in a directory, as one text.

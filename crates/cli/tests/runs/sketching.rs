@@ -4,7 +4,7 @@ use highwater_model::judgment::Data;
 use highwater_model::record::RunRecord;
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 
-use crate::called::{Place, record};
+use crate::called::{Place, acknowledged, record};
 
 /// Sketches a table into `like.toml` and checks the file.
 fn sketched(place: &Place, url: &str, table: &str) -> String {
@@ -18,28 +18,16 @@ fn sketched(place: &Place, url: &str, table: &str) -> String {
 
 /// Loads rows and then asks the stream `queries`.
 fn loaded_and_queried(place: &Place, url: &str) -> RunRecord {
-    let words = ["load", "-f", "like.toml", url, "--rows", "3000", "--json"];
-    let called = place.call(&words);
+    let called = place.typed(&format!("load -f like.toml {url} --rows 3000 --json"));
     assert_eq!(called.code, Some(0), "{called:?}");
     let loaded = record(&called);
     assert_eq!(loaded.judgments.data.value, Data::Clean);
     assert_eq!(loaded.audit.acknowledged, 3_000);
-    let words = ["run", "-f", "like.toml", url, "--stream", "queries"];
-    let called = place.call(
-        &[
-            &words[..],
-            &["-c", "2", "-d", "2s", "--warm-up", "0s", "--json"],
-        ]
-        .concat(),
-    );
+    let load = "--stream queries -c 2 -d 2s --warm-up 0s --json";
+    let called = place.typed(&format!("run -f like.toml {url} {load}"));
     let queried = record(&called);
-    assert!(
-        queried
-            .results
-            .iter()
-            .all(|result| result.errors.is_empty()),
-        "{called:?}"
-    );
+    let mut results = queried.results.iter();
+    assert!(results.all(|of| of.errors.is_empty()), "{called:?}");
     queried
 }
 
@@ -113,10 +101,7 @@ fn a_table_without_rows_is_sketched_from_its_declaration() {
     );
     let called = place.call(&["workloads", "from", "sqlite:own.db", "--table", "empt"]);
     assert_eq!(called.code, Some(2), "{called:?}");
-    assert!(
-        called.stderr.contains("there is no table `empt`"),
-        "{called:?}"
-    );
+    called.reports("there is no table `empt`");
 }
 
 const SHOP: &str = "
@@ -185,12 +170,8 @@ fn what_a_server_counted_becomes_the_mix_with_its_weights() {
     }
     assert!(!text.contains("count(*) FROM other"), "{text}");
     let queried = loaded_and_queried(&place, &url);
-    let of = |op: &str| {
-        let results = queried.results.iter();
-        let of = results.filter(|r| r.op == op && r.phase == "measure");
-        of.map(|r| r.acknowledged).sum::<u64>()
-    };
-    let (first, second) = (of("recorded-1"), of("recorded-2"));
+    let first = acknowledged(&queried, "recorded-1");
+    let second = acknowledged(&queried, "recorded-2");
     let all = f64::from(u32::try_from(first + second).unwrap());
     let share = f64::from(u32::try_from(first).unwrap()) / all;
     // Two to one, within five deviations of √(n · ⅔ · ⅓).

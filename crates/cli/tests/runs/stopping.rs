@@ -1,33 +1,27 @@
 //! Runs that end by their own stop rule, and sessions that appear one after the other.
 
 use highwater_model::judgment::ObjectiveValue;
-use highwater_model::plan::PhaseKind;
 use highwater_model::record::{IncidentKind, RunRecord};
-use highwater_model::units::Nanos;
 use insta::assert_snapshot;
 
-use crate::called::Place;
+use crate::called::{Place, record, split};
 
-/// The record of a run that ended well.
-fn record(place: &Place, words: &[&str]) -> RunRecord {
-    let called = place.call(&[&["run", "--json"], words].concat());
+/// The record of a run that goes on until its throughput is known well enough, and ends well.
+fn run_until_known(place: &Place, length: &str) -> RunRecord {
+    let called = place.typed(&format!("run sim: -d {length} --until ci95<20% --json"));
     assert_eq!(called.code, Some(0), "{called:?}");
-    highwater_report::parse(&called.stdout)
-        .unwrap()
-        .into_run()
-        .unwrap()
+    record(&called)
 }
 
-/// The record of the newest run, however it ended.
-fn newest(place: &Place) -> RunRecord {
-    let json = place.call(&["show", "--format", "json"]).stdout;
-    highwater_report::parse(&json).unwrap().into_run().unwrap()
+/// How long it was measured, in nanoseconds.
+fn measured_ns(record: &RunRecord) -> u64 {
+    let mut phases = record.phases.iter();
+    phases.find(|of| of.name == "measure").unwrap().duration_ns
 }
 
-/// Seconds of a phase, in full.
-fn seconds(record: &RunRecord, phase: &str) -> u64 {
-    let found = record.phases.iter().find(|p| p.name == phase).unwrap();
-    found.duration_ns / 1_000_000_000
+/// The same in whole seconds.
+fn measured_s(record: &RunRecord) -> u64 {
+    measured_ns(record) / 1_000_000_000
 }
 
 /// The line of the summary that begins so.
@@ -38,17 +32,13 @@ fn line<'a>(text: &'a str, begin: &str) -> &'a str {
 #[test]
 fn a_run_stops_when_its_interval_is_narrow_and_not_before_its_minimum() {
     let place = Place::new().verbose();
-    let early = record(&place, &["sim:", "-d", "60s", "--until", "ci95<20%"]);
-    assert!(
-        (3..60).contains(&seconds(&early, "measure")),
-        "{:?}",
-        early.phases
-    );
+    let early = run_until_known(&place, "60s");
+    assert!((3..60).contains(&measured_s(&early)), "{:?}", early.phases);
     let ci = early.streams[0].throughput.ci95.unwrap();
     assert!(ci[1] - ci[0] < 0.42 * early.streams[0].throughput.rows_per_s);
 
-    let later = record(&place, &["sim:", "-d", "40s..60s", "--until", "ci95<20%"]);
-    assert_eq!(seconds(&later, "measure"), 40);
+    let later = run_until_known(&place, "40s..60s");
+    assert_eq!(measured_s(&later), 40);
     let shown = place.call(&["show"]).stdout;
     assert_eq!(
         line(&shown, "note"),
@@ -60,17 +50,7 @@ fn a_run_stops_when_its_interval_is_narrow_and_not_before_its_minimum() {
 fn a_run_stops_on_errors_and_reports_what_was_measured() {
     let place = Place::new().verbose();
     // Twenty ops a second, of which one in 25 fails: too few to leave open what the target did.
-    let words = [
-        "run",
-        "-q",
-        "sim:?fail=0.04",
-        "--rate",
-        "20k",
-        "-d",
-        "60s",
-        "--until",
-    ];
-    let called = place.call(&[&words[..], &["errors>20"]].concat());
+    let called = place.typed("run -q sim:?fail=0.04 --rate 20k -d 60s --until errors>20");
     assert_eq!(called.code, Some(0), "{called:?}");
     let note = line(&called.stdout, "note");
     assert!(note.ends_with(" of 60 s: errors>20 held"), "{note}");
@@ -125,14 +105,7 @@ fn what_no_stop_rule_or_spawn_rate_can_mean_is_refused() {
 
     hint: leave --spawn-rate out, or give a stream a closed pace, such as `NAME@8c`
     ");
-    let shares = [
-        "run",
-        "sqlite:a.db",
-        "--share",
-        "1/2",
-        "--until",
-        "errors>3",
-    ];
+    let shares = split("run sqlite:a.db --share 1/2 --until errors>3");
     assert_snapshot!(said(&shares), @"
     error: --until: cannot be combined with --share: each share sees only its own results
 
@@ -143,15 +116,14 @@ fn what_no_stop_rule_or_spawn_rate_can_mean_is_refused() {
 #[test]
 fn a_run_ends_when_its_objective_can_no_longer_be_met_and_says_so() {
     let place = Place::new();
-    let load = ["run", "sim:", "--batch", "100", "--rate", "20k", "-q"];
-    let hopeless = ["-d", "10m", "--p99", "insert<100us", "--abort-on-miss"];
-    let called = place.call(&[&load[..], &hopeless].concat());
+    let load = "run sim: --batch 100 --rate 20k -q --abort-on-miss";
+    let called = place.typed(&format!("{load} -d 10m --p99 insert<100us"));
     let note = line(&called.stdout, "note");
     assert!(
         note.contains("insert p99 ≤ 100 µs could no longer be met"),
         "{called:?}"
     );
-    let record = newest(&place);
+    let record = place.newest();
     assert_eq!(record.judgments.objective.value, ObjectiveValue::Missed);
     assert!(
         record
@@ -159,44 +131,24 @@ fn a_run_ends_when_its_objective_can_no_longer_be_met_and_says_so() {
             .iter()
             .any(|i| i.kind == IncidentKind::Hopeless)
     );
-    let measured = record
-        .phases
-        .iter()
-        .find(|phase| phase.kind == PhaseKind::Measure);
-    let lasted = Nanos(measured.unwrap().duration_ns);
-    assert!(
-        Nanos::from_secs(5) <= lasted && lasted < Nanos::from_secs(60),
-        "{lasted:?}"
-    );
+    let lasted = measured_s(&record);
+    assert!((5..60).contains(&lasted), "{lasted}");
     // An objective that holds ends nothing.
-    let met = ["-d", "20s", "--p99", "10s", "--abort-on-miss"];
-    let called = place.call(&[&load[..], &met].concat());
-    let measured = newest(&place).phases.into_iter();
-    let mut measured = measured.filter(|phase| phase.kind == PhaseKind::Measure);
-    assert_eq!(
-        measured.next().unwrap().duration_ns,
-        20_000_000_000,
-        "{called:?}"
-    );
+    let called = place.typed(&format!("{load} -d 20s --p99 10s"));
+    assert_eq!(measured_ns(&place.newest()), 20_000_000_000, "{called:?}");
 }
 
 #[test]
 fn an_objective_of_no_op_and_a_stop_without_an_objective_are_refused() {
     let place = Place::new();
     for (words, said) in [
-        (
-            &["--p99", "inserts<5ms"][..],
-            "an objective is about `inserts`",
-        ),
-        (
-            &["--abort-on-miss"],
-            "--abort-on-miss: there is no objective",
-        ),
-        (&["--p99", "5ms", "--p99", "6ms"], "every op has two bounds"),
-        (&["--p99", "<5ms"], "names no op"),
+        ("--p99 inserts<5ms", "an objective is about `inserts`"),
+        ("--abort-on-miss", "--abort-on-miss: there is no objective"),
+        ("--p99 5ms --p99 6ms", "every op has two bounds"),
+        ("--p99 <5ms", "names no op"),
     ] {
-        let called = place.call(&[&["run", "sim:", "-q"], words].concat());
+        let called = place.typed(&format!("run sim: -q {words}"));
         assert_eq!(called.code, Some(2), "{called:?}");
-        assert!(called.stderr.contains(said), "{said}: {called:?}");
+        called.reports(said);
     }
 }

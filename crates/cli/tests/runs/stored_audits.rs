@@ -9,27 +9,22 @@ use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 use highwater_workload::builtin;
 use rustix::process::Signal;
 
-use crate::called::{Called, Place, Running, record};
+use crate::called::{Called, Place, Running, record, split};
 
 /// A thousand rows a second, in batches of ten.
-const LOAD: [&str; 9] = [
-    "--set",
-    "hosts=20",
-    "--batch",
-    "10",
-    "--rate",
-    "1k",
-    "--warm-up",
-    "0s",
-    "--json",
-];
+const LOAD: &str = "--set hosts=20 --batch 10 --rate 1k --warm-up 0s";
 
-fn short_run(place: &Place, more: &[&str]) -> RunRecord {
-    let words = ["run", "cpu", "sqlite:one.db", "-d", "1s"];
-    let called = place.call(&[&words[..], &LOAD, more].concat());
+/// The next run on the table.
+fn next_run(place: &Place, more: &str) -> (Option<i32>, RunRecord) {
+    let called = place.typed(&format!("run cpu sqlite:one.db -d 1s {LOAD} --json {more}"));
+    (called.code, record(&called))
+}
+
+fn short_run(place: &Place, more: &str) -> RunRecord {
+    let (code, run) = next_run(place, more);
     // A second is too short to judge the measurement, and a busy machine is late.
-    assert!(is_clean(called.code), "{:?} {}", called.code, called.stderr);
-    record(&called)
+    assert!(is_clean(code), "{code:?} {:?}", run.judgments);
+    run
 }
 
 /// Whether an exit code is that of a run with clean data, whatever its measurement.
@@ -49,8 +44,8 @@ fn ledger(run: &Path) -> String {
 
 /// A run that is still at work when something that it acknowledged is in its ledger.
 fn under_way(place: &Place, first_row: u64) -> Running {
-    let words = ["run", "cpu", "sqlite:one.db", "-d", "60s"];
-    let mut running = place.start(&[&words[..], &LOAD[..8]].concat());
+    let words = format!("run cpu sqlite:one.db -d 60s {LOAD}");
+    let mut running = place.start(&split(&words));
     running.wait_for("  measure  ");
     let begin = format!("\"acknowledged\":[[{first_row},");
     loop {
@@ -69,7 +64,7 @@ fn under_way(place: &Place, first_row: u64) -> Running {
 #[test]
 fn what_is_lost_after_a_run_is_found_by_a_later_audit() {
     let place = Place::new();
-    let run = short_run(&place, &[]);
+    let run = short_run(&place, "");
     let (code, same) = audit(&place, &[]);
     assert!(is_clean(code), "{code:?}");
     assert_eq!(same.judgments.data.value, Data::Clean);
@@ -118,8 +113,8 @@ fn of_a_killed_run_what_it_had_acknowledged_is_certain_and_the_rest_is_searched_
 #[test]
 fn rows_of_later_runs_are_not_looked_at() {
     let place = Place::new();
-    let first = short_run(&place, &[]);
-    let second = short_run(&place, &[]);
+    let first = short_run(&place, "");
+    let second = short_run(&place, "");
     assert!(second.target.tables[0].first_index >= first.audit.acknowledged);
     place.database(
         "one.db",
@@ -146,7 +141,7 @@ fn what_cannot_be_audited_later_is_refused_with_its_reason() {
     refused(&place.call(&["audit"]), "this run is still running");
     running.signal(Signal::INT);
     assert_eq!(running.end().code, Some(130));
-    let without = short_run(&place, &["--audit", "off"]);
+    let without = short_run(&place, "--audit off");
     refused(
         &place.call(&["audit", &without.header.id]),
         "it kept no ledger",
@@ -162,9 +157,8 @@ fn what_cannot_be_audited_later_is_refused_with_its_reason() {
 
     let text = builtin("cpu").unwrap().text;
     place.file("own.toml", text);
-    let own = ["-f", "own.toml", "--drop"];
-    let words = ["run", "sqlite:one.db", "-d", "1s"];
-    let of_file = record(&place.call(&[&words[..], &own, &LOAD].concat()));
+    let own = format!("run -f own.toml sqlite:one.db -d 1s --drop {LOAD} --json");
+    let of_file = record(&place.typed(&own));
     assert!(is_clean(audit(&place, &[&of_file.header.id]).0));
     place.file("own.toml", &text.replace("host_", "node_"));
     refused(
@@ -185,18 +179,11 @@ fn missing_of(record: &RunRecord) -> Vec<(String, u64)> {
     runs.map(|run| (run.run.clone(), run.missing)).collect()
 }
 
-/// The next run on the table.
-fn next_run(place: &Place) -> (Option<i32>, RunRecord) {
-    let words = ["run", "cpu", "sqlite:one.db", "-d", "1s"];
-    let called = place.call(&[&words[..], &LOAD].concat());
-    (called.code, record(&called))
-}
-
 #[test]
 fn a_run_that_continues_finds_what_became_of_earlier_rows_although_their_number_is_right() {
     let place = Place::new();
-    let (first, second) = (short_run(&place, &[]), short_run(&place, &[]));
-    let (code, third) = next_run(&place);
+    let (first, second) = (short_run(&place, ""), short_run(&place, ""));
+    let (code, third) = next_run(&place, "");
     assert!(is_clean(code), "{code:?}");
     assert_eq!(third.judgments.data.value, Data::Clean);
     let runs = [(first.header.id.clone(), 0), (second.header.id.clone(), 0)];
@@ -207,7 +194,7 @@ fn a_run_that_continues_finds_what_became_of_earlier_rows_although_their_number_
         "one.db",
         "DELETE FROM cpu WHERE rowid = 100; INSERT INTO cpu SELECT * FROM cpu WHERE rowid = 200",
     );
-    let (code, fourth) = next_run(&place);
+    let (code, fourth) = next_run(&place, "");
     assert_eq!((code, fourth.judgments.data.value), (Some(4), Data::Lost));
     assert_eq!((fourth.audit.missing, fourth.audit.duplicated), (1, 1));
     let missing: Vec<u64> = missing_of(&fourth).iter().map(|run| run.1).collect();
@@ -231,26 +218,24 @@ fn what_a_killed_run_had_acknowledged_is_never_taken_over_from_the_table() {
         .into_owned();
     place.database("one.db", "DELETE FROM cpu WHERE rowid <= 3");
     for _ in 0..2 {
-        let (code, next) = next_run(&place);
+        let (code, next) = next_run(&place, "");
         assert_eq!((code, next.judgments.data.value), (Some(4), Data::Lost));
         assert_eq!((next.audit.missing, next.audit.missing_before), (3, 3));
         assert_eq!(missing_of(&next)[0], (killed.clone(), 3));
     }
     // The table's registry knows it, too: where no ledger says which rows they are, they are counted.
-    let words = ["run", "cpu", "sqlite:one.db", "-d", "1s", "-o", "apart"];
-    let apart = place.call(&[&words[..], &LOAD].concat());
-    assert_eq!(apart.code, Some(4), "{apart:?}");
-    let apart = record(&apart);
+    let (code, apart) = next_run(&place, "-o apart");
+    assert_eq!(code, Some(4), "{:?}", apart.judgments);
     assert_eq!((apart.audit.missing, apart.audit.earlier), (3, None));
 }
 
 #[test]
 fn rows_of_runs_whose_ledgers_are_elsewhere_are_counted_and_that_is_said() {
     let place = Place::new();
-    short_run(&place, &["-o", "elsewhere"]);
-    let second = short_run(&place, &[]);
+    short_run(&place, "-o elsewhere");
+    let second = short_run(&place, "");
     assert_eq!(second.audit.earlier, None);
-    let third = short_run(&place, &[]);
+    let third = short_run(&place, "");
     let earlier = third.audit.earlier.as_ref().unwrap();
     assert_eq!(earlier.from_row, second.target.tables[0].first_index);
     let note = third
@@ -262,8 +247,8 @@ fn rows_of_runs_whose_ledgers_are_elsewhere_are_counted_and_that_is_said() {
     assert!(note.message.contains(&says), "{note:?}");
 
     // Of one in between the rows are nobody's here, so nothing behind it is compared either.
-    short_run(&place, &["-o", "elsewhere"]);
-    let after = short_run(&place, &[]);
+    short_run(&place, "-o elsewhere");
+    let after = short_run(&place, "");
     assert_eq!(after.audit.earlier, None);
     assert_eq!(after.judgments.data.value, Data::Clean);
 }
@@ -278,8 +263,8 @@ fn what_a_server_loses_after_a_run_is_named_by_the_audit_and_by_the_next_run() {
     let server = Postgres::start();
     let url = server.url(SUPERUSER, "postgres");
     let place = Place::new();
-    let words = ["run", "cpu", &url, "-d", "1s"];
-    let run = || place.call(&[&words[..], &LOAD, &["--insert", "unnest"]].concat());
+    let words = format!("run cpu {url} -d 1s {LOAD} --json --insert unnest");
+    let run = || place.typed(&words);
     let first = record(&run());
     assert_eq!(first.judgments.data.value, Data::Clean);
 

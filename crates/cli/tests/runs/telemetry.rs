@@ -43,23 +43,15 @@ fn serving(body: impl Fn() -> String + Send + 'static) -> u16 {
     port
 }
 
-fn run(place: &Place, more: &[&str]) -> RunRecord {
-    let words = ["run", "cpu", "-d", "3s", "--warm-up", "0s", "--json"];
-    record(&place.call(&[&words, more].concat()))
+fn run(place: &Place, more: &str) -> RunRecord {
+    record(&place.typed(&format!("run cpu -d 3s --warm-up 0s --json {more}")))
 }
 
 #[test]
 fn an_endpoint_is_asked_once_a_second_for_what_was_mapped() {
     let place = Place::new().verbose();
     let url = endpoint();
-    let metrics = [
-        "--metrics",
-        &url,
-        "--metric",
-        "queue=waiting",
-        "--metric",
-        "ops[store]=ops",
-    ];
+    let metrics = format!("--metrics {url} --metric queue=waiting --metric ops[store]=ops");
     let record = run(&place, &metrics);
     expect_undisturbed(&record);
     assert_eq!(record.judgments.data.value, Data::Clean);
@@ -122,7 +114,7 @@ fn an_endpoint_that_nobody_serves_is_noted_and_changes_nothing_else() {
         .local_addr()
         .unwrap();
     let url = format!("http://{free}/metrics");
-    let record = run(&place, &["--metrics", &url]);
+    let record = run(&place, &format!("--metrics {url}"));
     expect_undisturbed(&record);
     assert_eq!(record.judgments.data.value, Data::Clean);
     let telemetry = record.target_telemetry.as_ref().unwrap();
@@ -137,8 +129,10 @@ fn an_endpoint_that_nobody_serves_is_noted_and_changes_nothing_else() {
 #[test]
 fn nobody_is_asked_without_telemetry() {
     let place = Place::new().verbose();
-    let url = "http://127.0.0.1:1/metrics";
-    let record = run(&place, &["--no-telemetry", "--metrics", url]);
+    let record = run(
+        &place,
+        "--no-telemetry --metrics http://127.0.0.1:1/metrics",
+    );
     expect_undisturbed(&record);
     assert_eq!(record.judgments.data.value, Data::Clean);
     assert_eq!(record.target_telemetry, None);
@@ -169,19 +163,8 @@ fn the_metrics_of_the_nodes_of_a_cluster_file_are_read_at_each_size() {
          url = 'sim:?clock=real&nodes={{nodes}}&replicas=0'\n"
     );
     place.file("lab.toml", &file);
-    let words = ["scale", "cpu", "--cluster", "lab.toml", "--each", "run"];
-    let more = [
-        "--nodes",
-        "1,2",
-        "-d",
-        "3s",
-        "--warm-up",
-        "0s",
-        "--settle",
-        "0s",
-        "-q",
-    ];
-    let called = place.call(&[&words[..], &more].concat());
+    let short = "--nodes 1,2 -d 3s --warm-up 0s --settle 0s -q";
+    let called = place.typed(&format!("scale cpu --cluster lab.toml --each run {short}"));
     let directory = place.runs().pop().unwrap();
     let grown = experiment(&directory);
     let trials = &grown.scale().unwrap().trials;

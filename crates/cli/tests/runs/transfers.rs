@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use highwater_model::record::RunRecord;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
-use crate::called::{Place, record};
+use crate::called::{Place, record, split};
 
 /// Deltas beyond this are refused by the table of the history, in the last statement.
 const TABLES: &str = "
@@ -55,19 +55,7 @@ fn counted(record: &RunRecord) -> (u64, BTreeMap<String, u64>, u64) {
 fn expect_sums_that_agree(place: &Place, target: &str, sums: impl Fn() -> String) -> RunRecord {
     place.file("transfer.sql", TRANSFER);
     let words = ["run", "-f", "transfer.sql", "--set", "scale=1", target];
-    let rest = [
-        "-c",
-        "6",
-        "-d",
-        "3s",
-        "--warm-up",
-        "0s",
-        "--audit",
-        "off",
-        "--retries",
-        "20",
-        "--json",
-    ];
+    let rest = split("-c 6 -d 3s --warm-up 0s --audit off --retries 20 --json");
     let called = place.call(&[&words[..], &rest].concat());
     let record = record(&called);
     let (acknowledged, errors, answered) = counted(&record);
@@ -129,8 +117,7 @@ fn statements_without_a_transaction_and_targets_without_any_are_refused() {
         assert!(called.stderr.contains(part), "{part}: {}", called.stderr);
     }
     place.file("transfer.sql", TRANSFER);
-    let words = ["run", "-f", "transfer.sql", "--set", "scale=1"];
-    let called = place.call(&[&words[..], &["null:crate"]].concat());
+    let called = place.typed("run -f transfer.sql --set scale=1 null:crate");
     assert_eq!(called.code, Some(2), "{called:?}");
     let message = "op `transfer` is a transaction of several statements, and the target has no \
                    transactions";
@@ -142,9 +129,8 @@ fn statements_without_a_transaction_and_targets_without_any_are_refused() {
 fn a_transaction_is_one_op_to_a_model() {
     let place = Place::new();
     place.file("transfer.sql", TRANSFER);
-    let words = ["run", "-f", "transfer.sql", "--set", "scale=1", "sim:"];
-    let rest = ["-c", "2", "-d", "2s", "--audit", "off", "--json"];
-    let called = place.call(&[&words[..], &rest].concat());
+    let load = "-c 2 -d 2s --audit off --json";
+    let called = place.typed(&format!("run -f transfer.sql --set scale=1 sim: {load}"));
     let record = record(&called);
     let (acknowledged, errors, _) = counted(&record);
     assert!(acknowledged > 0 && errors.is_empty(), "{called:?}");

@@ -5,28 +5,16 @@
 
 use highwater_model::judgment::{Data, ObjectiveValue, ReasonCode};
 use highwater_model::quantity::print_instant;
-use highwater_model::record::{AuditStatus, ResultRecord, RunRecord};
+use highwater_model::record::{AuditStatus, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_runner::clock::wall_clock;
 
-use crate::called::{Called, Place, Running};
+use crate::called::{Called, Place, Running, measured, split};
 use crate::stage::{Script, Stage};
 
 /// Batches of ten rows, one after the other: of 100 ms each, so that they fill more than the three
 /// seconds that a measured phase must have.
-const LOAD: &[&str] = &[
-    "--batch",
-    "10",
-    "--warm-up",
-    "0s",
-    "-d",
-    "60s",
-    "--json",
-    "--errors",
-    "0%",
-    "--rejected",
-    "0%",
-];
+const LOAD: &str = "--batch 10 --warm-up 0s -d 60s --json --errors 0% --rejected 0%";
 const BLOCK: &str = "ALTER TABLE SCHEMA.gauges SET (\"blocks.write\" = true)";
 
 fn place() -> Place {
@@ -35,34 +23,24 @@ fn place() -> Place {
     place
 }
 
-fn words<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+fn load(url: &str, more: &str) -> String {
     // What is asked beside a load comes when it comes, and is on no tape.
-    let first = ["run", "-f", "gauges.toml", url, "--no-telemetry"];
-    [&first, LOAD, more].concat()
+    format!("run -f gauges.toml {url} --no-telemetry {LOAD} {more}")
 }
 
 /// Runs against a tape, to the end of both.
-fn run(tape: &str, script: Script, more: &[&str]) -> (Called, RunRecord, u64) {
+fn run(tape: &str, script: Script, more: &str) -> (Called, RunRecord, u64) {
     let stage = Stage::start(tape, script);
-    let url = stage.url();
-    let called = place().call(&words(&url, &[&["--drop", "-c", "1"], more].concat()));
+    let called = place().typed(&load(&stage.url(), &format!("--drop -c 1 {more}")));
     let inserts = stage.inserts();
     stage.finish();
     let record = crate::called::record(&called);
     (called, record, inserts)
 }
 
-fn inserts(record: &RunRecord) -> &ResultRecord {
-    record
-        .results
-        .iter()
-        .find(|result| result.phase == "measure")
-        .unwrap()
-}
-
 /// Rows sent, acknowledged, refused, unknown; and those that the audit found.
 fn rows(record: &RunRecord) -> ([u64; 4], u64) {
-    let rows = &inserts(record).rows;
+    let rows = &measured(record).rows;
     let noted = [rows.sent, rows.acknowledged, rows.refused, rows.unknown];
     (noted, record.audit.found)
 }
@@ -78,7 +56,7 @@ fn reasons(record: &RunRecord) -> Vec<ReasonCode> {
 
 #[test]
 fn a_run_that_meets_no_trap_is_clean_and_met() {
-    let (called, record, _) = run("plain", Script::default(), &["--rows", "350"]);
+    let (called, record, _) = run("plain", Script::default(), "--rows 350");
     assert_eq!(rows(&record), ([350, 350, 0, 0], 350));
     assert_eq!(record.judgments.data.value, Data::Clean, "{record:?}");
     assert_eq!(record.audit.server_counter, Some(350));
@@ -91,9 +69,9 @@ fn no_row_of_a_table_that_is_blocked_for_writes_counts() {
         before_insert: Some((1, BLOCK)),
         ..Script::default()
     };
-    let (called, record, _) = run("blocked", script, &["--rows", "100"]);
+    let (called, record, _) = run("blocked", script, "--rows 100");
     assert_eq!(rows(&record), ([100, 0, 100, 0], 0));
-    assert_eq!(inserts(&record).errors["statement"], 10);
+    assert_eq!(measured(&record).errors["statement"], 10);
     assert!(reasons(&record).contains(&ReasonCode::NothingAcknowledged));
     assert_eq!(record.judgments.objective.value, ObjectiveValue::Missed);
     assert_eq!(called.code, Some(3), "{:?}", record.judgments);
@@ -105,9 +83,9 @@ fn a_table_that_is_blocked_in_mid_run_has_what_was_acknowledged_and_no_more() {
         before_insert: Some((21, BLOCK)),
         ..Script::default()
     };
-    let (called, record, _) = run("blocked-in-mid-run", script, &["--rows", "400"]);
+    let (called, record, _) = run("blocked-in-mid-run", script, "--rows 400");
     assert_eq!(rows(&record), ([400, 200, 200, 0], 200));
-    assert_eq!(inserts(&record).errors["statement"], 20);
+    assert_eq!(measured(&record).errors["statement"], 20);
     assert_eq!(record.judgments.data.value, Data::Clean, "{record:?}");
     assert_eq!(record.judgments.objective.value, ObjectiveValue::Missed);
     assert_ne!(called.code, Some(0), "{:?}", record.judgments);
@@ -115,14 +93,14 @@ fn a_table_that_is_blocked_in_mid_run_has_what_was_acknowledged_and_no_more() {
 
 #[test]
 fn rows_that_a_full_write_pool_rejects_are_refused_one_by_one() {
-    let more = ["--rows", "350", "--set", "shards=12"];
-    let (called, record, _) = run("full-write-pool", Script::default(), &more);
+    let more = "--rows 350 --set shards=12";
+    let (called, record, _) = run("full-write-pool", Script::default(), more);
     let ([sent, acknowledged, refused, unknown], found) = rows(&record);
     assert_eq!((sent, unknown), (350, 0));
     assert!(refused > 0 && acknowledged > 0, "{record:?}");
     assert_eq!(acknowledged + refused, sent);
     assert_eq!(found, acknowledged);
-    assert!(inserts(&record).errors["rejected"] > 0);
+    assert!(measured(&record).errors["rejected"] > 0);
     assert_eq!(record.judgments.data.value, Data::Clean, "{record:?}");
     assert_eq!(record.judgments.objective.value, ObjectiveValue::Missed);
     assert!(reasons(&record).contains(&ReasonCode::ObjectiveRejected));
@@ -140,8 +118,7 @@ fn a_server_that_dies_leaves_one_batch_unknown_and_ends_the_run() {
         dies_at_insert: Some(11),
         ..Script::default()
     };
-    let (called, record, inserts_sent) =
-        run("plain", script, &["--rows", "350", "--audit-timeout", "2s"]);
+    let (called, record, inserts_sent) = run("plain", script, "--rows 350 --audit-timeout 2s");
     assert_eq!(inserts_sent, 11);
     let ([_, acknowledged, _, unknown], _) = rows(&record);
     assert_eq!((acknowledged, unknown), (100, 10));
@@ -152,7 +129,7 @@ fn a_server_that_dies_leaves_one_batch_unknown_and_ends_the_run() {
 
 #[test]
 fn a_server_that_is_not_there_is_one_message() {
-    let called = place().call(&words("crate://127.0.0.1:1/traps", &[]));
+    let called = place().typed(&load("crate://127.0.0.1:1/traps", ""));
     assert_eq!(called.code, Some(5));
     assert!(called.stderr.contains("127.0.0.1:1"), "{called:?}");
     assert!(called.stderr.lines().count() < 8, "{called:?}");
@@ -170,20 +147,8 @@ fn several_processes_fill_one_table_and_none_of_them_drops_what_others_wrote() {
         .zip(&stages)
         .map(|((share, store), stage)| {
             let url = stage.url();
-            let more = [
-                "--rows",
-                "700",
-                "-c",
-                "2",
-                "--drop",
-                "--share",
-                share,
-                "--start-at",
-                &at,
-                "-o",
-                store,
-            ];
-            place.start(&words(&url, &more))
+            let more = format!("--rows 700 -c 2 --drop --share {share} --start-at {at} -o {store}");
+            place.start(&split(&load(&url, &more)))
         })
         .collect();
     for called in running.into_iter().map(Running::end) {
@@ -198,10 +163,7 @@ fn several_processes_fill_one_table_and_none_of_them_drops_what_others_wrote() {
     for stage in stages {
         stage.finish();
     }
-    let runs = ["one", "two"].map(|store| {
-        let mut runs = std::fs::read_dir(place.path().join(store)).unwrap();
-        runs.next().unwrap().unwrap().path().display().to_string()
-    });
+    let runs = ["one", "two"].map(|store| place.only_run(store));
     let shown = place.call(&["show", &runs[0], &runs[1], "--format", "json"]);
     let merged = crate::called::record(&shown);
     assert_eq!(rows(&merged), ([700, 700, 0, 0], 700));

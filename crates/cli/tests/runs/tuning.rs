@@ -6,11 +6,11 @@ use highwater_model::tune::{BestConfiguration, TrialRecord, TuneOutcome, TuneRec
 use highwater_runner::record;
 use rustix::process::Signal;
 
-use crate::called::{Called, Place, experiment};
+use crate::called::{Called, Place, experiment, split};
 
 /// Few rows that are much work each: rows are the test's time.
 const TARGET: &str = "sim:?queue=inf&row=4ms&request=500us&shards=12&replicas=0";
-const SHORT: &[&str] = &["-c", "256", "--probe", "5s", "--warm-up", "2s", "-q"];
+const SHORT: &str = "-c 256 --probe 5s --warm-up 2s -q";
 
 fn tuning(place: &Place) -> TuneRecord {
     let directory = place.runs().pop().unwrap();
@@ -24,8 +24,8 @@ fn tune_of(directory: &Path) -> TuneRecord {
 
 /// A short tuning of that cluster: what is printed, and what is kept.
 #[track_caller]
-fn tuned(place: &Place, words: &[&str]) -> (Called, TuneRecord) {
-    let called = place.call(&[&["tune", "cpu", TARGET], words, SHORT].concat());
+fn tuned(place: &Place, words: &str) -> (Called, TuneRecord) {
+    let called = place.typed(&format!("tune cpu {TARGET} {words} {SHORT}"));
     assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
     (called, tuning(place))
 }
@@ -40,7 +40,7 @@ fn best(tune: &TuneRecord) -> &BestConfiguration {
 #[test]
 fn the_best_size_is_found_reported_and_shown_again() {
     let place = Place::new().verbose();
-    let (called, tune) = tuned(&place, &["--over", "sim.nodes=1..4", "--batch", "12"]);
+    let (called, tune) = tuned(&place, "--over sim.nodes=1..4 --batch 12");
     assert_eq!(best(&tune).values["sim.nodes"], "4");
     assert!(best(&tune).runner_up.as_ref().unwrap().is_significant);
     for said in [
@@ -64,30 +64,20 @@ fn the_best_size_is_found_reported_and_shown_again() {
 #[test]
 fn a_grid_is_searched_with_a_part_of_its_cells_and_the_winner_is_carried_on() {
     let place = Place::new().verbose();
-    let over = ["--over", "batch=1..64", "--over", "sim.cores=1,2,3,4,6,8"];
-    let (_, tune) = tuned(&place, &over);
+    let over = "--over batch=1..64 --over sim.cores=1,2,3,4,6,8";
+    let (_, tune) = tuned(&place, over);
     assert!(tune.trials.len() <= 7 * 6, "{}", tune.trials.len());
     assert_eq!(best(&tune).values["sim.cores"], "8");
     let batch = best(&tune).values["batch"].clone();
     assert_ne!(batch, "1", "each batch costs a request");
     let run = place.runs().pop().unwrap();
-    let carried = ["--tuned", run.to_str().unwrap()];
-    let words = [&["run", "cpu", "sim:", "--plan"], &carried[..]].concat();
-    let planned = place.call(&words);
-    let said = format!("\"batch\": \"{batch}\"");
-    assert!(
-        planned.stdout.contains(&said),
-        "{}{}",
-        planned.stdout,
-        planned.stderr
-    );
-    let planned = place.call(&[&words[..], &["--batch", "7"]].concat());
+    let carried = format!("--tuned {}", run.display());
+    let planned = place.typed(&format!("run cpu sim: --plan {carried}"));
+    planned.prints(&format!("\"batch\": \"{batch}\""));
+    let planned = place.typed(&format!("run cpu sim: --plan {carried} --batch 7"));
     assert!(planned.stdout.contains("\"batch\": \"7\""), "flags win");
     // Another tuning has it in all its configurations.
-    tuned(
-        &place,
-        &[&["--over", "sim.rtt=0ms,1ms"], &carried[..]].concat(),
-    );
+    tuned(&place, &format!("--over sim.rtt=0ms,1ms {carried}"));
     let other = place.runs().into_iter().find(|other| *other != run);
     let last = experiment(&other.unwrap()).last_run;
     assert_eq!(last.plan.definition.workload.parameters["batch"], batch);
@@ -97,27 +87,19 @@ fn a_grid_is_searched_with_a_part_of_its_cells_and_the_winner_is_carried_on() {
 #[test]
 fn of_equal_settings_none_is_called_better() {
     let place = Place::new().verbose();
-    let (called, _) = tuned(&place, &["--over", "sim.rtt=300us,0.3ms", "--batch", "12"]);
-    assert!(
-        called.stdout.contains("better         inconclusive: -"),
-        "{}",
-        called.stdout
-    );
+    let (called, _) = tuned(&place, "--over sim.rtt=300us,0.3ms --batch 12");
+    called.prints("better         inconclusive: -");
 }
 
 #[test]
 fn what_a_row_costs_is_compared_where_it_is_measured() {
     let place = Place::new().verbose();
-    let by = |figure| ["--over", "batch=2,24", "--rate", "500", "--by", figure];
+    let by = |figure: &str| format!("--over batch=2,24 --rate 500 --by {figure}");
     let (called, tune) = tuned(&place, &by("server_cpu_per_row"));
     assert_eq!(best(&tune).values["batch"], "24", "{}", called.stdout);
     assert!(called.stdout.contains("CPU per row"), "{}", called.stdout);
-    let words = [
-        &["tune", "cpu", TARGET][..],
-        &by("disk_bytes_per_row"),
-        SHORT,
-    ];
-    let called = place.call(&words.concat());
+    let by_disk = by("disk_bytes_per_row");
+    let called = place.typed(&format!("tune cpu {TARGET} {by_disk} {SHORT}"));
     if called.code == Some(3) {
         assert!(called.stdout.contains("not measured"), "{}", called.stdout);
     }
@@ -126,42 +108,21 @@ fn what_a_row_costs_is_compared_where_it_is_measured() {
 #[test]
 fn a_tuning_that_was_stopped_goes_on_where_it_was() {
     let place = Place::new().verbose();
-    let words = [
-        "tune",
-        "cpu",
-        "sim:?clock=real",
-        "--over",
-        "batch=10,100,1000",
-        "-c",
-        "1",
-        "--probe",
-        "500ms",
-        "--warm-up",
-        "100ms",
-        "--settle",
-        "10ms",
-    ];
+    let words = split(
+        "tune cpu sim:?clock=real --over batch=10,100,1000 -c 1 --probe 500ms --warm-up 100ms --settle 10ms",
+    );
     let mut running = place.start(&words);
     running.wait_for("probe 3: ");
     running.signal(Signal::INT);
     let called = running.end();
     assert_eq!(called.code, Some(130), "{called:?}");
-    assert!(
-        called.stdout.contains("NONE: you stopped the tuning"),
-        "{called:?}"
-    );
+    called.prints("NONE: you stopped the tuning");
     assert!(called.stdout.contains("--resume"), "{called:?}");
     let stopped = place.runs().pop().unwrap();
     let resume = ["--resume", stopped.to_str().unwrap()];
     let other = place.call(&[&words[..], &["--seed", "7"], &resume].concat());
     assert_eq!(other.code, Some(2), "{}", other.stdout);
-    assert!(
-        other
-            .stderr
-            .contains("its axes, workload, lengths, or seed differ"),
-        "{}",
-        other.stderr
-    );
+    other.reports("its axes, workload, lengths, or seed differ");
     let called = place.call(&[&words[..], &resume].concat());
     assert_eq!(called.code, Some(0), "{called:?}");
     assert!(called.stderr.contains("2 trials are resumed"), "{called:?}");
@@ -226,45 +187,27 @@ fn measured_here(directory: &Path, tune: &TuneRecord) -> usize {
 #[test]
 fn a_dry_run_says_what_would_be_measured_and_mistakes_are_reported() {
     let place = Place::new().verbose();
-    let dry = ["tune", "sim:", "--dry-run"];
-    let called = place.call(&[&dry[..], &["--over", "batch=500..4k"]].concat());
-    assert_eq!(called.code, Some(0), "{}", called.stderr);
-    assert!(
-        called.stdout.contains("over batch 500, 1000, 2000, 4000"),
-        "{}",
-        called.stdout
-    );
     // A small grid costs more probes than it has configurations, a large one a third of them.
     for (axes, said) in [
+        ("batch=500..4k", "over batch 500, 1000, 2000, 4000"),
         (
-            &["--over", "batch=500..4k"][..],
+            "batch=500..4k",
             "4 configurations, at most 14 probes of 22.0 s each, 5 + 5 of them to confirm: 5 min 8 s; \
              filling tables not counted\n\
              each configuration is measured, and the better half of them repeatedly: at most 3.5 \
              probes per configuration\n",
         ),
         (
-            &[
-                "--over",
-                "batch=1..64",
-                "--over",
-                "sessions=1..32",
-                "--over",
-                "sim.cores=1,2,3,4,6",
-            ],
+            "batch=1..64 --over sessions=1..32 --over sim.cores=1,2,3,4,6",
             "210 configurations, at most 70 probes of 22.0 s each",
         ),
-    ] {
-        let called = place.call(&[&dry[..], axes].concat());
-        assert!(called.stdout.contains(said), "{}", called.stdout);
-    }
-    for (axis, said) in [
         ("batch=500..3k", "over batch 500, 1000, 2000, 3000"),
         ("replicas=0..3", "over replicas 0, 1, 2, 3"),
         ("sim.nodes=2..4", "over sim.nodes 2, 3, 4"),
     ] {
-        let called = place.call(&[&dry[..], &["--over", axis]].concat());
-        assert!(called.stdout.contains(said), "{}", called.stdout);
+        let called = place.typed(&format!("tune sim: --dry-run --over {axes}"));
+        assert_eq!(called.code, Some(0), "{}", called.stderr);
+        called.prints(said);
     }
     assert!(place.runs().is_empty());
 }
@@ -272,43 +215,32 @@ fn a_dry_run_says_what_would_be_measured_and_mistakes_are_reported() {
 #[test]
 fn mistakes_in_axes_are_reported_before_anything_is_measured() {
     let place = Place::new().verbose();
-    let dry = ["tune", "sim:", "--dry-run"];
-    let seven: Vec<String> = ('a'..='g').map(|name| format!("with.{name}=1,2")).collect();
-    let seven: Vec<&str> = seven.iter().flat_map(|axis| ["--over", axis]).collect();
-    let thousands = ["--over", "replicas=0..60", "--over", "sim.nodes=1..60"];
+    let seven = ('a'..='g').map(|name| format!("--over with.{name}=1,2 "));
+    let seven: String = seven.collect();
     for (words, said) in [
-        (&seven[..], "more than 6 axes"),
+        (seven.as_str(), "more than 6 axes"),
         (
-            &[&thousands[..], &["--over", "with.a=1,2,3"]].concat()[..],
+            "--over replicas=0..60 --over sim.nodes=1..60 --over with.a=1,2,3",
             "10980 configurations, 10000 at most",
         ),
-        (&["--over", "replicas=0..64"], "more than 64 values"),
+        ("--over replicas=0..64", "more than 64 values"),
+        ("--over batch=1,2,1", "has an empty value, or one twice"),
         (
-            &["--over", "batch=1,2,1"],
-            "has an empty value, or one twice",
-        ),
-        (
-            &["--over", "batch=1,2", "--over", "batch=3,4"],
+            "--over batch=1,2 --over batch=3,4",
             "`batch` is given twice",
         ),
-        (&[], "--over is missing"),
-        (&["--over", "batch"], "`batch` names no values"),
-        (&["--over", "color=1,2"], "`color` is not an axis"),
-        (&["--over", "batch=4k..1k"], "is no range"),
-        (
-            &["--over", "batch=1,2", "--batch", "3"],
-            "--batch is given, too",
-        ),
-        (&["--over", "batch=5"], "only one configuration"),
-        (
-            &["--over", "batch=1,2", "--by", "luck"],
-            "`luck` is not a figure",
-        ),
-        (&["--over", "sim.nodes=1,x"], "nodes"),
+        ("", "--over is missing"),
+        ("--over batch", "`batch` names no values"),
+        ("--over color=1,2", "`color` is not an axis"),
+        ("--over batch=4k..1k", "is no range"),
+        ("--over batch=1,2 --batch 3", "--batch is given, too"),
+        ("--over batch=5", "only one configuration"),
+        ("--over batch=1,2 --by luck", "`luck` is not a figure"),
+        ("--over sim.nodes=1,x", "nodes"),
     ] {
-        let called = place.call(&[&dry[..], words].concat());
-        assert_eq!(called.code, Some(2), "{words:?} {}", called.stdout);
-        assert!(called.stderr.contains(said), "{words:?} {}", called.stderr);
+        let called = place.typed(&format!("tune sim: --dry-run {words}"));
+        assert_eq!(called.code, Some(2), "{words} {}", called.stdout);
+        called.reports(said);
     }
     assert!(place.runs().is_empty());
 }

@@ -7,7 +7,7 @@ use highwater_model::record::{RunRecord, StallKind};
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 use rustix::process::Signal;
 
-use crate::called::{Place, record};
+use crate::called::{Place, measured, record, split};
 
 /// One server that does 50 requests a second of 5 rows each, whatever waits for it.
 const SLOW: &str =
@@ -34,11 +34,7 @@ fn throughput_counts_answers_even_if_every_op_was_due_before_the_phase() {
     let [low, high] = stream.throughput.ci95.unwrap();
     assert!(low > 240.0 && high < 260.0, "{stream:?}");
     // Not one op of the phase came back, so its latency is at least what was waited for.
-    let result = record
-        .results
-        .iter()
-        .find(|r| r.phase == "measure")
-        .unwrap();
+    let result = measured(&record);
     assert_eq!(result.acknowledged, 0);
     assert_eq!(result.answered.ops, 750);
     assert!(
@@ -123,6 +119,11 @@ fn a_client_that_was_stopped_is_never_valid_and_its_pause_is_not_the_databases()
     }
 }
 
+/// A load of more sessions than there can be.
+fn sixty_sessions(url: &str) -> String {
+    format!("run cpu {url} --set hosts=200 --drop --warm-up 0s -c 60 -d 2s --batch 50")
+}
+
 #[test]
 fn sessions_that_a_full_server_refuses_are_counted_and_their_cause_is_named() {
     if skipped() {
@@ -135,25 +136,11 @@ fn sessions_that_a_full_server_refuses_are_counted_and_their_cause_is_named() {
     });
     let url = server.url(SUPERUSER, "postgres");
     let place = Place::new().verbose();
-    let words = [
-        "run",
-        "cpu",
-        &url,
-        "--set",
-        "hosts=200",
-        "--drop",
-        "--warm-up",
-        "0s",
-    ];
-    let more = ["-c", "60", "-d", "2s", "--batch", "50"];
-    let called = place.call(&[&words[..], &more].concat());
-    assert!(called.stdout.contains(" of 60 sessions"), "{called:?}");
-    assert!(called.stdout.contains("[sessions_missing]"), "{called:?}");
-    assert!(called.stdout.contains("too many clients"), "{called:?}");
-    assert!(
-        called.stdout.contains("measurement    INVALID"),
-        "{called:?}"
-    );
+    let called = place.typed(&sixty_sessions(&url));
+    for said in [" of 60 sessions", "[sessions_missing]", "too many clients"] {
+        called.prints(said);
+    }
+    called.prints("measurement    INVALID");
 }
 
 #[test]
@@ -164,21 +151,10 @@ fn sessions_for_which_this_process_has_no_file_are_counted_too() {
     let server = Postgres::start();
     let url = server.url(SUPERUSER, "postgres");
     let place = Place::new().verbose();
-    let words = [
-        "run",
-        "cpu",
-        &url,
-        "--set",
-        "hosts=200",
-        "--drop",
-        "--warm-up",
-        "0s",
-    ];
-    let more = ["-c", "60", "-d", "2s", "--batch", "50"];
-    let called = place.after("ulimit -n 40", &[&words[..], &more].concat());
-    assert!(called.stdout.contains(" of 60 sessions"), "{called:?}");
-    assert!(called.stdout.contains("[sessions_missing]"), "{called:?}");
-    assert!(called.stdout.contains("open files"), "{called:?}");
+    let called = place.after("ulimit -n 40", &split(&sixty_sessions(&url)));
+    for said in [" of 60 sessions", "[sessions_missing]", "open files"] {
+        called.prints(said);
+    }
 }
 
 #[test]

@@ -5,8 +5,9 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 use highwater_model::record::{Change, RunRecord};
+use rustix::process::{Pid, Signal, kill_process};
 
-use crate::called::{Place, Running};
+use crate::called::{Place, Running, split};
 use crate::comparing_growths::grow;
 
 /// Where something is served, as the program says it.
@@ -36,6 +37,28 @@ fn fetched(at: SocketAddr, line: &str, body: &str) -> String {
     response
 }
 
+/// Fails where a response has not this status, or says not all of these.
+#[track_caller]
+fn expect(response: &str, status: u16, all: &[&str]) {
+    let begin = format!("HTTP/1.1 {status}");
+    let says = all.iter().all(|said| response.contains(said));
+    assert!(response.starts_with(&begin) && says, "{all:?}: {response}");
+}
+
+/// Starts a server, and returns where its page is.
+fn serving(place: &Place, more: &str) -> (Running, SocketAddr) {
+    let mut running = place.start(&split(&format!("serve --listen 0 {more}")));
+    let page = served(&mut running, "page");
+    (running, page)
+}
+
+/// Ctrl-C ends a server in order.
+#[track_caller]
+fn stop(server: Running) {
+    server.signal(Signal::INT);
+    assert_eq!(server.end().code, Some(0));
+}
+
 /// A counter that was scraped; the last one that is seen until nobody listens any more.
 fn counter(text: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines();
@@ -55,58 +78,33 @@ fn stored(place: &Place) -> RunRecord {
 #[test]
 fn a_run_is_seen_changed_and_stopped_from_a_page() {
     let place = Place::new();
-    let words = [
-        "run",
-        "-R",
-        "20k",
-        "-d",
-        "60s",
-        "--ui=0",
-        "--ui-control",
-        "--metrics-listen",
-        "0",
-    ];
+    let words = split("run -R 20k -d 60s --ui=0 --ui-control --metrics-listen 0");
     let mut running = place.start(&words);
     let page = served(&mut running, "page");
     let metrics = served(&mut running, "metrics");
     running.wait_for("  measure");
     let shown = fetched(page, "GET /", "");
-    assert!(
-        shown.contains("so far") && shown.contains("id=\"stop\""),
-        "{shown}"
-    );
+    expect(&shown, 200, &["so far", "id=\"stop\""]);
     let rate = r#"{"command":"rate","stream":"insert","per_s":10000}"#;
     let changed = fetched(page, "POST /control", rate);
-    assert!(changed.contains("as phase measure-2"), "{changed}");
+    expect(&changed, 200, &["as phase measure-2"]);
     let pause = fetched(page, "POST /control", r#"{"command":"pause"}"#);
-    assert!(
-        pause.starts_with("HTTP/1.1 409") && pause.contains("no trials"),
-        "{pause}"
-    );
+    expect(&pause, 409, &["no trials"]);
     let refused = fetched(page, "POST /control", &rate.replace("insert", "inserts"));
-    assert!(
-        refused.starts_with("HTTP/1.1 409") && refused.contains("no such stream"),
-        "{refused}"
-    );
+    expect(&refused, 409, &["no such stream"]);
     running.wait_for("measure-2");
     let scraped = fetched(metrics, "GET /metrics", "");
     let stopped = fetched(page, "POST /control", r#"{"command":"stop"}"#);
-    assert!(stopped.starts_with("HTTP/1.1 200"), "{stopped}");
+    expect(&stopped, 200, &[]);
     let ended = running.end();
     assert_eq!(ended.code, Some(130), "{ended:?}");
     let record = stored(&place);
-    let changes: Vec<&Change> = record
-        .interventions
-        .iter()
-        .map(|done| &done.change)
-        .collect();
+    let done = record.interventions.iter();
+    let changes: Vec<&Change> = done.map(|done| &done.change).collect();
     assert!(
         matches!(changes[..], [Change::Pace { .. }, Change::Stop]),
         "{changes:?}"
     );
-    let sums = |of: fn(&highwater_model::record::IntervalRecord) -> u64| -> u64 {
-        record.intervals.iter().map(of).sum()
-    };
     let seen = counter(&scraped, "highwater_rows_acknowledged_total").expect(&scraped);
     let served = counter(&scraped, "highwater_service_time_seconds_count");
     assert_eq!(
@@ -117,7 +115,7 @@ fn a_run_is_seen_changed_and_stopped_from_a_page() {
         counter(&scraped, "highwater_client_lag_seconds_count") >= served,
         "{scraped}"
     );
-    let all = sums(|interval| interval.rows_acknowledged);
+    let all: u64 = record.intervals.iter().map(|of| of.rows_acknowledged).sum();
     assert!(seen > 0 && seen <= all, "{seen} of {all}");
 }
 
@@ -125,20 +123,7 @@ fn a_run_is_seen_changed_and_stopped_from_a_page() {
 fn counters_at_the_end_are_those_of_all_whole_seconds() {
     let place = Place::new();
     // A simulated second takes no time, so all seconds are there when the audit begins.
-    let words = [
-        "run",
-        "sim:",
-        "-R",
-        "2k",
-        "-d",
-        "20s",
-        "--warm-up",
-        "0s",
-        "--metrics-listen",
-        "0",
-        "--events",
-        "e",
-    ];
+    let words = split("run sim: -R 2k -d 20s --warm-up 0s --metrics-listen 0 --events e");
     let mut running = place.start(&words);
     let metrics = served(&mut running, "metrics");
     let mut last = None;
@@ -170,19 +155,11 @@ fn an_address_that_is_taken_is_said_and_the_usual_one_moves() {
     let address = taken.local_addr().unwrap();
     let called = place.call(&["run", "sim:", &format!("--ui={address}")]);
     assert_eq!(called.code, Some(2), "{called:?}");
-    assert!(
-        called
-            .stderr
-            .contains(&format!("cannot listen on {address}")),
-        "{called:?}"
-    );
+    called.reports(&format!("cannot listen on {address}"));
     // Whether the usual port is free or not, a page is there.
     let usual = place.call(&["run", "sim:", "-d", "5s", "--ui"]);
     assert_eq!(usual.code, Some(0), "{usual:?}");
-    assert!(
-        usual.stderr.contains("page: http://127.0.0.1:"),
-        "{usual:?}"
-    );
+    usual.reports("page: http://127.0.0.1:");
     let nothing = place.call(&["run", "sim:", "--ui-control"]);
     assert_eq!(nothing.code, Some(2), "{nothing:?}");
     let no_address = place.call(&["run", "sim:", "--metrics-listen", "here"]);
@@ -206,11 +183,50 @@ fn a_collector_that_is_away_is_one_warning_and_not_the_end_of_a_run() {
 }
 
 #[test]
+fn headers_of_a_collector_are_checked_and_in_no_text_and_no_file() {
+    const SECRET: &str = "s3cr3t-Geheim";
+    let called = |headers: &str, words: &[&str]| {
+        let place = Place::new().verbose();
+        let mut command = place.command(words);
+        command.env("OTEL_EXPORTER_OTLP_HEADERS", headers);
+        let output = command.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let (stdout, stderr) = (text(output.stdout), text(output.stderr));
+        assert!(!stdout.contains(SECRET), "{stdout}");
+        assert!(!stderr.contains(SECRET), "{stderr}");
+        (output.status.code(), stderr, place)
+    };
+    let away = "http://127.0.0.1:1";
+    let pushing = ["run", "sim:", "-d", "20s", "--otlp", away];
+    let (code, stderr, place) = called(&format!("api-key={SECRET}"), &pushing);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("--otlp: "), "{stderr}");
+    let holds = |name: &str| {
+        let runs = std::fs::read_dir(place.path().join("highwater-runs")).unwrap();
+        let mut runs = runs.map(|run| run.unwrap().path().join(name));
+        std::fs::read_to_string(runs.find(|path| path.exists()).unwrap())
+            .unwrap()
+            .contains(SECRET)
+    };
+    assert!(!holds("record.json") && !holds("report.html"));
+
+    // Another's way to write them is an error before anything runs, which shows nothing of it.
+    let (code, stderr, _) = called(&format!("api-key: {SECRET}"), &pushing);
+    assert_eq!(code, Some(2), "{stderr}");
+    let cause = "error: OTEL_EXPORTER_OTLP_HEADERS: header 1 has no `=`\n";
+    assert!(
+        stderr.contains(cause) && stderr.contains("hint: "),
+        "{stderr}"
+    );
+    // Who pushes nothing is not held up by what other programs read.
+    let (code, stderr, _) = called(SECRET, &["run", "sim:", "-d", "20s"]);
+    assert_eq!(code, Some(0), "{stderr}");
+}
+
+#[test]
 fn a_search_is_seen_with_its_trials() {
     let place = Place::new();
-    let words = [
-        "find", "sim:", "--quick", "--p99", "100ms", "--ui=0", "--events", "e",
-    ];
+    let words = split("find sim: --quick --p99 100ms --ui=0 --events e");
     let mut running = place.start(&words);
     let page = served(&mut running, "page");
     let mut seen = String::new();
@@ -230,36 +246,17 @@ fn a_search_is_seen_with_its_trials() {
 #[test]
 fn a_group_is_paused_between_two_runs_from_its_page_and_resumed() {
     let place = Place::new();
-    let words = [
-        "run",
-        "-R",
-        "2k",
-        "-d",
-        "3s",
-        "--warm-up",
-        "0s",
-        "--repeat",
-        "2",
-        "--settle",
-        "0s",
-        "--ui=0",
-        "--ui-control",
-    ];
+    let words = split("run -R 2k -d 3s --warm-up 0s --repeat 2 --settle 0s --ui=0 --ui-control");
     let mut running = place.start(&words);
     let page = served(&mut running, "page");
     running.wait_for("run 1:");
     let command =
         |what: &str| fetched(page, "POST /control", &format!(r#"{{"command":"{what}"}}"#));
     let paused = command("pause");
-    assert!(
-        paused.contains("pauses when this trial is over"),
-        "{paused}"
-    );
+    expect(&paused, 200, &["pauses when this trial is over"]);
     let noted = command(r#"note","text":"x"#);
-    assert!(
-        noted.starts_with("HTTP/1.1 403"),
-        "trials take no notes: {noted}"
-    );
+    // Trials take no notes.
+    expect(&noted, 403, &[]);
     running.wait_for("paused between two trials");
     let shown = listed(page, "paused between two trials");
     assert!(shown.contains(r#"data-held="true""#), "{shown}");
@@ -270,12 +267,10 @@ fn a_group_is_paused_between_two_runs_from_its_page_and_resumed() {
     assert!(ended.code.is_some_and(|code| code < 4), "{ended:?}");
     let record = highwater_runner::record::read(&place.runs()[0]).unwrap();
     let record = record.into_experiment().unwrap();
-    let changes: Vec<&Change> = record
-        .interventions
-        .iter()
-        .map(|done| &done.change)
-        .collect();
-    assert!(matches!(changes[..], [Change::Pause { .. }]), "{changes:?}");
+    let [done] = &record.interventions[..] else {
+        panic!("{:?}", record.interventions);
+    };
+    assert!(matches!(done.change, Change::Pause { .. }), "{done:?}");
     assert_eq!(record.group().unwrap().trials.len(), 2);
     let shown = place.call(&["show"]).stdout;
     assert!(shown.contains("paused for"), "{shown}");
@@ -302,98 +297,70 @@ fn with_runs() -> (Place, [String; 3]) {
 #[test]
 fn stored_runs_are_listed_opened_and_compared() {
     let (place, [killed, first, second]) = with_runs();
-    let (killed, first, second) = (&killed, &first, &second);
-    let mut running = place.start(&["serve", "--listen", "0"]);
-    let page = served(&mut running, "page");
+    let (killed, first, second) = (killed.as_str(), first.as_str(), second.as_str());
+    let (running, page) = serving(&place, "");
     let listed = fetched(page, "GET /", "");
-    for said in [
-        first.as_str(),
-        second,
-        killed,
-        "no record yet",
-        "version=&lt;i&gt;1",
-        "rows/s",
-    ] {
-        assert!(listed.contains(said), "{said}: {listed}");
-    }
+    expect(&listed, 200, &[first, second, killed]);
+    expect(
+        &listed,
+        200,
+        &["no record yet", "version=&lt;i&gt;1", "rows/s"],
+    );
     let filtered = fetched(page, "GET /?label=version%3D2", "");
     assert!(
         filtered.contains(second) && !filtered.contains(first),
         "{filtered}"
     );
     let opened = fetched(page, &format!("GET /run/{first}"), "");
-    assert!(
-        opened.starts_with("HTTP/1.1 200") && opened.contains("<svg"),
-        "{opened}"
-    );
+    expect(&opened, 200, &["<svg"]);
     let compared = fetched(page, &format!("GET /compare?run={second}&run={first}"), "");
-    assert!(
-        compared.starts_with("HTTP/1.1 200") && compared.contains(first),
-        "{compared}"
-    );
-    for nothing in [
-        "GET /run/..%2F..%2Fetc",
-        "GET /run/nosuch",
-        "GET /delete/nosuch",
-    ] {
-        assert!(
-            fetched(page, nothing, "").starts_with("HTTP/1.1 404"),
-            "{nothing}"
-        );
+    expect(&compared, 200, &[first]);
+    for nothing in ["run/..%2F..%2Fetc", "run/nosuch", "delete/nosuch"] {
+        expect(&fetched(page, &format!("GET /{nothing}"), ""), 404, &[]);
     }
-    assert!(fetched(page, &format!("GET /compare?run={first}"), "").starts_with("HTTP/1.1 400"));
+    let alone = fetched(page, &format!("GET /compare?run={first}"), "");
+    expect(&alone, 400, &[]);
     let refused = fetched(page, "POST /delete", &format!("id={first}"));
-    assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
-    running.signal(rustix::process::Signal::INT);
-    assert_eq!(running.end().code, Some(0));
+    expect(&refused, 403, &[]);
+    stop(running);
 }
 
 #[test]
 fn stored_growths_are_compared_size_by_size() {
     let place = Place::new();
     for row_ms in [7, 5] {
-        let sizes = ["--nodes", "1,2", "-d", "20s"];
-        grow(&place, "highwater-runs", row_ms, &sizes);
+        grow(&place, "highwater-runs", row_ms, "--nodes 1,2 -d 20s");
     }
     let runs = place.runs().into_iter();
     let ids = runs.map(|run| format!("run={}", run.file_name().unwrap().to_string_lossy()));
     let ids: Vec<String> = ids.collect();
-    let mut running = place.start(&["serve", "--listen", "0"]);
-    let page = served(&mut running, "page");
+    let (running, page) = serving(&place, "");
     let compared = fetched(page, &format!("GET /compare?{}", ids.join("&")), "");
     // 12 rows of 5 ms instead of 7 ms are 40 % more.
-    for said in [
-        "<h2>Sizes</h2>",
-        "B makes 4",
-        "more than A at 1 and 2\u{a0}nodes",
-    ] {
-        assert!(compared.contains(said), "{said}: {compared}");
-    }
-    running.signal(rustix::process::Signal::INT);
-    assert_eq!(running.end().code, Some(0));
+    let more = ["B makes 4", "more than A at 1 and 2\u{a0}nodes"];
+    expect(&compared, 200, &["<h2>Sizes</h2>", more[0], more[1]]);
+    stop(running);
 }
 
 #[test]
 fn a_stored_run_is_removed_when_that_is_allowed_and_confirmed() {
     let (place, [killed, first, _]) = with_runs();
-    let mut running = place.start(&["serve", "--listen", "0", "--allow-delete"]);
-    let page = served(&mut running, "page");
+    let (running, page) = serving(&place, "--allow-delete");
     let confirm = fetched(page, &format!("GET /delete/{first}"), "");
-    assert!(confirm.contains("cannot be brought back"), "{confirm}");
+    expect(&confirm, 200, &["cannot be brought back"]);
     assert_eq!(
         place.runs().len(),
         3,
         "nothing is removed before it is confirmed"
     );
     let outside = fetched(page, "POST /delete", "id=..");
-    assert!(outside.starts_with("HTTP/1.1 409"), "{outside}");
+    expect(&outside, 409, &[]);
     let going_on = fetched(page, "POST /delete", &format!("id={killed}"));
-    assert!(going_on.starts_with("HTTP/1.1 409"), "{going_on}");
+    expect(&going_on, 409, &[]);
     let removed = fetched(page, "POST /delete", &format!("id={first}"));
-    assert!(removed.starts_with("HTTP/1.1 303"), "{removed}");
+    expect(&removed, 303, &[]);
     assert_eq!(place.runs().len(), 2);
-    running.signal(rustix::process::Signal::INT);
-    assert_eq!(running.end().code, Some(0));
+    stop(running);
 }
 
 /// What a browser sends for a form.
@@ -439,51 +406,35 @@ const FORM: [(&str, &str); 5] = [
 #[test]
 fn a_run_is_started_from_the_form_shows_its_command_and_is_listed() {
     let place = Place::new();
-    let mut running = place.start(&[
-        "serve",
-        "--listen",
-        "0",
-        "--allow-start",
-        "--metrics-listen",
-        "0",
-    ]);
-    let page = served(&mut running, "page");
+    let (mut running, page) = serving(&place, "--allow-start --metrics-listen 0");
     let metrics = served(&mut running, "metrics");
     let form = fetched(page, "GET /start", "");
-    assert!(form.contains("name=\"target\""), "{form}");
     // With `no-referrer` a browser says `null` for the form's origin, which is refused.
-    assert!(form.contains("referrer-policy: same-origin"), "{form}");
+    let policy = "referrer-policy: same-origin";
+    expect(&form, 200, &["name=\"target\"", policy]);
     let shown = sent(page, "/start", &FORM);
     let command =
         "highwater run --out=highwater-runs --quiet cpu sim: --duration=20s --label=from=page";
-    assert!(shown.contains(command), "{shown}");
+    expect(&shown, 200, &[command]);
     assert!(
         place.runs().is_empty(),
         "nothing is started before it is confirmed"
     );
     let start = [&FORM[..], &[("step", "start")]].concat();
     let started = sent(page, "/start", &start);
-    assert!(started.starts_with("HTTP/1.1 303"), "{started}");
+    expect(&started, 303, &[]);
     let page_of = listed(page, "ended with exit code 0");
-    assert!(
-        page_of.contains(command) && page_of.contains("from=page"),
-        "{page_of}"
-    );
+    expect(&page_of, 200, &[command, "from=page"]);
     let scraped = fetched(metrics, "GET /metrics", "");
     let counted = r#"highwater_stored_runs{kind="run",workload="cpu""#;
-    assert!(
-        scraped.contains(counted) && scraped.contains("highwater_stored_answer{"),
-        "{scraped}"
-    );
-    running.signal(rustix::process::Signal::INT);
-    assert_eq!(running.end().code, Some(0));
+    expect(&scraped, 200, &[counted, "highwater_stored_answer{"]);
+    stop(running);
 }
 
 #[test]
 fn a_started_run_outlives_the_server_and_another_server_shows_it() {
     let place = Place::new();
-    let mut first = place.start(&["serve", "--listen", "0", "--allow-start"]);
-    let page = served(&mut first, "page");
+    let (first, page) = serving(&place, "--allow-start");
     // On the wall's clock, until it is stopped.
     let own = [
         ("command", "run"),
@@ -491,27 +442,15 @@ fn a_started_run_outlives_the_server_and_another_server_shows_it() {
         ("duration", "10m"),
         ("step", "start"),
     ];
-    let started = sent(page, "/start", &own);
-    assert!(started.starts_with("HTTP/1.1 303"), "{started}");
+    expect(&sent(page, "/start", &own), 303, &[]);
     listed(page, "running: ");
-    let second = sent(page, "/start", &own);
-    assert!(
-        second.starts_with("HTTP/1.1 422") && second.contains("goes on"),
-        "{second}"
-    );
-    first.signal(rustix::process::Signal::INT);
-    assert_eq!(first.end().code, Some(0));
-    let mut other = place.start(&["serve", "--listen", "0", "--allow-start"]);
-    let page = served(&mut other, "page");
+    expect(&sent(page, "/start", &own), 422, &["goes on"]);
+    stop(first);
+    let (other, page) = serving(&place, "--allow-start");
     let beside = sent(page, "/start", &own);
-    assert!(
-        beside.starts_with("HTTP/1.1 422") && beside.contains("started elsewhere, goes on"),
-        "{beside}"
-    );
-    other.signal(rustix::process::Signal::INT);
-    assert_eq!(other.end().code, Some(0));
-    let mut next = place.start(&["serve", "--listen", "0", "--allow-delete"]);
-    let page = served(&mut next, "page");
+    expect(&beside, 422, &["started elsewhere, goes on"]);
+    stop(other);
+    let (next, page) = serving(&place, "--allow-delete");
     listed(page, "running: ");
     let id = place.runs()[0]
         .file_name()
@@ -519,13 +458,10 @@ fn a_started_run_outlives_the_server_and_another_server_shows_it() {
         .to_string_lossy()
         .into_owned();
     let removed = fetched(page, "POST /delete", &format!("id={id}"));
-    assert!(removed.starts_with("HTTP/1.1 409"), "{removed}");
-    assert!(
-        fetched(page, "GET /start", "").starts_with("HTTP/1.1 404"),
-        "it may start nothing"
-    );
-    next.signal(rustix::process::Signal::INT);
-    assert_eq!(next.end().code, Some(0));
+    expect(&removed, 409, &[]);
+    // It may start nothing.
+    expect(&fetched(page, "GET /start", ""), 404, &[]);
+    stop(next);
     stop_what_runs(&place);
     assert!(place.runs()[0].join("record.json").exists());
 }
@@ -539,8 +475,7 @@ fn stop_what_runs(place: &Place) {
     });
     let process = process.unwrap();
     let number = process.file_name().to_string_lossy().parse().unwrap();
-    let pid = rustix::process::Pid::from_raw(number).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    kill_process(Pid::from_raw(number).unwrap(), Signal::INT).unwrap();
     while !place.runs()[0].join("record.json").exists() {
         assert!(process.path().exists(), "it ended without a record");
     }
@@ -549,46 +484,34 @@ fn stop_what_runs(place: &Place) {
 #[test]
 fn a_run_is_stopped_from_the_page_and_keeps_its_record() {
     let place = Place::new();
-    let mut running = place.start(&["serve", "--listen", "0", "--allow-start"]);
-    let page = served(&mut running, "page");
+    let (running, page) = serving(&place, "--allow-start");
     let start = [("command", "run"), ("duration", "10m"), ("step", "start")];
     sent(page, "/start", &start);
     listed(page, "running: measure");
     let stopped = sent(page, "/stop", &[("number", "1")]);
-    assert!(stopped.starts_with("HTTP/1.1 303"), "{stopped}");
+    expect(&stopped, 303, &[]);
     listed(page, "ended with exit code 130");
     assert!(place.runs()[0].join("record.json").exists());
     let again = sent(page, "/stop", &[("number", "1")]);
-    assert!(again.starts_with("HTTP/1.1 409"), "{again}");
-    running.signal(rustix::process::Signal::INT);
-    assert_eq!(running.end().code, Some(0));
+    expect(&again, 409, &[]);
+    stop(running);
 }
 
 #[test]
 fn who_is_not_let_start_cannot_and_no_password_comes_back() {
     let place = Place::new();
-    let mut looking = place.start(&["serve", "--listen", "0"]);
-    let page = served(&mut looking, "page");
+    let (looking, page) = serving(&place, "");
     assert!(!fetched(page, "GET /", "").contains("/start"));
-    assert!(sent(page, "/start", &FORM).starts_with("HTTP/1.1 404"));
-    looking.signal(rustix::process::Signal::INT);
-    assert_eq!(looking.end().code, Some(0));
-    let mut starting = place.start(&["serve", "--listen", "0", "--allow-start"]);
-    let page = served(&mut starting, "page");
+    expect(&sent(page, "/start", &FORM), 404, &[]);
+    stop(looking);
+    let (starting, page) = serving(&place, "--allow-start");
     for (more, why) in [
         ("--variant a=touch --variant b=touch", "--allow-commands"),
         ("-f /etc/passwd", "--allow-commands"),
         ("--out /tmp", "set by the page"),
     ] {
-        let refused = sent(
-            page,
-            "/start",
-            &[&FORM[..], &[("more", more), ("step", "start")]].concat(),
-        );
-        assert!(
-            refused.starts_with("HTTP/1.1 422") && refused.contains(why),
-            "{refused}"
-        );
+        let form = [&FORM[..], &[("more", more), ("step", "start")]].concat();
+        expect(&sent(page, "/start", &form), 422, &[why]);
     }
     let secret = [
         ("command", "run"),
@@ -602,10 +525,9 @@ fn who_is_not_let_start_cannot_and_no_password_comes_back() {
     );
     let of_another_site = "POST /start HTTP/1.1\r\nOrigin: http://evil.example\r\nX: y";
     let refused = fetched(page, of_another_site, "command=run&step=start");
-    assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
+    expect(&refused, 403, &[]);
     assert!(place.runs().is_empty(), "none of them started anything");
-    starting.signal(rustix::process::Signal::INT);
-    assert_eq!(starting.end().code, Some(0));
+    stop(starting);
     let alone = place.call(&["serve", "--allow-commands"]);
     assert_eq!(alone.code, Some(2), "{alone:?}");
 }
@@ -613,21 +535,13 @@ fn who_is_not_let_start_cannot_and_no_password_comes_back() {
 #[test]
 fn a_page_that_runs_commands_needs_its_token_on_loopback_too() {
     let place = Place::new();
-    let mut running = place.start(&[
-        "serve",
-        "--listen",
-        "0",
-        "--allow-start",
-        "--allow-commands",
-    ]);
+    let mut running = place.start(&split("serve --listen 0 --allow-start --allow-commands"));
     let line = running.wait_for("page: http://127.0.0.1:");
     let (url, token) = line.trim_end().split_once("/#token=").expect(&line);
     let page: SocketAddr = url.split("//").nth(1).unwrap().parse().unwrap();
-    let without = sent(page, "/start", &FORM);
-    assert!(without.starts_with("HTTP/1.1 403"), "{without}");
+    expect(&sent(page, "/start", &FORM), 403, &[]);
     let line = format!("GET /start HTTP/1.1\r\nCookie: highwater={token}\r\nX: y");
     let form = fetched(page, &line, "");
-    assert!(form.contains("value=\"scale\""), "{form}");
-    running.signal(rustix::process::Signal::INT);
-    assert_eq!(running.end().code, Some(0));
+    expect(&form, 200, &["value=\"scale\""]);
+    stop(running);
 }

@@ -5,124 +5,75 @@
 //! sample was recorded from a real exporter. Where the guide's queries are mistaken (a rate of a gauge, a number
 //! of cores that is always 8) these are not.
 
-use super::dashboard::{Dashboard, Panel, Sample, Unit, figure, lines};
+use super::dashboard::{Dashboard, Panel, Unit, figure, lines};
 
 const QUERIES: Panel = lines(
     "Queries per second",
     "By kind of statement",
     Unit::PerSecond,
-    &[(
-        "sum by (query) (rate(crate_query_total_count[$__rate_interval]))",
-        "{{query}}",
-    )],
+    "{{query}}: sum by (query) (rate(crate_query_total_count[$__rate_interval]))",
 );
 const DURATION: Panel = lines(
     "Average query duration",
     "Sum of durations over their number, by kind of statement",
     Unit::Milliseconds,
-    &[(
-        "sum by (query) (rate(crate_query_sum_of_durations_millis[$__rate_interval])) / \
-         sum by (query) (rate(crate_query_total_count[$__rate_interval]))",
-        "{{query}}",
-    )],
+    "{{query}}: sum by (query) (rate(crate_query_sum_of_durations_millis[$__rate_interval])) / sum by (query) (rate(crate_query_total_count[$__rate_interval]))",
 );
 const FAILED: Panel = lines(
     "Query error rate",
     "Statements that failed, by kind",
     Unit::PerSecond,
-    &[(
-        "sum by (query) (rate(crate_query_failed_count[$__rate_interval]))",
-        "{{query}}",
-    )],
+    "{{query}}: sum by (query) (rate(crate_query_failed_count[$__rate_interval]))",
 );
 const REJECTED: Panel = lines(
     "Rejected writes",
     "Must stay 0: the write pool's queue is full otherwise, and clients must send again",
     Unit::PerSecond,
-    &[(
-        r#"sum by (instance) (rate(crate_threadpools{name="write",property="rejected"}[$__rate_interval]))"#,
-        "{{instance}}",
-    )],
+    r#"{{instance}}: sum by (instance) (rate(crate_threadpools{name="write",property="rejected"}[$__rate_interval]))"#,
 );
 const ACTIVE: Panel = lines(
     "Active threads",
     "By thread pool",
     Unit::Count,
-    &[(
-        r#"sum by (name) (crate_threadpools{property="active"})"#,
-        "{{name}}",
-    )],
+    r#"{{name}}: sum by (name) (crate_threadpools{property="active"})"#,
 );
 const SHARDS: Panel = lines(
     "Shards",
     "By state",
     Unit::Count,
-    &[(
-        r#"sum by (property) (crate_node{name="shard_stats"})"#,
-        "{{property}}",
-    )],
+    r#"{{property}}: sum by (property) (crate_node{name="shard_stats"})"#,
 );
 const SHARD_SIZES: Panel = lines(
     "Shard sizes",
     "Sum by table, without the schema of the dashboard itself",
     Unit::Bytes,
-    &[(
-        r#"sum by (table) (crate_node{name="shard_info",property="size",schema!="gc"})"#,
-        "{{table}}",
-    )],
+    r#"{{table}}: sum by (table) (crate_node{name="shard_info",property="size",schema!="gc"})"#,
 );
 const CONNECTIONS: Panel = lines(
     "Open connections",
     "By protocol",
     Unit::Count,
-    &[(
-        r#"sum by (protocol) (crate_connections{property="open"})"#,
-        "{{protocol}}",
-    )],
+    r#"{{protocol}}: sum by (protocol) (crate_connections{property="open"})"#,
 );
 const READY: Panel = figure(
     "Nodes that are ready",
     "By CrateDB's own exporter",
     Unit::Count,
-    &[("sum(crate_ready)", "nodes")],
+    "nodes: sum(crate_ready)",
 );
 
 /// What CrateDB's own exporter gives.
-const EXPORTER: &[Sample] = &[
-    (r#"crate_ready{instance="a"}"#, "1x10"),
-    (
-        r#"crate_query_total_count{instance="a",query="Insert"}"#,
-        "0+100x10",
-    ),
-    (
-        r#"crate_query_failed_count{instance="a",query="Insert"}"#,
-        "0+1x10",
-    ),
-    (
-        r#"crate_query_sum_of_durations_millis{instance="a",query="Insert"}"#,
-        "0+500x10",
-    ),
-    (
-        r#"crate_threadpools{instance="a",name="write",property="rejected"}"#,
-        "0+1x10",
-    ),
-    (
-        r#"crate_threadpools{instance="a",name="write",property="active"}"#,
-        "4x10",
-    ),
-    (
-        r#"crate_node{instance="a",name="shard_stats",property="started"}"#,
-        "8x10",
-    ),
-    (
-        r#"crate_node{instance="a",name="shard_info",property="size",schema="doc",table="cpu"}"#,
-        "1000x10",
-    ),
-    (
-        r#"crate_connections{instance="a",property="open",protocol="http"}"#,
-        "16x10",
-    ),
-];
+const EXPORTER: &str = r#"
+    crate_ready{instance="a"} 1x10
+    crate_query_total_count{instance="a",query="Insert"} 0+100x10
+    crate_query_failed_count{instance="a",query="Insert"} 0+1x10
+    crate_query_sum_of_durations_millis{instance="a",query="Insert"} 0+500x10
+    crate_threadpools{instance="a",name="write",property="rejected"} 0+1x10
+    crate_threadpools{instance="a",name="write",property="active"} 4x10
+    crate_node{instance="a",name="shard_stats",property="started"} 8x10
+    crate_node{instance="a",name="shard_info",property="size",schema="doc",table="cpu"} 1000x10
+    crate_connections{instance="a",property="open",protocol="http"} 16x10
+    "#;
 
 /// Beside cAdvisor: one series for each pod.
 pub(super) static ON_KUBERNETES: Dashboard = Dashboard {
@@ -140,10 +91,7 @@ pub(super) static ON_KUBERNETES: Dashboard = Dashboard {
             "Nodes",
             "Pods that run",
             Unit::Count,
-            &[(
-                r#"count(count by (pod) (container_cpu_usage_seconds_total{container="crate",namespace=~"$namespace"}))"#,
-                "pods",
-            )],
+            r#"pods: count(count by (pod) (container_cpu_usage_seconds_total{container="crate",namespace=~"$namespace"}))"#,
         ),
         READY,
         QUERIES,
@@ -152,28 +100,19 @@ pub(super) static ON_KUBERNETES: Dashboard = Dashboard {
             "CPU per pod",
             "Share of the pod's own limit",
             Unit::Share,
-            &[(
-                r#"sum by (pod) (rate(container_cpu_usage_seconds_total{container="crate",namespace=~"$namespace"}[$__rate_interval])) / sum by (pod) (container_spec_cpu_quota{container="crate",namespace=~"$namespace"} / container_spec_cpu_period{container="crate",namespace=~"$namespace"})"#,
-                "{{pod}}",
-            )],
+            r#"{{pod}}: sum by (pod) (rate(container_cpu_usage_seconds_total{container="crate",namespace=~"$namespace"}[$__rate_interval])) / sum by (pod) (container_spec_cpu_quota{container="crate",namespace=~"$namespace"} / container_spec_cpu_period{container="crate",namespace=~"$namespace"})"#,
         ),
         lines(
             "CPU cores",
             "Cores in use, of each pod",
             Unit::Count,
-            &[(
-                r#"sum by (pod) (rate(container_cpu_usage_seconds_total{container="crate",namespace=~"$namespace"}[$__rate_interval]))"#,
-                "{{pod}}",
-            )],
+            r#"{{pod}}: sum by (pod) (rate(container_cpu_usage_seconds_total{container="crate",namespace=~"$namespace"}[$__rate_interval]))"#,
         ),
         lines(
             "Memory",
             "Of each pod",
             Unit::Bytes,
-            &[(
-                r#"sum by (pod) (container_memory_usage_bytes{container="crate",namespace=~"$namespace"})"#,
-                "{{pod}}",
-            )],
+            r#"{{pod}}: sum by (pod) (container_memory_usage_bytes{container="crate",namespace=~"$namespace"})"#,
         ),
         REJECTED,
         ACTIVE,
@@ -183,71 +122,35 @@ pub(super) static ON_KUBERNETES: Dashboard = Dashboard {
             "File system",
             "Bytes read and written, of each pod",
             Unit::BytesPerSecond,
-            &[
-                (
-                    r#"sum by (pod) (rate(container_fs_reads_bytes_total{container="crate",namespace=~"$namespace"}[$__rate_interval]))"#,
-                    "{{pod}}, read",
-                ),
-                (
-                    r#"sum by (pod) (rate(container_fs_writes_bytes_total{container="crate",namespace=~"$namespace"}[$__rate_interval]))"#,
-                    "{{pod}}, written",
-                ),
-            ],
+            r#"
+            {{pod}}, read: sum by (pod) (rate(container_fs_reads_bytes_total{container="crate",namespace=~"$namespace"}[$__rate_interval]))
+            {{pod}}, written: sum by (pod) (rate(container_fs_writes_bytes_total{container="crate",namespace=~"$namespace"}[$__rate_interval]))
+            "#,
         ),
         lines(
             "Network",
             "Bytes received and sent, of each pod",
             Unit::BytesPerSecond,
-            &[
-                (
-                    r#"sum by (pod) (rate(container_network_receive_bytes_total{namespace=~"$namespace",pod=~"crate-.*"}[$__rate_interval]))"#,
-                    "{{pod}}, received",
-                ),
-                (
-                    r#"sum by (pod) (rate(container_network_transmit_bytes_total{namespace=~"$namespace",pod=~"crate-.*"}[$__rate_interval]))"#,
-                    "{{pod}}, sent",
-                ),
-            ],
+            r#"
+            {{pod}}, received: sum by (pod) (rate(container_network_receive_bytes_total{namespace=~"$namespace",pod=~"crate-.*"}[$__rate_interval]))
+            {{pod}}, sent: sum by (pod) (rate(container_network_transmit_bytes_total{namespace=~"$namespace",pod=~"crate-.*"}[$__rate_interval]))
+            "#,
         ),
         FAILED,
         CONNECTIONS,
     ],
     samples: &[
         EXPORTER,
-        &[
-            (
-                r#"container_cpu_usage_seconds_total{container="crate",namespace="n",pod="crate-0"}"#,
-                "0+30x10",
-            ),
-            (
-                r#"container_spec_cpu_quota{container="crate",namespace="n",pod="crate-0"}"#,
-                "400000x10",
-            ),
-            (
-                r#"container_spec_cpu_period{container="crate",namespace="n",pod="crate-0"}"#,
-                "100000x10",
-            ),
-            (
-                r#"container_memory_usage_bytes{container="crate",namespace="n",pod="crate-0"}"#,
-                "1000000x10",
-            ),
-            (
-                r#"container_fs_reads_bytes_total{container="crate",namespace="n",pod="crate-0"}"#,
-                "0+1000x10",
-            ),
-            (
-                r#"container_fs_writes_bytes_total{container="crate",namespace="n",pod="crate-0"}"#,
-                "0+1000x10",
-            ),
-            (
-                r#"container_network_receive_bytes_total{namespace="n",pod="crate-0"}"#,
-                "0+1000x10",
-            ),
-            (
-                r#"container_network_transmit_bytes_total{namespace="n",pod="crate-0"}"#,
-                "0+1000x10",
-            ),
-        ],
+        r#"
+            container_cpu_usage_seconds_total{container="crate",namespace="n",pod="crate-0"} 0+30x10
+            container_spec_cpu_quota{container="crate",namespace="n",pod="crate-0"} 400000x10
+            container_spec_cpu_period{container="crate",namespace="n",pod="crate-0"} 100000x10
+            container_memory_usage_bytes{container="crate",namespace="n",pod="crate-0"} 1000000x10
+            container_fs_reads_bytes_total{container="crate",namespace="n",pod="crate-0"} 0+1000x10
+            container_fs_writes_bytes_total{container="crate",namespace="n",pod="crate-0"} 0+1000x10
+            container_network_receive_bytes_total{namespace="n",pod="crate-0"} 0+1000x10
+            container_network_transmit_bytes_total{namespace="n",pod="crate-0"} 0+1000x10
+            "#,
     ],
 };
 
@@ -264,10 +167,7 @@ pub(super) static ON_MACHINES: Dashboard = Dashboard {
             "Machines",
             "Those that report",
             Unit::Count,
-            &[(
-                r#"count(count by (instance) (node_cpu_seconds_total{job=~"$job"}))"#,
-                "machines",
-            )],
+            r#"machines: count(count by (instance) (node_cpu_seconds_total{job=~"$job"}))"#,
         ),
         READY,
         QUERIES,
@@ -276,28 +176,19 @@ pub(super) static ON_MACHINES: Dashboard = Dashboard {
             "CPU",
             "Busy share of each machine",
             Unit::Share,
-            &[(
-                r#"1 - avg by (instance) (rate(node_cpu_seconds_total{mode="idle",job=~"$job"}[$__rate_interval]))"#,
-                "{{instance}}",
-            )],
+            r#"{{instance}}: 1 - avg by (instance) (rate(node_cpu_seconds_total{mode="idle",job=~"$job"}[$__rate_interval]))"#,
         ),
         lines(
             "CPU cores",
             "Busy cores of each machine",
             Unit::Count,
-            &[(
-                r#"sum by (instance) (rate(node_cpu_seconds_total{mode!="idle",job=~"$job"}[$__rate_interval]))"#,
-                "{{instance}}",
-            )],
+            r#"{{instance}}: sum by (instance) (rate(node_cpu_seconds_total{mode!="idle",job=~"$job"}[$__rate_interval]))"#,
         ),
         lines(
             "Memory",
             "In use on each machine",
             Unit::Bytes,
-            &[(
-                r#"node_memory_MemTotal_bytes{job=~"$job"} - node_memory_MemAvailable_bytes{job=~"$job"}"#,
-                "{{instance}}",
-            )],
+            r#"{{instance}}: node_memory_MemTotal_bytes{job=~"$job"} - node_memory_MemAvailable_bytes{job=~"$job"}"#,
         ),
         REJECTED,
         ACTIVE,
@@ -307,70 +198,34 @@ pub(super) static ON_MACHINES: Dashboard = Dashboard {
             "Disks",
             "Bytes read and written, of each machine",
             Unit::BytesPerSecond,
-            &[
-                (
-                    r#"sum by (instance) (rate(node_disk_read_bytes_total{job=~"$job"}[$__rate_interval]))"#,
-                    "{{instance}}, read",
-                ),
-                (
-                    r#"sum by (instance) (rate(node_disk_written_bytes_total{job=~"$job"}[$__rate_interval]))"#,
-                    "{{instance}}, written",
-                ),
-            ],
+            r#"
+            {{instance}}, read: sum by (instance) (rate(node_disk_read_bytes_total{job=~"$job"}[$__rate_interval]))
+            {{instance}}, written: sum by (instance) (rate(node_disk_written_bytes_total{job=~"$job"}[$__rate_interval]))
+            "#,
         ),
         lines(
             "Network",
             "Bytes received and sent, of each machine, without loopback",
             Unit::BytesPerSecond,
-            &[
-                (
-                    r#"sum by (instance) (rate(node_network_receive_bytes_total{device!="lo",job=~"$job"}[$__rate_interval]))"#,
-                    "{{instance}}, received",
-                ),
-                (
-                    r#"sum by (instance) (rate(node_network_transmit_bytes_total{device!="lo",job=~"$job"}[$__rate_interval]))"#,
-                    "{{instance}}, sent",
-                ),
-            ],
+            r#"
+            {{instance}}, received: sum by (instance) (rate(node_network_receive_bytes_total{device!="lo",job=~"$job"}[$__rate_interval]))
+            {{instance}}, sent: sum by (instance) (rate(node_network_transmit_bytes_total{device!="lo",job=~"$job"}[$__rate_interval]))
+            "#,
         ),
         FAILED,
         CONNECTIONS,
     ],
     samples: &[
         EXPORTER,
-        &[
-            (
-                r#"node_cpu_seconds_total{instance="a",job="node",mode="idle",cpu="0"}"#,
-                "0+3x10",
-            ),
-            (
-                r#"node_cpu_seconds_total{instance="a",job="node",mode="user",cpu="0"}"#,
-                "0+12x10",
-            ),
-            (
-                r#"node_memory_MemTotal_bytes{instance="a",job="node"}"#,
-                "8000000x10",
-            ),
-            (
-                r#"node_memory_MemAvailable_bytes{instance="a",job="node"}"#,
-                "3000000x10",
-            ),
-            (
-                r#"node_disk_read_bytes_total{instance="a",job="node",device="sda"}"#,
-                "0+1000x10",
-            ),
-            (
-                r#"node_disk_written_bytes_total{instance="a",job="node",device="sda"}"#,
-                "0+1000x10",
-            ),
-            (
-                r#"node_network_receive_bytes_total{instance="a",job="node",device="eth0"}"#,
-                "0+1000x10",
-            ),
-            (
-                r#"node_network_transmit_bytes_total{instance="a",job="node",device="eth0"}"#,
-                "0+1000x10",
-            ),
-        ],
+        r#"
+            node_cpu_seconds_total{instance="a",job="node",mode="idle",cpu="0"} 0+3x10
+            node_cpu_seconds_total{instance="a",job="node",mode="user",cpu="0"} 0+12x10
+            node_memory_MemTotal_bytes{instance="a",job="node"} 8000000x10
+            node_memory_MemAvailable_bytes{instance="a",job="node"} 3000000x10
+            node_disk_read_bytes_total{instance="a",job="node",device="sda"} 0+1000x10
+            node_disk_written_bytes_total{instance="a",job="node",device="sda"} 0+1000x10
+            node_network_receive_bytes_total{instance="a",job="node",device="eth0"} 0+1000x10
+            node_network_transmit_bytes_total{instance="a",job="node",device="eth0"} 0+1000x10
+            "#,
     ],
 };

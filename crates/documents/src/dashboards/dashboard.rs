@@ -15,12 +15,9 @@ pub struct Dashboard {
     pub choices: &'static [(&'static str, &'static str)],
     /// Its panels, in order.
     pub panels: &'static [Panel],
-    /// Series that its queries are tried on, by who exports them.
-    pub samples: &'static [&'static [Sample]],
+    /// Series that its queries are tried on, by who exports them; see [`Self::samples`].
+    pub samples: &'static [&'static str],
 }
-
-/// A series in the notation of `promtool`: its name with labels, and how it goes on.
-pub type Sample = (&'static str, &'static str);
 
 /// A panel.
 #[derive(Debug)]
@@ -33,8 +30,8 @@ pub struct Panel {
     pub unit: Unit,
     /// How it is drawn.
     pub shape: Shape,
-    /// What is drawn: query and legend.
-    pub queries: &'static [(&'static str, &'static str)],
+    /// What is drawn, a line each: legend, colon, query.
+    pub queries: &'static str,
 }
 
 /// What values of a panel are.
@@ -73,8 +70,8 @@ impl Dashboard {
 
     /// Every query, with what stands for all values of a choice, and for the width of a rate.
     pub fn queries(&self) -> impl Iterator<Item = String> + '_ {
-        let queries = self.panels.iter().flat_map(|panel| panel.queries);
-        queries.map(|(query, _)| {
+        let queries = self.panels.iter().flat_map(Panel::queries);
+        queries.map(|(_, query)| {
             let mut query = query.replace("$__rate_interval", "1m");
             for (choice, _) in self.choices {
                 query = query.replace(&format!("${choice}"), ".*");
@@ -82,13 +79,28 @@ impl Dashboard {
             query
         })
     }
+
+    /// Series that its queries are tried on, a line each, in the notation of `promtool`: name with labels, and how it
+    /// goes on.
+    pub fn samples(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let lines = self.samples.iter().flat_map(|text| text.lines());
+        lines.filter_map(|line| line.trim().rsplit_once(' '))
+    }
+}
+
+impl Panel {
+    /// Legend and query of each line.
+    pub fn queries(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+        let lines = self.queries.lines();
+        lines.filter_map(|line| line.trim().split_once(": "))
+    }
 }
 
 pub(super) const fn lines(
     title: &'static str,
     about: &'static str,
     unit: Unit,
-    queries: &'static [(&'static str, &'static str)],
+    queries: &'static str,
 ) -> Panel {
     Panel {
         title,
@@ -103,7 +115,7 @@ pub(super) const fn figure(
     title: &'static str,
     about: &'static str,
     unit: Unit,
-    queries: &'static [(&'static str, &'static str)],
+    queries: &'static str,
 ) -> Panel {
     Panel {
         shape: Shape::Figure,

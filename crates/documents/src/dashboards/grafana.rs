@@ -13,8 +13,8 @@ const LINES_HEIGHT: u32 = 8;
 const FIGURE_WIDTH: u32 = 6;
 const FIGURE_HEIGHT: u32 = 4;
 
-/// The file.
-pub(super) fn json(dashboard: &Dashboard) -> String {
+/// The file of a dashboard.
+pub fn json(dashboard: &Dashboard) -> String {
     let mut place = Place::default();
     let panels = dashboard.panels.iter();
     let panels: Vec<Value> = (1..)
@@ -81,9 +81,9 @@ fn panel(id: u32, panel: &Panel, place: &mut Place) -> Value {
         Shape::Figure => ("stat", place.take(FIGURE_WIDTH, FIGURE_HEIGHT)),
         Shape::Lines => ("timeseries", place.take(LINES_WIDTH, LINES_HEIGHT)),
     };
-    let names = ('A'..='Z').zip(panel.queries);
+    let names = ('A'..='Z').zip(panel.queries());
     let targets: Vec<Value> = names
-        .map(|(name, (query, legend))| {
+        .map(|(name, (legend, query))| {
             json!({
                 "refId": name, "datasource": datasource(), "expr": query, "legendFormat": legend
             })

@@ -19,135 +19,72 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
             "Runs",
             "In the store, by kind; those that go on are not counted",
             Unit::Count,
-            &[(
-                r#"sum by (kind) (highwater_stored_runs{instance=~"$instance",workload=~"$workload",target=~"$target"})"#,
-                "{{kind}}",
-            )],
+            r#"{{kind}}: sum by (kind) (highwater_stored_runs{instance=~"$instance",workload=~"$workload",target=~"$target"})"#,
         ),
         figure(
             "Since the newest run",
             "Since it began",
             Unit::Seconds,
-            &[(
-                r#"time() - max(highwater_stored_started_timestamp_seconds{instance=~"$instance",workload=~"$workload",target=~"$target"})"#,
-                "since it began",
-            )],
+            r#"since it began: time() - max(highwater_stored_started_timestamp_seconds{instance=~"$instance",workload=~"$workload",target=~"$target"})"#,
         ),
         figure(
             "Questions with a valid measurement",
             "Share of the newest runs whose figures are the target's, and not the load generator's",
             Unit::Share,
-            &[(
-                r#"avg(highwater_stored_measurement_valid{instance=~"$instance",workload=~"$workload",target=~"$target"})"#,
-                "valid",
-            )],
+            r#"valid: avg(highwater_stored_measurement_valid{instance=~"$instance",workload=~"$workload",target=~"$target"})"#,
         ),
         figure(
             "Questions with a met objective",
             "Share of the newest runs that had an objective",
             Unit::Share,
-            &[(
-                r#"avg(highwater_stored_objective_met{instance=~"$instance",workload=~"$workload",target=~"$target"})"#,
-                "met",
-            )],
+            r#"met: avg(highwater_stored_objective_met{instance=~"$instance",workload=~"$workload",target=~"$target"})"#,
         ),
         lines(
             "Throughput of runs",
             "Answer of the newest run in units per second, with the bounds of its interval: a change within them is \
              noise. Settings may differ: compare the runs before you conclude anything",
             Unit::PerSecond,
-            &[
-                (
-                    r#"highwater_stored_answer{kind="run",instance=~"$instance",workload=~"$workload",target=~"$target"}"#,
-                    "{{workload}} on {{target}}, {{unit}}",
-                ),
-                (
-                    r#"highwater_stored_answer_low{kind="run",instance=~"$instance",workload=~"$workload",target=~"$target"}"#,
-                    "{{workload}} on {{target}}, at least",
-                ),
-                (
-                    r#"highwater_stored_answer_high{kind="run",instance=~"$instance",workload=~"$workload",target=~"$target"}"#,
-                    "{{workload}} on {{target}}, at most",
-                ),
-            ],
+            r#"
+            {{workload}} on {{target}}, {{unit}}: highwater_stored_answer{kind="run",instance=~"$instance",workload=~"$workload",target=~"$target"}
+            {{workload}} on {{target}}, at least: highwater_stored_answer_low{kind="run",instance=~"$instance",workload=~"$workload",target=~"$target"}
+            {{workload}} on {{target}}, at most: highwater_stored_answer_high{kind="run",instance=~"$instance",workload=~"$workload",target=~"$target"}
+            "#,
         ),
         lines(
             "Marks of searches",
             "The highest rate that the target sustained in the newest search: units per second, or sessions",
             Unit::Count,
-            &[(
-                r#"highwater_stored_answer{kind="find",instance=~"$instance",workload=~"$workload",target=~"$target"}"#,
-                "{{workload}} on {{target}}, {{unit}}",
-            )],
+            r#"{{workload}} on {{target}}, {{unit}}: highwater_stored_answer{kind="find",instance=~"$instance",workload=~"$workload",target=~"$target"}"#,
         ),
         lines(
             "Best of tunings and largest sizes of growths",
             "Units per second of the newest one",
             Unit::PerSecond,
-            &[(
-                r#"highwater_stored_answer{kind=~"tune|scale",instance=~"$instance",workload=~"$workload",target=~"$target"}"#,
-                "{{kind}}, {{workload}} on {{target}}",
-            )],
+            r#"{{kind}}, {{workload}} on {{target}}: highwater_stored_answer{kind=~"tune|scale",instance=~"$instance",workload=~"$workload",target=~"$target"}"#,
         ),
         lines(
             "Stored runs",
             "A step is a run that ended, or was removed",
             Unit::Count,
-            &[(
-                r#"highwater_stored_runs{instance=~"$instance",workload=~"$workload",target=~"$target"}"#,
-                "{{kind}}, {{workload}} on {{target}}",
-            )],
+            r#"{{kind}}, {{workload}} on {{target}}: highwater_stored_runs{instance=~"$instance",workload=~"$workload",target=~"$target"}"#,
         ),
         lines(
             "Rows acknowledged while runs were scraped",
             "By runs with --metrics-listen, as they went on; by the machine that they ran on",
             Unit::PerSecond,
-            &[(
-                "sum by (instance) (rate(highwater_rows_acknowledged_total[$__rate_interval]))",
-                "{{instance}}",
-            )],
+            "{{instance}}: sum by (instance) (rate(highwater_rows_acknowledged_total[$__rate_interval]))",
         ),
     ],
-    samples: &[&[
-        (
-            r#"highwater_stored_runs{instance="a",kind="run",workload="cpu",target="t",unit="rows"}"#,
-            "1+1x10",
-        ),
-        (
-            r#"highwater_stored_started_timestamp_seconds{instance="a",kind="run",workload="cpu",target="t",unit="rows"}"#,
-            "1x10",
-        ),
-        (
-            r#"highwater_stored_measurement_valid{instance="a",kind="run",workload="cpu",target="t",unit="rows"}"#,
-            "1x10",
-        ),
-        (
-            r#"highwater_stored_objective_met{instance="a",kind="run",workload="cpu",target="t",unit="rows"}"#,
-            "1x10",
-        ),
-        (
-            r#"highwater_stored_answer{instance="a",kind="run",workload="cpu",target="t",unit="rows"}"#,
-            "100x10",
-        ),
-        (
-            r#"highwater_stored_answer_low{instance="a",kind="run",workload="cpu",target="t",unit="rows"}"#,
-            "90x10",
-        ),
-        (
-            r#"highwater_stored_answer_high{instance="a",kind="run",workload="cpu",target="t",unit="rows"}"#,
-            "110x10",
-        ),
-        (
-            r#"highwater_stored_answer{instance="a",kind="find",workload="cpu",target="t",unit="rows"}"#,
-            "80x10",
-        ),
-        (
-            r#"highwater_stored_answer{instance="a",kind="tune",workload="cpu",target="t",unit="rows"}"#,
-            "120x10",
-        ),
-        (
-            r#"highwater_rows_acknowledged_total{instance="b",stream="insert"}"#,
-            "0+1500x10",
-        ),
-    ]],
+    samples: &[r#"
+        highwater_stored_runs{instance="a",kind="run",workload="cpu",target="t",unit="rows"} 1+1x10
+        highwater_stored_started_timestamp_seconds{instance="a",kind="run",workload="cpu",target="t",unit="rows"} 1x10
+        highwater_stored_measurement_valid{instance="a",kind="run",workload="cpu",target="t",unit="rows"} 1x10
+        highwater_stored_objective_met{instance="a",kind="run",workload="cpu",target="t",unit="rows"} 1x10
+        highwater_stored_answer{instance="a",kind="run",workload="cpu",target="t",unit="rows"} 100x10
+        highwater_stored_answer_low{instance="a",kind="run",workload="cpu",target="t",unit="rows"} 90x10
+        highwater_stored_answer_high{instance="a",kind="run",workload="cpu",target="t",unit="rows"} 110x10
+        highwater_stored_answer{instance="a",kind="find",workload="cpu",target="t",unit="rows"} 80x10
+        highwater_stored_answer{instance="a",kind="tune",workload="cpu",target="t",unit="rows"} 120x10
+        highwater_rows_acknowledged_total{instance="b",stream="insert"} 0+1500x10
+        "#],
 };

@@ -13,199 +13,112 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
             "Run",
             "Workload and target",
             Unit::Count,
-            &[(
-                r#"highwater_run_info{instance=~"$instance"}"#,
-                "{{workload}} on {{target}}",
-            )],
+            r#"{{workload}} on {{target}}: highwater_run_info{instance=~"$instance"}"#,
         ),
         figure(
             "Phase",
             "The phase that goes on",
             Unit::Count,
-            &[(r#"highwater_phase{instance=~"$instance"}"#, "{{phase}}")],
+            r#"{{phase}}: highwater_phase{instance=~"$instance"}"#,
         ),
         figure(
             "Elapsed",
             "Since the first phase began",
             Unit::Seconds,
-            &[(r#"highwater_elapsed{instance=~"$instance"}"#, "elapsed")],
+            r#"elapsed: highwater_elapsed{instance=~"$instance"}"#,
         ),
         figure(
             "Sessions",
             "Open now",
             Unit::Count,
-            &[(r#"highwater_sessions{instance=~"$instance"}"#, "sessions")],
+            r#"sessions: highwater_sessions{instance=~"$instance"}"#,
         ),
         lines(
             "Rows acknowledged",
             "Rows per second that the target acknowledged",
             Unit::PerSecond,
-            &[(
-                r#"rate(highwater_rows_acknowledged_total{instance=~"$instance"}[$__rate_interval])"#,
-                "{{stream}}",
-            )],
+            r#"{{stream}}: rate(highwater_rows_acknowledged_total{instance=~"$instance"}[$__rate_interval])"#,
         ),
         lines(
             "Ops offered and acknowledged",
             "The gap between both is what the target does not keep up with",
             Unit::PerSecond,
-            &[
-                (
-                    r#"rate(highwater_ops_offered_total{instance=~"$instance"}[$__rate_interval])"#,
-                    "{{stream}}, offered",
-                ),
-                (
-                    r#"rate(highwater_ops_acknowledged_total{instance=~"$instance"}[$__rate_interval])"#,
-                    "{{stream}}, acknowledged",
-                ),
-            ],
+            r#"
+            {{stream}}, offered: rate(highwater_ops_offered_total{instance=~"$instance"}[$__rate_interval])
+            {{stream}}, acknowledged: rate(highwater_ops_acknowledged_total{instance=~"$instance"}[$__rate_interval])
+            "#,
         ),
         lines(
             "Latency",
             "From the time at which an op was due. Between the bounds of the histogram it is estimated: the record \
              has the percentiles",
             Unit::Seconds,
-            &[
-                (
-                    r#"histogram_quantile(0.99, sum by (stream, le) (rate(highwater_latency_seconds_bucket{instance=~"$instance"}[$__rate_interval])))"#,
-                    "{{stream}}, p99",
-                ),
-                (
-                    r#"histogram_quantile(0.5, sum by (stream, le) (rate(highwater_latency_seconds_bucket{instance=~"$instance"}[$__rate_interval])))"#,
-                    "{{stream}}, p50",
-                ),
-                (
-                    r#"highwater_objective_latency_seconds{instance=~"$instance"}"#,
-                    "allowed, {{percentile}}",
-                ),
-            ],
+            r#"
+            {{stream}}, p99: histogram_quantile(0.99, sum by (stream, le) (rate(highwater_latency_seconds_bucket{instance=~"$instance"}[$__rate_interval])))
+            {{stream}}, p50: histogram_quantile(0.5, sum by (stream, le) (rate(highwater_latency_seconds_bucket{instance=~"$instance"}[$__rate_interval])))
+            allowed, {{percentile}}: highwater_objective_latency_seconds{instance=~"$instance"}
+            "#,
         ),
         lines(
             "Service time",
             "From the time at which an op was sent, of acknowledged ops. What the latency is above it, ops waited for a \
              session. Between the bounds of the histogram it is estimated",
             Unit::Seconds,
-            &[
-                (
-                    r#"histogram_quantile(0.99, sum by (stream, le) (rate(highwater_service_time_seconds_bucket{instance=~"$instance"}[$__rate_interval])))"#,
-                    "{{stream}}, p99",
-                ),
-                (
-                    r#"histogram_quantile(0.5, sum by (stream, le) (rate(highwater_service_time_seconds_bucket{instance=~"$instance"}[$__rate_interval])))"#,
-                    "{{stream}}, p50",
-                ),
-            ],
+            r#"
+            {{stream}}, p99: histogram_quantile(0.99, sum by (stream, le) (rate(highwater_service_time_seconds_bucket{instance=~"$instance"}[$__rate_interval])))
+            {{stream}}, p50: histogram_quantile(0.5, sum by (stream, le) (rate(highwater_service_time_seconds_bucket{instance=~"$instance"}[$__rate_interval])))
+            "#,
         ),
         lines(
             "Client lag",
             "How late the load generator sent ops that a session was free for, on average: what is high here \
              is not the target's",
             Unit::Seconds,
-            &[(
-                r#"rate(highwater_client_lag_seconds_sum{instance=~"$instance"}[$__rate_interval]) / rate(highwater_client_lag_seconds_count{instance=~"$instance"}[$__rate_interval])"#,
-                "{{stream}}",
-            )],
+            r#"{{stream}}: rate(highwater_client_lag_seconds_sum{instance=~"$instance"}[$__rate_interval]) / rate(highwater_client_lag_seconds_count{instance=~"$instance"}[$__rate_interval])"#,
         ),
         lines(
             "Failed ops",
             "By the class of their error",
             Unit::PerSecond,
-            &[(
-                r#"rate(highwater_ops_failed_total{instance=~"$instance"}[$__rate_interval])"#,
-                "{{stream}}, {{class}}",
-            )],
+            r#"{{stream}}, {{class}}: rate(highwater_ops_failed_total{instance=~"$instance"}[$__rate_interval])"#,
         ),
         lines(
             "Ops never sent",
             "Due, and never sent, because no session was free in time",
             Unit::PerSecond,
-            &[(
-                r#"rate(highwater_ops_dropped_total{instance=~"$instance"}[$__rate_interval])"#,
-                "{{stream}}",
-            )],
+            r#"{{stream}}: rate(highwater_ops_dropped_total{instance=~"$instance"}[$__rate_interval])"#,
         ),
         lines(
             "Rows refused",
             "Rows that the target said it did not store",
             Unit::PerSecond,
-            &[(
-                r#"rate(highwater_rows_refused_total{instance=~"$instance"}[$__rate_interval])"#,
-                "{{stream}}",
-            )],
+            r#"{{stream}}: rate(highwater_rows_refused_total{instance=~"$instance"}[$__rate_interval])"#,
         ),
         lines(
             "Offered rate",
             "What the plan offers, in units per second; nothing in closed load",
             Unit::PerSecond,
-            &[(
-                r#"highwater_offered_rate{instance=~"$instance"}"#,
-                "{{stream}}",
-            )],
+            r#"{{stream}}: highwater_offered_rate{instance=~"$instance"}"#,
         ),
     ],
-    samples: &[&[
-        (
-            r#"highwater_run_info{instance="a",workload="cpu",target="t",version="1"}"#,
-            "1x10",
-        ),
-        (r#"highwater_phase{instance="a",phase="measure"}"#, "1x10"),
-        (r#"highwater_elapsed{instance="a"}"#, "0+15x10"),
-        (r#"highwater_sessions{instance="a"}"#, "8x10"),
-        (
-            r#"highwater_rows_acknowledged_total{instance="a",stream="insert"}"#,
-            "0+1500x10",
-        ),
-        (
-            r#"highwater_ops_offered_total{instance="a",stream="insert"}"#,
-            "0+20x10",
-        ),
-        (
-            r#"highwater_ops_acknowledged_total{instance="a",stream="insert"}"#,
-            "0+15x10",
-        ),
-        (
-            r#"highwater_latency_seconds_bucket{instance="a",stream="insert",le="0.01"}"#,
-            "0+10x10",
-        ),
-        (
-            r#"highwater_latency_seconds_bucket{instance="a",stream="insert",le="+Inf"}"#,
-            "0+15x10",
-        ),
-        (
-            r#"highwater_service_time_seconds_bucket{instance="a",stream="insert",le="0.01"}"#,
-            "0+10x10",
-        ),
-        (
-            r#"highwater_service_time_seconds_bucket{instance="a",stream="insert",le="+Inf"}"#,
-            "0+15x10",
-        ),
-        (
-            r#"highwater_client_lag_seconds_sum{instance="a",stream="insert"}"#,
-            "0+1x10",
-        ),
-        (
-            r#"highwater_client_lag_seconds_count{instance="a",stream="insert"}"#,
-            "0+15x10",
-        ),
-        (
-            r#"highwater_objective_latency_seconds{instance="a",percentile="0.99"}"#,
-            "0.1x10",
-        ),
-        (
-            r#"highwater_ops_failed_total{instance="a",stream="insert",class="rejected"}"#,
-            "0+5x10",
-        ),
-        (
-            r#"highwater_ops_dropped_total{instance="a",stream="insert"}"#,
-            "0+5x10",
-        ),
-        (
-            r#"highwater_rows_refused_total{instance="a",stream="insert"}"#,
-            "0+5x10",
-        ),
-        (
-            r#"highwater_offered_rate{instance="a",stream="insert"}"#,
-            "20x10",
-        ),
-    ]],
+    samples: &[r#"
+        highwater_run_info{instance="a",workload="cpu",target="t",version="1"} 1x10
+        highwater_phase{instance="a",phase="measure"} 1x10
+        highwater_elapsed{instance="a"} 0+15x10
+        highwater_sessions{instance="a"} 8x10
+        highwater_rows_acknowledged_total{instance="a",stream="insert"} 0+1500x10
+        highwater_ops_offered_total{instance="a",stream="insert"} 0+20x10
+        highwater_ops_acknowledged_total{instance="a",stream="insert"} 0+15x10
+        highwater_latency_seconds_bucket{instance="a",stream="insert",le="0.01"} 0+10x10
+        highwater_latency_seconds_bucket{instance="a",stream="insert",le="+Inf"} 0+15x10
+        highwater_service_time_seconds_bucket{instance="a",stream="insert",le="0.01"} 0+10x10
+        highwater_service_time_seconds_bucket{instance="a",stream="insert",le="+Inf"} 0+15x10
+        highwater_client_lag_seconds_sum{instance="a",stream="insert"} 0+1x10
+        highwater_client_lag_seconds_count{instance="a",stream="insert"} 0+15x10
+        highwater_objective_latency_seconds{instance="a",percentile="0.99"} 0.1x10
+        highwater_ops_failed_total{instance="a",stream="insert",class="rejected"} 0+5x10
+        highwater_ops_dropped_total{instance="a",stream="insert"} 0+5x10
+        highwater_rows_refused_total{instance="a",stream="insert"} 0+5x10
+        highwater_offered_rate{instance="a",stream="insert"} 20x10
+        "#],
 };

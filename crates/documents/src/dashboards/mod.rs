@@ -11,7 +11,8 @@ mod highwater_history;
 mod highwater_run;
 mod postgresql;
 
-pub use dashboard::{Dashboard, Panel, Sample, Shape, Unit};
+pub use dashboard::{Dashboard, Panel, Shape, Unit};
+pub use grafana::json;
 
 /// All of them.
 pub static ALL: &[&Dashboard] = &[
@@ -22,8 +23,3 @@ pub static ALL: &[&Dashboard] = &[
     &postgresql::DASHBOARD,
     &cockroachdb::DASHBOARD,
 ];
-
-/// The file of a dashboard.
-pub fn json(dashboard: &Dashboard) -> String {
-    grafana::json(dashboard)
-}

@@ -17,149 +17,74 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
             "Transactions",
             "Committed and rolled back",
             Unit::PerSecond,
-            &[
-                (
-                    r#"sum by (instance) (rate(pg_stat_database_xact_commit{instance=~"$instance"}[$__rate_interval]))"#,
-                    "{{instance}}, committed",
-                ),
-                (
-                    r#"sum by (instance) (rate(pg_stat_database_xact_rollback{instance=~"$instance"}[$__rate_interval]))"#,
-                    "{{instance}}, rolled back",
-                ),
-            ],
+            r#"
+            {{instance}}, committed: sum by (instance) (rate(pg_stat_database_xact_commit{instance=~"$instance"}[$__rate_interval]))
+            {{instance}}, rolled back: sum by (instance) (rate(pg_stat_database_xact_rollback{instance=~"$instance"}[$__rate_interval]))
+            "#,
         ),
         lines(
             "Rows",
             "Inserted, updated, and returned to readers",
             Unit::PerSecond,
-            &[
-                (
-                    r#"sum by (instance) (rate(pg_stat_database_tup_inserted{instance=~"$instance"}[$__rate_interval]))"#,
-                    "{{instance}}, inserted",
-                ),
-                (
-                    r#"sum by (instance) (rate(pg_stat_database_tup_updated{instance=~"$instance"}[$__rate_interval]))"#,
-                    "{{instance}}, updated",
-                ),
-                (
-                    r#"sum by (instance) (rate(pg_stat_database_tup_fetched{instance=~"$instance"}[$__rate_interval]))"#,
-                    "{{instance}}, fetched",
-                ),
-            ],
+            r#"
+            {{instance}}, inserted: sum by (instance) (rate(pg_stat_database_tup_inserted{instance=~"$instance"}[$__rate_interval]))
+            {{instance}}, updated: sum by (instance) (rate(pg_stat_database_tup_updated{instance=~"$instance"}[$__rate_interval]))
+            {{instance}}, fetched: sum by (instance) (rate(pg_stat_database_tup_fetched{instance=~"$instance"}[$__rate_interval]))
+            "#,
         ),
         lines(
             "Sessions",
             "By state",
             Unit::Count,
-            &[(
-                r#"sum by (state) (pg_stat_activity_count{instance=~"$instance"})"#,
-                "{{state}}",
-            )],
+            r#"{{state}}: sum by (state) (pg_stat_activity_count{instance=~"$instance"})"#,
         ),
         lines(
             "Locks",
             "Held, by mode",
             Unit::Count,
-            &[(
-                r#"sum by (mode) (pg_locks_count{instance=~"$instance"})"#,
-                "{{mode}}",
-            )],
+            r#"{{mode}}: sum by (mode) (pg_locks_count{instance=~"$instance"})"#,
         ),
         lines(
             "Checkpoints",
             "Timed, and requested because too much was written",
             Unit::PerSecond,
-            &[
-                (
-                    r#"rate(pg_stat_bgwriter_checkpoints_timed_total{instance=~"$instance"}[$__rate_interval])"#,
-                    "{{instance}}, timed",
-                ),
-                (
-                    r#"rate(pg_stat_bgwriter_checkpoints_req_total{instance=~"$instance"}[$__rate_interval])"#,
-                    "{{instance}}, requested",
-                ),
-            ],
+            r#"
+            {{instance}}, timed: rate(pg_stat_bgwriter_checkpoints_timed_total{instance=~"$instance"}[$__rate_interval])
+            {{instance}}, requested: rate(pg_stat_bgwriter_checkpoints_req_total{instance=~"$instance"}[$__rate_interval])
+            "#,
         ),
         lines(
             "Blocks from disk",
             "Share of the blocks that were not in shared buffers",
             Unit::Share,
-            &[(
-                r#"sum by (instance) (rate(pg_stat_database_blks_read{instance=~"$instance"}[$__rate_interval])) / (sum by (instance) (rate(pg_stat_database_blks_read{instance=~"$instance"}[$__rate_interval])) + sum by (instance) (rate(pg_stat_database_blks_hit{instance=~"$instance"}[$__rate_interval])))"#,
-                "{{instance}}",
-            )],
+            r#"{{instance}}: sum by (instance) (rate(pg_stat_database_blks_read{instance=~"$instance"}[$__rate_interval])) / (sum by (instance) (rate(pg_stat_database_blks_read{instance=~"$instance"}[$__rate_interval])) + sum by (instance) (rate(pg_stat_database_blks_hit{instance=~"$instance"}[$__rate_interval])))"#,
         ),
         lines(
             "Deadlocks",
             "Found by the server",
             Unit::PerSecond,
-            &[(
-                r#"sum by (instance) (rate(pg_stat_database_deadlocks{instance=~"$instance"}[$__rate_interval]))"#,
-                "{{instance}}",
-            )],
+            r#"{{instance}}: sum by (instance) (rate(pg_stat_database_deadlocks{instance=~"$instance"}[$__rate_interval]))"#,
         ),
         lines(
             "Size of databases",
             "On disk",
             Unit::Bytes,
-            &[(
-                r#"sum by (datname) (pg_database_size_bytes{instance=~"$instance"})"#,
-                "{{datname}}",
-            )],
+            r#"{{datname}}: sum by (datname) (pg_database_size_bytes{instance=~"$instance"})"#,
         ),
     ],
-    samples: &[&[
-        (
-            r#"pg_stat_database_xact_commit{instance="a",datname="d"}"#,
-            "0+100x10",
-        ),
-        (
-            r#"pg_stat_database_xact_rollback{instance="a",datname="d"}"#,
-            "0+1x10",
-        ),
-        (
-            r#"pg_stat_database_tup_inserted{instance="a",datname="d"}"#,
-            "0+100x10",
-        ),
-        (
-            r#"pg_stat_database_tup_updated{instance="a",datname="d"}"#,
-            "0+100x10",
-        ),
-        (
-            r#"pg_stat_database_tup_fetched{instance="a",datname="d"}"#,
-            "0+100x10",
-        ),
-        (
-            r#"pg_stat_activity_count{instance="a",datname="d",state="active"}"#,
-            "8x10",
-        ),
-        (
-            r#"pg_locks_count{instance="a",datname="d",mode="rowexclusivelock"}"#,
-            "8x10",
-        ),
-        (
-            r#"pg_stat_bgwriter_checkpoints_timed_total{instance="a"}"#,
-            "0+1x10",
-        ),
-        (
-            r#"pg_stat_bgwriter_checkpoints_req_total{instance="a"}"#,
-            "0+1x10",
-        ),
-        (
-            r#"pg_stat_database_blks_read{instance="a",datname="d"}"#,
-            "0+1x10",
-        ),
-        (
-            r#"pg_stat_database_blks_hit{instance="a",datname="d"}"#,
-            "0+99x10",
-        ),
-        (
-            r#"pg_stat_database_deadlocks{instance="a",datname="d"}"#,
-            "0+1x10",
-        ),
-        (
-            r#"pg_database_size_bytes{instance="a",datname="d"}"#,
-            "1000000x10",
-        ),
-    ]],
+    samples: &[r#"
+        pg_stat_database_xact_commit{instance="a",datname="d"} 0+100x10
+        pg_stat_database_xact_rollback{instance="a",datname="d"} 0+1x10
+        pg_stat_database_tup_inserted{instance="a",datname="d"} 0+100x10
+        pg_stat_database_tup_updated{instance="a",datname="d"} 0+100x10
+        pg_stat_database_tup_fetched{instance="a",datname="d"} 0+100x10
+        pg_stat_activity_count{instance="a",datname="d",state="active"} 8x10
+        pg_locks_count{instance="a",datname="d",mode="rowexclusivelock"} 8x10
+        pg_stat_bgwriter_checkpoints_timed_total{instance="a"} 0+1x10
+        pg_stat_bgwriter_checkpoints_req_total{instance="a"} 0+1x10
+        pg_stat_database_blks_read{instance="a",datname="d"} 0+1x10
+        pg_stat_database_blks_hit{instance="a",datname="d"} 0+99x10
+        pg_stat_database_deadlocks{instance="a",datname="d"} 0+1x10
+        pg_database_size_bytes{instance="a",datname="d"} 1000000x10
+        "#],
 };

@@ -57,31 +57,29 @@ impl Limited {
 
     /// Whether this is its name.
     pub fn is(self, named: Option<Resource>) -> bool {
-        match self {
-            Self::Cpu | Self::CpuAtARate => named == Some(Resource::Cpu),
-            Self::SlowNode | Self::FewShards => named == Some(Resource::HotNode),
-            Self::Disk | Self::DiskCredit => named == Some(Resource::Disk),
-            Self::Pool => named == Some(Resource::WritePool),
-            Self::Sessions | Self::SessionsAtARate => named == Some(Resource::Sessions),
-            Self::Batch => named == Some(Resource::Batch),
-            Self::Nothing => named.is_none(),
-        }
+        self.known().0 == named
     }
 
     /// In the documents.
     pub const fn words(self) -> &'static str {
+        self.known().1
+    }
+
+    /// Its name, and what it is called in the documents.
+    const fn known(self) -> (Option<Resource>, &'static str) {
+        use Resource::{Batch, Cpu, Disk, HotNode, Sessions, WritePool};
         match self {
-            Self::Cpu => "CPU quota, closed load",
-            Self::CpuAtARate => "CPU quota, a rate above it",
-            Self::SlowNode => "one slow node",
-            Self::FewShards => "shards on some of the nodes only",
-            Self::Disk => "disk throughput",
-            Self::DiskCredit => "disk credit that ends",
-            Self::Pool => "places in the queue",
-            Self::Sessions => "sessions, closed load",
-            Self::SessionsAtARate => "sessions, a rate above them",
-            Self::Batch => "rows of a batch",
-            Self::Nothing => "nothing: a rate below saturation",
+            Self::Cpu => (Some(Cpu), "CPU quota, closed load"),
+            Self::CpuAtARate => (Some(Cpu), "CPU quota, a rate above it"),
+            Self::SlowNode => (Some(HotNode), "one slow node"),
+            Self::FewShards => (Some(HotNode), "shards on some of the nodes only"),
+            Self::Disk => (Some(Disk), "disk throughput"),
+            Self::DiskCredit => (Some(Disk), "disk credit that ends"),
+            Self::Pool => (Some(WritePool), "places in the queue"),
+            Self::Sessions => (Some(Sessions), "sessions, closed load"),
+            Self::SessionsAtARate => (Some(Sessions), "sessions, a rate above them"),
+            Self::Batch => (Some(Batch), "rows of a batch"),
+            Self::Nothing => (None, "nothing: a rate below saturation"),
         }
     }
 }

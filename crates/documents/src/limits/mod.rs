@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 use highwater_model::limit::Resource;
 use highwater_model::record::RunRecord;
 
+use crate::accuracy;
+
 pub use case::{Case, Limited};
 
 /// Runs of each kind in the documents.
@@ -77,18 +79,13 @@ impl Matrix {
 
 /// What the record of a run names.
 fn named(record: &RunRecord) -> Option<Resource> {
-    record
-        .limit
-        .as_ref()
-        .and_then(|limit| limit.by.as_ref())
-        .map(|by| by.resource)
+    let limit = record.limit.as_ref();
+    Some(limit?.by.as_ref()?.resource)
 }
 
 /// What is named when it is looked for anew.
 fn name_of(record: &RunRecord) -> Option<Resource> {
-    highwater_analysis::limit(record)
-        .and_then(|limit| limit.by)
-        .map(|by| by.resource)
+    Some(highwater_analysis::limit(record)?.by?.resource)
 }
 
 /// The record without any telemetry, without each of its series' names, and without each of its nodes.
@@ -129,11 +126,7 @@ fn table(matrix: &Matrix) -> String {
     }
     columns.sort_unstable_by_key(|named| (named.is_none(), *named));
     let heads: Vec<&str> = columns.iter().map(|named| head(*named)).collect();
-    let mut text = format!(
-        "| limited | {} |\n|---|{}\n",
-        heads.join(" | "),
-        "---|".repeat(columns.len())
-    );
+    let mut text = accuracy::head(&format!("limited | {}", heads.join(" | ")));
     for &limited in Limited::ALL {
         let cells: Vec<String> = columns
             .iter()

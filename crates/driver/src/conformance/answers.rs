@@ -8,10 +8,7 @@ use super::subject::Subject;
 const ROWS: usize = 1_000;
 
 pub(super) async fn an_endless_answer_is_refused(subject: &Subject) -> Result<(), Broken> {
-    let target = subject.open(None)?;
-    let workload = sample::insert_only("endless", subject.sql);
-    let mut admin = subject.create(target.as_ref(), &workload).await?;
-    let mut client = subject.connect(target.as_ref(), &workload).await?;
+    let (target, workload, mut admin, mut client) = subject.stage(None, "endless").await?;
     let outcome = client.insert(sample::batch(0, ROWS)).await;
     require!(outcome.is_success(), "{ROWS} rows: {outcome:?}");
     subject.quiesce(admin.as_mut()).await?;

@@ -26,10 +26,7 @@ async fn says_closed(subject: &Subject, client: &mut Client, within: Nanos) -> b
 pub(super) async fn an_idle_session_is_closed_only_by_its_target(
     subject: &Subject,
 ) -> Result<(), Broken> {
-    let target = subject.open(None)?;
-    let workload = sample::insert_only("idle", subject.sql);
-    let _tables = subject.create(target.as_ref(), &workload).await?;
-    let mut client = subject.connect(target.as_ref(), &workload).await?;
+    let (target, workload, _tables, mut client) = subject.stage(None, "idle").await?;
     for number in 0..2 {
         let closed = says_closed(subject, &mut client, WATCHED).await;
         require!(!closed, "an open session said that it was closed");

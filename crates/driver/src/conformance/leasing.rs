@@ -25,9 +25,7 @@ fn lease(token: &str, share: u32) -> Lease {
             process: 4_711,
             started: 17,
         },
-        held: Nanos::ZERO,
-        silent: Nanos::ZERO,
-        is_locked: None,
+        ..Lease::default()
     }
 }
 

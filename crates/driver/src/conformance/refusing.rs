@@ -8,7 +8,6 @@ use crate::table_registry::{RegistryEntry, TablePolicy};
 
 use super::broken::{Broken, require};
 use super::sample;
-use super::serving::expect_applied;
 use super::subject::{Client, POLICY, SEED, Subject};
 
 pub(super) async fn tables_are_registered(subject: &Subject) -> Result<(), Broken> {
@@ -18,8 +17,7 @@ pub(super) async fn tables_are_registered(subject: &Subject) -> Result<(), Broke
     let mut admin = subject.create(target.as_ref(), &workload).await?;
     {
         let mut client = subject.connect(target.as_ref(), &workload).await?;
-        let outcome = client.insert(sample::batch(0, 10)).await;
-        expect_applied(&outcome, 10, "default")?;
+        client.applies(sample::batch(0, 10), "default").await?;
     }
     // Another fingerprint is refused, and changes nothing.
     let other = TablePolicy::new("another", SEED);
@@ -48,8 +46,7 @@ pub(super) async fn tables_are_continued(subject: &Subject) -> Result<(), Broken
     let mut admin = subject.create(target.as_ref(), &workload).await?;
     {
         let mut client = subject.connect(target.as_ref(), &workload).await?;
-        let outcome = client.insert(sample::batch(0, 10)).await;
-        expect_applied(&outcome, 10, "default")?;
+        client.applies(sample::batch(0, 10), "default").await?;
     }
     let written = RegistryEntry {
         rows: None,
@@ -87,8 +84,7 @@ pub(super) async fn foreign_tables_are_left_alone(subject: &Subject) -> Result<(
     subject.statement(target, &table.create[0]).await?;
     {
         let mut client = subject.connect(target, &workload).await?;
-        let outcome = client.insert(sample::batch(0, 10)).await;
-        expect_applied(&outcome, 10, "default")?;
+        client.applies(sample::batch(0, 10), "default").await?;
     }
     let mut admin = subject.admin(target).await?;
     for drop in [false, true] {
@@ -138,13 +134,10 @@ async fn expect_foreign(
 
 pub(super) async fn duplicate_keys_are_refused(subject: &Subject) -> Result<(), Broken> {
     for mode in subject.insert_modes().await? {
-        let target = subject.open(Some(mode))?;
-        let workload = sample::insert_only("duplicates", subject.sql);
+        let staged = subject.stage(Some(mode), "duplicates").await?;
+        let (_target, workload, mut admin, mut client) = staged;
         let table = &workload.tables[0];
-        let mut admin = subject.create(target.as_ref(), &workload).await?;
-        let mut client = subject.connect(target.as_ref(), &workload).await?;
-        let outcome = client.insert(sample::batch(0, 100)).await;
-        expect_applied(&outcome, 100, mode)?;
+        client.applies(sample::batch(0, 100), mode).await?;
         subject.quiesce(admin.as_mut()).await?;
         let atomic = admin.facts().await?.atomic_batches;
         let mut expected = 100;
@@ -164,8 +157,7 @@ pub(super) async fn duplicate_keys_are_refused(subject: &Subject) -> Result<(), 
                 "insert mode {mode}: {expected} rows acknowledged, {found} found"
             );
         }
-        let outcome = client.insert(sample::batch(5_000, 3)).await;
-        expect_applied(&outcome, 3, mode)?;
+        client.applies(sample::batch(5_000, 3), mode).await?;
     }
     Ok(())
 }
@@ -200,13 +192,12 @@ pub(super) async fn wrong_statements_are_refused(subject: &Subject) -> Result<()
     let target = subject.open(None)?;
     let target = target.as_ref();
     let absent = BoundWorkload {
-        tables: Vec::new(),
         ops: vec![sample::query(
             "absent",
             "SELECT k FROM highwater_conformance_absent".to_owned(),
             &[],
         )],
-        rows: None,
+        ..BoundWorkload::default()
     };
     // A driver that prepares when it connects says so there; another one with the op.
     match subject.connect(target, &absent).await {

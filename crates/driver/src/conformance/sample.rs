@@ -114,8 +114,7 @@ pub(super) fn table(name: &str, sql: SqlWords) -> BoundTable {
         name,
         columns,
         key: "k".to_owned(),
-        locate: None,
-        replaces: false,
+        ..BoundTable::default()
     }
 }
 

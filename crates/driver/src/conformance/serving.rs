@@ -6,7 +6,6 @@ use std::task::Poll;
 
 use futures_util::future::join;
 use highwater_model::op::OpBody;
-use highwater_model::outcome::{Certainty, Outcome};
 use highwater_model::units::Nanos;
 
 use crate::contract::Request;
@@ -14,7 +13,7 @@ use crate::target_url::TargetUrl;
 
 use super::broken::{Broken, require};
 use super::sample;
-use super::subject::{Client, Subject, insert_request};
+use super::subject::{Client, Subject, expect_applied, insert_request};
 
 /// More rows than any of the bounds on a statement's parameters of the targets.
 pub(super) const MANY_ROWS: usize = 8_003;
@@ -94,14 +93,10 @@ pub(super) async fn facts_are_reported(subject: &Subject) -> Result<(), Broken> 
 
 pub(super) async fn rows_applied_are_counted(subject: &Subject) -> Result<(), Broken> {
     for mode in subject.insert_modes().await? {
-        let target = subject.open(Some(mode))?;
-        let workload = sample::insert_only("counted", subject.sql);
-        let _admin = subject.create(target.as_ref(), &workload).await?;
-        let mut client = subject.connect(target.as_ref(), &workload).await?;
+        let (_target, _workload, _admin, mut client) = subject.stage(Some(mode), "counted").await?;
         let mut first_row = 0;
         for rows in [0, 1, 2, 1_000, 0, MANY_ROWS, 1_001] {
-            let outcome = client.insert(sample::batch(first_row, rows)).await;
-            expect_applied(&outcome, rows, mode)?;
+            client.applies(sample::batch(first_row, rows), mode).await?;
             first_row += rows as u64;
         }
     }
@@ -109,10 +104,7 @@ pub(super) async fn rows_applied_are_counted(subject: &Subject) -> Result<(), Br
 }
 
 pub(super) async fn requests_come_back(subject: &Subject) -> Result<(), Broken> {
-    let target = subject.open(None)?;
-    let workload = sample::insert_only("requests", subject.sql);
-    let _admin = subject.create(target.as_ref(), &workload).await?;
-    let mut client = subject.connect(target.as_ref(), &workload).await?;
+    let (_target, _workload, _admin, mut client) = subject.stage(None, "requests").await?;
     let mut second = client.session.encoder();
     let mut request = insert_request(sample::batch(0, 0));
     let mut first_row = 0;
@@ -133,10 +125,7 @@ pub(super) async fn requests_come_back(subject: &Subject) -> Result<(), Broken> 
 }
 
 pub(super) async fn sessions_work_side_by_side(subject: &Subject) -> Result<(), Broken> {
-    let target = subject.open(None)?;
-    let workload = sample::insert_only("side_by_side", subject.sql);
-    let mut admin = subject.create(target.as_ref(), &workload).await?;
-    let mut first = subject.connect(target.as_ref(), &workload).await?;
+    let (target, workload, mut admin, mut first) = subject.stage(None, "side_by_side").await?;
     let mut second = subject.connect(target.as_ref(), &workload).await?;
     for turn in 0..5_u64 {
         let row = turn * 400;
@@ -159,21 +148,18 @@ pub(super) async fn sessions_work_side_by_side(subject: &Subject) -> Result<(), 
 }
 
 pub(super) async fn abandoned_ops_leave_the_target_usable(subject: &Subject) -> Result<(), Broken> {
-    let target = subject.open(None)?;
-    let workload = sample::insert_only("abandoned", subject.sql);
-    let mut admin = subject.create(target.as_ref(), &workload).await?;
-    let mut other = subject.connect(target.as_ref(), &workload).await?;
+    let (target, workload, mut admin, mut other) = subject.stage(None, "abandoned").await?;
     for attempt in 0..4_u64 {
         let client = subject.connect(target.as_ref(), &workload).await?;
         let row = attempt * 10_000;
         abandon(client, insert_request(sample::batch(row, 2_000))).await;
-        let outcome = other.insert(sample::batch(row + 5_000, 10)).await;
-        expect_applied(&outcome, 10, "default")?;
+        other
+            .applies(sample::batch(row + 5_000, 10), "default")
+            .await?;
     }
     subject.quiesce(admin.as_mut()).await?;
     let mut new = subject.connect(target.as_ref(), &workload).await?;
-    let outcome = new.insert(sample::batch(100_000, 10)).await;
-    expect_applied(&outcome, 10, "default")
+    new.applies(sample::batch(100_000, 10), "default").await
 }
 
 pub(super) async fn idle_targets_quiesce(subject: &Subject) -> Result<(), Broken> {
@@ -182,16 +168,12 @@ pub(super) async fn idle_targets_quiesce(subject: &Subject) -> Result<(), Broken
     let mut admin = subject.create(target.as_ref(), &workload).await?;
     subject.quiesce(admin.as_mut()).await?;
     let mut client = subject.connect(target.as_ref(), &workload).await?;
-    let outcome = client.insert(sample::batch(0, 10)).await;
-    expect_applied(&outcome, 10, "default")?;
+    client.applies(sample::batch(0, 10), "default").await?;
     subject.quiesce(admin.as_mut()).await
 }
 
 pub(super) async fn running_ops_are_not_idle(subject: &Subject) -> Result<(), Broken> {
-    let target = subject.open(None)?;
-    let workload = sample::insert_only("busy", subject.sql);
-    let mut admin = subject.create(target.as_ref(), &workload).await?;
-    let mut client = subject.connect(target.as_ref(), &workload).await?;
+    let (_target, _workload, mut admin, mut client) = subject.stage(None, "busy").await?;
     let answered = Cell::new(false);
     let work = async {
         let outcome = client.insert(sample::batch(0, BUSY_ROWS)).await;
@@ -228,15 +210,4 @@ pub(super) async fn abandon(mut client: Client, mut request: Request) {
         Poll::Ready(())
     })
     .await;
-}
-
-/// The batch of `rows` rows was applied as a whole.
-pub(super) fn expect_applied(outcome: &Outcome, rows: usize, mode: &str) -> Result<(), Broken> {
-    let whole = outcome.certainty == Certainty::Applied
-        && outcome.rows_applied == rows as u64
-        && outcome.rows_refused == 0
-        && outcome.error.is_none()
-        && outcome.session_usable;
-    require!(whole, "insert mode {mode}, {rows} rows: {outcome:?}");
-    Ok(())
 }

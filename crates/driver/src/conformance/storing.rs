@@ -10,7 +10,7 @@ use highwater_model::stored::{KeyRange, StoredRow, difference, is_within, value_
 use super::broken::{Broken, require};
 use super::dialect::placeholder;
 use super::sample;
-use super::serving::{MANY_ROWS, abandon, expect_applied};
+use super::serving::{MANY_ROWS, abandon};
 use super::subject::{Client, POLICY, Subject, insert_request};
 use crate::contract::KeySums;
 
@@ -25,8 +25,7 @@ pub(super) async fn values_come_back_exactly(subject: &Subject) -> Result<(), Br
         let mut client = subject.connect(target.as_ref(), &workload).await?;
         let mut rows = 0;
         for size in [1, 12, MANY_ROWS] {
-            let outcome = client.insert(sample::batch(rows, size)).await;
-            expect_applied(&outcome, size, mode)?;
+            client.applies(sample::batch(rows, size), mode).await?;
             rows += size as u64;
         }
         let found = subject.count(admin.as_mut(), &workload.tables[0]).await?;
@@ -72,8 +71,9 @@ pub(super) async fn queries_of_the_audit_return_text(subject: &Subject) -> Resul
     ];
     require!(found == expected, "expected {expected:?}, found {found:?}");
     let mut client = subject.connect(target.as_ref(), &workload).await?;
-    let outcome = client.insert(sample::batch(0, MANY_ROWS)).await;
-    expect_applied(&outcome, MANY_ROWS, "default")?;
+    client
+        .applies(sample::batch(0, MANY_ROWS), "default")
+        .await?;
     // One that did not make the table, as an audit of own statements on own tables.
     let mut admin = subject.admin(target.as_ref()).await?;
     subject.quiesce(admin.as_mut()).await?;
@@ -98,8 +98,7 @@ pub(super) async fn responses_are_counted(subject: &Subject) -> Result<(), Broke
     ));
     let mut admin = subject.create(target.as_ref(), &workload).await?;
     let mut client = subject.connect(target.as_ref(), &workload).await?;
-    let outcome = client.insert(sample::batch(0, 3_000)).await;
-    expect_applied(&outcome, 3_000, "default")?;
+    client.applies(sample::batch(0, 3_000), "default").await?;
     subject.quiesce(admin.as_mut()).await?;
     for rows in [0, 1, 2_500, 0, 3_000] {
         let outcome = client.send(OpId(1), &[key(rows)]).await;
@@ -116,8 +115,7 @@ pub(super) async fn parameters_of_each_type_are_bound(subject: &Subject) -> Resu
     let workload = sample::workload("parameters", subject.sql, target.placeholders());
     let mut admin = subject.create(target.as_ref(), &workload).await?;
     let mut client = subject.connect(target.as_ref(), &workload).await?;
-    let outcome = client.insert(sample::batch(0, 30)).await;
-    expect_applied(&outcome, 30, "default")?;
+    client.applies(sample::batch(0, 30), "default").await?;
     subject.quiesce(admin.as_mut()).await?;
     // What is off by the least must not be found: it would be if both ways lost the same.
     for row in 0..sample::CYCLE {
@@ -144,8 +142,9 @@ pub(super) async fn keys_are_counted_by_bucket(subject: &Subject) -> Result<(), 
     let mut client = subject.connect(target.as_ref(), &workload).await?;
     // A gap from 25 to 1,000, and one key far away.
     for (first_row, rows) in [(0, 25), (1_000, 10), (1 << 40, 1)] {
-        let outcome = client.insert(sample::batch(first_row, rows)).await;
-        expect_applied(&outcome, rows, "default")?;
+        client
+            .applies(sample::batch(first_row, rows), "default")
+            .await?;
     }
     subject.quiesce(admin.as_mut()).await?;
     let far = 1_u64 << 40;
@@ -166,19 +165,15 @@ pub(super) async fn keys_are_counted_by_bucket(subject: &Subject) -> Result<(), 
 }
 
 pub(super) async fn checksums_are_those_of_the_rows_sent(subject: &Subject) -> Result<(), Broken> {
-    let target = subject.open(None)?;
-    if target.capabilities().auditable < AuditLevel::Sums {
+    if subject.open(None)?.capabilities().auditable < AuditLevel::Sums {
         return Ok(());
     }
-    let workload = sample::insert_only("sums", subject.sql);
-    let mut admin = subject.create(target.as_ref(), &workload).await?;
+    let (_target, workload, mut admin, mut client) = subject.stage(None, "sums").await?;
     let table = &workload.tables[0];
-    let mut client = subject.connect(target.as_ref(), &workload).await?;
     let batches = [sample::batch(0, 300), sample::batch(1 << 40, 17)];
     let mut summer = Summer::new(&table.columns);
     for batch in &batches {
-        let outcome = client.insert(batch.clone()).await;
-        expect_applied(&outcome, batch.rows, "default")?;
+        client.applies(batch.clone(), "default").await?;
     }
     subject.quiesce(admin.as_mut()).await?;
     for width in [256, 1 << 20, 1 << 45] {
@@ -210,17 +205,13 @@ pub(super) async fn checksums_are_those_of_the_rows_sent(subject: &Subject) -> R
 }
 
 pub(super) async fn rows_are_read_back_exactly(subject: &Subject) -> Result<(), Broken> {
-    let target = subject.open(None)?;
-    if target.capabilities().auditable < AuditLevel::Sums {
+    if subject.open(None)?.capabilities().auditable < AuditLevel::Sums {
         return Ok(());
     }
-    let workload = sample::insert_only("back", subject.sql);
-    let mut admin = subject.create(target.as_ref(), &workload).await?;
+    let (_target, workload, mut admin, mut client) = subject.stage(None, "back").await?;
     let table = &workload.tables[0];
-    let mut client = subject.connect(target.as_ref(), &workload).await?;
     let batch = sample::batch(0, 2_000);
-    let outcome = client.insert(batch.clone()).await;
-    expect_applied(&outcome, 2_000, "default")?;
+    client.applies(batch.clone(), "default").await?;
     subject.quiesce(admin.as_mut()).await?;
     let range = |first, end| KeyRange { first, end };
     for ranges in [
@@ -254,14 +245,10 @@ pub(super) async fn rows_are_read_back_exactly(subject: &Subject) -> Result<(), 
 }
 
 pub(super) async fn rows_are_found_by_their_values(subject: &Subject) -> Result<(), Broken> {
-    let target = subject.open(None)?;
-    let workload = sample::insert_only("found", subject.sql);
-    let mut admin = subject.create(target.as_ref(), &workload).await?;
+    let (_target, workload, mut admin, mut client) = subject.stage(None, "found").await?;
     let table = &workload.tables[0];
     let batch = sample::batch(0, MANY_ROWS);
-    let mut client = subject.connect(target.as_ref(), &workload).await?;
-    let outcome = client.insert(batch.clone()).await;
-    expect_applied(&outcome, MANY_ROWS, "default")?;
+    client.applies(batch.clone(), "default").await?;
     subject.quiesce(admin.as_mut()).await?;
     for row in 0..2 * sample::CYCLE {
         let at = usize::try_from(row).unwrap_or(usize::MAX);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use highwater_model::op::{BoundTable, BoundWorkload, Op, OpBody, OpId, RowBatch, Value};
-use highwater_model::outcome::Outcome;
+use highwater_model::outcome::{Certainty, Outcome};
 use highwater_model::units::{Nanos, Seed};
 
 use crate::contract::{
@@ -88,6 +88,19 @@ impl Subject {
         Ok(admin)
     }
 
+    /// A target with this insert mode, a workload of insert only, its tables, empty, and a session.
+    pub(super) async fn stage(
+        &self,
+        insert: Option<&str>,
+        name: &str,
+    ) -> Result<(Arc<dyn Target>, BoundWorkload, Box<dyn Admin>, Client), TargetError> {
+        let target = self.open(insert)?;
+        let workload = super::sample::insert_only(name, self.sql);
+        let admin = self.create(target.as_ref(), &workload).await?;
+        let client = self.connect(target.as_ref(), &workload).await?;
+        Ok((target, workload, admin, client))
+    }
+
     pub(super) async fn connect(
         &self,
         target: &dyn Target,
@@ -120,9 +133,8 @@ impl Subject {
     /// Executes one statement without parameters on a session of its own, on each host where a user would.
     pub(super) async fn statement(&self, target: &dyn Target, sql: &str) -> Result<(), Broken> {
         let workload = BoundWorkload {
-            tables: Vec::new(),
             ops: vec![super::sample::query("statement", sql.to_owned(), &[])],
-            rows: None,
+            ..BoundWorkload::default()
         };
         let hosts = if self.sql.each_host {
             target.urls().len()
@@ -182,6 +194,13 @@ impl Client {
         self.execute(&mut insert_request(batch)).await
     }
 
+    /// Inserts rows, all of which must be applied.
+    pub(super) async fn applies(&mut self, batch: RowBatch, mode: &str) -> Result<(), Broken> {
+        let rows = batch.rows;
+        let outcome = self.insert(batch).await;
+        expect_applied(&outcome, rows, mode)
+    }
+
     pub(super) async fn send(&mut self, id: OpId, parameters: &[Value]) -> Outcome {
         let mut request = Request {
             op: Op {
@@ -205,4 +224,15 @@ pub(super) fn insert_request(batch: RowBatch) -> Request {
         },
         bytes: Vec::new(),
     }
+}
+
+/// The batch of `rows` rows was applied as a whole.
+pub(super) fn expect_applied(outcome: &Outcome, rows: usize, mode: &str) -> Result<(), Broken> {
+    let whole = outcome.certainty == Certainty::Applied
+        && outcome.rows_applied == rows as u64
+        && outcome.rows_refused == 0
+        && outcome.error.is_none()
+        && outcome.session_usable;
+    require!(whole, "insert mode {mode}, {rows} rows: {outcome:?}");
+    Ok(())
 }

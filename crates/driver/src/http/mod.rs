@@ -10,9 +10,13 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::error::TargetError;
 use crate::network::Stream;
+use crate::target_url::Secret;
 
 /// Size of the read buffer. The answer to a batch of a thousand rows fits.
 const INPUT_BYTES: usize = 32 * 1024;
@@ -350,6 +354,27 @@ enum Piece {
     Enough,
     /// So many bytes are left.
     Taken(u64),
+}
+
+/// The header that says who asks. It holds the password, so it is for the wire only.
+pub fn basic_login(user: &str, password: Option<&Secret>) -> String {
+    let password = password.map_or("", Secret::reveal);
+    let login = STANDARD.encode(format!("{user}:{password}"));
+    format!("Authorization: Basic {login}\r\n")
+}
+
+/// The same, for a user whom a URL names.
+///
+/// # Errors
+///
+/// The name holds a colon, behind which a server would look for the password.
+pub fn checked_login(user: &str, password: Option<&Secret>) -> Result<String, TargetError> {
+    if user.contains(':') {
+        return Err(TargetError::usage(format!(
+            "`{user}` is not the name of a user: it holds a colon"
+        )));
+    }
+    Ok(basic_login(user, password))
 }
 
 /// The seconds of `timeout=5, max=100`.

@@ -9,14 +9,13 @@ mod text;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 pub use self::mapping::Mapping;
 
-use crate::contract::{Response, TargetError, TargetErrorKind, Timeline};
+use crate::contract::{Response, TargetError, Timeline};
+use crate::http::basic_login;
 use crate::network::{SslMode, Stream, Tls, TlsFiles, describe};
 use crate::target_url::{Host, Secret, TargetUrl};
 use crate::telemetry::{MetricSample, TelemetryReader};
@@ -120,11 +119,7 @@ impl Endpoint {
     }
 
     fn refused(&self, cause: &str) -> TargetError {
-        TargetError {
-            kind: TargetErrorKind::Statement,
-            message: format!("{}: {cause}", self.shown),
-            hint: None,
-        }
+        TargetError::statement(format!("{}: {cause}", self.shown))
     }
 
     fn samples(&self, response: &[u8]) -> Result<Vec<MetricSample>, TargetError> {
@@ -157,11 +152,10 @@ fn request(text: &str, url: &TargetUrl, host: &str) -> Secret {
     };
     let query = text.split_once('?').map_or("", |(_, query)| query);
     let mark = if query.is_empty() { "" } else { "?" };
-    let login = url.user.as_deref().map(|user| {
-        let password = url.password.as_ref().map_or("", Secret::reveal);
-        let login = STANDARD.encode(format!("{user}:{password}"));
-        format!("Authorization: Basic {login}\r\n")
-    });
+    let login = url
+        .user
+        .as_deref()
+        .map(|user| basic_login(user, url.password.as_ref()));
     Secret::new(format!(
         "GET {path}{mark}{query} HTTP/1.0\r\nHost: {host}\r\nAccept: text/plain\r\n{}\r\n",
         login.unwrap_or_default()

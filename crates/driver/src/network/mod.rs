@@ -3,6 +3,7 @@
 //! Must not know a protocol or a server, or read a clock.
 
 mod attempts;
+mod buffered;
 mod peer;
 mod sslmode;
 mod stream;
@@ -13,6 +14,7 @@ use std::io;
 use tokio::net::TcpStream;
 
 pub use attempts::{AttemptError, by_kind, no_tls};
+pub use buffered::BufferedStream;
 pub use peer::first_bytes;
 pub use sslmode::{SslMode, is_loopback};
 pub use stream::Stream;

@@ -17,14 +17,15 @@ use tokio_rustls::rustls::client::danger::{
     HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
 };
 use tokio_rustls::rustls::client::{WebPkiServerVerifier, verify_server_name};
-use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
+use tokio_rustls::rustls::crypto::{self, CryptoProvider, ring};
 use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 
-use super::describe;
 use super::sslmode::SslMode;
+use super::stream::Stream;
+use super::{connect_tcp, describe};
 use crate::contract::{TargetError, TargetErrorKind};
 
 /// The PEM files that a URL or the environment names.
@@ -85,6 +86,26 @@ impl Tls {
             return Ok(());
         }
         config(&self.files, self.mode).map(drop)
+    }
+
+    /// A connection that is encrypted from its first byte, or not at all; `place` names the server.
+    ///
+    /// # Errors
+    ///
+    /// Nothing answers there, or the handshake failed.
+    pub async fn connect(
+        &self,
+        place: &str,
+        host: &str,
+        port: u16,
+        encrypted: bool,
+    ) -> Result<Stream, TargetError> {
+        let stream = connect_tcp(place, host, port).await?;
+        if !encrypted {
+            return Ok(Stream::Tcp(stream));
+        }
+        let stream = self.handshake(place, host, stream).await?;
+        Ok(Stream::Tls(Box::new(stream)))
     }
 
     /// Speaks TLS with a server that agreed to it; `place` says in errors which one.
@@ -260,13 +281,8 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        tokio_rustls::rustls::crypto::verify_tls12_signature(
-            message,
-            certificate,
-            signature,
-            algorithms,
-        )
+        let known = &self.provider.signature_verification_algorithms;
+        crypto::verify_tls12_signature(message, certificate, signature, known)
     }
 
     fn verify_tls13_signature(
@@ -275,13 +291,8 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        tokio_rustls::rustls::crypto::verify_tls13_signature(
-            message,
-            certificate,
-            signature,
-            algorithms,
-        )
+        let known = &self.provider.signature_verification_algorithms;
+        crypto::verify_tls13_signature(message, certificate, signature, known)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {

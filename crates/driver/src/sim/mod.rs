@@ -135,6 +135,7 @@ impl Target for SimTarget {
             simulated_clock: self.parameters.clock == SimClock::Simulated,
             // Rows are counted by their index and made again; no SQL finds them.
             stores_values: false,
+            reads_values: false,
             unique_keys: true,
             auditable: AuditLevel::Full,
             // Its responses take no time of the run's.

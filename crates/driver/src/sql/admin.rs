@@ -177,7 +177,7 @@ impl<S: SqlServer> SqlAdmin<S> {
                       WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'";
         let tables = self.connection.rows(tables).await?;
         for name in tables.into_iter().flatten().flatten() {
-            if let Some(statement) = dialect.refresh(&dialect.identifier(&name)) {
+            if let Some(statement) = dialect.refresh(&name) {
                 self.connection.texts(&statement).await?;
             }
         }
@@ -190,7 +190,7 @@ impl<S: SqlServer> SqlAdmin<S> {
         if let Some(statement) = dialect.before_full_scan() {
             self.connection.rows(statement).await?;
         }
-        if let Some(statement) = dialect.refresh(&dialect.identifier(&table.name)) {
+        if let Some(statement) = dialect.refresh(&table.name) {
             self.connection.long_rows(&statement).await?;
         }
         Ok(())
@@ -267,8 +267,8 @@ impl<S: SqlServer> TableAdmin for SqlAdmin<S> {
         Box::pin(async move {
             let dialect = self.server.dialect();
             let (connection, words) = (&mut self.connection, dialect.lease_words());
-            if dialect.only_appends() {
-                return appended_leases::perform(connection, &words, action).await;
+            if let Some(appended) = words.appended {
+                return appended_leases::perform(connection, &words, appended, action).await;
             }
             leases::perform(connection, &words, action).await
         })

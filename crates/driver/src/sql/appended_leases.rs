@@ -6,8 +6,11 @@
 //! looks for the winner only when everybody who was taking one has it. So both of two takers see the same
 //! winner, without a lock, a transaction or a clock. The rules of leases are in `lease`; must not know them.
 
+use highwater_model::units::Nanos;
+
+use super::connection::{SqlConnection, TextWire};
 use super::describe::number;
-use super::leases::{COLUMNS, LEASES_MAX, LeaseWords, lease, values};
+use super::leases::{AppendedWords, COLUMNS, LEASES_MAX, LeaseWords, lease, values};
 use crate::contract::TargetError;
 use crate::lease::{LEASES_TABLE, Lease, LeaseAction};
 use crate::sql_query::SqlQuery;
@@ -17,172 +20,229 @@ const EVENT_COLUMNS: &str = "event, number, at_ms";
 /// Whoever is killed while he takes a number has it never: no longer is waited for him, by the server's
 /// clock. A number takes one statement.
 const CHOOSING_MS: u32 = 10_000;
-/// How often is looked whether others have their numbers, each time after a pause of the server's:
-/// longer than [`CHOOSING_MS`] in all.
+/// How often is looked whether others have their numbers, each time after [`PAUSE`]: longer than
+/// [`CHOOSING_MS`] in all.
 const LOOKS: usize = 300;
-/// A pause of the server's, in which it does nothing.
-const PAUSE: &str = "SELECT sleep(0.05)";
+const PAUSE: Nanos = Nanos::from_millis(50);
+
+/// Events of leases as SQL.
+struct Events<'w> {
+    words: &'w LeaseWords,
+    appended: AppendedWords,
+}
 
 /// Does what is to be done, and reads the leases that are there then.
-pub async fn perform(
-    connection: &mut impl SqlQuery,
+pub async fn perform<W: TextWire>(
+    connection: &mut SqlConnection<W>,
     words: &LeaseWords,
+    appended: AppendedWords,
     action: LeaseAction<'_>,
 ) -> Result<Vec<Lease>, TargetError> {
+    let events = Events { words, appended };
     match action {
-        LeaseAction::Read => drop(connection.texts(&create()).await?),
+        LeaseAction::Read => events.append(connection, appended.create).await?,
         LeaseAction::Take(leases) => {
-            let held = read(connection, words).await?;
+            let held = events.read(connection).await?;
             let is_free = |lease: &&Lease| {
                 let mut held = held.iter();
                 !held.any(|held| held.table == lease.table && held.share == lease.share)
             };
             let free: Vec<&Lease> = leases.iter().filter(is_free).collect();
-            take(connection, words, &free).await?;
+            events.take(connection, &free).await?;
         }
         LeaseAction::Renew(token) => {
-            let token = (words.literal)(token);
-            let claims = format!("token = {token} AND event = 'claim'");
-            connection.texts(&repeat(words, "beat", &claims)).await?;
+            let beat = events.repeat("beat", &events.claims(token));
+            events.append(connection, &beat).await?;
         }
         LeaseAction::End(token) => {
-            let token = (words.literal)(token);
-            let claims = format!("token = {token} AND event = 'claim'");
-            connection.texts(&repeat(words, "end", &claims)).await?;
+            let end = events.repeat("end", &events.claims(token));
+            events.append(connection, &end).await?;
         }
     }
-    read(connection, words).await
+    events.read(connection).await
 }
 
-/// Claims shares that nobody holds, and gives up each that somebody else claimed before.
-async fn take(
-    connection: &mut impl SqlQuery,
-    words: &LeaseWords,
-    leases: &[&Lease],
-) -> Result<(), TargetError> {
-    for lease in leases {
-        connection
-            .texts(&insert(words, lease, "choosing", "0"))
-            .await?;
-        let next = format!("(SELECT max(number) + 1 FROM {LEASES_TABLE})");
-        connection
-            .texts(&insert(words, lease, "claim", &next))
-            .await?;
-    }
-    for lease in leases {
-        for _ in 0..LOOKS {
-            if number(&connection.texts(&choosing(words, lease)).await?, 0) == 0 {
-                break;
+impl Events<'_> {
+    /// Claims shares that nobody holds, and gives up each that somebody else claimed before.
+    async fn take<W: TextWire>(
+        &self,
+        connection: &mut SqlConnection<W>,
+        leases: &[&Lease],
+    ) -> Result<(), TargetError> {
+        for lease in leases {
+            self.append(connection, &self.choose(lease)).await?;
+            self.append(connection, &self.claim(lease)).await?;
+        }
+        for lease in leases {
+            for _ in 0..LOOKS {
+                if number(&connection.texts(&self.choosing(lease)).await?, 0) == 0 {
+                    break;
+                }
+                connection.pause(PAUSE).await;
             }
-            connection.texts(PAUSE).await?;
         }
-    }
-    let won = read(connection, words).await?;
-    for lease in leases {
-        let is_mine = |won: &Lease| {
-            won.table == lease.table && won.share == lease.share && won.token == lease.token
-        };
-        if !won.iter().any(is_mine) {
-            let claims = format!(
-                "token = {} AND table_name = {} AND share = {} AND event = 'claim'",
-                (words.literal)(&lease.token),
-                (words.literal)(&lease.table),
-                lease.share
-            );
-            connection.texts(&repeat(words, "end", &claims)).await?;
+        let won = self.read(connection).await?;
+        for lease in leases {
+            let is_mine = |won: &Lease| {
+                won.table == lease.table && won.share == lease.share && won.token == lease.token
+            };
+            if !won.iter().any(is_mine) {
+                let claims = format!(
+                    "{} AND table_name = {} AND share = {}",
+                    self.claims(&lease.token),
+                    (self.words.literal)(&lease.table),
+                    lease.share
+                );
+                let end = self.repeat("end", &claims);
+                self.append(connection, &end).await?;
+            }
         }
+        Ok(())
     }
-    Ok(())
+
+    /// Runs a statement that writes; what it wrote is visible then.
+    async fn append<W: TextWire>(
+        &self,
+        connection: &mut SqlConnection<W>,
+        sql: &str,
+    ) -> Result<(), TargetError> {
+        connection.texts(sql).await?;
+        if let Some(refresh) = self.words.refresh {
+            connection.texts(refresh).await?;
+        }
+        Ok(())
+    }
+
+    /// A condition that the claims of a token fulfil.
+    fn claims(&self, token: &str) -> String {
+        let token = (self.words.literal)(token);
+        format!("token = {token} AND event = 'claim'")
+    }
+
+    /// Says that a number is being taken.
+    fn choose(&self, lease: &Lease) -> String {
+        self.insert(&format!("{}, 'choosing', 0", values(self.words, lease)), "")
+    }
+
+    /// Takes the next number.
+    fn claim(&self, lease: &Lease) -> String {
+        let values = values(self.words, lease);
+        self.insert(
+            &format!("{values}, 'claim', coalesce(max(number), 0) + 1"),
+            &format!(" FROM {LEASES_TABLE}"),
+        )
+    }
+
+    /// A further event of the claims that fulfil a condition.
+    fn repeat(&self, event: &str, claims: &str) -> String {
+        self.insert(
+            &format!("{COLUMNS}, '{event}', number"),
+            &format!(" FROM {LEASES_TABLE} WHERE {claims}"),
+        )
+    }
+
+    /// An event of these columns, but its time; `from` is where they come from.
+    fn insert(&self, columns: &str, from: &str) -> String {
+        let ([stamp, time], now) = (self.appended.stamp, self.words.now_ms);
+        format!(
+            "INSERT INTO {LEASES_TABLE} ({COLUMNS}, {EVENT_COLUMNS}{stamp}) \
+             SELECT {columns}, {now}{time}{from}"
+        )
+    }
+
+    /// Counts the others who are taking a number for a share, and have none yet.
+    fn choosing(&self, lease: &Lease) -> String {
+        let (words, began, claimed) = (self.words, newest("choosing"), newest("claim"));
+        format!(
+            "SELECT count(*) FROM (SELECT token, {began} AS began, {claimed} AS claimed \
+             FROM {LEASES_TABLE} WHERE table_name = {} AND share = {} AND token <> {} GROUP BY token) AS c \
+             WHERE claimed < began AND began + {CHOOSING_MS} > {}",
+            (words.literal)(&lease.table),
+            lease.share,
+            (words.literal)(&lease.token),
+            words.now_ms
+        )
+    }
+
+    /// Claims that have not ended; the first one of a share is the one that counts.
+    fn select(&self) -> String {
+        let (now, locked) = (self.words.now_ms, self.words.is_locked);
+        let (claimed, ended) = (newest("claim"), newest("end"));
+        format!(
+            "SELECT table_name, share, of_shares, token, of_plan, of_owner, of_machine, of_process, \
+             of_started, {now} - claimed, {now} - seen, {locked} \
+             FROM (SELECT table_name, share, max(shares) AS of_shares, token, max(plan) AS of_plan, \
+             max(owner) AS of_owner, max(machine) AS of_machine, max(process) AS of_process, \
+             max(started) AS of_started, number, {claimed} AS claimed, max(at_ms) AS seen, \
+             {ended} AS ended FROM {LEASES_TABLE} WHERE event <> 'choosing' \
+             GROUP BY table_name, share, token, number) AS l \
+             WHERE ended = 0 ORDER BY table_name, share, number, token LIMIT {LEASES_MAX}"
+        )
+    }
+
+    async fn read<W: TextWire>(
+        &self,
+        connection: &mut SqlConnection<W>,
+    ) -> Result<Vec<Lease>, TargetError> {
+        let rows = connection.texts(&self.select()).await?;
+        let mut leases: Vec<Lease> = rows.iter().filter_map(|row| lease(row)).collect();
+        leases.dedup_by(|next, first| next.table == first.table && next.share == first.share);
+        Ok(leases)
+    }
 }
 
-/// Of each event of a claim only the newest is kept, sooner or later.
-fn create() -> String {
-    format!(
-        "CREATE TABLE IF NOT EXISTS {LEASES_TABLE} (table_name String, share UInt32, shares UInt32, \
-         token String, plan String, owner String, machine String, process Int64, started Int64, \
-         event String, number UInt64, at_ms UInt64) \
-         ENGINE = ReplacingMergeTree(at_ms) ORDER BY (table_name, share, token, number, event)"
-    )
-}
-
-fn insert(words: &LeaseWords, lease: &Lease, event: &str, number: &str) -> String {
-    format!(
-        "INSERT INTO {LEASES_TABLE} ({COLUMNS}, {EVENT_COLUMNS}) SELECT {}, '{event}', {number}, {}",
-        values(words, lease),
-        words.now_ms,
-    )
-}
-
-/// A further event of the claims that fulfil a condition.
-fn repeat(words: &LeaseWords, event: &str, claims: &str) -> String {
-    format!(
-        "INSERT INTO {LEASES_TABLE} ({COLUMNS}, {EVENT_COLUMNS}) \
-         SELECT {COLUMNS}, '{event}', number, {} FROM {LEASES_TABLE} WHERE {claims}",
-        words.now_ms
-    )
-}
-
-/// Counts the others who are taking a number for a share, and have none yet.
-fn choosing(words: &LeaseWords, lease: &Lease) -> String {
-    format!(
-        "SELECT count(*) FROM (SELECT token, maxIf(at_ms, event = 'choosing') AS began, \
-         maxIf(at_ms, event = 'claim') AS claimed FROM {LEASES_TABLE} \
-         WHERE table_name = {} AND share = {} AND token <> {} GROUP BY token) AS c \
-         WHERE claimed < began AND began + {CHOOSING_MS} > {}",
-        (words.literal)(&lease.table),
-        lease.share,
-        (words.literal)(&lease.token),
-        words.now_ms
-    )
-}
-
-async fn read(
-    connection: &mut impl SqlQuery,
-    words: &LeaseWords,
-) -> Result<Vec<Lease>, TargetError> {
-    let now = words.now_ms;
-    let rows = connection
-        .texts(&format!(
-            "SELECT table_name, share, any(shares), token, any(plan), any(owner), any(machine), \
-             any(process), any(started), {now} - minIf(toInt64(at_ms), event = 'claim'), \
-             {now} - toInt64(max(at_ms)), {} \
-             FROM {LEASES_TABLE} WHERE event <> 'choosing' GROUP BY table_name, share, token, number \
-             HAVING countIf(event = 'end') = 0 ORDER BY table_name, share, number, token \
-             LIMIT 1 BY table_name, share LIMIT {LEASES_MAX}",
-            words.is_locked
-        ))
-        .await?;
-    Ok(rows.iter().filter_map(|row| lease(row)).collect())
+/// When the newest event of this name was, in a group of events; 0 where there is none.
+fn newest(event: &str) -> String {
+    format!("max(CASE WHEN event = '{event}' THEN at_ms ELSE 0 END)")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lease::Owner;
     use crate::sql::dialect::Dialect;
-    use highwater_model::units::Nanos;
 
     #[test]
     fn texts_are_literals_and_a_further_event_keeps_the_claim_s_columns() {
-        let words = Dialect::ClickHouse.lease_words();
         let lease = Lease {
             table: "it's".to_owned(),
             share: 1,
             shares: 2,
             token: "t\\".to_owned(),
             plan: "p".to_owned(),
-            owner: Owner::default(),
-            held: Nanos::ZERO,
-            silent: Nanos::ZERO,
-            is_locked: None,
+            ..Lease::default()
         };
-        let sql = insert(&words, &lease, "claim", "7");
-        let values = "SELECT 'it\\'s', 1, 2, 't\\\\', 'p', '', '', 0, 0, 'claim', 7, ";
-        assert!(sql.contains(values), "{sql}");
-        let sql = repeat(&words, "end", "token = 'x'");
-        assert!(
-            sql.contains("process, started, 'end', number, toInt64"),
-            "{sql}"
-        );
+        for (dialect, texts, end, event) in [
+            (
+                Dialect::ClickHouse,
+                "SELECT 'it\\'s', 1, 2, 't\\\\', 'p', '', '', 0, 0, ",
+                " FROM highwater_leases",
+                "process, started, 'end', number, toInt64",
+            ),
+            (
+                Dialect::QuestDb,
+                "at_ms, ts) SELECT 'it''s', 1, 2, 't\\', 'p', '', '', 0, 0, ",
+                ", cast(0 AS timestamp) FROM highwater_leases",
+                "process, started, 'end', number, CAST(systimestamp() AS long) / 1000, cast(0 AS",
+            ),
+        ] {
+            let words = dialect.lease_words();
+            let appended = words.appended.unwrap();
+            let events = Events {
+                words: &words,
+                appended,
+            };
+            let [choose, claim] = [events.choose(&lease), events.claim(&lease)];
+            assert!(
+                choose.contains(&format!("{texts}'choosing', 0, ")),
+                "{choose}"
+            );
+            assert!(!choose.contains("FROM"), "{choose}");
+            let number = format!("{texts}'claim', coalesce(max(number), 0) + 1, ");
+            assert!(claim.contains(&number) && claim.ends_with(end), "{claim}");
+            let sql = events.repeat("end", &events.claims("x"));
+            assert!(sql.contains(event), "{sql}");
+            let claims = " FROM highwater_leases WHERE token = 'x' AND event = 'claim'";
+            assert!(sql.ends_with(claims), "{sql}");
+        }
     }
 }

@@ -7,12 +7,13 @@ use highwater_model::checksum::{
     ATTRIBUTE_SEPARATOR, FLOAT_BOUND, FLOAT_LARGE, FLOAT_SCALE, FLOAT_SMALL, GROUP_WIDTH_MAX,
     KEY_PRIME, NULL_RESIDUE, VALUE_PRIME,
 };
+use highwater_model::numbers::{signed_to_f64, truncate_to_i64};
 use highwater_model::op::{BoundColumn, BoundTable, ColumnType, Value};
 use highwater_model::stored::{KeyRange, StoredRow};
 
 use super::describe::AUDITED;
 use super::dialect::Dialect;
-use crate::contract::{KeyCounts, KeySums, TargetError, TargetErrorKind};
+use crate::contract::{KeyCounts, KeySums, TargetError};
 use crate::sql_query::Texts;
 
 /// Keys or blocks of keys that one statement names, at most: a server looks them up by hash.
@@ -64,11 +65,8 @@ pub fn counted(rows: &Texts) -> Option<KeyCounts> {
 
 /// The error of a workload whose `key` returns something else; `place` names the target.
 pub fn not_integers(place: &str) -> TargetError {
-    TargetError {
-        kind: TargetErrorKind::Statement,
-        message: format!("{place}: the count by key is not made of integers"),
-        hint: Some("the workload's `key` must be an integer expression".to_owned()),
-    }
+    TargetError::statement(format!("{place}: the count by key is not made of integers"))
+        .with_hint("the workload's `key` must be an integer expression")
 }
 
 /// Adds up the table by groups of `width` keys or, where that is too wide, parts of it.
@@ -313,12 +311,22 @@ fn value(column: &BoundColumn, text: String) -> Value {
             let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
             match whole.parse() {
                 Ok(ms) if part.bytes().all(|digit| digit == b'0') => Some(Value::TimestampMs(ms)),
-                _ => text.parse().ok().map(Value::Float),
+                _ => text.parse().ok().map(milliseconds),
             }
         }
         ColumnType::Text | ColumnType::Object => None,
     };
     read.unwrap_or_else(|| Value::Text(text.into()))
+}
+
+/// A time that was read as a double, which some servers write with an exponent.
+fn milliseconds(ms: f64) -> Value {
+    let whole = truncate_to_i64(ms);
+    if signed_to_f64(whole).to_bits() == ms.to_bits() {
+        Value::TimestampMs(whole)
+    } else {
+        Value::Float(ms)
+    }
 }
 
 #[cfg(test)]
@@ -335,10 +343,8 @@ mod tests {
                     ..BoundColumn::new("x", ColumnType::Text)
                 },
             ],
-            create: Vec::new(),
             key: "n".to_owned(),
-            locate: None,
-            replaces: false,
+            ..BoundTable::default()
         }
     }
 
@@ -387,6 +393,30 @@ mod tests {
         let (sql, _) = reads(Dialect::ClickHouse, &table(), &[]).remove(0);
         assert!(
             sql.contains("SELECT highwater_k, highwater_v0, highwater_v1 FROM"),
+            "{sql}"
+        );
+    }
+
+    #[test]
+    fn a_dialect_without_a_fence_reads_its_inner_query_as_it_is() {
+        let table = BoundTable {
+            columns: vec![
+                BoundColumn::new("s", ColumnType::Text),
+                BoundColumn::new("ts", ColumnType::Timestamp),
+            ],
+            ..table()
+        };
+        let sql = sums(Dialect::QuestDb, &table, 256);
+        assert!(
+            sql.starts_with("SELECT CASE WHEN highwater_k >= 0 THEN highwater_k / 256 ELSE -1 END")
+                && sql.contains("substring(md5(\"s\"), 1, 7) AS highwater_v0")
+                && sql.contains("CAST(\"ts\" AS long) / 1000 AS highwater_v1 FROM \"t\") AS")
+                && sql.ends_with("GROUP BY 1 ORDER BY 1"),
+            "{sql}"
+        );
+        let (sql, _) = reads(Dialect::QuestDb, &table, &[]).remove(0);
+        assert!(
+            sql.contains("CAST(\"ts\" AS long) / 1000.0 AS highwater_v1 FROM \"t\") AS"),
             "{sql}"
         );
     }
@@ -444,6 +474,11 @@ mod tests {
                 Value::TimestampMs(1_000),
             ),
             (ColumnType::Timestamp, "1000.500000", Value::Float(1_000.5)),
+            (
+                ColumnType::Timestamp,
+                "1.451606410123E12",
+                Value::TimestampMs(1_451_606_410_123),
+            ),
             (ColumnType::Boolean, "t", Value::Boolean(true)),
             (ColumnType::Boolean, "0", Value::Boolean(false)),
             (ColumnType::Float, "0.1", Value::Float(0.1)),

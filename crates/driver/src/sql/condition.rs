@@ -119,10 +119,8 @@ mod tests {
             let table = BoundTable {
                 name: "t".to_owned(),
                 columns: vec![column],
-                create: Vec::new(),
                 key: "n".to_owned(),
-                locate: None,
-                replaces: false,
+                ..BoundTable::default()
             };
             assert_eq!(condition(&words, &table, &[value]), expected);
         }

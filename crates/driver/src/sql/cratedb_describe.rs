@@ -9,9 +9,10 @@ use highwater_model::table_shape::{
 };
 
 use super::describe::{count_rows, not_ours, not_there, number, sample_column};
+use super::dialect::Dialect;
 use super::quoting::{literal, quoted};
 use crate::contract::TargetError;
-use crate::sql_query::{SqlQuery, Texts};
+use crate::sql_query::{SqlQuery, Texts, first_value};
 
 /// The list of statements that ended.
 const STATEMENTS: &str = "sys.jobs_log";
@@ -35,24 +36,13 @@ pub async fn describe(
     };
     let from = quoted(table);
     let created = database.texts(&format!("SHOW CREATE TABLE {from}")).await?;
-    let created = created
-        .into_iter()
-        .next()
-        .and_then(|row| row.into_iter().next()?);
-    let (create, key) = created_as(&created.unwrap_or_default());
+    let (create, key) = created_as(&first_value(created).unwrap_or_default());
     let mut shape = TableShape {
-        name: table.to_owned(),
-        schema,
-        dialect: "cratedb".to_owned(),
-        milliseconds: "CAST({column} AS bigint)".to_owned(),
-        quotient: "{dividend} / {divisor}".to_owned(),
-        quote: '"',
         rows: count_rows(database, &from).await?,
-        rows_all: None,
         columns: tree(&columns),
         indexes: key.into_iter().collect(),
         create: Some(create),
-        recorded: RecordedStatements::default(),
+        ..Dialect::CrateDb.table_shape(table, schema)
     };
     for column in &mut shape.columns {
         let value = quoted(&column.name);

@@ -6,8 +6,8 @@
 use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{ColumnShape, IndexShape, LISTED_MAX};
 
-use crate::contract::{TargetError, TargetErrorKind};
-use crate::sql_query::{SqlQuery, Texts};
+use crate::contract::TargetError;
+use crate::sql_query::{SqlQuery, Texts, values};
 
 /// Rows of the sample.
 pub const SAMPLE_ROWS: u64 = 100_000;
@@ -18,11 +18,10 @@ pub const AUDITED: &str = "highwater_audited";
 
 /// The error of a name that no table has; `place` names the target.
 pub fn not_there(place: &str, table: &str) -> TargetError {
-    TargetError {
-        kind: TargetErrorKind::Usage,
-        message: format!("{place}: there is no table `{table}` in the schema"),
-        hint: Some("--table names it as the target does; the URL names the schema".to_owned()),
-    }
+    TargetError::usage(format!(
+        "{place}: there is no table `{table}` in the schema"
+    ))
+    .with_hint("--table names it as the target does; the URL names the schema")
 }
 
 /// Rows of the sample of `from`, a name in SQL.
@@ -82,9 +81,7 @@ pub fn indexes(rows: Texts) -> Vec<IndexShape> {
     let is = |text: &str| ["t", "1"].contains(&text);
     let mut indexes: Vec<IndexShape> = Vec::new();
     for row in rows {
-        let mut texts = row.into_iter();
-        let mut next = || texts.next().flatten().unwrap_or_default();
-        let (text, unique, plain, column) = (next(), next(), next(), next());
+        let [text, unique, plain, column] = values(row);
         if indexes.last().is_none_or(|index| index.text != text) {
             indexes.push(IndexShape {
                 columns: Vec::new(),

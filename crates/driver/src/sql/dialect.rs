@@ -7,6 +7,7 @@ use highwater_model::units::Nanos;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 use super::condition::{ConditionWords, condition};
+use super::questdb_words;
 use super::quoting::{backquoted, backslashed, escaped, literal, quoted};
 use crate::contract::TableFeatures;
 
@@ -23,6 +24,8 @@ pub enum Dialect {
     MySql,
     /// ClickHouse.
     ClickHouse,
+    /// QuestDB.
+    QuestDb,
 }
 
 impl Dialect {
@@ -32,6 +35,8 @@ impl Dialect {
             Self::CockroachDb
         } else if version.starts_with("CrateDB") {
             Self::CrateDb
+        } else if version.ends_with("QuestDB") {
+            Self::QuestDb
         } else {
             Self::PostgreSql
         }
@@ -42,6 +47,7 @@ impl Dialect {
         match name {
             "crdb_version" => Some(Self::CockroachDb),
             "crate_version" => Some(Self::CrateDb),
+            "questdb_version" => Some(Self::QuestDb),
             _ => None,
         }
     }
@@ -54,6 +60,7 @@ impl Dialect {
             Self::CrateDb => &["cratedb", "postgresql"],
             Self::MySql => &["mysql"],
             Self::ClickHouse => &["clickhouse"],
+            Self::QuestDb => &["questdb"],
         };
         names.iter().map(|name| (*name).to_owned()).collect()
     }
@@ -62,7 +69,7 @@ impl Dialect {
     pub fn table_features(self) -> TableFeatures {
         TableFeatures {
             shards: self == Self::CrateDb,
-            settings: true,
+            settings: self != Self::QuestDb,
         }
     }
 
@@ -76,7 +83,7 @@ impl Dialect {
     pub fn shown_columns(self) -> &'static str {
         match self {
             Self::CockroachDb => " AND is_hidden = 'NO'",
-            Self::PostgreSql | Self::CrateDb | Self::MySql | Self::ClickHouse => "",
+            _ => "",
         }
     }
 
@@ -87,16 +94,22 @@ impl Dialect {
                 Err("before version 22.2 the server commits every 100 rows of a COPY")
             }
             Self::PostgreSql | Self::CockroachDb => Ok(()),
-            Self::CrateDb | Self::MySql | Self::ClickHouse => {
+            Self::CrateDb | Self::MySql | Self::ClickHouse | Self::QuestDb => {
                 Err("the server has no COPY FROM STDIN")
             }
         }
     }
 
     /// Whether there are transactions, so that a failed statement leaves something that ROLLBACK
-    /// has to end; CrateDB has neither, and takes BEGIN for nothing.
+    /// has to end; CrateDB has neither, and takes BEGIN for nothing. QuestDB's are of inserts alone:
+    /// a query within one does not see them, and an UPDATE ends it.
     pub fn rolls_back(self) -> bool {
-        !matches!(self, Self::CrateDb | Self::ClickHouse)
+        !matches!(self, Self::CrateDb | Self::ClickHouse | Self::QuestDb)
+    }
+
+    /// Whether an insert of several rows is applied as a whole or not at all.
+    pub fn inserts_whole(self) -> bool {
+        self.rolls_back() || self == Self::QuestDb
     }
 
     /// Whether rows can only be added: then what changes is a further row, and the newest one counts.
@@ -107,8 +120,8 @@ impl Dialect {
     /// Characters of one statement, at most; CrateDB's `statement_max_length`.
     pub fn statement_length_max(self) -> usize {
         match self {
-            Self::PostgreSql | Self::CockroachDb | Self::MySql | Self::ClickHouse => usize::MAX,
             Self::CrateDb => 262_144,
+            _ => usize::MAX,
         }
     }
 
@@ -116,7 +129,8 @@ impl Dialect {
     /// statement is listed; elsewhere the list of backends shows it.
     pub fn unread_inserts(self) -> Option<Nanos> {
         match self {
-            Self::CrateDb => Some(Nanos::from_secs(10)),
+            // Neither lists inserts long enough, or at all, to be seen.
+            Self::CrateDb | Self::QuestDb => Some(Nanos::from_secs(10)),
             // A thread of its own waits for each connection, and lists the statement before it reads
             // the rows: this is a thousand times as long as it takes to wake it.
             Self::ClickHouse => Some(Nanos::SECOND),
@@ -129,9 +143,14 @@ impl Dialect {
         self == Self::CockroachDb
     }
 
-    /// Makes what was written to a table visible, where that takes a statement.
+    /// Makes what was written to the table of that name visible, or waits until it is, where that takes
+    /// a statement.
     pub fn refresh(self, table: &str) -> Option<String> {
-        (self == Self::CrateDb).then(|| format!("REFRESH TABLE {table}"))
+        match self {
+            Self::CrateDb => Some(format!("REFRESH TABLE {}", self.identifier(table))),
+            Self::QuestDb => Some(format!("SELECT wait_wal_table({})", self.literal(table))),
+            _ => None,
+        }
     }
 
     /// `key / width` of integers, rounded down, for keys that are not negative.
@@ -145,7 +164,7 @@ impl Dialect {
         match self {
             // Its `/` makes a decimal of two integers.
             Self::CockroachDb => "{dividend} // {divisor}",
-            Self::PostgreSql | Self::CrateDb => "{dividend} / {divisor}",
+            Self::PostgreSql | Self::CrateDb | Self::QuestDb => "{dividend} / {divisor}",
             Self::MySql => "{dividend} DIV {divisor}",
             Self::ClickHouse => "intDiv({dividend}, {divisor})",
         }
@@ -174,7 +193,7 @@ impl Dialect {
     /// whole of that query, it is one that no column has.
     pub fn inner_name(self, name: &str) -> String {
         match self {
-            Self::ClickHouse => format!("highwater_{name}"),
+            Self::ClickHouse | Self::QuestDb => format!("highwater_{name}"),
             _ => name.to_owned(),
         }
     }
@@ -198,6 +217,7 @@ impl Dialect {
             Self::MySql => format!("{} DIV 1000", microseconds(column)),
             // Its points in time are of seconds: milliseconds are integers.
             Self::ClickHouse => format!("toInt64({column})"),
+            Self::QuestDb => format!("CAST({column} AS long) / 1000"),
         }
     }
 
@@ -208,32 +228,8 @@ impl Dialect {
             Self::CrateDb => format!("CAST({column} AS bigint)"),
             Self::MySql => format!("{} / 1000", microseconds(column)),
             Self::ClickHouse => self.milliseconds(column),
-        }
-    }
-
-    /// An attribute of a JSON object as text; the column is quoted, the attribute is not.
-    pub fn attribute(self, column: &str, attribute: &str) -> String {
-        match self {
-            Self::PostgreSql | Self::CockroachDb => {
-                format!("{column} ->> {}", escape_literal(attribute))
-            }
-            Self::CrateDb => format!("{column}[{}]", literal(attribute)),
-            Self::MySql => {
-                let name = attribute.replace('\\', "\\\\").replace('"', "\\\"");
-                format!(
-                    "JSON_VALUE({column}, {})",
-                    backslashed(&format!("$.\"{name}\""))
-                )
-            }
-            // JSON is text there. An attribute that is missing is an empty text.
-            Self::ClickHouse => {
-                let name = escaped(attribute);
-                let raw = format!("visitParamExtractRaw({column}, {name})");
-                format!(
-                    "multiIf(substring({raw}, 1, 1) = '\"', visitParamExtractString({column}, {name}), \
-                     {raw} = 'null', '', {raw})"
-                )
-            }
+            // A double has all of them until the year 2255.
+            Self::QuestDb => format!("CAST({column} AS long) / 1000.0"),
         }
     }
 
@@ -259,7 +255,7 @@ impl Dialect {
     pub fn literal(self, text: &str) -> String {
         match self {
             Self::PostgreSql | Self::CockroachDb => escape_literal(text),
-            Self::CrateDb => literal(text),
+            Self::CrateDb | Self::QuestDb => literal(text),
             Self::MySql => backslashed(text),
             Self::ClickHouse => escaped(text),
         }
@@ -287,6 +283,8 @@ impl Dialect {
         match self {
             Self::MySql => format!("CAST({expression} AS DOUBLE)"),
             Self::ClickHouse => format!("toFloat64({expression})"),
+            // Within a CASE it takes the second word for another one.
+            Self::QuestDb => format!("CAST({expression} AS double)"),
             _ => format!("CAST({expression} AS double precision)"),
         }
     }
@@ -296,7 +294,7 @@ impl Dialect {
     pub fn fence(self) -> &'static str {
         match self {
             // MySQL would write the whole inner query to a temporary table.
-            Self::MySql | Self::ClickHouse => "",
+            Self::MySql | Self::ClickHouse | Self::QuestDb => "",
             _ => " OFFSET 0",
         }
     }
@@ -318,6 +316,15 @@ impl Dialect {
         }
     }
 
+    /// Where a table needs a time, and that time is a part of its key: the column of it in our own tables,
+    /// and its value, the same in all rows; each after a comma.
+    pub fn stamp(self) -> [&'static str; 2] {
+        match self {
+            Self::QuestDb => questdb_words::STAMP,
+            _ => ["", ""],
+        }
+    }
+
     /// How an INSERT goes on that replaces these columns of a row with the same key.
     pub fn on_duplicate(self, key: &str, columns: &[String]) -> String {
         let set: Vec<String> = columns
@@ -330,6 +337,8 @@ impl Dialect {
         let set = set.join(", ");
         match self {
             Self::MySql => format!("ON DUPLICATE KEY UPDATE {set}"),
+            // The table itself says that a row replaces those with its key.
+            Self::QuestDb => String::new(),
             _ => format!("ON CONFLICT ({key}) DO UPDATE SET {set}"),
         }
     }
@@ -353,42 +362,6 @@ impl Dialect {
         condition(&words, table, row)
     }
 
-    /// What [`Self::number_of_hash`] makes the integer for a text of, computed once per row.
-    pub fn hash(self, text: &str) -> String {
-        match self {
-            Self::PostgreSql => {
-                format!("CAST(CAST('x' || substr(md5({text}), 1, 7) AS bit(28)) AS integer)")
-            }
-            Self::CockroachDb | Self::CrateDb => format!("substr(md5({text}), 1, 7)"),
-            // The bytes of UTF-8, whatever the column's character set.
-            Self::MySql => format!(
-                "CAST(CONV(SUBSTRING(MD5(CONVERT({text} USING utf8mb4)), 1, 7), 16, 10) AS SIGNED)"
-            ),
-            // The first eight bytes of the MD5, the first one highest: 28 bits are seven digits.
-            Self::ClickHouse => format!("toInt64(bitShiftRight(halfMD5({text}), 36))"),
-        }
-    }
-
-    /// The first seven hexadecimal digits of an MD5 as an integer.
-    pub fn number_of_hash(self, hash: &str) -> String {
-        if self == Self::PostgreSql {
-            return format!("CAST({hash} AS bigint)");
-        }
-        if matches!(self, Self::MySql | Self::ClickHouse) {
-            return hash.to_owned();
-        }
-        let digits: Vec<String> = (0..7)
-            .map(|at| {
-                format!(
-                    "(strpos('0123456789abcdef', substr({hash}, {}, 1)) - 1) * {}",
-                    at + 1,
-                    1_u64 << (4 * (6 - at))
-                )
-            })
-            .collect();
-        format!("CAST({} AS bigint)", digits.join(" + "))
-    }
-
     /// Whether a bigint is in a list of integers; servers look it up by hash where they can.
     pub fn one_of(self, value: &str, list: &str) -> String {
         match self {
@@ -406,7 +379,7 @@ impl Dialect {
                 "SELECT set_config(name, '0', false) FROM pg_catalog.pg_settings \
                  WHERE name IN ('parallel_setup_cost', 'parallel_tuple_cost')",
             ),
-            Self::CockroachDb | Self::CrateDb | Self::MySql | Self::ClickHouse => None,
+            _ => None,
         }
     }
 }
@@ -446,6 +419,23 @@ mod tests {
             assert_eq!(dialect.names()[0], best);
             assert_eq!(dialect.names().last().unwrap(), "postgresql");
         }
+        // As 9.3.4 answers; statements of PostgreSQL are none of its.
+        let version = "PostgreSQL 12.3, compiled by Visual C++ build 1914, 64-bit, QuestDB";
+        assert_eq!(Dialect::of_version(version), Dialect::QuestDb);
+        assert_eq!(
+            Dialect::of_parameter("questdb_version"),
+            Some(Dialect::QuestDb)
+        );
+        assert_eq!(Dialect::QuestDb.names(), ["questdb"]);
+    }
+
+    #[test]
+    fn what_was_written_is_waited_for_by_the_name_of_the_table() {
+        let waits = Dialect::QuestDb.refresh("it's");
+        assert_eq!(waits.as_deref(), Some("SELECT wait_wal_table('it''s')"));
+        let refreshes = Dialect::CrateDb.refresh("a\"b");
+        assert_eq!(refreshes.as_deref(), Some("REFRESH TABLE \"a\"\"b\""));
+        assert_eq!(Dialect::PostgreSql.refresh("t"), None);
     }
 
     #[test]

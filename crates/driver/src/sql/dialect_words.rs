@@ -1,13 +1,26 @@
-//! How each dialect makes tables, registers and leases them, and lists what runs. Must not contain what
+//! How each dialect makes tables, describes, registers and leases them, and lists what runs. Must not contain what
 //! differs in expressions; see `dialect`.
 
+use highwater_model::table_shape::{RecordedStatements, TableShape};
 use postgres_protocol::escape::escape_literal;
 
 use super::dialect::Dialect;
-use super::leases::LeaseWords;
+use super::leases::{AppendedWords, LeaseWords};
+use super::questdb_words;
 use super::quoting::{backslashed, escaped, literal, quoted};
 use super::table_words::TableWords;
 use super::with_clause::{with_engine, with_options, with_settings};
+
+/// Of each table only the newest row is kept, sooner or later.
+const CLICKHOUSE_REGISTRY: &str = "CREATE TABLE IF NOT EXISTS highwater_tables (\
+     name String, fingerprint String, seed String, `rows` Nullable(Int64), \
+     next_index Int64, writing UInt8, version UInt64) ENGINE = ReplacingMergeTree(version) ORDER BY name";
+/// Of each event of a claim only the newest is kept, sooner or later.
+const CLICKHOUSE_EVENTS: &str = "CREATE TABLE IF NOT EXISTS highwater_leases (\
+     table_name String, share UInt32, shares UInt32, token String, plan String, owner String, \
+     machine String, process Int64, started Int64, \
+     event String, number UInt64, at_ms UInt64) \
+     ENGINE = ReplacingMergeTree(at_ms) ORDER BY (table_name, share, token, number, event)";
 
 impl Dialect {
     /// How tables are made and registered.
@@ -17,6 +30,7 @@ impl Dialect {
                 // Its name may be two names with a dot between; CrateDB's is one name with dots in it.
                 with_settings: |create, settings| with_settings(create, settings, str::to_owned),
                 registry_options: "",
+                registry: None,
                 exists: "SELECT count(*) FROM pg_catalog.pg_class c \
                          JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
                          WHERE n.nspname = current_schema() AND c.relname = {name}",
@@ -31,6 +45,7 @@ impl Dialect {
             Self::CrateDb => TableWords {
                 with_settings: |create, settings| with_settings(create, settings, quoted),
                 registry_options: " CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = '0-1')",
+                registry: None,
                 exists: "SELECT count(*) FROM information_schema.tables \
                          WHERE table_schema = current_schema AND table_name = {name}",
                 without_transactions: None,
@@ -40,6 +55,7 @@ impl Dialect {
             Self::MySql => TableWords {
                 with_settings: |create, settings| with_options(create, settings, backslashed),
                 registry_options: "",
+                registry: None,
                 exists: "SELECT count(*) FROM information_schema.tables \
                          WHERE table_schema = database() AND table_name = {name}",
                 without_transactions: Some(
@@ -54,69 +70,77 @@ impl Dialect {
             Self::ClickHouse => TableWords {
                 with_settings: |create, settings| with_engine(create, settings, escaped),
                 registry_options: "",
+                registry: Some(CLICKHOUSE_REGISTRY),
                 exists: "SELECT count(*) FROM system.tables \
                          WHERE database = currentDatabase() AND name = {name}",
                 without_transactions: None,
                 refresh: None,
                 transactional: false,
             },
+            Self::QuestDb => questdb_words::TABLES,
+        }
+    }
+
+    /// A table of which only the name is known, and the schema.
+    pub fn table_shape(self, table: &str, schema: Option<String>) -> TableShape {
+        TableShape {
+            name: table.to_owned(),
+            schema,
+            dialect: self.names().into_iter().next().unwrap_or_default(),
+            milliseconds: self.milliseconds("{column}"),
+            quotient: self.quotient().to_owned(),
+            quote: match self {
+                Self::MySql | Self::ClickHouse => '`',
+                _ => '"',
+            },
+            rows: 0,
+            rows_all: None,
+            columns: Vec::new(),
+            indexes: Vec::new(),
+            create: None,
+            recorded: RecordedStatements::default(),
         }
     }
 
     /// How leases are written and read.
     pub fn lease_words(self) -> LeaseWords {
+        let plain = |literal: fn(&str) -> String, now_ms| {
+            LeaseWords::plain(literal, self.key_text(), now_ms)
+        };
         match self {
             Self::PostgreSql => LeaseWords {
-                literal: escape_literal,
-                key_text: self.key_text(),
-                or_ignore: LeaseWords::ON_CONFLICT,
-                now_ms: "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)",
-                table_options: "",
-                refresh: None,
                 lock: Some(
                     "SELECT pg_catalog.pg_try_advisory_lock(1214867299, hashtext({token}) & 2147483647)",
                 ),
                 is_locked: "(SELECT count(*) FROM pg_catalog.pg_locks k \
                             WHERE k.locktype = 'advisory' AND k.classid = 1214867299 \
                             AND k.objid = CAST(hashtext(l.token) & 2147483647 AS oid))",
+                ..Self::CockroachDb.lease_words()
             },
-            Self::CockroachDb => LeaseWords {
-                lock: None,
-                is_locked: "NULL",
-                ..Self::PostgreSql.lease_words()
-            },
+            Self::CockroachDb => plain(
+                escape_literal,
+                "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)",
+            ),
             Self::CrateDb => LeaseWords {
-                literal,
-                key_text: self.key_text(),
-                or_ignore: LeaseWords::ON_CONFLICT,
-                now_ms: "CAST(CURRENT_TIMESTAMP AS BIGINT)",
                 table_options: " CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = '0-1')",
                 refresh: Some("REFRESH TABLE highwater_leases"),
-                lock: None,
-                is_locked: "NULL",
+                ..plain(literal, "CAST(CURRENT_TIMESTAMP AS BIGINT)")
             },
             // Its named locks are a node's own, and the nodes of a cluster do not share them.
             Self::MySql => LeaseWords {
-                literal: backslashed,
-                key_text: self.key_text(),
                 or_ignore: "ON DUPLICATE KEY UPDATE share = VALUES(share)",
-                now_ms: "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)",
-                table_options: "",
-                refresh: None,
-                lock: None,
-                is_locked: "NULL",
+                ..plain(backslashed, "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)")
             },
             // Nothing is updated there, see `appended_leases`; its clock has seconds.
             Self::ClickHouse => LeaseWords {
-                literal: escaped,
-                key_text: self.key_text(),
                 or_ignore: "",
-                now_ms: "toInt64(toUnixTimestamp(now())) * 1000",
-                table_options: "",
-                refresh: None,
-                lock: None,
-                is_locked: "NULL",
+                appended: Some(AppendedWords {
+                    create: CLICKHOUSE_EVENTS,
+                    stamp: self.stamp(),
+                }),
+                ..plain(escaped, "toInt64(toUnixTimestamp(now())) * 1000")
             },
+            Self::QuestDb => questdb_words::LEASES,
         }
     }
 
@@ -154,6 +178,10 @@ impl Dialect {
                 "SELECT count(*) FROM system.processes \
                  WHERE http_user_agent = {name} AND query NOT LIKE '%FROM system.processes%'"
             ),
+            // A client has no name there; `unread_inserts` covers what it does not list.
+            Self::QuestDb => "SELECT count(*) FROM query_activity() \
+                              WHERE username = current_user() AND query LIKE 'INSERT INTO \"%'"
+                .to_owned(),
         }
     }
 }

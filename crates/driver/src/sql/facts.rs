@@ -10,9 +10,25 @@ pub fn add_connection(settings: &mut BTreeMap<String, String>, insert: &str, enc
     settings.insert("tls".to_owned(), tls.to_owned());
 }
 
+/// Adds both, and what an acknowledged commit has survived; returns the words for the first line of a
+/// summary: the insert mode, and `relaxed`.
+pub fn add_common(
+    settings: &mut BTreeMap<String, String>,
+    insert: &str,
+    encrypted: bool,
+    names: &[&str],
+    relaxed: Vec<String>,
+) -> Vec<String> {
+    add_durability(settings, names, &relaxed);
+    add_connection(settings, insert, encrypted);
+    let mut words = relaxed;
+    words.insert(0, format!("insert={insert}"));
+    words
+}
+
 /// Adds what an acknowledged commit has survived, in the server's own words: those of the settings
 /// `names` that it reports; and `relaxed`, with which less of it survives than usual.
-pub fn add_durability(settings: &mut BTreeMap<String, String>, names: &[&str], relaxed: &[String]) {
+fn add_durability(settings: &mut BTreeMap<String, String>, names: &[&str], relaxed: &[String]) {
     let reported = names.iter().filter_map(|name| {
         let value = settings.get(*name)?;
         Some(format!("{name}={value}"))

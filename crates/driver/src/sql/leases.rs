@@ -36,11 +36,38 @@ pub struct LeaseWords {
     pub lock: Option<&'static str>,
     /// Whether somebody has the lock of `l.token`: 0 or 1; NULL where there is none.
     pub is_locked: &'static str,
+    /// Where what happens to a lease is a further row; see `appended_leases`.
+    pub appended: Option<AppendedWords>,
+}
+
+/// What a dialect says in its own words of leases whose events are rows.
+#[derive(Debug, Clone, Copy)]
+pub struct AppendedWords {
+    /// Creates the table of events, if it is not there.
+    pub create: &'static str,
+    /// A column that its rows need besides, and the value, the same in all; each after a comma.
+    pub stamp: [&'static str; 2],
 }
 
 impl LeaseWords {
-    /// [`Self::or_ignore`] of most dialects.
-    pub const ON_CONFLICT: &str = "ON CONFLICT (table_name, share) DO NOTHING";
+    /// Of a dialect that says nothing else, and has no locks of a connection.
+    pub const fn plain(
+        literal: fn(&str) -> String,
+        key_text: &'static str,
+        now_ms: &'static str,
+    ) -> Self {
+        Self {
+            literal,
+            key_text,
+            or_ignore: "ON CONFLICT (table_name, share) DO NOTHING",
+            now_ms,
+            table_options: "",
+            refresh: None,
+            lock: None,
+            is_locked: "NULL",
+            appended: None,
+        }
+    }
 }
 
 /// Does what is to be done, and reads the leases that are there then.

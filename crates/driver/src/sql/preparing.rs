@@ -46,11 +46,8 @@ impl Place {
 
     /// What the server understands is not what the workload means.
     pub fn misunderstood(&self, cause: &str) -> TargetError {
-        TargetError {
-            kind: TargetErrorKind::Preparation(self.refused(None)),
-            message: format!("{}: {cause}", self.text),
-            hint: None,
-        }
+        let kind = TargetErrorKind::Preparation(self.refused(None));
+        TargetError::new(kind, format!("{}: {cause}", self.text))
     }
 
     /// The statement has `found` placeholders, and its workload `given` parameters; `placeholder` is

@@ -14,20 +14,16 @@ fn columns(dialect: Dialect) -> (&'static str, [String; 5]) {
 
 /// The statement that creates the registry, if it is not there.
 pub fn create(dialect: Dialect) -> String {
-    let rows = dialect.identifier("rows");
-    if dialect.only_appends() {
-        return format!(
-            "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} (name String, fingerprint String, \
-             seed String, {rows} Nullable(Int64), next_index Int64, writing UInt8, version UInt64) \
-             ENGINE = ReplacingMergeTree(version) ORDER BY name"
-        );
+    let (rows, words) = (dialect.identifier("rows"), dialect.table_words());
+    if let Some(create) = words.registry {
+        return create.to_owned();
     }
     format!(
         "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} (name {} PRIMARY KEY, \
          fingerprint TEXT NOT NULL, seed TEXT NOT NULL, {rows} BIGINT, \
          next_index BIGINT NOT NULL, writing BOOLEAN NOT NULL){}",
         dialect.key_text(),
-        dialect.table_words().registry_options
+        words.registry_options
     )
 }
 
@@ -94,9 +90,10 @@ pub fn upsert(dialect: Dialect, entry: &RegistryEntry) -> String {
              SELECT {values}, {writing}, max(version) + 1 FROM {REGISTRY_TABLE} WHERE {key} = {name}"
         );
     }
+    let [stamp, time] = dialect.stamp();
+    let replaces = dialect.on_duplicate(key, &columns);
     format!(
-        "INSERT INTO {REGISTRY_TABLE} ({key}, {names}) VALUES ({values}, {writing}) {}",
-        dialect.on_duplicate(key, &columns)
+        "INSERT INTO {REGISTRY_TABLE} ({key}, {names}{stamp}) VALUES ({values}, {writing}{time}) {replaces}"
     )
 }
 
@@ -151,6 +148,14 @@ mod tests {
         let values = "SELECT 'cpu', 'abc', '18446744073709551615', NULL, 9223372036854775807, 1, \
                       max(version) + 1 FROM highwater_tables WHERE name = 'cpu'";
         assert!(sql.contains(values), "{sql}");
+        let sql = upsert(Dialect::QuestDb, &entry);
+        let values = "next_index, writing, ts) VALUES ('cpu', 'abc', '18446744073709551615', NULL, \
+                      9223372036854775807, true, cast(0 AS timestamp)) ";
+        assert!(sql.ends_with(values), "{sql}");
+        for dialect in [Dialect::ClickHouse, Dialect::QuestDb] {
+            let start = format!("CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} (name ");
+            assert!(create(dialect).starts_with(&start), "{dialect:?}");
+        }
         let newest = select(Dialect::ClickHouse, "cpu");
         assert!(
             newest.ends_with("ORDER BY version DESC LIMIT 1"),

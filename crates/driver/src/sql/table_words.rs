@@ -7,6 +7,8 @@ pub struct TableWords {
     pub with_settings: fn(&str, &[(String, String)]) -> String,
     /// What follows the columns of the registry where it is created.
     pub registry_options: &'static str,
+    /// Creates the registry, if it is not there, where that takes more than other options.
+    pub registry: Option<&'static str>,
     /// Counts the tables of that name.
     pub exists: &'static str,
     /// Names the engine of the table, if it is one without transactions.

@@ -10,7 +10,7 @@ use super::describe::number;
 use super::dialect::Dialect;
 use super::registry;
 use crate::contract::{TargetError, TargetErrorKind};
-use crate::sql_query::SqlQuery;
+use crate::sql_query::{SqlQuery, first_value};
 use crate::table_registry::{RegistryEntry, TableAction, TablePolicy};
 
 /// See [`crate::contract::TableAdmin::create_tables`].
@@ -187,7 +187,7 @@ async fn check_engine(
     };
     let query = named(dialect, query, table);
     let rows = connection.quick_texts(&query).await?;
-    match rows.into_iter().flatten().flatten().next() {
+    match first_value(rows) {
         None => Ok(()),
         Some(engine) => Err(TargetError::usage(format!(
             "table `{}` has the engine {engine}, which has no transactions",

@@ -26,9 +26,17 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) async fn set(target: &dyn Target, workload: Arc<BoundWorkload>) -> Self {
-        let mut admin = admin(target).await.expect("an admin");
         let policy = TablePolicy::new("f", Seed(1)).dropping(true);
-        let created = admin.create_tables(&workload, &policy).await;
+        Self::set_by(target, workload, &policy).await
+    }
+
+    pub(crate) async fn set_by(
+        target: &dyn Target,
+        workload: Arc<BoundWorkload>,
+        policy: &TablePolicy<'_>,
+    ) -> Self {
+        let mut admin = admin(target).await.expect("an admin");
+        let created = admin.create_tables(&workload, policy).await;
         created.expect("an empty table");
         let client = Client::connect(target, &workload).await;
         Self {
@@ -104,9 +112,8 @@ pub(crate) fn queries(statements: &[(&str, &[ColumnType])]) -> Arc<BoundWorkload
         })
         .collect();
     Arc::new(BoundWorkload {
-        tables: Vec::new(),
         ops,
-        rows: None,
+        ..BoundWorkload::default()
     })
 }
 
@@ -121,8 +128,7 @@ pub(crate) fn points_of(create: &str, placeholder: &str) -> Arc<BoundWorkload> {
         ],
         create: vec![create.to_owned()],
         key: "k".to_owned(),
-        locate: None,
-        replaces: false,
+        ..BoundTable::default()
     };
     let insert = BoundOp {
         name: "insert".to_owned(),

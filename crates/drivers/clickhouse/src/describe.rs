@@ -5,6 +5,7 @@ use highwater_driver::contract::TargetError;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::describe::{count_rows, not_there, number, sample_column};
 use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::sql_query::{first_value, values};
 use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{ColumnShape, IndexShape, RecordedStatements, TableShape};
 
@@ -52,32 +53,22 @@ pub(super) async fn describe(
              WHERE database = currentDatabase() AND name = {name}"
         ))
         .await?;
-    let order = order.into_iter().flatten().flatten().next();
     let created = connection
         .rows(&format!("SHOW CREATE TABLE {from}"))
         .await?;
-    let created = created.into_iter().flatten().flatten().next();
     let mut shape = TableShape {
-        name: table.to_owned(),
-        schema: first.get(3).cloned().flatten(),
-        dialect: "clickhouse".to_owned(),
-        milliseconds: DIALECT.milliseconds("{column}"),
-        quotient: DIALECT.quotient().to_owned(),
-        quote: '`',
         rows: count_rows(connection, &from).await?,
         rows_all: Some(number(&rows_all, 0)).filter(|rows| *rows > 0),
-        columns: Vec::new(),
-        indexes: order.map_or_else(Vec::new, |order| index(&order)),
-        create: created.and_then(|created| created_as(&created)),
+        indexes: first_value(order).map_or_else(Vec::new, |order| index(&order)),
+        create: first_value(created).and_then(|created| created_as(&created)),
         recorded: RecordedStatements {
             remark: Some("What this server is asked is not counted here".to_owned()),
             ..RecordedStatements::default()
         },
+        ..DIALECT.table_shape(table, first.get(3).cloned().flatten())
     };
     for column in columns {
-        let mut texts = column.into_iter().map(Option::unwrap_or_default);
-        let mut next = || texts.next().unwrap_or_default();
-        let (name, declared, default) = (next(), next(), next());
+        let [name, declared, default] = values(column);
         let mut column = ColumnShape::new(name, &declared, kind_of(&declared));
         // What is left out of an insert has the least value of its type there.
         column.required = false;

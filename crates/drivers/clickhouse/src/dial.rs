@@ -2,17 +2,13 @@
 
 use highwater_driver::contract::TargetError;
 use highwater_driver::http::HttpConnection;
-use highwater_driver::network::{Stream, connect_tcp};
 
 use super::options::Node;
 
 /// A connection of which nothing is known yet.
 pub(super) async fn dial(node: &Node) -> Result<HttpConnection, TargetError> {
-    let stream = connect_tcp(&node.shown, &node.host, node.port).await?;
     let encrypted = node.tls.mode().kinds().first() == Some(&true);
-    if !encrypted {
-        return Ok(HttpConnection::new(Stream::Tcp(stream)));
-    }
-    let stream = node.tls.handshake(&node.shown, &node.host, stream).await?;
-    Ok(HttpConnection::new(Stream::Tls(Box::new(stream))))
+    let (place, host) = (&node.shown, &node.host);
+    let stream = node.tls.connect(place, host, node.port, encrypted).await?;
+    Ok(HttpConnection::new(stream))
 }

@@ -8,35 +8,21 @@ use highwater_driver::contract::{TargetError, TargetFacts};
 use highwater_driver::network::one_line;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::dialect::Dialect;
-use highwater_driver::sql::facts::{add_connection, add_durability};
+use highwater_driver::sql::facts::add_common;
+use highwater_driver::sql_query::{first_value, pairs};
 
 use super::insert_mode::Mode;
 use super::wire::Wire;
 
 /// Settings that are recorded whatever their value, of users and of tables: what a block becomes, when
 /// inserts are held up, memory, threads. What a version does not have, it leaves out.
-const RECORDED: [&str; 20] = [
-    "async_insert",
-    "background_pool_size",
-    "fsync_after_insert",
-    "fsync_part_directory",
-    "insert_deduplicate",
-    "insert_quorum",
-    "max_bytes_to_merge_at_max_space_in_pool",
-    "max_execution_time",
-    "max_insert_block_size",
-    "max_memory_usage",
-    "max_parts_in_total",
-    "max_threads",
-    "min_bytes_for_wide_part",
-    "min_insert_block_size_bytes",
-    "min_insert_block_size_rows",
-    "non_replicated_deduplication_window",
-    "parts_to_delay_insert",
-    "parts_to_throw_insert",
-    "readonly",
-    "use_uncompressed_cache",
-];
+const RECORDED: &str = "'async_insert', 'background_pool_size', 'fsync_after_insert', \
+    'fsync_part_directory', 'insert_deduplicate', 'insert_quorum', \
+    'max_bytes_to_merge_at_max_space_in_pool', 'max_execution_time', 'max_insert_block_size', \
+    'max_memory_usage', 'max_parts_in_total', 'max_threads', 'min_bytes_for_wide_part', \
+    'min_insert_block_size_bytes', 'min_insert_block_size_rows', \
+    'non_replicated_deduplication_window', 'parts_to_delay_insert', 'parts_to_throw_insert', \
+    'readonly', 'use_uncompressed_cache'";
 
 /// Those that say what an acknowledged insert has survived.
 const DURABILITY: [&str; 2] = ["fsync_after_insert", "fsync_part_directory"];
@@ -46,30 +32,17 @@ pub(super) async fn read(
     connection: &mut SqlConnection<Wire>,
     mode: Mode,
 ) -> Result<TargetFacts, TargetError> {
-    let rows = connection.rows("SELECT version()").await?;
-    let version = rows
-        .into_iter()
-        .flatten()
-        .flatten()
-        .next()
-        .unwrap_or_default();
-    let names = RECORDED.map(|name| format!("'{name}'")).join(", ");
+    let version = first_value(connection.rows("SELECT version()").await?).unwrap_or_default();
     let sql = format!(
-        "SELECT name, value FROM system.settings WHERE name IN ({names}) UNION ALL \
-         SELECT name, value FROM system.merge_tree_settings WHERE name IN ({names})"
+        "SELECT name, value FROM system.settings WHERE name IN ({RECORDED}) UNION ALL \
+         SELECT name, value FROM system.merge_tree_settings WHERE name IN ({RECORDED})"
     );
-    let mut settings = BTreeMap::new();
-    for row in connection.rows(&sql).await? {
-        if let [Some(name), Some(value)] = row.as_slice() {
-            settings.insert(name.clone(), one_line(value));
-        }
-    }
+    let settings = pairs(connection.rows(&sql).await?);
+    let settings = settings.map(|(name, value)| (name, one_line(&value)));
+    let mut settings: BTreeMap<String, String> = settings.collect();
     let relaxed = relaxed(&settings);
-    let insert = mode.name();
-    let mut traits = vec![format!("insert={insert}")];
-    traits.extend(relaxed.iter().cloned());
-    add_durability(&mut settings, &DURABILITY, &relaxed);
-    add_connection(&mut settings, insert, connection.is_encrypted());
+    let encrypted = connection.is_encrypted();
+    let traits = add_common(&mut settings, mode.name(), encrypted, &DURABILITY, relaxed);
     Ok(TargetFacts {
         version: format!("ClickHouse {}", one_line(&version)),
         dialects: Dialect::ClickHouse.names(),

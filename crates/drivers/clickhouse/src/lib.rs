@@ -88,9 +88,7 @@ impl Driver for ClickHouseDriver {
         urls: &[TargetUrl],
         options: &TargetOptions,
     ) -> Result<Arc<dyn Target>, TargetError> {
-        let nodes = hosts::of_urls(urls, |url, environment| {
-            options::nodes(url, options, environment)
-        })?;
+        let nodes = hosts::of_urls(urls, options, options::nodes)?;
         let is_cluster = nodes.len() > 1;
         let names = mode_names(is_cluster);
         let mode = options.insert_mode(|name| Mode::of(name, is_cluster), names)?;
@@ -132,10 +130,8 @@ impl ClickHouseTarget {
 
     /// A connection to the server of a session, with how its ops are sent.
     async fn prepared(&self, connect: &Connect) -> Result<(Wire, Vec<Plan>), TargetError> {
-        let node = self
-            .nodes
-            .get(self.host_of(connect.number, connect.attempt));
-        let node = node.ok_or_else(hosts::none_given)?;
+        let host = self.host_of(connect.number, connect.attempt);
+        let node = hosts::nth(&self.nodes, host)?;
         let mut wire = connect::open(node, &connect.timeline).await?;
         connect::check_format(node, self.mode)?;
         let tables = Tables {

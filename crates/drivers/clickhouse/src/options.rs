@@ -4,9 +4,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use highwater_driver::contract::{TargetError, TargetOptions};
+use highwater_driver::http::checked_login;
 use highwater_driver::lingering::LingeringBackends;
 use highwater_driver::network::{SslMode, Tls, TlsFiles};
 use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl};
@@ -46,7 +45,7 @@ pub(super) struct Node {
     /// The path of each request, up to its settings.
     pub(super) path: String,
     /// What follows the path in each request, up to the value of its length.
-    pub(super) headers: Arc<Headers>,
+    pub(super) headers: Arc<Secret>,
     pub(super) tls: Arc<Tls>,
     pub(super) connect_timeout: Nanos,
     /// Settings of ours that the server knows, once it was asked.
@@ -58,11 +57,7 @@ pub(super) struct Node {
 impl Node {
     /// The same server as its cluster lists it.
     pub(super) fn address(&self) -> String {
-        Host {
-            name: self.host.clone(),
-            port: Some(self.port),
-        }
-        .to_string()
+        Host::at(&self.host, self.port).to_string()
     }
 
     /// Where a server of a cluster has tables of its own: the tables of [`Self::database`] are above those
@@ -86,22 +81,6 @@ fn path(database: &str) -> String {
     format!("/?database={encoded}")
 }
 
-/// A constant part of all requests. Holds the password, so it is not shown.
-pub(super) struct Headers(String);
-
-impl Headers {
-    /// The text, for the wire only.
-    pub(super) fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl std::fmt::Debug for Headers {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Headers(***)")
-    }
-}
-
 /// The servers that one URL names.
 pub(super) fn nodes(
     url: &TargetUrl,
@@ -110,12 +89,8 @@ pub(super) fn nodes(
 ) -> Result<Vec<Node>, TargetError> {
     url.check_parameters(PARAMETERS)?;
     let user = url.named_user().unwrap_or_else(|| DEFAULT.to_owned());
-    if user.contains(':') {
-        return Err(TargetError::usage(format!(
-            "`{user}` is not the name of a user: it holds a colon"
-        )));
-    }
     let password = url.password_or(environment("CLICKHOUSE_PASSWORD"));
+    let login = checked_login(&user, password.as_ref())?;
     let mode = sslmode(url)?;
     let files = TlsFiles::named(|name| url.parameter(name).cloned());
     let connect_timeout = url.connect_timeout(options.connect_timeout)?;
@@ -132,7 +107,7 @@ pub(super) fn nodes(
         nodes.push(Node {
             shown: format!("{}://{user}@{host}/{database}{parameters}", url.scheme),
             port: host.port.unwrap_or(DEFAULT_PORT),
-            headers: Arc::new(headers(&host, &user, password.as_ref(), &application_name)),
+            headers: Arc::new(headers(&host, &login, &application_name)),
             database: database.to_owned(),
             application_name: application_name.clone(),
             path: path(database),
@@ -190,17 +165,17 @@ fn header_text(text: &str) -> String {
     text.chars().filter(plain).collect()
 }
 
-fn headers(host: &Host, user: &str, password: Option<&Secret>, name: &str) -> Headers {
-    let password = password.map_or("", Secret::reveal);
-    let login = STANDARD.encode(format!("{user}:{password}"));
-    Headers(format!(
-        " HTTP/1.1\r\nHost: {host}\r\nUser-Agent: {name}\r\nAuthorization: Basic {login}\r\n\
-         Content-Length: "
+/// A constant part of all requests. Holds the password.
+fn headers(host: &Host, login: &str, name: &str) -> Secret {
+    Secret::new(format!(
+        " HTTP/1.1\r\nHost: {host}\r\nUser-Agent: {name}\r\n{login}Content-Length: "
     ))
 }
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
     use highwater_model::units::Seed;
 
     use super::*;

@@ -2,22 +2,13 @@
 
 use std::io;
 
-use highwater_driver::network::{describe, one_line};
+use highwater_driver::outcomes::{broken, failed, gone, not_applied};
 use highwater_model::op::{Op, OpBody};
 use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 
 use super::answer::Answer;
 use super::encode::Plan;
 use super::wire::Lost;
-
-/// The error of an op whose connection is gone.
-fn gone(cause: &str) -> OpError {
-    OpError {
-        class: ErrorClass::Connection,
-        code: None,
-        message: one_line(cause),
-    }
-}
 
 /// A value of the batch has no form in its column's type: nothing was sent.
 pub(super) fn unfit(op: &Op) -> Outcome {
@@ -39,17 +30,12 @@ pub(super) fn lost(op: &Op, plan: Option<&Plan>, answer: Answer, lost: Lost) -> 
         // Nothing else is sent in more than one piece.
         _ => true,
     };
-    let not_applied = |error| {
-        let mut outcome = Outcome::refused(op.rows(), error);
-        outcome.session_usable = false;
-        outcome
-    };
     match lost {
-        Lost::NotConnected(error) => not_applied(gone(&error.message)),
+        Lost::NotConnected(error) => not_applied(op, gone(&error.message)),
         Lost::Io {
             error,
             is_sent_whole: false,
-        } if adds_nothing => not_applied(cause(answer, &error)),
+        } if adds_nothing => not_applied(op, cause(answer, &error)),
         Lost::Io { error, .. } => Outcome::unknown(cause(answer, &error)),
     }
 }
@@ -60,14 +46,7 @@ fn cause(answer: Answer, error: &io::Error) -> OpError {
         let class = said.judge().class;
         return said.into_op_error(class);
     }
-    let class = match error.kind() {
-        io::ErrorKind::InvalidData => ErrorClass::Protocol,
-        _ => ErrorClass::Connection,
-    };
-    OpError {
-        class,
-        ..gone(&describe(error))
-    }
+    broken(error)
 }
 
 /// A whole answer came, to a request of so many bytes.
@@ -106,10 +85,7 @@ pub(super) fn judge(op: &Op, plan: Option<&Plan>, sent: usize, answer: Answer) -
         _ => judgment.certainty,
     };
     let error = error.into_op_error(judgment.class);
-    let mut outcome = match certainty {
-        Certainty::Unknown => Outcome::unknown(error),
-        Certainty::Applied | Certainty::NotApplied => Outcome::refused(op.rows(), error),
-    };
+    let mut outcome = failed(op.rows(), certainty, error);
     // The connection is in step after an error, too.
     outcome.session_usable = judgment.class != ErrorClass::Authentication;
     outcome.response_bytes = bytes;

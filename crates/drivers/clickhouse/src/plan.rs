@@ -6,6 +6,7 @@ use highwater_driver::failure::Failure;
 use highwater_driver::sql::connection::{Row, TextWire};
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql::preparing::Place;
+use highwater_driver::sql_query::{pairs, values};
 use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload, ColumnType};
 
 use super::cluster::ABOVE;
@@ -97,14 +98,7 @@ async fn insert_plan(
         "SELECT name, type FROM system.columns WHERE database = {} AND table = {name}",
         Dialect::ClickHouse.literal(&found.database)
     );
-    let declared = rows(wire, &columns, place).await?;
-    let declared: Vec<(String, String)> = declared
-        .into_iter()
-        .filter_map(|row| {
-            let mut texts = row.into_iter().flatten();
-            Some((texts.next()?, texts.next()?))
-        })
-        .collect();
+    let declared: Vec<_> = pairs(rows(wire, &columns, place).await?).collect();
     let columns = native_columns(table, &declared).map_err(|cause| place.misunderstood(&cause))?;
     let names = columns.iter();
     let names: Vec<String> = names
@@ -154,12 +148,11 @@ async fn found(
         literal(&table.name)
     );
     let found = rows(wire, &sql, place).await?.into_iter().map(|row| {
-        let mut texts = row.into_iter().map(Option::unwrap_or_default);
-        let mut next = || texts.next().unwrap_or_default();
+        let [database, engine, partition] = values(row);
         Found {
-            database: next(),
-            engine: next(),
-            partition: next(),
+            database,
+            engine,
+            partition,
         }
     });
     // The server's own first.
@@ -267,10 +260,8 @@ mod tests {
                     ..BoundColumn::new("tags", ColumnType::Object)
                 },
             ],
-            create: Vec::new(),
             key: "k".to_owned(),
-            locate: None,
-            replaces: false,
+            ..BoundTable::default()
         }
     }
 

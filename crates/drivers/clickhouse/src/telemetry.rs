@@ -6,51 +6,34 @@ use std::collections::BTreeMap;
 use futures_util::future::join_all;
 use highwater_driver::contract::{Response, TargetError};
 use highwater_driver::sql::connection::rows_of;
-use highwater_driver::telemetry::{Measure, MetricSample, TelemetryReader, names};
+use highwater_driver::telemetry::{
+    Figure, Measure, MetricSample, TelemetryReader, count, level, names, samples,
+};
 
 use super::wire::Wire;
 
-/// A figure: the server's name, ours, its unit, and how it is to be read.
-type Figure = (&'static str, &'static str, &'static str, Measure);
-
 /// All of them; those in lower case are made by the statement.
 const FIGURES: &[Figure] = &[
-    ("Query", names::ACTIVE, "1", Measure::Level),
-    ("HTTPConnection", "connections", "1", Measure::Level),
-    (
-        "MemoryTracking",
-        "memory_of_server",
-        "bytes",
-        Measure::Level,
-    ),
-    ("Merge", "merges_active", "1", Measure::Level),
-    (
-        "DelayedInserts",
-        names::DELAYED_INSERTS,
-        "1",
-        Measure::Level,
-    ),
-    ("InsertedRows", "rows_inserted", "rows", Measure::Count),
-    ("InsertedBytes", "bytes_inserted", "bytes", Measure::Count),
-    ("InsertQuery", "inserts", "1", Measure::Count),
-    ("SelectQuery", "selects", "1", Measure::Count),
-    ("FailedQuery", "queries_failed", "1", Measure::Count),
-    ("RejectedInserts", "inserts_rejected", "1", Measure::Count),
-    ("MergedRows", "rows_merged", "rows", Measure::Count),
-    (
+    level("Query", names::ACTIVE),
+    level("HTTPConnection", "connections"),
+    level("MemoryTracking", "memory_of_server").in_unit("bytes"),
+    level("Merge", "merges_active"),
+    level("DelayedInserts", names::DELAYED_INSERTS),
+    count("InsertedRows", "rows_inserted").in_unit("rows"),
+    count("InsertedBytes", "bytes_inserted").in_unit("bytes"),
+    count("InsertQuery", "inserts"),
+    count("SelectQuery", "selects"),
+    count("FailedQuery", "queries_failed"),
+    count("RejectedInserts", "inserts_rejected"),
+    count("MergedRows", "rows_merged").in_unit("rows"),
+    count(
         "WriteBufferFromFileDescriptorWriteBytes",
         "written_by_server",
-        "bytes",
-        Measure::Count,
-    ),
-    (
-        "ReadBufferFromFileDescriptorReadBytes",
-        "read_by_server",
-        "bytes",
-        Measure::Count,
-    ),
-    ("parts", "parts_active", "1", Measure::Level),
-    ("parts_most", names::PARTS_OF_PARTITION, "1", Measure::Level),
+    )
+    .in_unit("bytes"),
+    count("ReadBufferFromFileDescriptorReadBytes", "read_by_server").in_unit("bytes"),
+    level("parts", "parts_active"),
+    level("parts_most", names::PARTS_OF_PARTITION),
 ];
 
 /// Parts of all tables of the database, and of the partition that has most.
@@ -99,8 +82,8 @@ impl HttpReader {
 
 /// The server's names of all counters, or of all levels, as a list.
 fn names_of(measure: Measure) -> String {
-    let names = FIGURES.iter().filter(|figure| figure.3 == measure);
-    let names: Vec<String> = names.map(|figure| format!("'{}'", figure.0)).collect();
+    let names = FIGURES.iter().filter(|figure| figure.measure == measure);
+    let names: Vec<String> = names.map(|figure| format!("'{}'", figure.source)).collect();
     names.join(", ")
 }
 
@@ -133,23 +116,7 @@ async fn read(wire: &mut Wire, sql: &str) -> Result<Vec<MetricSample>, TargetErr
         let value = texts.next().and_then(|text| text.parse().ok());
         values.extend(value.map(|value: f64| (name, value)));
     }
-    Ok(samples(&values))
-}
-
-/// The samples, by the server's names.
-fn samples(values: &BTreeMap<String, f64>) -> Vec<MetricSample> {
-    let found = FIGURES.iter().filter_map(|(name, ours, unit, measure)| {
-        let value = *values.get(*name)?;
-        // This question runs too.
-        let own = if *ours == names::ACTIVE { 1.0 } else { 0.0 };
-        Some(MetricSample::new(
-            ours,
-            unit,
-            *measure,
-            (value - own).max(0.0),
-        ))
-    });
-    found.collect()
+    Ok(samples(FIGURES, |name| values.get(name).copied()))
 }
 
 #[cfg(test)]
@@ -160,14 +127,15 @@ mod tests {
     fn what_the_server_has_is_told_without_the_question_itself() {
         let values = [("Query", 3.0), ("parts", 7.0), ("Other", 1.0)];
         let values = values.map(|(name, value)| (name.to_owned(), value));
-        let samples = samples(&values.into());
+        let values = BTreeMap::from(values);
+        let samples = samples(FIGURES, |name| values.get(name).copied());
         let found: Vec<_> = samples.iter().map(|s| (s.name.as_ref(), s.value)).collect();
         assert_eq!(found, [(names::ACTIVE, 2.0), ("parts_active", 7.0)]);
     }
 
     #[test]
     fn no_metric_has_two_sources() {
-        let mut ours: Vec<&str> = FIGURES.iter().map(|figure| figure.1).collect();
+        let mut ours: Vec<&str> = FIGURES.iter().map(|figure| figure.name).collect();
         ours.sort_unstable();
         assert!(ours.windows(2).all(|pair| pair[0] != pair[1]));
     }

@@ -14,6 +14,7 @@ use std::task::{Context, Poll};
 use highwater_driver::contract::{TargetError, Timeline};
 use highwater_driver::failure::Failure;
 use highwater_driver::http::{HttpConnection, Sink};
+use highwater_driver::lingering::UnderWay;
 use highwater_driver::sql::connection::{Row, TextWire};
 use highwater_model::units::Nanos;
 
@@ -23,6 +24,8 @@ use super::errors::ServerError;
 use super::options::Node;
 use super::rows::RowReader;
 
+/// The server gives connections no names: any number that no other one has.
+static NEXT_ABANDONED: AtomicI64 = AtomicI64::new(0);
 /// Settings of each request, as far as the server knows them. An insert is answered when its rows are
 /// there, on other servers too, and is not taken for an earlier one; the status of an answer is that of the
 /// whole, and no server is left out of it. A subquery over distributed tables is answered once for all servers,
@@ -144,7 +147,10 @@ impl Wire {
         self.head
             .extend_from_slice(digits.format(body.len()).as_bytes());
         self.head.extend_from_slice(b"\r\n\r\n");
-        let under_way = UnderWay::new(&self.node);
+        // The server may still work on a request that ends without an answer.
+        let lingering = &self.node.lingering;
+        let under_way =
+            UnderWay::new(|| lingering.add(NEXT_ABANDONED.fetch_add(1, Ordering::Relaxed)));
         let exchanged = http.exchange(&self.head, body, sink).await;
         match exchanged {
             Ok(reusable) => {
@@ -218,34 +224,6 @@ impl TextWire for Wire {
 
     fn is_encrypted(&self) -> bool {
         self.is_encrypted
-    }
-}
-
-/// Notes when a request ends without an answer, also by being dropped: the server may still work on it.
-struct UnderWay<'a> {
-    node: &'a Node,
-    ended: bool,
-}
-
-impl<'a> UnderWay<'a> {
-    fn new(node: &'a Node) -> Self {
-        Self { node, ended: false }
-    }
-
-    /// The answer came.
-    fn ended(mut self) {
-        self.ended = true;
-    }
-}
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        // The server gives connections no names: any number that no other one has.
-        static NEXT: AtomicI64 = AtomicI64::new(0);
-        if !self.ended {
-            let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            self.node.lingering.add(number);
-        }
     }
 }
 

@@ -14,7 +14,7 @@ use super::query::{self, Failure};
 use super::stability::Health;
 use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline};
 use highwater_driver::http::HttpConnection;
-use highwater_driver::network::{Stream, connect_tcp, first_bytes};
+use highwater_driver::network::first_bytes;
 use highwater_driver::time_limit;
 
 /// With this a client of the PostgreSQL protocol asks whether TLS is spoken; the answer is a letter.
@@ -101,7 +101,10 @@ async fn first_answer(
     let skipped = usize::from(kinds.len() > 1 && node.second_kind.load(Ordering::Relaxed));
     let mut failed = None;
     for (position, encrypted) in kinds.iter().enumerate().skip(skipped) {
-        let opened = match connect(node, *encrypted).await {
+        let stream = node
+            .tls
+            .connect(&node.shown, &node.host, node.port, *encrypted);
+        let opened = match stream.await {
             Ok(stream) => {
                 let mut connection = HttpConnection::new(stream);
                 let health = health::poll(&mut connection, node).await;
@@ -124,13 +127,4 @@ async fn first_answer(
         }
     }
     Err(failed.unwrap_or_else(|| TargetError::unreachable(format!("{}: not tried", node.shown))))
-}
-
-async fn connect(node: &Node, encrypted: bool) -> Result<Stream, TargetError> {
-    let stream = connect_tcp(&node.shown, &node.host, node.port).await?;
-    if !encrypted {
-        return Ok(Stream::Tcp(stream));
-    }
-    let stream = node.tls.handshake(&node.shown, &node.host, stream).await?;
-    Ok(Stream::Tls(Box::new(stream)))
 }

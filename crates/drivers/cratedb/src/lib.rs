@@ -86,7 +86,7 @@ impl Driver for CrateDbDriver {
         let insert = options.insert_mode(Mode::of, Mode::NAMES)?;
         let insert = insert.unwrap_or(Mode::Bulk);
         let stability = Arc::new(ClusterStability::default());
-        let nodes = hosts::of_urls(urls, |url, environment| {
+        let nodes = hosts::of_urls(urls, options, |url, options, environment| {
             options::nodes(url, options, environment, &stability)
         })?;
         Ok(Arc::new(CrateDbTarget { nodes, insert }))
@@ -120,8 +120,7 @@ impl Target for CrateDbTarget {
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
         Box::pin(async move {
             let host = self.host_of(connect.number, connect.attempt);
-            let node = self.nodes.get(host);
-            let node = node.ok_or_else(hosts::none_given)?;
+            let node = hosts::nth(&self.nodes, host)?;
             let plans = statements::plans(&connect.workload, self.insert)?;
             let connection = connect::open(node, &connect.timeline).await?;
             let session = HttpSession::new(connection, node.clone(), plans, connect.timeline);

@@ -102,7 +102,7 @@ impl Sink for BufferedBody {
 /// Writes everything before the body of a request.
 pub(super) fn finish_head(out: &mut Vec<u8>, node: &Node, length: usize) {
     out.clear();
-    out.extend_from_slice(node.request.reveal());
+    out.extend_from_slice(node.request.reveal().as_bytes());
     let mut digits = itoa::Buffer::new();
     out.extend_from_slice(digits.format(length).as_bytes());
     out.extend_from_slice(b"\r\n\r\n");

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use highwater_model::op::{Op, OpBody};
-use highwater_model::outcome::{ErrorClass, OpError, Outcome};
+use highwater_model::outcome::Outcome;
 
 use super::answer::Answer;
 use super::encode::BodyEncoder;
@@ -18,7 +18,8 @@ use super::query;
 use super::statements::{Mode, Plan};
 use highwater_driver::contract::{BoxFuture, Encoder, Request, Session, Timeline};
 use highwater_driver::http::HttpConnection;
-use highwater_driver::network::{describe, one_line};
+use highwater_driver::lingering::UnderWay;
+use highwater_driver::outcomes::{broken, closed, not_applied};
 
 /// A session; see the module.
 pub(super) struct HttpSession {
@@ -50,9 +51,7 @@ impl HttpSession {
     async fn run(&mut self, request: &Request) -> Outcome {
         let op = &request.op;
         let Some(mut connection) = self.connection.take() else {
-            let mut outcome = Outcome::refused(op.rows(), gone("the session is closed"));
-            outcome.session_usable = false;
-            return outcome;
+            return closed(op);
         };
         // An insert of no row has no form but in bulk.
         if request.bytes.is_empty() && op.rows() == 0 {
@@ -62,7 +61,8 @@ impl HttpSession {
         query::finish_head(&mut self.head, &self.node, request.bytes.len());
         let started = self.timeline.now();
         let mut answer = Answer::default();
-        let under_way = UnderWay::new(&self.node, &self.timeline);
+        let (stability, timeline) = (&self.node.stability, &self.timeline);
+        let under_way = UnderWay::new(|| stability.record_abandoned(timeline.now()));
         let exchanged = connection
             .exchange(&self.head, &request.bytes, &mut answer)
             .await;
@@ -127,36 +127,6 @@ impl HttpSession {
     }
 }
 
-/// Notes when an op ends without an answer, also by being dropped.
-struct UnderWay<'a> {
-    node: &'a Node,
-    timeline: &'a Rc<dyn Timeline>,
-    ended: bool,
-}
-
-impl<'a> UnderWay<'a> {
-    fn new(node: &'a Node, timeline: &'a Rc<dyn Timeline>) -> Self {
-        Self {
-            node,
-            timeline,
-            ended: false,
-        }
-    }
-
-    /// The answer came.
-    fn ended(mut self) {
-        self.ended = true;
-    }
-}
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        if !self.ended {
-            self.node.stability.record_abandoned(self.timeline.now());
-        }
-    }
-}
-
 impl Session for HttpSession {
     fn encoder(&self) -> Box<dyn Encoder> {
         Box::new(BodyEncoder::new(&self.plans, self.node.gzip))
@@ -174,29 +144,11 @@ impl Session for HttpSession {
     }
 }
 
-fn gone(cause: &str) -> OpError {
-    OpError {
-        class: ErrorClass::Connection,
-        code: None,
-        message: one_line(cause),
-    }
-}
-
 /// The connection ended before the answer did.
 fn lost(op: &Op, error: &std::io::Error, all_sent: bool) -> Outcome {
-    let class = match error.kind() {
-        std::io::ErrorKind::InvalidData => ErrorClass::Protocol,
-        _ => ErrorClass::Connection,
-    };
-    let error = OpError {
-        class,
-        ..gone(&describe(error))
-    };
     if all_sent {
-        return Outcome::unknown(error);
+        return Outcome::unknown(broken(error));
     }
     // The server knows how long the request is, and did not get all of it.
-    let mut outcome = Outcome::refused(op.rows(), error);
-    outcome.session_usable = false;
-    outcome
+    not_applied(op, broken(error))
 }

@@ -14,7 +14,7 @@ use highwater_driver::sql::audit;
 use highwater_driver::sql::connection::{SqlConnection, rows_of};
 use highwater_driver::sql::describe::number;
 use highwater_driver::sql::dialect::Dialect;
-use highwater_driver::sql_query::Texts;
+use highwater_driver::sql_query::{Texts, first_value, pairs};
 use highwater_driver::time_limit;
 use highwater_model::op::{BoundTable, BoundWorkload};
 
@@ -144,7 +144,7 @@ impl Peers {
         if away == 0 {
             return Ok(true);
         }
-        let states = states(&main.rows(STATES).await?);
+        let states = states(main.rows(STATES).await?);
         let size = states.get("wsrep_cluster_size");
         let size: usize = size.and_then(|size| size.parse().ok()).unwrap_or(hosts);
         Ok(size + away <= hosts)
@@ -193,7 +193,7 @@ impl Peers {
         &mut self,
         main: &mut SqlConnection<Connection>,
     ) -> Result<BTreeMap<String, String>, TargetError> {
-        let mut own = states(&main.rows(STATES).await?);
+        let mut own = states(main.rows(STATES).await?);
         let state = |of: &BTreeMap<String, String>| of.get(STATE).cloned();
         let mut nodes = vec![(self.main.clone(), state(&own))];
         let timeline = &self.timeline;
@@ -210,8 +210,7 @@ impl Peers {
         own.retain(|name, _| RECORDED_STATES.contains(&name.as_str()));
         own.insert("wsrep_nodes".to_owned(), nodes.join(", "));
         let options = main.rows("SELECT @@wsrep_provider_options").await?;
-        let options = options.into_iter().flatten().flatten().next();
-        own.extend(recorded_options(&options.unwrap_or_default()));
+        own.extend(recorded_options(&first_value(options).unwrap_or_default()));
         Ok(own)
     }
 }
@@ -225,7 +224,7 @@ impl Peer {
         if let Some(connection) = &mut self.connection
             && let Ok(rows) = connection.rows(STATES).await
         {
-            return Ok(states(&rows));
+            return Ok(states(rows));
         }
         self.connection = None;
         let node = &self.node;
@@ -237,7 +236,7 @@ impl Peer {
         let place = node.shown.clone();
         let connection = SqlConnection::new(opened.connection, place, bound, Rc::clone(timeline));
         let rows = self.connection.insert(connection).rows(STATES).await?;
-        Ok(states(&rows))
+        Ok(states(rows))
     }
 
     /// A connection to the node, if it takes part in the cluster.
@@ -297,11 +296,8 @@ async fn copy(
 }
 
 /// The answer to `SHOW STATUS`.
-fn states(rows: &Texts) -> BTreeMap<String, String> {
-    let pairs = rows.iter().filter_map(|row| match row.as_slice() {
-        [Some(name), Some(value)] => Some((name.to_lowercase(), value.clone())),
-        _ => None,
-    });
+fn states(rows: Texts) -> BTreeMap<String, String> {
+    let pairs = pairs(rows).map(|(name, value)| (name.to_lowercase(), value));
     pairs.collect()
 }
 

@@ -22,6 +22,7 @@ use highwater_driver::network::{
     AttemptError, SslMode, Stream, by_kind, connect_tcp, describe, no_tls, one_line, unreachable,
 };
 use highwater_driver::sql::connection::rows_of;
+use highwater_driver::sql_query::values;
 use highwater_driver::time_limit;
 
 /// Longest greeting, in bytes.
@@ -231,9 +232,7 @@ fn not_private(node: &Node) -> TargetError {
 async fn settle(node: &Node, mut connection: Connection) -> Result<Opened, TargetError> {
     let sql = "SELECT version(), @@version_comment, @@max_allowed_packet";
     let rows = rows_of(&mut connection, &node.shown, sql).await?;
-    let mut texts = rows.into_iter().flatten().map(Option::unwrap_or_default);
-    let mut next = || texts.next().unwrap_or_default();
-    let (version, comment, packet_max) = (next(), next(), next());
+    let [version, comment, packet_max] = values(rows.into_iter().flatten());
     let product = Product::of(&version, &comment);
     let mut set =
         format!("SET NAMES utf8mb4, sql_mode = '{SQL_MODE}', time_zone = '+00:00', autocommit = 1");

@@ -5,6 +5,7 @@ use highwater_driver::contract::TargetError;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::describe::{self, count_rows, not_there, number, sample_column};
 use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::sql_query::values;
 use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{ColumnShape, IndexShape, RecordedStatements, TableShape};
 
@@ -39,26 +40,17 @@ pub(super) async fn describe(
         ))
         .await?;
     let mut shape = TableShape {
-        name: table.to_owned(),
-        schema: first.get(4).cloned().flatten(),
-        dialect: "mysql".to_owned(),
-        milliseconds: DIALECT.milliseconds("{column}"),
-        quotient: DIALECT.quotient().to_owned(),
-        quote: '`',
         rows: count_rows(connection, &from).await?,
         rows_all: Some(number(&rows_all, 0)).filter(|rows| *rows > 0),
-        columns: Vec::new(),
         indexes: indexes(connection, &named).await?,
-        create: None,
         recorded: RecordedStatements {
             remark: Some("What this server is asked is not counted here".to_owned()),
             ..RecordedStatements::default()
         },
+        ..DIALECT.table_shape(table, first.get(4).cloned().flatten())
     };
     for column in columns {
-        let mut texts = column.into_iter().map(Option::unwrap_or_default);
-        let mut next = || texts.next().unwrap_or_default();
-        let (name, declared, nullable, extra) = (next(), next(), next(), next());
+        let [name, declared, nullable, extra] = values(column);
         let mut column = ColumnShape::new(name, &declared, kind_of(&declared));
         column.required = nullable.eq_ignore_ascii_case("no");
         column.generated = ["GENERATED", "VIRTUAL", "PERSISTENT", "STORED"]

@@ -8,7 +8,8 @@ use highwater_driver::contract::{TargetError, TargetFacts};
 use highwater_driver::network::one_line;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::dialect::Dialect;
-use highwater_driver::sql::facts::{add_connection, add_durability};
+use highwater_driver::sql::facts::add_common;
+use highwater_driver::sql_query::{pairs, values};
 
 use super::encode::Mode;
 use super::product::Product;
@@ -16,42 +17,16 @@ use super::wire::Connection;
 
 /// Settings that are recorded whatever their value: durability, memory, limits, isolation. What a
 /// product does not have, it leaves out.
-const RECORDED: [&str; 34] = [
-    "binlog_format",
-    "character_set_server",
-    "collation_database",
-    "innodb_buffer_pool_size",
-    "innodb_doublewrite",
-    "innodb_flush_log_at_trx_commit",
-    "innodb_flush_method",
-    "innodb_io_capacity",
-    "innodb_lock_wait_timeout",
-    "innodb_log_file_size",
-    "innodb_redo_log_capacity",
-    "innodb_rollback_on_timeout",
-    "log_bin",
-    "max_allowed_packet",
-    "max_connections",
-    "max_statement_time",
-    "read_only",
-    "sync_binlog",
-    "thread_handling",
-    "tidb_txn_mode",
-    "transaction_isolation",
-    "tx_isolation",
-    "wsrep_certify_nonpk",
-    "wsrep_dirty_reads",
-    "wsrep_load_data_splitting",
-    "wsrep_max_ws_rows",
-    "wsrep_max_ws_size",
-    "wsrep_on",
-    "wsrep_osu_method",
-    "wsrep_retry_autocommit",
-    "wsrep_slave_threads",
-    "wsrep_sst_method",
-    "wsrep_sync_wait",
-    "wsrep_trx_fragment_size",
-];
+const RECORDED: &str = "'binlog_format', 'character_set_server', 'collation_database', \
+    'innodb_buffer_pool_size', 'innodb_doublewrite', 'innodb_flush_log_at_trx_commit', \
+    'innodb_flush_method', 'innodb_io_capacity', 'innodb_lock_wait_timeout', \
+    'innodb_log_file_size', 'innodb_redo_log_capacity', 'innodb_rollback_on_timeout', 'log_bin', \
+    'max_allowed_packet', 'max_connections', 'max_statement_time', 'read_only', 'sync_binlog', \
+    'thread_handling', 'tidb_txn_mode', 'transaction_isolation', 'tx_isolation', \
+    'wsrep_certify_nonpk', 'wsrep_dirty_reads', 'wsrep_load_data_splitting', \
+    'wsrep_max_ws_rows', 'wsrep_max_ws_size', 'wsrep_on', 'wsrep_osu_method', \
+    'wsrep_retry_autocommit', 'wsrep_slave_threads', 'wsrep_sst_method', 'wsrep_sync_wait', \
+    'wsrep_trx_fragment_size'";
 
 /// Those that say what an acknowledged commit has survived.
 const DURABILITY: [&str; 3] = [
@@ -69,23 +44,14 @@ pub(super) async fn read(
     let rows = connection
         .rows("SELECT version(), @@version_comment, current_user()")
         .await?;
-    let mut texts = rows.into_iter().flatten().map(Option::unwrap_or_default);
-    let mut next = || texts.next().unwrap_or_default();
-    let (version, comment, account) = (next(), next(), next());
-    let names = RECORDED.map(|name| format!("'{name}'")).join(", ");
-    let sql = format!("SHOW GLOBAL VARIABLES WHERE variable_name IN ({names})");
-    let mut settings = BTreeMap::new();
-    for row in connection.rows(&sql).await? {
-        if let [Some(name), Some(value)] = row.as_slice() {
-            settings.insert(name.to_lowercase(), one_line(value));
-        }
-    }
+    let [version, comment, account] = values(rows.into_iter().flatten());
+    let sql = format!("SHOW GLOBAL VARIABLES WHERE variable_name IN ({RECORDED})");
+    let settings = pairs(connection.rows(&sql).await?);
+    let settings = settings.map(|(name, value)| (name.to_lowercase(), one_line(&value)));
+    let mut settings: BTreeMap<String, String> = settings.collect();
     let relaxed = relaxed(&settings);
-    let insert = mode.name();
-    let mut traits = vec![format!("insert={insert}")];
-    traits.extend(relaxed.iter().cloned());
-    add_durability(&mut settings, &DURABILITY, &relaxed);
-    add_connection(&mut settings, insert, connection.is_encrypted());
+    let encrypted = connection.is_encrypted();
+    let traits = add_common(&mut settings, mode.name(), encrypted, &DURABILITY, relaxed);
     // A server may take a user for another one, such as an anonymous account.
     settings.insert("account".to_owned(), one_line(&account));
     Ok(TargetFacts {

@@ -88,9 +88,7 @@ impl Driver for MySqlDriver {
     ) -> Result<Arc<dyn Target>, TargetError> {
         let mode = options.insert_mode(Mode::of, Mode::NAMES)?;
         let mode = mode.unwrap_or(Mode::Values);
-        let nodes = hosts::of_urls(urls, |url, environment| {
-            options::nodes(url, options, environment)
-        })?;
+        let nodes = hosts::of_urls(urls, options, options::nodes)?;
         Ok(Arc::new(MySqlTarget { nodes, mode }))
     }
 }
@@ -100,13 +98,6 @@ struct MySqlTarget {
     /// At least one.
     nodes: Vec<Node>,
     mode: Mode,
-}
-
-impl MySqlTarget {
-    fn node(&self, number: u32, attempt: u32) -> Result<&Node, TargetError> {
-        let node = self.nodes.get(self.host_of(number, attempt));
-        node.ok_or_else(hosts::none_given)
-    }
 }
 
 impl Target for MySqlTarget {
@@ -130,7 +121,8 @@ impl Target for MySqlTarget {
 
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
         Box::pin(async move {
-            let node = self.node(connect.number, connect.attempt)?;
+            let host = self.host_of(connect.number, connect.attempt);
+            let node = hosts::nth(&self.nodes, host)?;
             let mut opened = connect::open(node, &connect.timeline).await?;
             let preparing = async {
                 cluster::catch_up(&mut opened, self.mode, &node.shown).await?;

@@ -97,12 +97,8 @@ pub(super) fn nodes(
     for address in addresses(url, environment)? {
         let (place, mode) = match &address {
             Address::Tcp(name, port) => {
-                let host = Host {
-                    name: name.clone(),
-                    port: Some(*port),
-                };
                 let mode = sslmode.unwrap_or_else(|| SslMode::default_for(name));
-                (host.to_string(), mode)
+                (Host::at(name, *port).to_string(), mode)
             }
             Address::Socket(_) => ("localhost".to_owned(), SslMode::Disable),
         };

@@ -2,28 +2,13 @@
 
 use std::io;
 
-use highwater_model::op::{Op, OpBody};
-use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
+use highwater_model::op::Op;
+use highwater_model::outcome::{Certainty, Outcome};
 
 use super::answer::Answer;
 use super::errors::Judgment;
-use highwater_driver::network::{describe, one_line};
-
-/// The error of an op whose connection is closed.
-pub(super) fn gone(cause: &str) -> OpError {
-    OpError {
-        class: ErrorClass::Connection,
-        code: None,
-        message: one_line(cause),
-    }
-}
-
-/// Nothing of the op was applied; the session ends.
-pub(super) fn not_applied(op: &Op, error: OpError) -> Outcome {
-    let mut outcome = Outcome::refused(op.rows(), error);
-    outcome.session_usable = false;
-    outcome
-}
+use highwater_driver::network::describe;
+use highwater_driver::outcomes::{broken, counted, failed, gone, not_applied};
 
 /// The connection ended before the answer did. A request that did not leave as a whole is never run.
 pub(super) fn lost(op: &Op, answer: Answer, error: &io::Error, is_sent_whole: bool) -> Outcome {
@@ -40,55 +25,32 @@ pub(super) fn lost(op: &Op, answer: Answer, error: &io::Error, is_sent_whole: bo
     if !is_sent_whole {
         return not_applied(op, gone(&describe(error)));
     }
-    if error.kind() == io::ErrorKind::InvalidData {
-        return Outcome::unknown(OpError {
-            class: ErrorClass::Protocol,
-            ..gone(&describe(error))
-        });
-    }
-    Outcome::unknown(gone(&describe(error)))
+    Outcome::unknown(broken(error))
 }
 
 /// Whole answers came. Whether the session is usable is part of it.
 pub(super) fn judge(op: &Op, answer: Answer) -> Outcome {
-    let sent = op.rows();
     if let Some(error) = answer.error {
         let judgment = error.judge();
         let error = error.into_op_error(judgment.class);
-        let mut outcome = match judgment.certainty {
-            Certainty::Unknown => Outcome::unknown(error),
-            Certainty::Applied | Certainty::NotApplied => Outcome::refused(sent, error),
-        };
+        let mut outcome = failed(op.rows(), judgment.certainty, error);
         outcome.response_bytes = answer.bytes;
         outcome.response_rows = answer.rows;
         outcome.session_usable = !judgment.closes;
         return outcome;
     }
-    if matches!(op.body, OpBody::Query(_)) {
-        return Outcome {
-            rows_applied: answer.applied,
-            ..Outcome::answered(answer.rows, answer.bytes)
-        };
-    }
-    let mut outcome = Outcome::applied(answer.applied.min(sent));
-    outcome.rows_refused = sent - outcome.rows_applied;
-    if outcome.rows_refused > 0 {
+    let answered = Outcome::answered(answer.rows, answer.bytes);
+    let mut outcome = counted(op, answer.applied, answered);
+    if let Some(error) = &mut outcome.error {
         let said = answer.info.unwrap_or_default();
-        outcome.error = Some(OpError {
-            class: ErrorClass::Constraint,
-            code: None,
-            message: format!(
-                "the server applied {} of {sent} rows: {said}",
-                answer.applied
-            ),
-        });
+        error.message.push_str(&format!(": {said}"));
     }
     outcome
 }
 
 #[cfg(test)]
 mod tests {
-    use highwater_model::op::{OpId, RowBatch};
+    use highwater_model::op::{OpBody, OpId, RowBatch};
 
     use super::*;
     use crate::errors::ServerError;

@@ -167,10 +167,8 @@ mod tests {
         let table = BoundTable {
             name: "a`b".to_owned(),
             columns: vec![column("x"), column("rows")],
-            create: Vec::new(),
             key: "x".to_owned(),
-            locate: None,
-            replaces: false,
+            ..BoundTable::default()
         };
         let insert = insert_into(&table, backquoted);
         assert_eq!(insert, "INSERT INTO `a``b` (`x`, `rows`)");

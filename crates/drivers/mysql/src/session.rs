@@ -7,12 +7,13 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use highwater_driver::contract::{BoxFuture, Encoder, Request, Session};
+use highwater_driver::outcomes::closed;
 use highwater_model::op::{Op, OpBody};
 use highwater_model::outcome::Outcome;
 
 use super::answer::Answer;
 use super::encode::{Mode, Plan, WireEncoder};
-use super::outcome::{gone, judge, lost};
+use super::outcome::{judge, lost};
 use super::packet;
 use super::transaction;
 use super::wire::Connection;
@@ -35,9 +36,7 @@ impl WireSession {
     async fn run(&mut self, request: &Request) -> Outcome {
         let (op, bytes) = (&request.op, request.bytes.as_slice());
         let Some(mut connection) = self.connection.take() else {
-            let mut outcome = Outcome::refused(op.rows(), gone("the session is closed"));
-            outcome.session_usable = false;
-            return outcome;
+            return closed(op);
         };
         let mut outcome = match (self.plans.get(usize::from(op.id.0)), &op.body) {
             // Nothing to ask.

@@ -6,159 +6,56 @@ use std::collections::BTreeMap;
 
 use highwater_driver::contract::Response;
 use highwater_driver::sql::connection::rows_of;
-use highwater_driver::telemetry::{Measure, MetricSample, TelemetryReader, names, units};
+use highwater_driver::telemetry::{
+    Figure, Measure, MetricSample, TelemetryReader, count, level, names, samples, units,
+};
 
 use super::connect::Opened;
 use super::options::Node;
 use super::wire::Connection;
 
-/// A figure: the server's name, ours, its unit, and how it is to be read.
-type Figure = (&'static str, &'static str, &'static str, Measure);
-
 /// All of them.
 const FIGURES: &[Figure] = &[
-    ("Threads_running", names::ACTIVE, "1", Measure::Level),
-    ("Threads_connected", "connections", "1", Measure::Level),
-    (
-        "Aborted_clients",
-        "connections_aborted",
-        "1",
-        Measure::Count,
-    ),
-    (
-        "Connection_errors_max_connections",
-        "connections_refused",
-        "1",
-        Measure::Count,
-    ),
-    ("Com_commit", "transactions_committed", "1", Measure::Count),
-    ("Com_rollback", "transactions_failed", "1", Measure::Count),
-    (
-        "Innodb_rows_inserted",
-        "rows_inserted",
-        "rows",
-        Measure::Count,
-    ),
-    (
-        "Innodb_row_lock_current_waits",
-        names::LOCK_WAITS,
-        "1",
-        Measure::Level,
-    ),
-    (
-        "Innodb_row_lock_waits",
-        "row_lock_waits",
-        "1",
-        Measure::Count,
-    ),
-    ("Innodb_deadlocks", "deadlocks", "1", Measure::Count),
-    (
-        "Innodb_os_log_written",
-        names::LOG_WRITTEN,
-        "bytes",
-        Measure::Count,
-    ),
-    ("Innodb_log_waits", "log_buffer_waits", "1", Measure::Count),
-    (
-        "Innodb_checkpoint_age",
-        "checkpoint_age",
-        "bytes",
-        Measure::Level,
-    ),
-    (
-        "Innodb_buffer_pool_pages_dirty",
-        "pages_dirty",
-        "1",
-        Measure::Level,
-    ),
-    (
-        "Innodb_buffer_pool_wait_free",
-        "buffer_pool_waits",
-        "1",
-        Measure::Count,
-    ),
-    (
-        "Innodb_buffer_pool_reads",
-        "blocks_read",
-        "1",
-        Measure::Count,
-    ),
-    (
-        "Innodb_buffer_pool_read_requests",
-        "blocks_requested",
-        "1",
-        Measure::Count,
-    ),
-    (
-        "Innodb_data_written",
-        "written_by_server",
-        "bytes",
-        Measure::Count,
-    ),
-    ("Innodb_data_fsyncs", "fsyncs", "1", Measure::Count),
-    (
-        "Innodb_history_list_length",
-        "history_length",
-        "1",
-        Measure::Level,
-    ),
-    (
-        "Max_statement_time_exceeded",
-        "statements_out_of_time",
-        "1",
-        Measure::Count,
-    ),
-    ("Memory_used", "memory_of_server", "bytes", Measure::Level),
+    level("Threads_running", names::ACTIVE),
+    level("Threads_connected", "connections"),
+    count("Aborted_clients", "connections_aborted"),
+    count("Connection_errors_max_connections", "connections_refused"),
+    count("Com_commit", "transactions_committed"),
+    count("Com_rollback", "transactions_failed"),
+    count("Innodb_rows_inserted", "rows_inserted").in_unit("rows"),
+    level("Innodb_row_lock_current_waits", names::LOCK_WAITS),
+    count("Innodb_row_lock_waits", "row_lock_waits"),
+    count("Innodb_deadlocks", "deadlocks"),
+    count("Innodb_os_log_written", names::LOG_WRITTEN).in_unit("bytes"),
+    count("Innodb_log_waits", "log_buffer_waits"),
+    level("Innodb_checkpoint_age", "checkpoint_age").in_unit("bytes"),
+    level("Innodb_buffer_pool_pages_dirty", "pages_dirty"),
+    count("Innodb_buffer_pool_wait_free", "buffer_pool_waits"),
+    count("Innodb_buffer_pool_reads", "blocks_read"),
+    count("Innodb_buffer_pool_read_requests", "blocks_requested"),
+    count("Innodb_data_written", "written_by_server").in_unit("bytes"),
+    count("Innodb_data_fsyncs", "fsyncs"),
+    level("Innodb_history_list_length", "history_length"),
+    count("Max_statement_time_exceeded", "statements_out_of_time"),
+    level("Memory_used", "memory_of_server").in_unit("bytes"),
 ];
 
 /// The same of each node of a Galera cluster. The averages and shares that the server makes itself are
 /// those since its last FLUSH STATUS, so what they are made of is polled in place of them.
 const NODE_FIGURES: &[Figure] = &[
-    ("wsrep_cluster_size", "cluster_size", "1", Measure::Level),
+    level("wsrep_cluster_size", "cluster_size"),
     // In nanoseconds; see `node_samples`.
-    (
-        PAUSED,
-        "flow_control_paused",
-        units::SHARE,
-        Measure::Seconds,
-    ),
-    (
-        "wsrep_flow_control_sent",
-        "flow_control_sent",
-        "1",
-        Measure::Count,
-    ),
-    (
-        "wsrep_local_recv_queue",
-        "receive_queue",
-        "1",
-        Measure::Level,
-    ),
-    ("wsrep_local_send_queue", "send_queue", "1", Measure::Level),
-    (
-        "wsrep_cert_deps_distance",
-        "certification_distance",
-        "1",
-        Measure::Level,
-    ),
-    (
-        "wsrep_local_cert_failures",
-        "certification_failures",
-        "1",
-        Measure::Count,
-    ),
-    (
-        "wsrep_local_bf_aborts",
-        "aborted_by_other_nodes",
-        "1",
-        Measure::Count,
-    ),
-    (
-        "wsrep_received_bytes",
-        "received_from_nodes",
-        "bytes",
-        Measure::Count,
-    ),
+    Figure {
+        measure: Measure::Seconds,
+        ..level(PAUSED, "flow_control_paused").in_unit(units::SHARE)
+    },
+    count("wsrep_flow_control_sent", "flow_control_sent"),
+    level("wsrep_local_recv_queue", "receive_queue"),
+    level("wsrep_local_send_queue", "send_queue"),
+    level("wsrep_cert_deps_distance", "certification_distance"),
+    count("wsrep_local_cert_failures", "certification_failures"),
+    count("wsrep_local_bf_aborts", "aborted_by_other_nodes"),
+    count("wsrep_received_bytes", "received_from_nodes").in_unit("bytes"),
 ];
 /// Time for which the node did not replicate, since it or another one asked for a pause.
 const PAUSED: &str = "wsrep_flow_control_paused_ns";
@@ -184,7 +81,9 @@ impl WireReader {
     /// Of the server at `node`.
     pub(super) fn new(opened: Opened, node: &Node) -> Self {
         let figures = FIGURES.iter().chain(NODE_FIGURES);
-        let names: Vec<String> = figures.map(|figure| format!("'{}'", figure.0)).collect();
+        let names: Vec<String> = figures
+            .map(|figure| format!("'{}'", figure.source))
+            .collect();
         let is_cluster = opened.replicates;
         let mut reader = Self {
             nodes: Vec::new(),
@@ -224,9 +123,11 @@ impl TelemetryReader for WireReader {
                     let name = texts.next()??.to_lowercase();
                     Some((name, texts.next()??.parse().ok()?))
                 });
-                let values = values.collect();
+                let values: BTreeMap<String, f64> = values.collect();
                 if number == 0 {
-                    found.extend(samples(&values));
+                    found.extend(samples(FIGURES, |name| {
+                        values.get(&name.to_lowercase()).copied()
+                    }));
                 }
                 if self.is_cluster {
                     found.extend(node_samples(&values, &node.address));
@@ -237,31 +138,13 @@ impl TelemetryReader for WireReader {
     }
 }
 
-/// The samples of a server, by its names in lower case.
-fn samples(values: &BTreeMap<String, f64>) -> Vec<MetricSample> {
-    let found = FIGURES.iter().filter_map(|(name, ours, unit, measure)| {
-        let value = *values.get(&name.to_lowercase())?;
-        // This statement runs too.
-        let own = if *ours == names::ACTIVE { 1.0 } else { 0.0 };
-        let value = (value - own).max(0.0);
-        Some(MetricSample::new(ours, unit, *measure, value))
-    });
-    found.collect()
-}
-
 /// The samples of a node of a cluster.
 fn node_samples(values: &BTreeMap<String, f64>, node: &str) -> Vec<MetricSample> {
-    let found = NODE_FIGURES
-        .iter()
-        .filter_map(|(name, ours, unit, measure)| {
-            let value = *values.get(*name)?;
-            let value = if *name == PAUSED {
-                value / SECOND
-            } else {
-                value
-            };
-            Some(MetricSample::new(ours, unit, *measure, value).of(node))
-        });
+    let found = NODE_FIGURES.iter().filter_map(|figure| {
+        let value = *values.get(figure.source)?;
+        let scale = if figure.source == PAUSED { SECOND } else { 1.0 };
+        Some(figure.sample(value / scale).of(node))
+    });
     found.collect()
 }
 
@@ -277,7 +160,8 @@ mod tests {
             ("other", 1.0),
         ];
         let values = values.map(|(name, value)| (name.to_owned(), value));
-        let samples = samples(&values.into());
+        let values = BTreeMap::from(values);
+        let samples = samples(FIGURES, |name| values.get(&name.to_lowercase()).copied());
         let found: Vec<_> = samples.iter().map(|s| (s.name.as_ref(), s.value)).collect();
         assert_eq!(found, [(names::ACTIVE, 2.0), ("deadlocks", 2.0)]);
     }
@@ -298,7 +182,7 @@ mod tests {
     #[test]
     fn no_metric_has_two_sources() {
         let all = FIGURES.iter().chain(NODE_FIGURES);
-        let mut ours: Vec<&str> = all.map(|figure| figure.1).collect();
+        let mut ours: Vec<&str> = all.map(|figure| figure.name).collect();
         ours.sort_unstable();
         assert!(ours.windows(2).all(|pair| pair[0] != pair[1]));
     }

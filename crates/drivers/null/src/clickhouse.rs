@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use highwater_model::op::ColumnType;
+use highwater_model::op::{BoundTable, ColumnType};
 
-use super::conversation::{Table, WorkloadTables};
+use super::conversation::WorkloadTables;
 use super::http_server::{Responder, put};
 
 /// The type of every answer.
@@ -74,7 +74,7 @@ impl Responder for Interface {
 }
 
 /// Names and types of a table's columns: an object is a column for each of its attributes.
-fn columns(table: &Table) -> String {
+fn columns(table: &BoundTable) -> String {
     let mut rows = String::new();
     for column in &table.columns {
         let declared = match column.kind {

@@ -1,10 +1,10 @@
-//! The server's side of a connection to the sink, and the tables that it needs.
+//! The server's side of a connection to the sink, the tables that it needs, and what it keeps of a message.
 //!
 //! Must not know a protocol.
 
 use std::sync::{Mutex, PoisonError};
 
-use highwater_model::op::{BoundWorkload, ColumnType};
+use highwater_model::op::{BoundTable, BoundWorkload};
 
 /// The server's side of one connection; its responses are always the same.
 pub(super) trait Conversation {
@@ -17,62 +17,30 @@ pub(super) trait Conversation {
 /// The tables of the workload whose sessions connect; shared by all conversations.
 #[derive(Debug, Default)]
 pub(super) struct WorkloadTables {
-    tables: Mutex<Tables>,
+    tables: Mutex<Vec<BoundTable>>,
 }
 
 impl WorkloadTables {
     /// A copy.
-    pub(super) fn get(&self) -> Tables {
+    pub(super) fn get(&self) -> Vec<BoundTable> {
         let tables = self.tables.lock();
         tables.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Replaces them by those of a workload.
     pub(super) fn set(&self, workload: &BoundWorkload) {
-        let tables = tables_of(workload);
         let mut current = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        if *current != tables {
-            *current = tables;
+        if *current != workload.tables {
+            current.clone_from(&workload.tables);
         }
     }
 }
 
-/// The tables of a workload, as a server has them.
-pub(super) type Tables = Vec<Table>;
-
-/// A table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Table {
-    /// Its name, unquoted.
-    pub(super) name: String,
-    /// In their order.
-    pub(super) columns: Vec<Column>,
-}
-
-/// A column of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Column {
-    /// Its name, unquoted.
-    pub(super) name: String,
-    /// The type of its values.
-    pub(super) kind: ColumnType,
-    /// Those of its objects.
-    pub(super) attributes: Vec<String>,
-}
-
-fn tables_of(workload: &BoundWorkload) -> Tables {
-    let tables = workload.tables.iter();
-    tables
-        .map(|table| {
-            let columns = table.columns.iter().map(|column| Column {
-                name: column.name.clone(),
-                kind: column.kind,
-                attributes: column.attributes.clone(),
-            });
-            Table {
-                name: table.name.clone(),
-                columns: columns.collect(),
-            }
-        })
-        .collect()
+/// Moves bytes to those that are kept until there are `needed`; whether there are.
+pub(super) fn keep(kept: &mut Vec<u8>, input: &mut &[u8], needed: usize) -> bool {
+    let taken = needed.saturating_sub(kept.len()).min(input.len());
+    let (more, rest) = input.split_at(taken);
+    kept.extend_from_slice(more);
+    *input = rest;
+    kept.len() >= needed
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use highwater_model::op::ColumnType;
 
-use super::conversation::{Conversation, WorkloadTables};
+use super::conversation::{Conversation, WorkloadTables, keep};
 use super::copy_rows::CopyRows;
 
 /// Code of a request for TLS, and of one for GSSAPI encryption.
@@ -79,15 +79,6 @@ impl Server {
             bound: Effect::Done,
             copy: None,
         }
-    }
-
-    /// Takes bytes until `needed` are kept; whether they are.
-    fn keep(&mut self, input: &mut &[u8], needed: usize) -> bool {
-        let taken = needed.saturating_sub(self.kept.len()).min(input.len());
-        let (kept, rest) = input.split_at(taken);
-        self.kept.extend_from_slice(kept);
-        *input = rest;
-        self.kept.len() >= needed
     }
 
     /// The head is whole; false if it makes no sense.
@@ -279,7 +270,7 @@ impl Conversation for Server {
             match self.next_part {
                 MessagePart::Head => {
                     let needed = if self.started { 5 } else { 4 };
-                    if !self.keep(&mut input, needed) {
+                    if !keep(&mut self.kept, &mut input, needed) {
                         return true;
                     }
                     if !self.head() {
@@ -287,7 +278,7 @@ impl Conversation for Server {
                     }
                 }
                 MessagePart::Body { needed, rest } => {
-                    if !self.keep(&mut input, needed) {
+                    if !keep(&mut self.kept, &mut input, needed) {
                         return true;
                     }
                     self.next_part = MessagePart::Rest(rest);

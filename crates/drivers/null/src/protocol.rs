@@ -86,10 +86,7 @@ impl Protocol {
 
     /// The URL that the real driver gets for sinks on these ports.
     pub(super) fn url(self, ports: &[u16]) -> TargetUrl {
-        let hosts = ports.iter().map(|port| Host {
-            name: "127.0.0.1".to_owned(),
-            port: Some(*port),
-        });
+        let hosts = ports.iter().map(|port| Host::at("127.0.0.1", *port));
         TargetUrl {
             scheme: self.name().to_owned(),
             user: Some("highwater".to_owned()),

@@ -2,13 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
+#[path = "../../../driver/tests/support/rules.rs"]
+mod rules;
 #[path = "../../../driver/tests/support/mod.rs"]
 mod support;
 
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_driver::conformance::{SqlWords, Subject, broken_rules};
+use highwater_driver::conformance::SqlWords;
 use highwater_driver::{
     Connect, Driver, Request, Target, TargetError, TargetErrorKind, TargetOptions, TargetUrl,
 };
@@ -77,20 +79,13 @@ fn execute(target: &dyn Target, workload: &Workload, ops: Vec<Op>) -> Vec<Outcom
 #[test]
 fn the_sink_keeps_the_rules_of_every_driver() {
     for url in SINKS {
-        let subject = Subject {
-            driver: &NullDriver,
-            urls: vec![url.to_owned()],
-            options: options(None),
-            timeline: WallTimeline::start(),
-            // No statement is read.
-            sql: SqlWords::new(
-                |_| "text",
-                |_, column, parameter| format!("{column} = {parameter}"),
-            ),
-            cut: None,
-        };
-        let broken = block_on(broken_rules(&subject)).unwrap();
-        assert_eq!(broken, [], "{url}");
+        // No statement is read.
+        let sql = SqlWords::new(
+            |_| "text",
+            |_, column, parameter| format!("{column} = {parameter}"),
+        );
+        let broken = rules::broken(&NullDriver, url, sql, None);
+        assert!(broken.is_empty(), "{url}: {broken:?}");
     }
 }
 
@@ -137,12 +132,11 @@ fn transfer(target: &dyn Target) -> Result<Outcome, TargetError> {
         values: Vec::new(),
     };
     let workload = BoundWorkload {
-        tables: Vec::new(),
         ops: vec![BoundOp {
             name: "transfer".to_owned(),
             kind: BoundOpKind::Transaction(vec![statement]),
         }],
-        rows: None,
+        ..BoundWorkload::default()
     };
     let connect = Connect {
         workload: Arc::new(workload),

@@ -19,6 +19,7 @@ use highwater_driver::sql::admin::{PAUSE_MAX, SqlAdmin, SqlServer};
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::describe::number;
 use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::sql_query::first_value;
 
 /// A counter that did not move for so long is taken as final; backends report once a second.
 const COUNTER_STILL: Nanos = Nanos::from_millis(1_200);
@@ -73,6 +74,13 @@ impl SqlServer for PostgresServer {
         connection: &mut SqlConnection<Connection>,
         table: &str,
     ) -> Result<TableShape, TargetError> {
+        if self.dialect == Dialect::QuestDb {
+            let place = connection.place();
+            let cause = format!("{place}: this server's tables cannot be described");
+            return Err(TargetError::usage(cause).with_hint(
+                "write the workload file by hand; `highwater workloads show cpu` is one",
+            ));
+        }
         describe::describe(connection, self.dialect, table).await
     }
 
@@ -83,8 +91,8 @@ impl SqlServer for PostgresServer {
         let mut found = Vec::new();
         for question in ["SHOW data_directory", TABLESPACE] {
             let rows = connection.rows(question).await.unwrap_or_default();
-            let place = rows.into_iter().flatten().flatten().next();
-            found.extend(place.filter(|place| !place.is_empty()).map(PathBuf::from));
+            let place = first_value(rows).filter(|place| !place.is_empty());
+            found.extend(place.map(PathBuf::from));
         }
         // Often a link to a disk of its own.
         let log = found.first().map(|directory| directory.join("pg_wal"));
@@ -111,9 +119,24 @@ impl SqlServer for PostgresServer {
         let bytes = "pg_catalog.pg_total_relation_size(oid)";
         match self.dialect {
             Dialect::PostgreSql => sum(connection, workload, bytes).await.map(Some),
+            Dialect::QuestDb => partitions(connection, workload).await.map(Some),
             _ => Ok(None),
         }
     }
+}
+
+/// The sizes of all partitions of the workload's tables, in QuestDB's words.
+async fn partitions(
+    connection: &mut SqlConnection<Connection>,
+    workload: &BoundWorkload,
+) -> Result<u64, TargetError> {
+    let mut bytes = 0;
+    for table in &workload.tables {
+        let name = Dialect::QuestDb.literal(&table.name);
+        let sizes = format!("SELECT sum(diskSize) FROM table_partitions({name})");
+        bytes += number(&connection.rows(&sizes).await?, 0);
+    }
+    Ok(bytes)
 }
 
 /// The sum of a function over the workload's tables and their partitions.

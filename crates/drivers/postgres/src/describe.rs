@@ -15,6 +15,7 @@ use highwater_driver::sql::describe::{
     self, count_rows, not_ours, not_there, number, sample_column,
 };
 use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::sql_query::{first_value, values};
 
 /// The extension that counts statements, and its view.
 const STATEMENTS: &str = "pg_stat_statements";
@@ -43,24 +44,10 @@ pub(super) async fn describe(
         return Err(not_there(connection.place(), table));
     };
     let from = escape_identifier(table);
-    let mut shape = TableShape {
-        name: table.to_owned(),
-        schema: first.get(4).cloned().flatten(),
-        dialect: dialect.names().into_iter().next().unwrap_or_default(),
-        milliseconds: dialect.milliseconds("{column}"),
-        quotient: dialect.quotient().to_owned(),
-        quote: '"',
-        rows: count_rows(connection, &from).await?,
-        rows_all: None,
-        columns: Vec::new(),
-        indexes: Vec::new(),
-        create: None,
-        recorded: RecordedStatements::default(),
-    };
+    let mut shape = dialect.table_shape(table, first.get(4).cloned().flatten());
+    shape.rows = count_rows(connection, &from).await?;
     for column in columns {
-        let mut texts = column.into_iter().map(Option::unwrap_or_default);
-        let mut next = || texts.next().unwrap_or_default();
-        let (name, declared, nullable, generated) = (next(), next(), next(), next());
+        let [name, declared, nullable, generated] = values(column);
         let mut column = ColumnShape::new(name, &declared, kind_of(&declared));
         column.required = nullable.eq_ignore_ascii_case("no");
         column.generated = generated == "ALWAYS";
@@ -162,11 +149,7 @@ async fn statements(
              JOIN pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname = '{STATEMENTS}'"
         ))
         .await?;
-    let Some(schema) = schema
-        .into_iter()
-        .next()
-        .and_then(|row| row.into_iter().next()?)
-    else {
+    let Some(schema) = first_value(schema) else {
         return Ok(without(format!(
             "This database has no {STATEMENTS}: what it is asked is not counted"
         )));

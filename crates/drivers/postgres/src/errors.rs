@@ -5,6 +5,7 @@
 
 use highwater_model::outcome::{Certainty, ErrorClass, OpError};
 
+use super::error_texts;
 use highwater_driver::contract::{TargetError, TargetErrorKind};
 use highwater_driver::failure::{self, ServerMessage};
 use highwater_driver::network::one_line;
@@ -55,9 +56,18 @@ impl ServerError {
         error
     }
 
+    /// The SQLSTATE; where the server has none of its own for errors, the one that its text stands for.
+    fn meant(&self) -> &str {
+        if self.code == error_texts::NO_CODE {
+            error_texts::code_of(&self.message)
+        } else {
+            &self.code
+        }
+    }
+
     /// What the failure of an op is called, and what is certain about it.
     pub(super) fn judge(&self) -> (ErrorClass, Certainty) {
-        let (class, certainty) = judge_code(&self.code);
+        let (class, certainty) = judge_code(self.meant());
         // The connection is gone: whether the server had committed before is unknown.
         (
             class,
@@ -72,8 +82,8 @@ impl ServerError {
     /// What is certain about a transaction whose COMMIT was not sent when this came: without it
     /// nothing is kept, whatever went wrong, unless the server itself says that it may be.
     pub(super) fn judge_before_commit(&self) -> (ErrorClass, Certainty) {
-        let (class, _) = judge_code(&self.code);
-        let certainty = if AMBIGUOUS.contains(&self.code.as_str()) {
+        let (class, _) = judge_code(self.meant());
+        let certainty = if AMBIGUOUS.contains(&self.meant()) {
             Certainty::Unknown
         } else {
             Certainty::NotApplied
@@ -93,16 +103,17 @@ impl ServerError {
 
 impl ServerMessage for ServerError {
     fn into_target_error(self, place: &str) -> TargetError {
-        let kind = match self.code.get(..2).unwrap_or_default() {
+        let code = self.meant();
+        let kind = match code.get(..2).unwrap_or_default() {
             "28" => TargetErrorKind::Refused,
             // Connections, resources, the operator, the system, and conflicts that a repetition may not have.
             "08" | "40" | "53" | "57" | "58" => TargetErrorKind::Unreachable,
-            _ if self.code == "55P03" => TargetErrorKind::Unreachable,
-            _ if self.code == "42P01" => TargetErrorKind::MissingTable,
-            _ if self.code == "3D000" || self.code == "42501" => TargetErrorKind::Refused,
+            _ if code == "55P03" => TargetErrorKind::Unreachable,
+            _ if code == "42P01" => TargetErrorKind::MissingTable,
+            _ if code == "3D000" || code == "42501" => TargetErrorKind::Refused,
             _ => TargetErrorKind::Statement,
         };
-        let hint = match self.code.as_str() {
+        let hint = match code {
             "28P01" => Some("check user and password: URL, PGPASSWORD or ~/.pgpass"),
             "28000" => Some(
                 "the server's access rules refuse this user, database, address or kind of \
@@ -202,5 +213,62 @@ mod tests {
     #[test]
     fn messages_are_one_line_without_detail() {
         assert_eq!(error("ERROR", "22000").message, "words on two lines");
+    }
+
+    fn without_code(message: &str) -> ServerError {
+        // As it comes: without `V`, the severity that is not localized.
+        ServerError::read(format!("C00000\0M{message}\0SERROR\0P1\0\0").as_bytes())
+    }
+
+    #[test]
+    fn a_text_says_what_its_code_does_not() {
+        use Certainty::{NotApplied, Unknown};
+        for (message, class, certainty) in [
+            (
+                "table busy [reason=insert]",
+                ErrorClass::Conflict,
+                NotApplied,
+            ),
+            (
+                "inconvertible value: `nonsense` [STRING -> TIMESTAMP] tuple: 2",
+                ErrorClass::Data,
+                NotApplied,
+            ),
+            (
+                "designated timestamp column cannot be NULL",
+                ErrorClass::Data,
+                NotApplied,
+            ),
+            (
+                "[-105] table does not exist [table=e1]",
+                ErrorClass::Statement,
+                NotApplied,
+            ),
+            ("Invalid column: s", ErrorClass::Statement, NotApplied),
+            ("cancelled by user", ErrorClass::Unavailable, Unknown),
+            (
+                "could not write, no space left",
+                ErrorClass::Unavailable,
+                Unknown,
+            ),
+            ("", ErrorClass::Unavailable, Unknown),
+        ] {
+            assert_eq!(
+                without_code(message).judge(),
+                (class, certainty),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_refused_before_a_load_has_its_kind_and_its_hint() {
+        let refused = without_code("invalid username/password").into_target_error("h");
+        assert_eq!(refused.kind, TargetErrorKind::Refused);
+        assert!(refused.hint.is_some_and(|hint| hint.contains("PGPASSWORD")));
+        let missing = without_code("table does not exist [table=t]").into_target_error("h");
+        assert_eq!(missing.kind, TargetErrorKind::MissingTable);
+        let busy = without_code("table busy [reason=insert]").into_target_error("h");
+        assert_eq!(busy.kind, TargetErrorKind::Unreachable);
     }
 }

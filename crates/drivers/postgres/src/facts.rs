@@ -9,8 +9,8 @@ use highwater_driver::contract::{TargetError, TargetFacts};
 use highwater_driver::network::one_line;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::dialect::Dialect;
-use highwater_driver::sql::facts::{add_connection, add_durability};
-use highwater_driver::sql_query::Texts;
+use highwater_driver::sql::facts::add_common;
+use highwater_driver::sql_query::{Texts, pairs};
 
 /// Settings that are recorded whatever their value: durability, memory, isolation.
 const ALWAYS: &str = "'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', \
@@ -21,8 +21,18 @@ const SETTINGS_MAX: usize = 80;
 /// Parts of names whose values may hold a secret.
 const SECRET: [&str; 5] = ["conninfo", "command", "passphrase", "password", "secret"];
 
+/// QuestDB's: those that say what an acknowledged commit has survived, and changed ones.
+const PARAMETERS: &str = "SELECT property_path, value FROM (SHOW PARAMETERS) \
+     WHERE property_path IN ('cairo.commit.mode', 'cairo.wal.enabled.default') \
+     OR (value_source <> 'default' AND NOT sensitive) ORDER BY property_path LIMIT 200";
+
 /// Those that say what an acknowledged commit has survived.
-const DURABILITY: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
+const DURABILITY: [&str; 4] = [
+    "fsync",
+    "synchronous_commit",
+    "full_page_writes",
+    "cairo.commit.mode",
+];
 
 /// See [`highwater_driver::contract::ServerAdmin::facts`].
 pub(super) async fn read(
@@ -30,13 +40,7 @@ pub(super) async fn read(
     presented: Dialect,
     insert: &str,
 ) -> Result<TargetFacts, TargetError> {
-    let rows = connection.rows("SELECT version()").await?;
-    let version = rows
-        .first()
-        .and_then(|row| row.first())
-        .cloned()
-        .flatten()
-        .unwrap_or_default();
+    let mut version = text(connection, "SELECT version()").await?;
     let reported = Dialect::of_version(&version);
     // Start-up parameters are more reliable: a relative may keep PostgreSQL's version text.
     let dialect = if reported == Dialect::PostgreSql {
@@ -44,9 +48,14 @@ pub(super) async fn read(
     } else {
         reported
     };
+    if dialect == Dialect::QuestDb {
+        check_supported(connection.place(), presented)?;
+        version = product(&text(connection, "SELECT build()").await?);
+    }
     let mut settings = match dialect {
+        Dialect::QuestDb => bounded(connection.rows(PARAMETERS).await?),
         Dialect::PostgreSql => bounded(
-            &connection
+            connection
                 .rows(&format!(
                     "SELECT name, current_setting(name) FROM pg_catalog.pg_settings \
                      WHERE name IN ({ALWAYS}) \
@@ -57,10 +66,9 @@ pub(super) async fn read(
         ),
         _ => BTreeMap::new(),
     };
-    let traits = traits(&settings, insert);
     let relaxed = relaxed(&settings);
-    add_durability(&mut settings, &DURABILITY, &relaxed);
-    add_connection(&mut settings, insert, connection.is_encrypted());
+    let encrypted = connection.is_encrypted();
+    let traits = add_common(&mut settings, insert, encrypted, &DURABILITY, relaxed);
     Ok(TargetFacts {
         version: one_line(&version),
         dialects: dialect.names(),
@@ -68,17 +76,42 @@ pub(super) async fn read(
         traits,
         tables: dialect.table_features(),
         transactions: dialect.rolls_back(),
-        atomic_batches: dialect.rolls_back(),
+        atomic_batches: dialect.inserts_whole(),
     })
 }
 
+/// The first value of an answer; empty where there is none.
+async fn text(
+    connection: &mut SqlConnection<Connection>,
+    sql: &str,
+) -> Result<String, TargetError> {
+    let rows = connection.rows(sql).await?;
+    let first = rows.into_iter().flatten().flatten().next();
+    Ok(first.unwrap_or_default())
+}
+
+/// Sessions go by what a server says at start-up, where old versions of QuestDB do not say what they are.
+fn check_supported(place: &str, presented: Dialect) -> Result<(), TargetError> {
+    if presented == Dialect::QuestDb {
+        return Ok(());
+    }
+    let cause = format!(
+        "{place}: this version of QuestDB does not say at start-up what it is, and is not supported"
+    );
+    Err(TargetError::usage(cause)
+        .with_hint("9.3.4 was tried, and is; see the README's table of databases"))
+}
+
+/// `QuestDB 9.3.4` of `Build Information: QuestDB 9.3.4, JDK …`.
+fn product(build: &str) -> String {
+    let build = build.split_once(": ").map_or(build, |(_, build)| build);
+    build.split(',').next().unwrap_or_default().to_owned()
+}
+
 /// Names and values, without what may hold a secret.
-fn bounded(rows: &Texts) -> BTreeMap<String, String> {
-    rows.iter()
-        .filter_map(|row| match row.as_slice() {
-            [Some(name), Some(value)] => Some((name.clone(), one_line(value))),
-            _ => None,
-        })
+fn bounded(rows: Texts) -> BTreeMap<String, String> {
+    pairs(rows)
+        .map(|(name, value)| (name, one_line(&value)))
         .filter(|(name, value)| {
             !SECRET.iter().any(|part| name.contains(part)) && !value.contains("password")
         })
@@ -86,20 +119,18 @@ fn bounded(rows: &Texts) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Words for the first line of a summary: the insert mode, and missing durability.
-fn traits(settings: &BTreeMap<String, String>, insert: &str) -> Vec<String> {
-    let mut traits = vec![format!("insert={insert}")];
-    traits.extend(relaxed(settings));
-    traits
-}
-
 /// Settings with which less of an acknowledged commit survives than usual.
 fn relaxed(settings: &BTreeMap<String, String>) -> Vec<String> {
-    let usual = ["fsync", "full_page_writes", "synchronous_commit"];
+    let usual = [
+        "fsync",
+        "full_page_writes",
+        "synchronous_commit",
+        "cairo.commit.mode",
+    ];
     let reported = usual.iter().filter_map(|name| {
         let value = settings
             .get(*name)
-            .filter(|value| !["on", "remote_apply"].contains(&value.as_str()))?;
+            .filter(|value| !["on", "remote_apply", "sync"].contains(&value.as_str()))?;
         Some(format!("{name}={value}"))
     });
     reported.collect()
@@ -108,11 +139,36 @@ fn relaxed(settings: &BTreeMap<String, String>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use highwater_driver::contract::TargetErrorKind;
+
+    #[test]
+    fn a_version_that_does_not_say_what_it_is_is_named_before_a_statement_fails() {
+        let error = check_supported("postgres://h", Dialect::PostgreSql).unwrap_err();
+        assert_eq!(error.kind, TargetErrorKind::Usage);
+        let named = "postgres://h: this version of QuestDB ";
+        assert!(error.message.starts_with(named), "{error}");
+        assert_eq!(check_supported("postgres://h", Dialect::QuestDb), Ok(()));
+    }
+
+    #[test]
+    fn the_product_is_named_by_its_build_and_its_way_to_commit_is_said() {
+        let build = "Build Information: QuestDB 9.3.4, JDK 24.0.2, Commit Hash 9ea3";
+        assert_eq!(product(build), "QuestDB 9.3.4");
+        assert_eq!(product(""), "");
+        for (mode, relaxed) in [("nosync", true), ("async", true), ("sync", false)] {
+            let settings = [("cairo.commit.mode".to_owned(), mode.to_owned())];
+            assert_eq!(
+                !super::relaxed(&settings.into()).is_empty(),
+                relaxed,
+                "{mode}"
+            );
+        }
+    }
 
     #[test]
     fn secrets_stay_out_and_missing_durability_is_said() {
         let row = |name: &str, value: &str| vec![Some(name.to_owned()), Some(value.to_owned())];
-        let settings = bounded(&vec![
+        let settings = bounded(vec![
             row("fsync", "off"),
             row("primary_conninfo", "host=h password=geheim"),
             row("ssl_passphrase_command", "echo geheim"),
@@ -120,6 +176,6 @@ mod tests {
             row("work_mem", "4MB"),
         ]);
         assert_eq!(settings.keys().collect::<Vec<_>>(), ["fsync", "work_mem"]);
-        assert_eq!(traits(&settings, "copy"), ["insert=copy", "fsync=off"]);
+        assert_eq!(relaxed(&settings), ["fsync=off"]);
     }
 }

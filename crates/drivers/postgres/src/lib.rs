@@ -19,6 +19,7 @@ use highwater_driver::contract::{
     Timeline,
 };
 use highwater_driver::hosts;
+use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::target_url::TargetUrl;
 use highwater_driver::telemetry::TelemetryReader;
 use highwater_driver::time_limit;
@@ -31,6 +32,7 @@ mod answer;
 mod connect;
 mod describe;
 mod encode;
+mod error_texts;
 mod errors;
 mod facts;
 mod message;
@@ -61,7 +63,7 @@ impl Driver for PostgresDriver {
     }
 
     fn summary(&self) -> &'static str {
-        "PostgreSQL, CockroachDB and relatives over the PostgreSQL wire protocol: \
+        "PostgreSQL, CockroachDB, QuestDB and relatives over the PostgreSQL wire protocol: \
          postgres://user@host:5432/database"
     }
 
@@ -79,9 +81,7 @@ impl Driver for PostgresDriver {
         options: &TargetOptions,
     ) -> Result<Arc<dyn Target>, TargetError> {
         let insert = options.insert_mode(Mode::of, Mode::NAMES)?;
-        let nodes = hosts::of_urls(urls, |url, environment| {
-            options::nodes(url, options, environment)
-        })?;
+        let nodes = hosts::of_urls(urls, options, options::nodes)?;
         Ok(Arc::new(PostgresTarget { nodes, insert }))
     }
 }
@@ -95,16 +95,17 @@ struct PostgresTarget {
 }
 
 impl PostgresTarget {
-    fn node(&self, number: u32, attempt: u32) -> Result<&Node, TargetError> {
-        let node = self.nodes.get(self.host_of(number, attempt));
-        node.ok_or_else(hosts::none_given)
-    }
-
     /// The insert mode for the server that answered.
     fn mode(&self, opened: &Opened, place: &str) -> Result<Mode, TargetError> {
         match (self.insert, opened.copies) {
-            (Some(Mode::Copy), Err(cause)) => Err(TargetError::usage(format!("{place}: {cause}"))
-                .with_hint("use `--insert values`, `unnest` or `prepared`")),
+            (Some(Mode::Copy), Err(cause)) if opened.dialect != Dialect::QuestDb => {
+                Err(TargetError::usage(format!("{place}: {cause}"))
+                    .with_hint("use `--insert values`, `unnest` or `prepared`"))
+            }
+            (Some(mode), _) if !mode.is_taken_by(opened.dialect) => {
+                let cause = format!("{place}: the server takes `--insert values` only");
+                Err(TargetError::usage(cause).with_hint("leave out `--insert`"))
+            }
             (Some(mode), _) => Ok(mode),
             (None, _) => Ok(Mode::default_for(opened.dialect)),
         }
@@ -130,7 +131,8 @@ impl Target for PostgresTarget {
 
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
         Box::pin(async move {
-            let node = self.node(connect.number, connect.attempt)?;
+            let host = self.host_of(connect.number, connect.attempt);
+            let node = hosts::nth(&self.nodes, host)?;
             let mut opened = connect::open(node, &connect.timeline).await?;
             let mode = self.mode(&opened, &node.shown)?;
             let preparing = async {

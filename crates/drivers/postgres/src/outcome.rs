@@ -2,79 +2,44 @@
 //!
 //! Must not do I/O.
 
-use highwater_model::op::{Op, OpBody};
-use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
+use highwater_model::op::Op;
+use highwater_model::outcome::Outcome;
 
 use super::answer::Answer;
-use highwater_driver::network::{describe, one_line};
-
-/// The error of an op whose connection is closed.
-pub(super) fn gone(cause: &str) -> OpError {
-    OpError {
-        class: ErrorClass::Connection,
-        code: None,
-        message: one_line(cause),
-    }
-}
+use highwater_driver::network::describe;
+use highwater_driver::outcomes::{broken, counted, failed, gone, not_applied};
 
 /// The connection ended before the answer did.
 pub(super) fn lost(op: &Op, answer: Answer, error: &std::io::Error, nothing_sent: bool) -> Outcome {
     if nothing_sent {
-        let mut outcome = Outcome::refused(op.rows(), gone(&describe(error)));
-        outcome.session_usable = false;
-        return outcome;
-    }
-    if error.kind() == std::io::ErrorKind::InvalidData {
-        return Outcome::unknown(OpError {
-            class: ErrorClass::Protocol,
-            code: None,
-            message: describe(error),
-        });
+        return not_applied(op, gone(&describe(error)));
     }
     match answer.error {
-        Some(server) => {
+        Some(server) if error.kind() != std::io::ErrorKind::InvalidData => {
             let class = server.judge().0;
             Outcome::unknown(server.into_op_error(class))
         }
-        None => Outcome::unknown(gone(&describe(error))),
+        _ => Outcome::unknown(broken(error)),
     }
 }
 
 /// A whole answer came.
 pub(super) fn judge(op: &Op, answer: Answer) -> Outcome {
-    let sent = op.rows();
     if let Some(error) = answer.error {
         let (class, certainty) = error.judge();
-        let error = error.into_op_error(class);
-        let mut outcome = match certainty {
-            Certainty::Unknown => Outcome::unknown(error),
-            Certainty::Applied | Certainty::NotApplied => Outcome::refused(sent, error),
-        };
+        let mut outcome = failed(op.rows(), certainty, error.into_op_error(class));
         outcome.response_bytes = answer.bytes;
         outcome.response_rows = answer.rows;
         return outcome;
     }
-    if matches!(op.body, OpBody::Query(_)) {
-        return Outcome {
-            rows_applied: answer.applied,
-            ..Outcome::answered(answer.rows, answer.bytes)
-        };
-    }
-    let mut outcome = Outcome::applied(answer.applied.min(sent));
-    outcome.rows_refused = sent - outcome.rows_applied;
-    if outcome.rows_refused > 0 {
-        outcome.error = Some(OpError {
-            class: ErrorClass::Constraint,
-            code: None,
-            message: format!("the server applied {} of {sent} rows", answer.applied),
-        });
-    }
-    outcome
+    let answered = Outcome::answered(answer.rows, answer.bytes);
+    counted(op, answer.applied, answered)
 }
 
 #[cfg(test)]
 mod tests {
-    use highwater_model::op::{OpId, RowBatch};
+    use highwater_model::op::{OpBody, OpId, RowBatch};
+    use highwater_model::outcome::Certainty;
 
     use super::*;
 

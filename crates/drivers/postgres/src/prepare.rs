@@ -12,6 +12,12 @@ use highwater_driver::contract::TargetError;
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql::preparing::{Place, column_names, insert_into};
 
+/// Parameters of one statement where their number is read as one with a sign.
+const SIGNED_PARAMETERS_MAX: usize = 32_767;
+/// Rows of one statement for a server that ends a connection whose message does not fit its buffer: of
+/// 1 MiB by default, so that a row may have 4 KiB. All before one Sync are one transaction there.
+const SMALL_STATEMENT_ROWS: usize = 250;
+
 /// Prepares every op of the workload; the plans are in the workload's order.
 pub(super) async fn prepare(
     opened: &mut Opened,
@@ -79,7 +85,8 @@ async fn prepare_query(
     parameters: &[ColumnType],
     place: &Place,
 ) -> Result<Prepared, TargetError> {
-    let declared: Vec<u32> = parameters.iter().map(|kind| declared(*kind)).collect();
+    let kinds = parameters.iter();
+    let declared: Vec<u32> = kinds.map(|kind| declared(opened.dialect, *kind)).collect();
     let types = describe(opened, &name, sql, &declared)
         .await
         .map_err(|failure| place.failed(failure))?;
@@ -90,9 +97,11 @@ async fn prepare_query(
     Ok(Prepared { name, parameters })
 }
 
-/// The type that is declared for a parameter of a query; text takes whatever its place expects.
-fn declared(kind: ColumnType) -> u32 {
+/// The type that is declared for a parameter of a query; text takes whatever its place expects. In
+/// QuestDB the place `IN ($1)` expects an array.
+fn declared(dialect: Dialect, kind: ColumnType) -> u32 {
     match kind {
+        ColumnType::Text | ColumnType::Object if dialect == Dialect::QuestDb => 1043,
         ColumnType::Integer => 23,
         ColumnType::Bigint => 20,
         ColumnType::Float => 701,
@@ -159,6 +168,9 @@ async fn prepare_insert(
 fn values_max(dialect: Dialect, columns: usize) -> usize {
     const PLACEHOLDER: usize = 8;
     const AROUND: usize = 4;
+    if dialect == Dialect::QuestDb {
+        return (SIGNED_PARAMETERS_MAX / columns.max(1)).clamp(1, SMALL_STATEMENT_ROWS);
+    }
     // The names of table and columns come before them.
     let room = dialect.statement_length_max() / 10 * 9;
     (room / (PLACEHOLDER * columns + AROUND)).max(1)
@@ -249,15 +261,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_statement_fits_the_server_s_buffer_and_its_count_of_parameters() {
+        for (dialect, columns, rows) in [
+            (Dialect::QuestDb, 12, 250),
+            (Dialect::QuestDb, 1_000, 32),
+            (Dialect::QuestDb, 40_000, 1),
+            (Dialect::CrateDb, 10, 2_808),
+        ] {
+            assert_eq!(values_max(dialect, columns), rows, "{columns} columns");
+        }
+    }
+
+    #[test]
     fn names_are_quoted_and_placeholders_numbered() {
         let column = |name: &str| BoundColumn::new(name, ColumnType::Bigint);
         let table = BoundTable {
             name: "a\"b".to_owned(),
             columns: vec![column("x"), column("Y")],
-            create: Vec::new(),
             key: "x".to_owned(),
-            locate: None,
-            replaces: false,
+            ..BoundTable::default()
         };
         let insert = insert_into(&table, escape_identifier);
         assert_eq!(insert, "INSERT INTO \"a\"\"b\" (\"x\", \"Y\")");

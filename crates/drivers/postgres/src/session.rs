@@ -13,12 +13,13 @@ use super::answer::Answer;
 use super::encode::{Mode, Plan, WireEncoder};
 use super::errors::Failure;
 use super::message;
-use super::outcome::{gone, judge, lost};
+use super::outcome::{judge, lost};
 use super::prepare::parse_values;
 use super::transaction::{self, roll_back};
 use super::wire::Connection;
 use highwater_driver::contract::{BoxFuture, Encoder, Request, Session};
 use highwater_driver::network::describe;
+use highwater_driver::outcomes::{closed, gone};
 use highwater_driver::sql::dialect::Dialect;
 
 /// Statements of different row counts that are kept prepared for `values`; the oldest goes first.
@@ -47,9 +48,7 @@ impl WireSession {
     async fn run(&mut self, request: &Request) -> Outcome {
         let op = &request.op;
         let Some(mut connection) = self.connection.take() else {
-            let mut outcome = Outcome::refused(op.rows(), gone("the session is closed"));
-            outcome.session_usable = false;
-            return outcome;
+            return closed(op);
         };
         if let Some(Plan::Transaction(_)) = self.plans.get(usize::from(op.id.0)) {
             let done = transaction::run(&mut connection, self.dialect, op, &request.bytes).await;

@@ -9,116 +9,91 @@ use highwater_driver::sql::connection::rows_of;
 use highwater_driver::sql::cratedb_telemetry;
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql_query::Texts;
-use highwater_driver::telemetry::{Measure, MetricSample, TelemetryReader, names};
+use highwater_driver::telemetry::{Figure, MetricSample, TelemetryReader, count, level, names};
 
-/// A figure: name, unit, how it is to be read, the versions that have it (the first one, and the
-/// first one that has it no more), and the expression.
-type Figure = (
-    &'static str,
-    &'static str,
-    Measure,
-    (u32, u32),
-    &'static str,
-);
+/// Major versions: the first one, and the first one that is none of them.
+type Versions = (u32, u32);
 
-const ALL: (u32, u32) = (0, u32::MAX);
+const ALL: Versions = (0, u32::MAX);
 /// `pg_stat_wal`.
-const WAL: (u32, u32) = (14, u32::MAX);
+const WAL: Versions = (14, u32::MAX);
 /// Checkpoints are in `pg_stat_bgwriter`, and in a view of their own since version 17.
-const BACKGROUND: (u32, u32) = (0, 17);
-const CHECKPOINTER: (u32, u32) = (17, u32::MAX);
+const BACKGROUND: Versions = (0, 17);
+const CHECKPOINTER: Versions = (17, u32::MAX);
 /// `pg_stat_io` counts blocks, and bytes since.
-const IO_BLOCKS: (u32, u32) = (16, 18);
-const IO_BYTES: (u32, u32) = (18, u32::MAX);
+const IO_BLOCKS: Versions = (16, 18);
+const IO_BYTES: Versions = (18, u32::MAX);
 
-/// All of them; `d` is the row of the database, and `a` that of its sessions.
-const FIGURES: &[Figure] = &[
+/// All of them, by the versions that have them; `d` is the row of the database, and `a` that of its sessions.
+const FIGURES: &[(Versions, &[Figure])] = &[
     (
-        "transactions",
-        "1",
-        Measure::Count,
         ALL,
-        "d.xact_commit + d.xact_rollback",
+        &[
+            count("d.xact_commit + d.xact_rollback", "transactions"),
+            count("d.xact_rollback", "transactions_failed"),
+            count("d.tup_inserted", "rows_inserted").in_unit("rows"),
+            count("d.deadlocks", "deadlocks"),
+            count("d.temp_bytes", "temporary_written").in_unit("bytes"),
+            count("d.blks_read", "blocks_read"),
+            count("d.blks_hit", "blocks_hit"),
+            level("a.active", names::ACTIVE),
+            level("a.lock", names::LOCK_WAITS),
+            level("a.io", names::DISK_WAITS),
+            level("a.latch", "latch_waits"),
+            level("a.log", "log_waits"),
+        ],
     ),
     (
-        "transactions_failed",
-        "1",
-        Measure::Count,
-        ALL,
-        "d.xact_rollback",
-    ),
-    (
-        "rows_inserted",
-        "rows",
-        Measure::Count,
-        ALL,
-        "d.tup_inserted",
-    ),
-    ("deadlocks", "1", Measure::Count, ALL, "d.deadlocks"),
-    (
-        "temporary_written",
-        "bytes",
-        Measure::Count,
-        ALL,
-        "d.temp_bytes",
-    ),
-    ("blocks_read", "1", Measure::Count, ALL, "d.blks_read"),
-    ("blocks_hit", "1", Measure::Count, ALL, "d.blks_hit"),
-    (names::ACTIVE, "1", Measure::Level, ALL, "a.active"),
-    (names::LOCK_WAITS, "1", Measure::Level, ALL, "a.lock"),
-    (names::DISK_WAITS, "1", Measure::Level, ALL, "a.io"),
-    ("latch_waits", "1", Measure::Level, ALL, "a.latch"),
-    ("log_waits", "1", Measure::Level, ALL, "a.log"),
-    (
-        names::LOG_WRITTEN,
-        "bytes",
-        Measure::Count,
         WAL,
-        "(SELECT wal_bytes FROM pg_catalog.pg_stat_wal)",
+        &[count(
+            "(SELECT wal_bytes FROM pg_catalog.pg_stat_wal)",
+            names::LOG_WRITTEN,
+        )
+        .in_unit("bytes")],
     ),
     (
-        names::CHECKPOINTS,
-        "1",
-        Measure::Count,
         BACKGROUND,
-        "(SELECT checkpoints_timed + checkpoints_req FROM pg_catalog.pg_stat_bgwriter)",
+        &[
+            count(
+                "(SELECT checkpoints_timed + checkpoints_req FROM pg_catalog.pg_stat_bgwriter)",
+                names::CHECKPOINTS,
+            ),
+            count(
+                "(SELECT buffers_checkpoint FROM pg_catalog.pg_stat_bgwriter)",
+                "checkpoint_blocks",
+            ),
+        ],
     ),
     (
-        "checkpoint_blocks",
-        "1",
-        Measure::Count,
-        BACKGROUND,
-        "(SELECT buffers_checkpoint FROM pg_catalog.pg_stat_bgwriter)",
-    ),
-    (
-        names::CHECKPOINTS,
-        "1",
-        Measure::Count,
         CHECKPOINTER,
-        "(SELECT num_timed + num_requested FROM pg_catalog.pg_stat_checkpointer)",
+        &[
+            count(
+                "(SELECT num_timed + num_requested FROM pg_catalog.pg_stat_checkpointer)",
+                names::CHECKPOINTS,
+            ),
+            count(
+                "(SELECT buffers_written FROM pg_catalog.pg_stat_checkpointer)",
+                "checkpoint_blocks",
+            ),
+        ],
     ),
     (
-        "checkpoint_blocks",
-        "1",
-        Measure::Count,
-        CHECKPOINTER,
-        "(SELECT buffers_written FROM pg_catalog.pg_stat_checkpointer)",
-    ),
-    (
-        "written_by_server",
-        "bytes",
-        Measure::Count,
         IO_BLOCKS,
-        "(SELECT sum((coalesce(writes, 0) + coalesce(extends, 0)) * op_bytes) \
-         FROM pg_catalog.pg_stat_io)",
+        &[count(
+            "(SELECT sum((coalesce(writes, 0) + coalesce(extends, 0)) * op_bytes) \
+             FROM pg_catalog.pg_stat_io)",
+            "written_by_server",
+        )
+        .in_unit("bytes")],
     ),
     (
-        "written_by_server",
-        "bytes",
-        Measure::Count,
         IO_BYTES,
-        "(SELECT sum(coalesce(write_bytes, 0) + coalesce(extend_bytes, 0)) \
-         FROM pg_catalog.pg_stat_io)",
+        &[count(
+            "(SELECT sum(coalesce(write_bytes, 0) + coalesce(extend_bytes, 0)) \
+             FROM pg_catalog.pg_stat_io)",
+            "written_by_server",
+        )
+        .in_unit("bytes")],
     ),
 ];
 
@@ -131,17 +106,28 @@ const SESSIONS: &str = "(SELECT count(*) FILTER (WHERE state = 'active') AS acti
      FROM pg_catalog.pg_stat_activity \
      WHERE pid <> pg_backend_pid() AND backend_type = 'client backend' AND state = 'active') AS a";
 
+/// QuestDB's: acknowledged rows that are not applied yet, tables that apply none, and memory.
+const LOG: &str = "SELECT t.pending, t.suspended, m.bytes FROM \
+     (SELECT sum(wal_pending_row_count) AS pending, \
+     sum(CASE WHEN table_suspended THEN 1 ELSE 0 END) AS suspended FROM tables()) AS t CROSS JOIN \
+     (SELECT bytes FROM memory_metrics() WHERE memory_tag = 'RSS') AS m";
+/// The names and units of [`LOG`].
+const LOG_FIGURES: [(&str, &str); 3] = [
+    ("log_rows_waiting", "rows"),
+    ("tables_suspended", "1"),
+    ("memory_resident", "bytes"),
+];
+
 /// Figures of this major version.
 fn figures(version: u32) -> impl Iterator<Item = &'static Figure> {
-    let is_supported = move |figure: &&Figure| {
-        let (since, until) = figure.3;
-        since <= version && version < until
-    };
-    FIGURES.iter().filter(is_supported)
+    let supported = FIGURES
+        .iter()
+        .filter(move |((since, until), _)| (*since..*until).contains(&version));
+    supported.flat_map(|(_, figures)| *figures)
 }
 
 fn statement(version: u32) -> String {
-    let expressions: Vec<&str> = figures(version).map(|figure| figure.4).collect();
+    let expressions: Vec<&str> = figures(version).map(|figure| figure.source).collect();
     format!(
         "SELECT {} FROM pg_catalog.pg_stat_database AS d, {SESSIONS} \
          WHERE d.datname = current_database()",
@@ -184,11 +170,9 @@ impl WireReader {
         let rows = self.rows(&sql).await?;
         self.prepared = Some((version, sql));
         let values = rows.first().into_iter().flatten();
-        let samples = figures(version).zip(values).filter_map(|(figure, value)| {
-            let (name, unit, measure, ..) = *figure;
-            let value = value.as_deref()?.parse().ok()?;
-            Some(MetricSample::new(name, unit, measure, value))
-        });
+        let samples = figures(version)
+            .zip(values)
+            .filter_map(|(figure, value)| Some(figure.sample(value.as_deref()?.parse().ok()?)));
         Ok(samples.collect())
     }
 
@@ -198,6 +182,17 @@ impl WireReader {
             responses.push(self.rows(sql).await?);
         }
         Ok(cratedb_telemetry::metric_samples(&responses))
+    }
+
+    /// What waits to be applied, and the memory of the process.
+    async fn of_log(&mut self) -> Result<Vec<MetricSample>, TargetError> {
+        let rows = self.rows(LOG).await?;
+        let values = rows.into_iter().next().unwrap_or_default();
+        let samples = LOG_FIGURES.into_iter().zip(values);
+        let samples = samples.filter_map(|((name, unit), value)| {
+            Some(MetricSample::level(name, unit, value?.parse().ok()?))
+        });
+        Ok(samples.collect())
     }
 
     async fn rows(&mut self, sql: &str) -> Result<Texts, TargetError> {
@@ -210,6 +205,7 @@ impl TelemetryReader for WireReader {
         Box::pin(async move {
             match self.dialect {
                 Dialect::CrateDb => self.of_cluster().await,
+                Dialect::QuestDb => self.of_log().await,
                 _ => self.of_server().await,
             }
         })
@@ -240,7 +236,7 @@ mod tests {
     #[test]
     fn no_version_is_queried_twice_for_a_metric() {
         for version in 12..20 {
-            let mut names: Vec<&str> = figures(version).map(|figure| figure.0).collect();
+            let mut names: Vec<&str> = figures(version).map(|figure| figure.name).collect();
             let all = names.len();
             names.sort_unstable();
             names.dedup();

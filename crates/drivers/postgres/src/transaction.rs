@@ -9,9 +9,10 @@ use highwater_model::outcome::{Certainty, Outcome};
 
 use super::answer::Answer;
 use super::message;
-use super::outcome::{gone, judge, lost};
+use super::outcome::{judge, lost};
 use super::wire::Connection;
 use highwater_driver::network::describe;
+use highwater_driver::outcomes::{self, gone};
 use highwater_driver::sql::dialect::Dialect;
 
 /// Sends the requests of a transaction one by one; the last one is COMMIT. The connection stays
@@ -62,10 +63,7 @@ async fn not_begun_to_commit(
         (None, Err(error)) => (gone(&describe(&error)), Certainty::NotApplied),
         (None, Ok(())) => (gone("the server said nothing"), Certainty::NotApplied),
     };
-    let mut outcome = match certainty {
-        Certainty::Unknown => Outcome::unknown(error),
-        Certainty::Applied | Certainty::NotApplied => Outcome::refused(0, error),
-    };
+    let mut outcome = outcomes::failed(0, certainty, error);
     outcome.response_rows = rows;
     outcome.response_bytes = bytes;
     outcome.session_usable = usable;

@@ -7,44 +7,22 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::pin::Pin;
+use std::ops::Range;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::answer::Answer;
 use super::errors::{Failure, ServerError};
 use highwater_driver::lingering::LingeringBackends;
-use highwater_driver::network::Stream;
+use highwater_driver::network::{BufferedStream, Stream};
 
-/// Size of the read buffer; a larger single message lets it grow.
-const INPUT_BYTES: usize = 32 * 1024;
+/// Bytes of a message before its body.
+const HEADER: usize = 5;
 /// Largest message that is kept whole; data rows of load queries are never kept.
 const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// A connection past its TLS negotiation.
-pub(super) struct Connection {
-    stream: Stream,
-    input: Vec<u8>,
-    /// `input[start..end]` was read and not yet consumed.
-    start: usize,
-    end: usize,
-    /// Bytes of the current message still to be read and dropped.
-    skip: usize,
-    /// Bytes of the current request that the system took.
-    written: usize,
-    /// The backend at the other end, and who wants to know that we left it.
-    backend: Option<(i64, Arc<LingeringBackends>)>,
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        if let Some((backend, lingering)) = &self.backend {
-            lingering.add(*backend);
-        }
-    }
-}
+pub(super) struct Connection(BufferedStream);
 
 /// A whole message of the server.
 #[derive(Debug)]
@@ -58,32 +36,22 @@ pub(super) struct Message<'a> {
 impl Connection {
     /// Takes over a stream that is ready for the start-up message.
     pub(super) fn new(stream: Stream) -> Self {
-        Self {
-            stream,
-            input: vec![0; INPUT_BYTES],
-            start: 0,
-            end: 0,
-            skip: 0,
-            written: 0,
-            backend: None,
-        }
+        Self(BufferedStream::new(stream))
     }
 
     /// Names the backend at the other end; it is recorded as lingering when the connection ends.
     pub(super) fn set_backend(&mut self, backend: i64, lingering: &Arc<LingeringBackends>) {
-        // A new backend with this id means that the old one is gone.
-        lingering.forget(&[backend]);
-        self.backend = Some((backend, Arc::clone(lingering)));
+        self.0.set_backend(backend, lingering);
     }
 
     /// Whether the bytes are encrypted.
     pub(super) fn is_encrypted(&self) -> bool {
-        self.stream.is_encrypted()
+        self.0.stream().is_encrypted()
     }
 
     /// Whether nothing of the last request left this process.
     pub(super) fn nothing_sent(&self) -> bool {
-        self.written == 0
+        self.0.sent() == 0
     }
 
     /// Sends a request and reads until the server is ready for the next one.
@@ -91,7 +59,7 @@ impl Connection {
     /// An error of the server is part of the answer; an `Err` means that the connection is lost,
     /// and the answer may hold the error that the server sent before it closed.
     pub(super) async fn exchange(&mut self, request: &[u8], answer: &mut Answer) -> io::Result<()> {
-        self.written = 0;
+        self.0.begin(request.len());
         let mut flushed = false;
         poll_fn(|context| self.poll_exchange(context, request, &mut flushed, answer)).await
     }
@@ -100,10 +68,10 @@ impl Connection {
     /// and parameters stay in the buffer, before the next answer.
     pub(super) fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
-            if self.input.get(self.start) == Some(&b'E') && self.start < self.end {
+            if self.0.unread().first() == Some(&b'E') {
                 return Poll::Ready(());
             }
-            if ready!(self.poll_fill(context)).is_err() {
+            if ready!(self.0.poll_fill(context)).is_err() {
                 return Poll::Ready(());
             }
         }
@@ -117,17 +85,14 @@ impl Connection {
         answer: &mut Answer,
     ) -> Poll<io::Result<()>> {
         loop {
-            if !*flushed && let Poll::Ready(sent) = self.poll_send(context, request) {
+            if !*flushed && let Poll::Ready(sent) = self.0.poll_send(context, request) {
                 // A lost connection may still hold the server's reason: read before giving up.
                 if let Err(error) = sent {
-                    return match ready!(self.poll_rest(context, answer)) {
-                        Ok(()) => Poll::Ready(Ok(())),
-                        Err(_) => Poll::Ready(Err(error)),
-                    };
+                    return self.poll_rest(context, answer).map_err(|_| error);
                 }
                 *flushed = true;
             }
-            ready!(self.poll_fill(context))?;
+            ready!(self.0.poll_fill(context))?;
             if self.scan(answer)? {
                 return Poll::Ready(Ok(()));
             }
@@ -141,68 +106,30 @@ impl Connection {
         answer: &mut Answer,
     ) -> Poll<io::Result<()>> {
         loop {
-            ready!(self.poll_fill(context))?;
+            ready!(self.0.poll_fill(context))?;
             if self.scan(answer)? {
                 return Poll::Ready(Ok(()));
             }
         }
     }
 
-    fn poll_send(&mut self, context: &mut Context<'_>, request: &[u8]) -> Poll<io::Result<()>> {
-        while self.written < request.len() {
-            let rest = request.get(self.written..).unwrap_or_default();
-            match ready!(Pin::new(&mut self.stream).poll_write(context, rest))? {
-                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                count => self.written += count,
-            }
-        }
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    /// Reads once into the free end of the buffer.
-    fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.start == self.end {
-            self.start = 0;
-            self.end = 0;
-        } else if self.end == self.input.len() {
-            self.input.copy_within(self.start..self.end, 0);
-            self.end -= self.start;
-            self.start = 0;
-        }
-        let free = self.input.get_mut(self.end..).unwrap_or_default();
-        let mut buffer = ReadBuf::new(free);
-        ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer))?;
-        let count = buffer.filled().len();
-        self.end += count;
-        Poll::Ready(if count == 0 {
-            Err(io::ErrorKind::UnexpectedEof.into())
-        } else {
-            Ok(())
-        })
-    }
-
     /// Consumes the messages that are in the buffer; true when the server is ready.
     fn scan(&mut self, answer: &mut Answer) -> io::Result<bool> {
         loop {
-            let dropped = self.skip.min(self.end - self.start);
-            self.start += dropped;
-            self.skip -= dropped;
+            self.0.drop_skipped();
             let Some((tag, length)) = self.header()? else {
                 return Ok(false);
             };
             if tag == b'D' {
                 answer.rows += 1;
                 answer.bytes += length as u64;
-                self.skip = length;
+                self.0.skip(length);
                 continue;
             }
             let Some(body) = self.take(length)? else {
                 return Ok(false);
             };
-            let Some(body) = self.input.get(body) else {
-                return Err(io::ErrorKind::InvalidData.into());
-            };
-            if answer.take(tag, body) {
+            if answer.take(tag, self.0.at(body)) {
                 return Ok(true);
             }
         }
@@ -210,11 +137,7 @@ impl Connection {
 
     /// Tag and whole length of the message at the start of the buffer.
     fn header(&self) -> io::Result<Option<(u8, usize)>> {
-        let Some([tag, a, b, c, d]) = self
-            .input
-            .get(self.start..self.end)
-            .and_then(|rest| rest.first_chunk::<5>())
-        else {
+        let Some([tag, a, b, c, d]) = self.0.unread().first_chunk::<HEADER>() else {
             return Ok(None);
         };
         let length = usize::try_from(u32::from_be_bytes([*a, *b, *c, *d])).unwrap_or(0);
@@ -229,33 +152,19 @@ impl Connection {
 
     /// Consumes a message of that whole length; the range of its body, or none if more bytes
     /// are needed, for which the buffer then has room.
-    fn take(&mut self, length: usize) -> io::Result<Option<std::ops::Range<usize>>> {
-        if self.end - self.start >= length {
-            let body = self.start + 5..self.start + length;
-            self.start += length;
-            return Ok(Some(body));
-        }
-        if length > MESSAGE_BYTES_MAX {
+    fn take(&mut self, length: usize) -> io::Result<Option<Range<usize>>> {
+        if length > MESSAGE_BYTES_MAX && self.0.unread().len() < length {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 "a message of the server is longer than 16 MiB",
             ));
         }
-        if self.input.len() < length {
-            self.input.resize(length, 0);
-        }
-        if self.input.len() - self.start < length {
-            self.input.copy_within(self.start..self.end, 0);
-            self.end -= self.start;
-            self.start = 0;
-        }
-        Ok(None)
+        Ok(self.0.take(HEADER, length))
     }
 
     /// Sends bytes without waiting for an answer.
     pub(super) async fn send(&mut self, request: &[u8]) -> io::Result<()> {
-        self.written = 0;
-        poll_fn(|context| self.poll_send(context, request)).await
+        self.0.send(request).await
     }
 
     /// The next message, whole.
@@ -267,14 +176,12 @@ impl Connection {
                 {
                     return Poll::Ready(Ok::<_, io::Error>((tag, body)));
                 }
-                ready!(self.poll_fill(context))?;
+                ready!(self.0.poll_fill(context))?;
             }
         })
         .await?;
-        match self.input.get(body) {
-            Some(body) => Ok(Message { tag, body }),
-            None => Err(io::ErrorKind::InvalidData.into()),
-        }
+        let body = self.0.at(body);
+        Ok(Message { tag, body })
     }
 
     /// Sends a request and hands every message up to `ReadyForQuery` to `each`.

@@ -6,121 +6,16 @@
 
 #[path = "../../../driver/tests/support/mod.rs"]
 mod support;
+#[path = "../../../driver/tests/support/words.rs"]
+mod words;
 
-use highwater_driver::conformance::{SqlWords, Subject, broken_rules};
+use highwater_driver::conformance::{Subject, broken_rules};
 use highwater_driver::{TargetError, TargetUrl};
 use highwater_drivers::driver_of;
-use highwater_model::op::ColumnType;
+use words::words;
 
 /// Where the URLs are.
 const NAMED: &str = "HIGHWATER_TEST_URLS";
-
-/// The words of a dialect, by the name that a target gives it.
-fn words(dialect: &str) -> Option<SqlWords> {
-    match dialect {
-        "postgresql" | "cockroachdb" => Some(SqlWords::new(postgresql_type, postgresql_equals)),
-        "cratedb" => Some(SqlWords::new(cratedb_type, cratedb_equals)),
-        "mariadb" => Some(SqlWords::new(mariadb_type, plainly_equals)),
-        "mysql" | "tidb" | "singlestore" => Some(SqlWords::new(mysql_type, plainly_equals)),
-        "sqlite" => Some(SqlWords::new(sqlite_type, plainly_equals)),
-        "clickhouse" => Some(SqlWords {
-            key: "",
-            options: " ENGINE = MergeTree ORDER BY k",
-            from_thrice: clickhouse_from_thrice,
-            ..SqlWords::new(clickhouse_type, plainly_equals)
-        }),
-        _ => None,
-    }
-}
-
-fn postgresql_type(kind: ColumnType) -> &'static str {
-    match kind {
-        ColumnType::Integer => "int4",
-        ColumnType::Bigint => "int8",
-        ColumnType::Float => "double precision",
-        ColumnType::Boolean => "boolean",
-        ColumnType::Timestamp => "timestamptz",
-        ColumnType::Text => "text",
-        ColumnType::Object => "jsonb",
-    }
-}
-
-fn postgresql_equals(kind: ColumnType, column: &str, parameter: &str) -> String {
-    match kind {
-        ColumnType::Object => format!("{column} = {parameter}::text::jsonb"),
-        _ => plainly_equals(kind, column, parameter),
-    }
-}
-
-fn cratedb_type(kind: ColumnType) -> &'static str {
-    match kind {
-        ColumnType::Integer => "INTEGER",
-        ColumnType::Bigint => "BIGINT",
-        ColumnType::Float => "DOUBLE PRECISION",
-        ColumnType::Boolean => "BOOLEAN",
-        ColumnType::Timestamp => "TIMESTAMP WITH TIME ZONE",
-        ColumnType::Text => "TEXT",
-        ColumnType::Object => "OBJECT(IGNORED)",
-    }
-}
-
-fn cratedb_equals(kind: ColumnType, column: &str, parameter: &str) -> String {
-    match kind {
-        ColumnType::Object => format!("{column} = CAST({parameter} AS OBJECT(IGNORED))"),
-        _ => plainly_equals(kind, column, parameter),
-    }
-}
-
-fn plainly_equals(_: ColumnType, column: &str, parameter: &str) -> String {
-    format!("{column} = {parameter}")
-}
-
-fn mariadb_type(kind: ColumnType) -> &'static str {
-    match kind {
-        ColumnType::Text => "VARCHAR(500) COLLATE utf8mb4_nopad_bin",
-        _ => mysql_type(kind),
-    }
-}
-
-fn mysql_type(kind: ColumnType) -> &'static str {
-    match kind {
-        ColumnType::Integer => "INT",
-        ColumnType::Bigint => "BIGINT",
-        ColumnType::Float => "DOUBLE",
-        ColumnType::Boolean => "BOOLEAN",
-        ColumnType::Timestamp => "DATETIME(3)",
-        ColumnType::Text => "VARCHAR(500) COLLATE utf8mb4_0900_bin",
-        ColumnType::Object => "JSON",
-    }
-}
-
-fn sqlite_type(kind: ColumnType) -> &'static str {
-    match kind {
-        ColumnType::Integer | ColumnType::Bigint | ColumnType::Timestamp | ColumnType::Boolean => {
-            "INTEGER"
-        }
-        ColumnType::Float => "REAL",
-        ColumnType::Text | ColumnType::Object => "TEXT",
-    }
-}
-
-fn clickhouse_type(kind: ColumnType) -> &'static str {
-    match kind {
-        ColumnType::Integer => "Int32",
-        ColumnType::Bigint | ColumnType::Timestamp => "Int64",
-        ColumnType::Float => "Float64",
-        ColumnType::Boolean => "UInt8",
-        ColumnType::Text | ColumnType::Object => "String",
-    }
-}
-
-/// Old versions join two tables in one query, and no more.
-fn clickhouse_from_thrice(table: &str) -> String {
-    format!(
-        "FROM (SELECT 1 AS a FROM {table} CROSS JOIN (SELECT 1 AS b FROM {table})) \
-         CROSS JOIN (SELECT 1 AS c FROM {table})"
-    )
-}
 
 /// What a target breaks, or why it cannot be tested.
 async fn check(url: &str) -> Vec<String> {
@@ -149,7 +44,7 @@ async fn broken(url: &str) -> Result<Vec<String>, String> {
         Some(best) if target.capabilities().stores_values => best.as_str(),
         _ => "sqlite",
     };
-    let sql = words(best).ok_or_else(|| format!("this file has no words for `{best}`"))?;
+    let sql = words(best).ok_or_else(|| format!("there are no words for `{best}`"))?;
     let subject = Subject {
         driver,
         urls,

@@ -132,12 +132,11 @@ fn preparing(url: &str) -> TargetError {
         parameters: Vec::new(),
     };
     let workload = Arc::new(BoundWorkload {
-        tables: Vec::new(),
         ops: vec![BoundOp {
             name: "q".to_owned(),
             kind: query,
         }],
-        rows: None,
+        ..BoundWorkload::default()
     });
     block_on(async {
         let target = highwater_drivers::open(&[url.to_owned()], &options()).unwrap();

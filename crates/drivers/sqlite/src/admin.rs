@@ -110,16 +110,11 @@ impl SqlQuery for InTurn<'_> {
 }
 
 /// How SQLite writes and reads leases; it has no locks of a connection.
-const LEASES: LeaseWords = LeaseWords {
+const LEASES: LeaseWords = LeaseWords::plain(
     literal,
-    key_text: "TEXT",
-    or_ignore: LeaseWords::ON_CONFLICT,
-    now_ms: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
-    table_options: "",
-    refresh: None,
-    lock: None,
-    is_locked: "NULL",
-};
+    "TEXT",
+    "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+);
 
 impl ServerAdmin for SqliteAdmin {
     fn facts(&mut self) -> Response<'_, TargetFacts> {

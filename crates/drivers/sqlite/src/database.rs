@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use super::error::opening_error;
 use super::settings::Settings;
 use super::writer_lock::FairWriterLock;
-use highwater_driver::contract::{TargetError, TargetErrorKind};
+use highwater_driver::contract::TargetError;
 
 /// Instructions of SQLite's virtual machine between two checks whether the op was abandoned.
 const ABANDONED_CHECK_EVERY: i32 = 10_000;
@@ -113,11 +113,9 @@ impl Database {
         connection.busy_timeout(wait).map_err(fail)?;
         // SQLite falls back to reading only when it may not write.
         if connection.is_readonly("main").map_err(fail)? {
-            return Err(TargetError {
-                kind: TargetErrorKind::Refused,
-                message: format!("`{}` cannot be written", path.display()),
-                hint: Some("make the file writable, or name another one".to_owned()),
-            });
+            let message = format!("`{}` cannot be written", path.display());
+            return Err(TargetError::refused(message)
+                .with_hint("make the file writable, or name another one"));
         }
         {
             // One session sets up a new file; the others find it set up.

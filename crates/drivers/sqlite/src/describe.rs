@@ -7,13 +7,13 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use super::error::statement_error;
-use highwater_driver::contract::{TargetError, TargetErrorKind};
+use highwater_driver::contract::TargetError;
 use highwater_driver::sql::answer_limit::{AnswerLimit, TOO_LONG};
 use highwater_driver::sql::describe::{
     SAMPLE, SAMPLE_ROWS, count_rows, not_there, number, sample_column,
 };
 use highwater_driver::sql::quoting::{literal, quoted};
-use highwater_driver::sql_query::{SqlQuery, Texts};
+use highwater_driver::sql_query::{SqlQuery, Texts, first_value, values};
 
 /// Whole numbers in a column declared as a time that are taken for milliseconds: 1973 to 5138.
 const MILLISECONDS: std::ops::Range<i64> = 100_000_000_000..100_000_000_000_000;
@@ -51,9 +51,7 @@ pub(super) async fn describe(
     };
     shape.rows_all = rows_all(database, &literal).await;
     for column in columns {
-        let mut texts = column.into_iter().map(Option::unwrap_or_default);
-        let mut next = || texts.next().unwrap_or_default();
-        let (name, declared, required, hidden) = (next(), next(), next(), next());
+        let [name, declared, required, hidden] = values(column);
         let value = quoted(&name);
         let kind = kind_of(database, &from, &value, &declared).await?;
         let mut column = ColumnShape::new(name, declared, kind);
@@ -72,11 +70,7 @@ pub(super) async fn describe(
              AND (SELECT max(pk) FROM pragma_table_xinfo({literal})) = 1"
         ))
         .await?;
-    if let Some(name) = alias
-        .into_iter()
-        .next()
-        .and_then(|row| row.into_iter().next()?)
-    {
+    if let Some(name) = first_value(alias) {
         let is_its_own = |index: &IndexShape| index.unique && index.columns == [name.clone()];
         if !shape.indexes.iter().any(is_its_own) {
             shape.indexes.insert(
@@ -224,11 +218,7 @@ pub(super) fn rows(connection: &Connection, what: &str, sql: &str) -> Result<Tex
         });
         let row: Vec<_> = texts.collect::<Result<_, _>>().map_err(failed)?;
         if !limit.takes(&row) {
-            return Err(TargetError {
-                kind: TargetErrorKind::Statement,
-                message: format!("{what}: {TOO_LONG}"),
-                hint: None,
-            });
+            return Err(TargetError::statement(format!("{what}: {TOO_LONG}")));
         }
         rows.push(row);
     }

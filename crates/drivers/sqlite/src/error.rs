@@ -13,9 +13,20 @@ const MESSAGE_LIMIT: usize = 300;
 
 /// The error of an op.
 pub(super) fn op_error(error: &Error) -> OpError {
+    let (class, code) = match (error.sqlite_error(), error) {
+        (Some(failure), _) => {
+            let (class, name) = class_and_name(failure.code);
+            // The extended result code, as in `SQLITE_CONSTRAINT (1555)`.
+            (class, Some(format!("{name} ({})", failure.extended_code)))
+        }
+        (None, Error::Utf8Error(..) | Error::ToSqlConversionFailure(_) | Error::NulError(_)) => {
+            (ErrorClass::Data, None)
+        }
+        (None, _) => (ErrorClass::Statement, None),
+    };
     OpError {
-        class: class_of(error),
-        code: code_of(error),
+        class,
+        code,
         message: message_of(error),
     }
 }
@@ -45,54 +56,28 @@ pub(super) fn is_unclear(error: &Error) -> bool {
     )
 }
 
-fn class_of(error: &Error) -> ErrorClass {
-    let Some(code) = error.sqlite_error_code() else {
-        return match error {
-            Error::Utf8Error(..) | Error::ToSqlConversionFailure(_) | Error::NulError(_) => {
-                ErrorClass::Data
-            }
-            _ => ErrorClass::Statement,
-        };
-    };
+/// The class of an error, and the name of its primary result code.
+fn class_and_name(code: ErrorCode) -> (ErrorClass, &'static str) {
     match code {
-        ErrorCode::ConstraintViolation => ErrorClass::Constraint,
-        ErrorCode::DatabaseBusy
-        | ErrorCode::DatabaseLocked
-        | ErrorCode::FileLockingProtocolFailed
-        | ErrorCode::SchemaChanged => ErrorClass::Conflict,
-        ErrorCode::DiskFull | ErrorCode::OutOfMemory | ErrorCode::SystemIoFailure => {
-            ErrorClass::Resource
+        ErrorCode::ConstraintViolation => (ErrorClass::Constraint, "SQLITE_CONSTRAINT"),
+        ErrorCode::DatabaseBusy => (ErrorClass::Conflict, "SQLITE_BUSY"),
+        ErrorCode::DatabaseLocked => (ErrorClass::Conflict, "SQLITE_LOCKED"),
+        ErrorCode::FileLockingProtocolFailed | ErrorCode::SchemaChanged => {
+            (ErrorClass::Conflict, "SQLITE_ERROR")
         }
-        ErrorCode::TypeMismatch | ErrorCode::TooBig => ErrorClass::Data,
-        ErrorCode::OperationInterrupted => ErrorClass::Timeout,
-        ErrorCode::CannotOpen => ErrorClass::Connection,
-        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::InternalMalfunction => {
-            ErrorClass::Protocol
-        }
-        _ => ErrorClass::Statement,
+        ErrorCode::DiskFull => (ErrorClass::Resource, "SQLITE_FULL"),
+        ErrorCode::OutOfMemory => (ErrorClass::Resource, "SQLITE_NOMEM"),
+        ErrorCode::SystemIoFailure => (ErrorClass::Resource, "SQLITE_IOERR"),
+        ErrorCode::TypeMismatch => (ErrorClass::Data, "SQLITE_MISMATCH"),
+        ErrorCode::TooBig => (ErrorClass::Data, "SQLITE_TOOBIG"),
+        ErrorCode::OperationInterrupted => (ErrorClass::Timeout, "SQLITE_INTERRUPT"),
+        ErrorCode::CannotOpen => (ErrorClass::Connection, "SQLITE_CANTOPEN"),
+        ErrorCode::DatabaseCorrupt => (ErrorClass::Protocol, "SQLITE_CORRUPT"),
+        ErrorCode::NotADatabase => (ErrorClass::Protocol, "SQLITE_NOTADB"),
+        ErrorCode::InternalMalfunction => (ErrorClass::Protocol, "SQLITE_ERROR"),
+        ErrorCode::ReadOnly => (ErrorClass::Statement, "SQLITE_READONLY"),
+        _ => (ErrorClass::Statement, "SQLITE_ERROR"),
     }
-}
-
-/// The extended result code, as in `SQLITE_CONSTRAINT (1555)`.
-fn code_of(error: &Error) -> Option<String> {
-    let failure = error.sqlite_error()?;
-    let name = match failure.code {
-        ErrorCode::ConstraintViolation => "SQLITE_CONSTRAINT",
-        ErrorCode::DatabaseBusy => "SQLITE_BUSY",
-        ErrorCode::DatabaseLocked => "SQLITE_LOCKED",
-        ErrorCode::DiskFull => "SQLITE_FULL",
-        ErrorCode::OutOfMemory => "SQLITE_NOMEM",
-        ErrorCode::SystemIoFailure => "SQLITE_IOERR",
-        ErrorCode::ReadOnly => "SQLITE_READONLY",
-        ErrorCode::CannotOpen => "SQLITE_CANTOPEN",
-        ErrorCode::DatabaseCorrupt => "SQLITE_CORRUPT",
-        ErrorCode::NotADatabase => "SQLITE_NOTADB",
-        ErrorCode::OperationInterrupted => "SQLITE_INTERRUPT",
-        ErrorCode::TooBig => "SQLITE_TOOBIG",
-        ErrorCode::TypeMismatch => "SQLITE_MISMATCH",
-        _ => "SQLITE_ERROR",
-    };
-    Some(format!("{name} ({})", failure.extended_code))
 }
 
 /// SQLite's own words: one line, bounded, without the statement.
@@ -154,11 +139,7 @@ pub(super) fn statement_error(what: &str, error: &Error) -> TargetError {
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => TargetErrorKind::Refused,
         _ => TargetErrorKind::Statement,
     };
-    let error = TargetError {
-        kind,
-        message: format!("{what}: {}", message_of(error)),
-        hint: None,
-    };
+    let error = TargetError::new(kind, format!("{what}: {}", message_of(error)));
     match kind {
         TargetErrorKind::Unreachable => error.with_hint(
             "another program holds the file; wait for it, or raise the URL's `?busy_timeout=`",
@@ -207,9 +188,5 @@ pub(super) fn opening_error(path: &Path, error: &Error) -> TargetError {
             "name another file: `sqlite:PATH`",
         ),
     };
-    TargetError {
-        kind,
-        message: format!("`{shown}` {cause}"),
-        hint: Some(hint.to_owned()),
-    }
+    TargetError::new(kind, format!("`{shown}` {cause}")).with_hint(hint)
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use highwater_model::op::{BoundWorkload, Op, OpBody, OpId};
+use highwater_model::op::BoundWorkload;
 use highwater_model::outcome::{ErrorClass, Outcome};
 use rusqlite::Connection;
 
 use highwater_driver::contract::{BoxFuture, Connect, Encoder, Request, Session, TargetError};
+use highwater_driver::outcomes::closed;
 
 use super::database::Database;
 use super::error::misfit;
@@ -65,7 +66,7 @@ impl Session for SqliteSession {
         Box::pin(async move {
             match self
                 .thread
-                .request(std::mem::replace(request, placeholder()))
+                .request(std::mem::replace(request, Request::empty()))
                 .await
             {
                 Ok((returned, outcome)) => {
@@ -74,10 +75,7 @@ impl Session for SqliteSession {
                 }
                 Err(RequestError::NotSent(unsent)) => {
                     *request = unsent;
-                    let error = misfit(ErrorClass::Connection, "the session is closed");
-                    let mut outcome = Outcome::refused(request.op.rows(), error);
-                    outcome.session_usable = false;
-                    outcome
+                    closed(&request.op)
                 }
                 Err(RequestError::NoResponse) => Outcome::unknown(misfit(
                     ErrorClass::Connection,
@@ -85,18 +83,6 @@ impl Session for SqliteSession {
                 )),
             }
         })
-    }
-}
-
-/// Takes the request's place while the thread has it; allocates nothing.
-const fn placeholder() -> Request {
-    Request {
-        op: Op {
-            id: OpId(0),
-            index: 0,
-            body: OpBody::Query(Vec::new()),
-        },
-        bytes: Vec::new(),
     }
 }
 

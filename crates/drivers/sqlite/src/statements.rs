@@ -13,7 +13,7 @@ use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 use rusqlite::types::{Null, ValueRef};
 use rusqlite::{Connection, Statement};
 
-use highwater_driver::contract::{TargetError, TargetErrorKind};
+use highwater_driver::contract::TargetError;
 
 use super::database::Database;
 use super::error::{PreparationError, is_unclear, misfit, op_error, statement_error};
@@ -65,7 +65,7 @@ impl<'c> Statements<'c> {
             ops.push(match &op.kind {
                 BoundOpKind::Insert { table, .. } => {
                     let table = workload.tables.get(*table).ok_or_else(|| {
-                        refused(format!(
+                        TargetError::statement(format!(
                             "{what} inserts into table {table}, which is not there"
                         ))
                     })?;
@@ -257,7 +257,7 @@ impl<'c> Query<'c> {
         let used = statement.parameter_count();
         if used > parameters {
             return Err(PreparationError {
-                error: refused(format!(
+                error: TargetError::statement(format!(
                     "{what}: the statement has {used} placeholders, the workload gives \
                      {parameters} parameters"
                 ))
@@ -362,12 +362,4 @@ fn applied_of(rows: u64, applied: u64) -> Outcome {
 
 fn op_abandoned() -> OpError {
     misfit(ErrorClass::Timeout, "the op was abandoned")
-}
-
-fn refused(message: String) -> TargetError {
-    TargetError {
-        kind: TargetErrorKind::Statement,
-        message,
-        hint: None,
-    }
 }

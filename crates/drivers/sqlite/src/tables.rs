@@ -95,11 +95,10 @@ fn apply(
         run(sql)?;
     }
     if !exists(connection, &table.name)? {
-        return Err(TargetError {
-            kind: TargetErrorKind::Statement,
-            message: format!("{what} is not there after the workload's statements created it"),
-            hint: Some("the name in the workload's CREATE TABLE must be the table's".to_owned()),
-        });
+        return Err(TargetError::statement(format!(
+            "{what} is not there after the workload's statements created it"
+        ))
+        .with_hint("the name in the workload's CREATE TABLE must be the table's"));
     }
     let entry = policy.new_entry(&table.name);
     write(connection, &entry)?;

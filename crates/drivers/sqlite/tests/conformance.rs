@@ -1,38 +1,21 @@
 //! SQLite keeps every rule of the conformance suite.
 
+#[path = "../../../driver/tests/support/rules.rs"]
+mod rules;
 #[path = "../../../driver/tests/support/mod.rs"]
 mod support;
+#[path = "../../../driver/tests/support/words.rs"]
+mod words;
 
-use highwater_driver::conformance::{SqlWords, Subject, broken_rules};
 use highwater_driver_sqlite::SqliteDriver;
-use highwater_model::op::ColumnType;
-
-fn type_name(kind: ColumnType) -> &'static str {
-    match kind {
-        ColumnType::Integer | ColumnType::Bigint | ColumnType::Timestamp | ColumnType::Boolean => {
-            "INTEGER"
-        }
-        ColumnType::Float => "REAL",
-        ColumnType::Text | ColumnType::Object => "TEXT",
-    }
-}
+use words::words;
 
 #[expect(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 fn check(parameters: &str) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("bench.db");
-    let subject = Subject {
-        driver: &SqliteDriver,
-        urls: vec![format!("sqlite:{}{parameters}", path.display())],
-        options: support::options(),
-        timeline: support::WallTimeline::start(),
-        sql: SqlWords::new(type_name, |_, column, parameter| {
-            format!("{column} = {parameter}")
-        }),
-        cut: None,
-    };
-    let broken = support::block_on(broken_rules(&subject)).unwrap();
-    let broken: Vec<String> = broken.iter().map(ToString::to_string).collect();
+    let url = format!("sqlite:{}{parameters}", path.display());
+    let broken = rules::broken(&SqliteDriver, &url, words("sqlite").unwrap(), None);
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 

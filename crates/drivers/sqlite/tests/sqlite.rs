@@ -12,7 +12,7 @@ use highwater_driver::{
     TargetOptions, TargetUrl, Timeline,
 };
 use highwater_driver_sqlite::SqliteDriver;
-use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload, Op, OpBody, OpId};
+use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload};
 use highwater_model::units::{Nanos, Seed};
 
 /// Never ends by itself.
@@ -37,7 +37,6 @@ async fn session(
     sql: &str,
 ) -> Result<Box<dyn Session>, TargetError> {
     let workload = BoundWorkload {
-        tables: Vec::new(),
         ops: vec![BoundOp {
             name: "query".to_owned(),
             kind: BoundOpKind::Query {
@@ -45,7 +44,7 @@ async fn session(
                 parameters: Vec::new(),
             },
         }],
-        rows: None,
+        ..BoundWorkload::default()
     };
     target
         .connect(Connect {
@@ -55,17 +54,6 @@ async fn session(
             timeline: Rc::clone(timeline),
         })
         .await
-}
-
-fn request() -> Request {
-    Request {
-        op: Op {
-            id: OpId(0),
-            index: 0,
-            body: OpBody::Query(Vec::new()),
-        },
-        bytes: Vec::new(),
-    }
 }
 
 #[test]
@@ -78,7 +66,7 @@ fn a_query_without_end_stops_when_its_session_is_dropped() {
         // Some are dropped before the statement starts, others while it runs.
         for wait in [0, 0, 1, 10, 50] {
             let mut session = session(target.as_ref(), &timeline, ENDLESS).await.unwrap();
-            let mut request = request();
+            let mut request = Request::empty();
             let deadline = timeline.now().saturating_add(Nanos::from_millis(wait));
             tokio::select! {
                 biased;
@@ -106,7 +94,7 @@ fn quiesce_gives_up_at_its_deadline() {
         let target = target(&directory.path().join("bench.db"));
         let mut admin = target.administer(Rc::clone(&timeline)).await.unwrap();
         let mut session = session(target.as_ref(), &timeline, ENDLESS).await.unwrap();
-        let mut request = request();
+        let mut request = Request::empty();
         let deadline = timeline.now().saturating_add(Nanos::from_millis(20));
         tokio::select! {
             // The op must be under way before anyone asks whether it is.
@@ -127,7 +115,7 @@ fn the_cpu_time_of_a_query_is_the_databases() {
             .await
             .unwrap();
         let opened = target.embedded_cpu();
-        let outcome = session.execute(&mut request()).await;
+        let outcome = session.execute(&mut Request::empty()).await;
         assert_eq!((outcome.response_rows, outcome.response_bytes), (1, 8));
         let once = target.embedded_cpu();
         // 300,000 rows take tens of milliseconds; a millisecond tells work from none.
@@ -135,7 +123,7 @@ fn the_cpu_time_of_a_query_is_the_databases() {
             once.saturating_sub(opened) > Nanos::from_millis(1),
             "{opened:?} {once:?}"
         );
-        session.execute(&mut request()).await;
+        session.execute(&mut Request::empty()).await;
         assert!(target.embedded_cpu() > once);
         assert!(target.embedded_cpu() < timeline.now());
     });
@@ -159,11 +147,7 @@ fn facts_and_storage_describe_the_file() {
         assert_eq!(facts.traits, ["WAL", "synchronous=FULL", "one writer"]);
         assert_eq!(facts.settings["page_size"], "8192");
         assert!(facts.settings["durability"].contains("power failure"));
-        let none = BoundWorkload {
-            tables: Vec::new(),
-            ops: Vec::new(),
-            rows: None,
-        };
+        let none = BoundWorkload::default();
         admin
             .create_tables(&none, &TablePolicy::new("f", Seed(1)))
             .await

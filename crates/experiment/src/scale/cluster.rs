@@ -89,33 +89,8 @@ impl StartedCluster {
         }
     }
 
-    fn resized(
-        &mut self,
-        nodes: u32,
-        start: ClusterStart,
-    ) -> Result<Resized, ClusterOrTargetError> {
-        let clock = RealClock::start();
-        let grows = start == ClusterStart::Grow && !std::mem::take(&mut self.is_alone);
-        // A cluster from which nodes are taken away is not one as the first was.
-        if grows && (1..=nodes).contains(&self.cluster.size()) {
-            self.cluster.resize(nodes)?;
-        } else {
-            self.cluster.fresh(nodes)?;
-            self.cluster.restore()?;
-        }
-        self.made(&clock)
-    }
-
-    fn started_alone(&mut self, node: u32) -> Result<Resized, ClusterOrTargetError> {
-        let clock = RealClock::start();
-        self.is_alone = true;
-        self.cluster.alone(node)?;
-        self.cluster.restore()?;
-        self.made(&clock)
-    }
-
     /// Where it is now, and how long that took.
-    fn made(&mut self, clock: &RealClock) -> Result<Resized, ClusterOrTargetError> {
+    fn made(&mut self, clock: &RealClock) -> Result<Resized, TargetError> {
         let urls = self.cluster.urls()?;
         let urls = urls.iter().map(|url| TargetUrl::parse(url));
         let nodes = self.cluster.nodes()?;
@@ -134,11 +109,24 @@ impl Cluster for StartedCluster {
         start: ClusterStart,
         _: &Interrupts,
     ) -> Result<Resized, TargetError> {
-        self.resized(nodes, start).map_err(|error| error.0)
+        let clock = RealClock::start();
+        let grows = start == ClusterStart::Grow && !std::mem::take(&mut self.is_alone);
+        // A cluster from which nodes are taken away is not one as the first was.
+        if grows && (1..=nodes).contains(&self.cluster.size()) {
+            self.cluster.resize(nodes)?;
+        } else {
+            self.cluster.fresh(nodes)?;
+            self.cluster.restore()?;
+        }
+        self.made(&clock)
     }
 
     fn alone(&mut self, node: u32) -> Result<Resized, TargetError> {
-        self.started_alone(node).map_err(|error| error.0)
+        let clock = RealClock::start();
+        self.is_alone = true;
+        self.cluster.alone(node)?;
+        self.cluster.restore()?;
+        self.made(&clock)
     }
 
     fn awaits_warm_up(&self) -> bool {
@@ -146,8 +134,7 @@ impl Cluster for StartedCluster {
     }
 
     fn begin_quota(&mut self) -> Result<(), TargetError> {
-        let begun = self.cluster.begin_quota();
-        begun.map_err(|error| ClusterOrTargetError::from(error).0)
+        self.cluster.begin_quota().map_err(TargetError::from)
     }
 
     fn limited_nodes(&self) -> Vec<LimitedNode> {
@@ -159,27 +146,18 @@ impl Cluster for StartedCluster {
     }
 }
 
-/// Why a cluster has no URLs.
-struct ClusterOrTargetError(TargetError);
-
-impl From<TargetError> for ClusterOrTargetError {
-    fn from(error: TargetError) -> Self {
-        Self(error)
-    }
-}
-
-impl From<ClusterError> for ClusterOrTargetError {
+impl From<ClusterError> for TargetError {
     fn from(error: ClusterError) -> Self {
         let of = match error.kind {
-            ClusterErrorKind::Usage => TargetError::usage(error.message),
+            ClusterErrorKind::Usage => Self::usage(error.message),
             ClusterErrorKind::Failed | ClusterErrorKind::Interrupted => {
-                TargetError::unreachable(error.message)
+                Self::unreachable(error.message)
             }
         };
-        Self(match error.hint {
-            Some(hint) => of.with_hint(hint),
-            None => of,
-        })
+        Self {
+            hint: error.hint,
+            ..of
+        }
     }
 }
 

@@ -1,66 +1,24 @@
 //! Groups of whole runs on simulated clusters: how they end, what they keep, and how they go on.
 
-use std::cell::Cell;
-use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::path::Path;
 
 use highwater_analysis::comparison::Verdict;
 use highwater_analysis::group::comparisons;
-use highwater_analysis::{Ended, exit_code};
-use highwater_experiment::trial_maker::{Requested, TrialMaker};
-use highwater_experiment::{GroupRun, Side, check, run};
+use highwater_experiment::trial_maker::Requested;
+use highwater_experiment::{GroupRun, check};
 use highwater_model::event::Event;
 use highwater_model::group::{GroupOutcome, GroupRecord, VariantRecord};
-use highwater_model::plan::{Plan, Unit};
+use highwater_model::plan::Unit;
 use highwater_model::record::ExperimentRecord;
 use highwater_model::units::Nanos;
 use highwater_report as report;
-use highwater_runner::interrupts::{self, Interrupter};
-use highwater_runner::observer::{Observer, Silent};
 use highwater_runner::record;
-use highwater_runner::run::{RunError, RunRequest};
-use highwater_runner::store::RunDirectory;
+use highwater_runner::run::RunError;
 
+use crate::making::{Jobs, Watched, code};
 use crate::support::{Job, closed, one_node};
 
 const LENGTH: Nanos = Nanos::from_secs(20);
-
-/// Queries of simulated nodes of one and of two cores, or of targets that are named.
-struct Variants {
-    root: PathBuf,
-    targets: Vec<String>,
-}
-
-impl Variants {
-    fn job(&self, requested: &Requested<GroupRun>) -> Job {
-        let target = &self.targets[requested.trial.variant];
-        let mut job = Job::new(target, &[("latest-metrics", closed(4))]);
-        job.step = LENGTH;
-        job
-    }
-}
-
-impl TrialMaker<GroupRun> for Variants {
-    type Error = RunError;
-
-    fn plan(&self, requested: &Requested<GroupRun>) -> Result<Plan, RunError> {
-        let job = self.job(requested);
-        Ok(job.plan(&job.workload(), 16))
-    }
-
-    fn request(
-        &self,
-        requested: &Requested<GroupRun>,
-        plan: Plan,
-        directory: RunDirectory,
-    ) -> Result<RunRequest, RunError> {
-        let job = self.job(requested);
-        // The plan is the same in all rounds, or they could not be compared.
-        let mut of_round = self.job(requested);
-        of_round.seed += u64::from(requested.trial.round);
-        Ok(job.request_in(of_round.open_target(&self.root), plan, directory))
-    }
-}
 
 fn cores(number: u32) -> String {
     one_node(&format!("cores={number}&query=1ms"))
@@ -87,59 +45,42 @@ fn group(targets: &[String], times: u32) -> GroupRecord {
     }
 }
 
-/// Runs a group in `root/group`, or beside it where that is there.
+/// Runs a group in `root/group`, or beside it where that is there: queries of its variants' targets.
 fn run_in(
     root: &Path,
     group: GroupRecord,
-    observer: &Rc<dyn Observer>,
-    interrupts: &interrupts::Interrupts,
+    watched: &Watched,
 ) -> Result<ExperimentRecord, RunError> {
-    let variants = group.variants.iter();
-    let maker = Variants {
-        root: root.to_owned(),
-        targets: variants.map(|variant| variant.urls[0].clone()).collect(),
+    let targets = group.variants.clone();
+    let job_of = |requested: &Requested<GroupRun>| {
+        let target = &targets[requested.trial.variant].urls[0];
+        let mut job = Job::new(target, &[("latest-metrics", closed(4))]);
+        job.step = LENGTH;
+        job
     };
-    let first = maker.plan(&Requested {
-        number: 1,
-        trial: GroupRun {
+    let jobs = Jobs {
+        experiment: group,
+        job_of: &job_of,
+        // The plan is the same in all rounds, or they could not be compared.
+        chances_of: |trial: &GroupRun| u64::from(trial.round),
+        first: GroupRun {
             variant: 0,
             round: 1,
         },
-        is_first: true,
-        tables_kept: false,
-    })?;
-    let directory = RunDirectory::create(root, "group", &first)?;
-    run(
-        Side {
-            experiment: group,
-            directory,
-            maker: &maker,
-            pauses: Vec::new(),
-        },
-        Nanos::ZERO,
-        observer,
-        interrupts,
-    )
+        settle: Nanos::ZERO,
+        pauses: Vec::new(),
+    };
+    jobs.run(root, "group", watched)
 }
 
 fn undisturbed(root: &Path, group: GroupRecord) -> Result<ExperimentRecord, RunError> {
-    let (_keep, interrupts) = interrupts::channel();
-    run_in(
-        root,
-        group,
-        &(Rc::new(Silent) as Rc<dyn Observer>),
-        &interrupts,
-    )
+    run_in(root, group, &Watched::silent())
 }
 
 /// The variant and the round of each run.
 fn order(record: &ExperimentRecord) -> Vec<(usize, u32)> {
     let trials = record.group().unwrap().trials.iter();
     trials.map(|trial| (trial.variant, trial.round)).collect()
-}
-
-fn code(record: &ExperimentRecord) -> u8 {
-    exit_code(&record.judgments, Ended::of(&record.incidents))
 }
 
 #[test]
@@ -170,35 +111,12 @@ fn the_record_of_a_group_compares_its_variants_and_each_run_has_its_own() {
     assert!(text.contains("better: latest-metrics throughput"), "{text}");
 }
 
-/// A user who stops when so many runs were made.
-struct Impatient {
-    after: u32,
-    interrupter: Interrupter,
-    made: Cell<u32>,
-}
-
-impl Observer for Impatient {
-    fn event(&self, event: &Event) {
-        if let Event::Repeated { .. } = event {
-            self.made.set(self.made.get() + 1);
-            if self.made.get() == self.after {
-                self.interrupter.interrupt();
-            }
-        }
-    }
-}
-
 #[test]
 fn a_group_that_is_stopped_keeps_what_it_has_and_goes_on_where_it_was() {
     let root = tempfile::tempdir().unwrap();
     let targets = [cores(1), cores(2)];
-    let (interrupter, interrupts) = interrupts::channel();
-    let user = Rc::new(Impatient {
-        after: 3,
-        interrupter,
-        made: Cell::new(0),
-    }) as Rc<dyn Observer>;
-    let stopped = run_in(root.path(), group(&targets, 2), &user, &interrupts).unwrap();
+    let user = Watched::stopped_after(3, |event| matches!(event, Event::Repeated { .. }));
+    let stopped = run_in(root.path(), group(&targets, 2), &user).unwrap();
     let directory = root.path().join("group");
     let stored = record::read(&directory).unwrap();
     assert_eq!(stored.into_experiment().as_ref(), Some(&stopped));

@@ -1,11 +1,11 @@
 //! A search of whole runs on a simulated cluster: what it is asked for, and how its probes are made.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
-use highwater_experiment::trial_maker::{NestedPlace, Requested, TrialMaker};
-use highwater_experiment::{Probe, Side, run};
-use highwater_model::plan::{AuditLevel, Objective, Plan, Unit};
+use highwater_experiment::Probe;
+use highwater_experiment::trial_maker::{NestedPlace, Requested};
+use highwater_model::plan::{AuditLevel, Objective, Unit};
 use highwater_model::record::{ExperimentRecord, InterventionRecord};
 use highwater_model::search::{
     Mark, NoMark, ProbePurpose, ProbeRecord, SearchAxis, SearchObjective, SearchOutcome,
@@ -13,12 +13,10 @@ use highwater_model::search::{
 };
 use highwater_model::units::{Nanos, Rate};
 use highwater_report as report;
-use highwater_runner::interrupts;
-use highwater_runner::observer::{Observer, Silent};
 use highwater_runner::planner::PaceInput;
-use highwater_runner::run::{RunError, RunRequest};
-use highwater_runner::store::RunDirectory;
+use highwater_runner::run::RunError;
 
+use crate::making::{Jobs, Watched};
 use crate::support::{Job, one_node};
 
 pub(crate) const QUERY: &str = "latest-metrics";
@@ -136,87 +134,41 @@ impl Hunt {
 
     pub(crate) fn find(&self) -> ExperimentRecord {
         let root = tempfile::tempdir().unwrap();
-        let (_keep, interrupts) = interrupts::channel();
-        self.find_in(
-            root.path(),
-            &(Rc::new(Silent) as Rc<dyn Observer>),
-            &interrupts,
-        )
-        .unwrap()
+        self.find_in(root.path(), &Watched::silent()).unwrap()
     }
 
     pub(crate) fn find_in(
         &self,
         root: &Path,
-        observer: &Rc<dyn Observer>,
-        interrupts: &interrupts::Interrupts,
+        watched: &Watched,
     ) -> Result<ExperimentRecord, RunError> {
-        self.find_named(root, "search", observer, interrupts)
+        self.find_named(root, "search", watched)
     }
 
     /// As a trial of another experiment.
     pub(crate) fn nested(&self, place: &NestedPlace) -> Result<ExperimentRecord, RunError> {
-        let (observer, interrupts) = (&place.observer, &place.interrupts);
-        self.find_named(&place.root, &place.name, observer, interrupts)
+        let watched = Watched::with(Rc::clone(&place.observer), place.interrupts.clone());
+        self.find_named(&place.root, &place.name, &watched)
     }
 
     fn find_named(
         &self,
         root: &Path,
         name: &str,
-        observer: &Rc<dyn Observer>,
-        interrupts: &interrupts::Interrupts,
+        watched: &Watched,
     ) -> Result<ExperimentRecord, RunError> {
-        let maker = Maker {
-            hunt: self,
-            root: root.to_owned(),
-        };
-        let first = maker.plan(&Requested {
-            number: 1,
-            trial: Probe {
+        let jobs = Jobs {
+            experiment: self.search(),
+            job_of: &|requested: &Requested<Probe>| self.job_of(requested),
+            chances_of: |_| 0,
+            first: Probe {
                 purpose: ProbePurpose::Estimate,
                 at: None,
             },
-            is_first: true,
-            tables_kept: false,
-        })?;
-        let directory = RunDirectory::create(root, name, &first).unwrap();
-        run(
-            Side {
-                experiment: self.search(),
-                directory,
-                maker: &maker,
-                pauses: self.pauses.clone(),
-            },
-            Nanos::ZERO,
-            observer,
-            interrupts,
-        )
-    }
-}
-
-struct Maker<'a> {
-    hunt: &'a Hunt,
-    root: PathBuf,
-}
-
-impl TrialMaker<Probe> for Maker<'_> {
-    type Error = RunError;
-
-    fn plan(&self, requested: &Requested<Probe>) -> Result<Plan, RunError> {
-        let job = self.hunt.job_of(requested);
-        Ok(job.plan(&job.workload(), 16))
-    }
-
-    fn request(
-        &self,
-        requested: &Requested<Probe>,
-        plan: Plan,
-        directory: RunDirectory,
-    ) -> Result<RunRequest, RunError> {
-        let job = self.hunt.job_of(requested);
-        let target = job.open_target(&self.root);
-        Ok(job.request_in(target, plan, directory))
+            settle: Nanos::ZERO,
+            pauses: self.pauses.clone(),
+        };
+        jobs.run(root, name, watched)
     }
 }
 

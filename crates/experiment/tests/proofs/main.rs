@@ -10,6 +10,7 @@ mod support;
 mod groups;
 mod growths;
 mod hunting;
+mod making;
 mod marks;
 mod pausing;
 mod searches;

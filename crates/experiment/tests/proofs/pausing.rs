@@ -7,10 +7,11 @@ use highwater_model::control::{Change, InterventionRecord};
 use highwater_model::event::{Event, Part};
 use highwater_model::record::ExperimentRecord;
 use highwater_model::units::Nanos;
-use highwater_runner::interrupts::{self, Interrupter};
-use highwater_runner::observer::{Observer, Silent};
+use highwater_runner::interrupts::Interrupter;
+use highwater_runner::observer::Observer;
 
 use crate::hunting::{Hunt, thousand};
+use crate::making::Watched;
 
 /// Asks for a pause when probe 3 begins, and ends it as soon as the search waits: by resuming, or by a stop.
 struct Patient {
@@ -50,15 +51,13 @@ fn hunt() -> Hunt {
 
 fn paused(stops: bool) -> (ExperimentRecord, Rc<Patient>) {
     let root = tempfile::tempdir().unwrap();
-    let (interrupter, interrupts) = interrupts::channel();
-    let user = Rc::new(Patient {
+    let (user, watched) = Watched::by(|interrupter| Patient {
         interrupter,
         stops,
         probes_before: Cell::new(0),
         begun: Cell::new(0),
     });
-    let observer = Rc::clone(&user) as Rc<dyn Observer>;
-    let record = hunt().find_in(root.path(), &observer, &interrupts).unwrap();
+    let record = hunt().find_in(root.path(), &watched).unwrap();
     (record, user)
 }
 
@@ -109,8 +108,6 @@ fn a_stop_ends_a_pause_and_the_search() {
 
 #[test]
 fn a_search_that_is_resumed_still_says_how_it_had_waited() {
-    let root = tempfile::tempdir().unwrap();
-    let (_keep, interrupts) = interrupts::channel();
     let before = InterventionRecord {
         time_ns: 5,
         phase: "02-search".to_owned(),
@@ -118,9 +115,5 @@ fn a_search_that_is_resumed_still_says_how_it_had_waited() {
     };
     let mut resumed = hunt();
     resumed.pauses = vec![before.clone()];
-    let observer = Rc::new(Silent) as Rc<dyn Observer>;
-    let record = resumed
-        .find_in(root.path(), &observer, &interrupts)
-        .unwrap();
-    assert_eq!(record.interventions, [before]);
+    assert_eq!(resumed.find().interventions, [before]);
 }

@@ -2,29 +2,25 @@
 //! went away or lost rows, or before it began; and what its record holds all the same.
 
 use std::cell::Cell;
-use std::rc::Rc;
 
 use highwater_model::event::{Event, Trial};
 use highwater_model::record::ExperimentRecord;
 use highwater_model::search::{NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict};
 use highwater_model::units::Nanos;
 use highwater_report as report;
-use highwater_runner::interrupts::{self, Interrupter};
-use highwater_runner::observer::{Observer, Silent};
+use highwater_runner::interrupts::Interrupter;
+use highwater_runner::observer::Observer;
 use highwater_runner::record;
 use highwater_runner::run::RunError;
 
 use crate::hunting::{Hunt, mark, no_mark, probes, thousand};
+use crate::making::{Watched, code};
 use crate::support::one_node;
 
 #[test]
 fn the_record_of_a_search_holds_every_probe_and_each_is_a_run_of_its_own() {
     let root = tempfile::tempdir().unwrap();
-    let (_keep, interrupts) = interrupts::channel();
-    let silent = Rc::new(Silent) as Rc<dyn Observer>;
-    let record = thousand()
-        .find_in(root.path(), &silent, &interrupts)
-        .unwrap();
+    let record = thousand().find_in(root.path(), &Watched::silent()).unwrap();
     let found = mark(&record);
     assert!((970.0..=1_011.0).contains(&found.confirmed), "{found:?}");
     assert_eq!(found.hold_ns, 12_000_000_000);
@@ -115,31 +111,24 @@ impl Observer for Impatient {
 /// probe that was begun.
 fn stopped(hunt: &Hunt, moment: Moment) -> (ExperimentRecord, tempfile::TempDir, u32) {
     let root = tempfile::tempdir().unwrap();
-    let (interrupter, interrupts) = interrupts::channel();
-    let user = Rc::new(Impatient {
+    let (user, watched) = Watched::by(|interrupter| Impatient {
         moment,
         interrupter,
         begun: Cell::new(0),
         confirmed: Cell::new(0),
     });
-    let observer: Rc<dyn Observer> = Rc::clone(&user) as Rc<dyn Observer>;
-    let record = hunt.find_in(root.path(), &observer, &interrupts).unwrap();
+    let record = hunt.find_in(root.path(), &watched).unwrap();
     let directory = root.path().join("search");
     let stored = record::read(&directory).unwrap();
     assert_eq!(stored.into_experiment().as_ref(), Some(&record));
     let kept = std::fs::read_dir(directory.join("probes")).unwrap().count();
     assert_eq!(kept, probes(&record).len(), "a run for each probe");
-    assert_eq!(exit_code(&record), 130);
+    assert_eq!(code(&record), 130);
     (record, root, user.begun.get())
 }
 
 fn soak_of(record: &ExperimentRecord) -> Option<&ProbeRecord> {
     record.search().unwrap().soak()
-}
-
-fn exit_code(record: &ExperimentRecord) -> u8 {
-    let ended = highwater_analysis::Ended::of(&record.incidents);
-    highwater_analysis::exit_code(&record.judgments, ended)
 }
 
 #[test]
@@ -211,7 +200,7 @@ fn a_target_that_is_gone_in_the_middle_ends_the_search_with_what_is_known() {
     assert_eq!(known.why, NoMarkReason::TargetLost);
     assert!(known.highest_met.is_some());
     assert_eq!(probes(&record).len(), 4, "asked twice");
-    assert_eq!(exit_code(&record), 5);
+    assert_eq!(code(&record), 5);
 }
 
 #[test]
@@ -219,9 +208,7 @@ fn a_budget_without_room_for_a_probe_is_refused_and_nothing_is_left() {
     let mut hunt = thousand();
     hunt.budget = Some(Nanos::from_secs(5));
     let root = tempfile::tempdir().unwrap();
-    let (_keep, interrupts) = interrupts::channel();
-    let silent = Rc::new(Silent) as Rc<dyn Observer>;
-    let refused = hunt.find_in(root.path(), &silent, &interrupts);
+    let refused = hunt.find_in(root.path(), &Watched::silent());
     let refused = refused.unwrap_err();
     assert!(matches!(refused, RunError::Budget { .. }), "{refused}");
     assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
@@ -251,7 +238,7 @@ fn ops_that_take_longer_than_a_probe_leave_no_mark_and_are_the_reason() {
         let record = of_ops_that_take(query);
         let why = no_mark(&record).why;
         assert_eq!(why, NoMarkReason::OpsTooLong, "{}", report::text(&record));
-        assert_eq!(exit_code(&record), 3);
+        assert_eq!(code(&record), 3);
     }
     let text = report::text(&of_ops_that_take("40s"));
     assert!(text.contains("an op takes longer than a probe"), "{text}");

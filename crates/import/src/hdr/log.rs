@@ -6,15 +6,14 @@ use hdrhistogram::Histogram;
 
 use crate::decimal::{TimeUnit, nanos, number};
 use crate::error::ImportError;
-use crate::format::Format;
 use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use crate::output_reader::{OutputReader, only_one};
+use crate::output_reader::OutputReader;
 use highwater_model::histogram::{LatencyHistogram, decode_foreign};
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::record::IntervalRecord;
 use highwater_model::units::Nanos;
 
-use super::recorded_values::{TOOL, empty_run};
+use super::recorded_values::empty_run;
 
 /// Tags of one log.
 const TAGS_MAX: usize = 64;
@@ -33,7 +32,6 @@ const UNIT_HINT: &str = "say it with --unit ns, us, ms or s";
 /// All lines so far.
 #[derive(Default)]
 pub(crate) struct Reader {
-    files: usize,
     unit: Option<TimeUnit>,
     /// As a comment says.
     said: Option<TimeUnit>,
@@ -163,10 +161,8 @@ impl Reader {
                         1,000,000; --unit says otherwise";
             return Ok((TimeUnit::Nanoseconds, Some(note.to_owned())));
         }
-        Err(ImportError::new(
-            "the log does not say the unit of its values",
-            UNIT_HINT,
-        ))
+        let message = "the log does not say the unit of its values";
+        Err(ImportError::new(message, UNIT_HINT))
     }
 
     /// Seconds since 1970 at which its times are 0; absent where it has no start.
@@ -184,10 +180,6 @@ impl Reader {
 impl OutputReader for Reader {
     fn unit(&mut self, unit: Option<TimeUnit>) {
         self.unit = unit;
-    }
-
-    fn begin(&mut self, _format: Format) -> Result<(), ImportError> {
-        only_one(&mut self.files, TOOL)
     }
 
     fn line(&mut self, line: &str) -> Result<(), ImportError> {

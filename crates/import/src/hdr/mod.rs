@@ -9,3 +9,4 @@ mod recorded_values;
 
 pub(super) use log::{Reader as LogReader, is_log};
 pub(super) use percentiles::{Reader as PercentileReader, is_percentiles};
+pub(super) use recorded_values::TOOL;

@@ -2,12 +2,11 @@
 
 use crate::decimal::{TimeUnit, count, nanos, number};
 use crate::error::ImportError;
-use crate::format::Format;
 use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use crate::output_reader::{OutputReader, only_one};
+use crate::output_reader::OutputReader;
 use highwater_model::import_record::MissingField;
 
-use super::recorded_values::{TOOL, empty_run, rank};
+use super::recorded_values::{empty_run, rank};
 
 /// Rows of one file.
 const ROWS_MAX: usize = 100_000;
@@ -27,7 +26,6 @@ const NAMED: [(&str, f64); 6] = [
 /// All rows so far.
 #[derive(Default)]
 pub(crate) struct Reader {
-    files: usize,
     unit: Option<TimeUnit>,
     in_rows: bool,
     /// Value, and how many are at most so great.
@@ -80,10 +78,6 @@ impl OutputReader for Reader {
         self.unit = unit;
     }
 
-    fn begin(&mut self, _format: Format) -> Result<(), ImportError> {
-        only_one(&mut self.files, TOOL)
-    }
-
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
         if is_head(line) {
             self.in_rows = true;
@@ -105,16 +99,12 @@ impl OutputReader for Reader {
 
     fn end(self: Box<Self>) -> Result<ImportedRun, ImportError> {
         let Some(total) = self.total else {
-            return Err(ImportError::new(
-                "there is no `Total count`: it was cut",
-                HINT,
-            ));
+            let message = "there is no `Total count`: it was cut";
+            return Err(ImportError::new(message, HINT));
         };
         let Some(unit) = self.unit else {
-            return Err(ImportError::new(
-                "the file does not say the unit of its values",
-                UNIT_HINT,
-            ));
+            let message = "the file does not say the unit of its values";
+            return Err(ImportError::new(message, UNIT_HINT));
         };
         let ns = |value: f64| nanos(value, unit.nanos()).0;
         // The first row with enough values below it: the value itself, or the next one printed.

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 
 use crate::imported_run::ImportedRun;
 use highwater_model::import_record::MissingField;
+use highwater_model::numbers::{ceil_to_u64, to_f64};
 
-pub(super) const TOOL: &str = "HdrHistogram";
+pub(crate) const TOOL: &str = "HdrHistogram";
 
 /// A run with what holds for both formats.
 pub(super) fn empty_run() -> ImportedRun {
@@ -19,12 +20,6 @@ pub(super) fn empty_run() -> ImportedRun {
 }
 
 /// How many values are at most the quantile.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a rank of more than 2^53 may be off by one part in 2^53"
-)]
 pub(super) fn rank(quantile: f64, total: u64) -> u64 {
-    ((quantile * total as f64 * (1.0 - 4.0 * f64::EPSILON)).ceil() as u64).max(1)
+    ceil_to_u64(quantile * to_f64(total) * (1.0 - 4.0 * f64::EPSILON)).max(1)
 }

@@ -6,15 +6,14 @@ use serde::Deserialize;
 
 use crate::decimal::nanos;
 use crate::error::ImportError;
-use crate::format::Format;
 use crate::imported_run::ImportedRun;
 use crate::op_timeline::{Event, OPS_MAX, OpTimeline, ParsedOutcome, SPAN_MAX};
-use crate::output_reader::{OutputReader, only_one};
+use crate::output_reader::OutputReader;
 use highwater_model::display::duration;
 use highwater_model::import_record::MissingField;
 use highwater_model::quantity::parse_instant;
 
-use super::metric::{DURATION, TOOL, empty_run};
+use super::metric::{DURATION, empty_run};
 
 const HINT: &str = "give the file of `k6 run --out json=FILE`";
 /// Samples of this end neither in an answer nor in an error: they were never sent.
@@ -41,7 +40,6 @@ struct Data {
 /// All lines so far.
 #[derive(Default)]
 pub(crate) struct Reader {
-    files: usize,
     timeline: OpTimeline,
     dropped: u64,
     vus: u32,
@@ -115,10 +113,6 @@ fn name_of(tags: &BTreeMap<String, String>) -> String {
 }
 
 impl OutputReader for Reader {
-    fn begin(&mut self, _format: Format) -> Result<(), ImportError> {
-        only_one(&mut self.files, TOOL)
-    }
-
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
         if line.is_empty() {
             return Ok(());

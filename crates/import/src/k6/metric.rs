@@ -5,7 +5,7 @@
 use crate::imported_run::ImportedRun;
 use highwater_model::import_record::LatencyBegin;
 
-pub(super) const TOOL: &str = "k6";
+pub(crate) const TOOL: &str = "k6";
 /// The time of a request, without connecting.
 pub(super) const DURATION: &str = "http_req_duration";
 /// Of requests that did not fail.

@@ -9,4 +9,5 @@ mod metric;
 mod summary;
 
 pub(super) use lines::{Reader as LineReader, is_lines};
+pub(super) use metric::TOOL;
 pub(super) use summary::{Reader as SummaryReader, is_summary};

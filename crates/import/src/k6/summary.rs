@@ -4,14 +4,13 @@ use serde_json::Value;
 
 use crate::decimal::nanos;
 use crate::error::ImportError;
-use crate::format::Format;
 use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
-use crate::output_reader::{OutputReader, only_one};
+use crate::output_reader::OutputReader;
 use highwater_model::import_record::MissingField;
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::units::Nanos;
 
-use super::metric::{DURATION, EXPECTED, TOOL, empty_run};
+use super::metric::{DURATION, EXPECTED, empty_run};
 
 /// A summary that is longer is none.
 const LARGEST: usize = 16 << 20;
@@ -31,7 +30,6 @@ const FIGURES: [(&str, &str); 8] = [
 /// All text so far.
 #[derive(Default)]
 pub(crate) struct Reader {
-    files: usize,
     text: String,
 }
 
@@ -121,10 +119,6 @@ impl Metrics {
 }
 
 impl OutputReader for Reader {
-    fn begin(&mut self, _format: Format) -> Result<(), ImportError> {
-        only_one(&mut self.files, TOOL)
-    }
-
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
         if self.text.len() + line.len() > LARGEST {
             return Err(ImportError::new("it is longer than 16 MiB", HINT));

@@ -93,12 +93,8 @@ impl Log {
         self.waits |= lag.is_some();
         let first = add(&mut self.timeline, &read, lag, retries.unwrap_or(0));
         let second = if self.columns == 7 {
-            add(
-                self.held.get_or_insert_default(),
-                &read,
-                None,
-                lag.unwrap_or(0),
-            )
+            let held = self.held.get_or_insert_default();
+            add(held, &read, None, lag.unwrap_or(0))
         } else {
             true
         };

@@ -33,14 +33,13 @@ pub(crate) fn is_output(head: &str) -> bool {
 }
 
 impl OutputReader for Reader {
-    fn begin(&mut self, format: Format) -> Result<(), ImportError> {
+    fn begin(&mut self, format: Format) {
         self.in_output = format == Format::PgbenchOutput;
         if self.in_output {
             self.output.get_or_insert_default();
         } else {
             self.log.begin();
         }
-        Ok(())
     }
 
     fn line(&mut self, line: &str) -> Result<(), ImportError> {

@@ -1,6 +1,6 @@
 //! HdrHistogram 2.2.2 for Java: its files against the figures that it computed of the same values.
 
-use super::{close, imported, ms, parsed_run, sample};
+use super::{close, fails, imported, ms, noted, parsed_run, sample};
 use crate::{Import, TimeUnit, recognize};
 use highwater_model::import_record::{LatencyBegin, MissingField};
 
@@ -37,11 +37,7 @@ fn intervals_of_a_tag_add_up_to_what_the_library_computes() {
         close(ms(latency.max), max, 1e-3);
         close(result.throughput.ops_per_s, 300.0, 1e-9);
     }
-    assert!(
-        run.notes
-            .iter()
-            .any(|note| note.contains("taken for nanoseconds"))
-    );
+    assert!(noted(&run, "taken for nanoseconds"));
 }
 
 #[test]
@@ -55,18 +51,9 @@ fn its_times_are_those_of_the_record() {
         sample("hdr-nanos.hlog").replace("BaseTime: 1441812279.474", "BaseTime: 1441812200.474");
     let run = super::parsed_run(&[&base]).unwrap();
     assert_eq!(run.started.unwrap().0, 1_441_812_200_000_000_000);
-    let read: Vec<u64> = record
-        .intervals
-        .iter()
-        .filter(|i| i.op == "read")
-        .map(|i| i.second)
-        .collect();
-    assert_eq!(read, [0, 1, 2, 3]);
-    let second = record
-        .intervals
-        .iter()
-        .find(|i| i.op == "ops" && i.second == 1)
-        .unwrap();
+    let of = |op: &'static str| record.intervals.iter().filter(move |i| i.op == op);
+    assert!(of("read").map(|i| i.second).eq([0, 1, 2, 3]));
+    let second = of("ops").find(|i| i.second == 1).unwrap();
     assert_eq!(second.acknowledged, 300);
     close(ms(second.max_ns), 14.5, 1e-3);
     assert!(second.p99_ns > second.p50_ns);
@@ -76,16 +63,9 @@ fn its_times_are_those_of_the_record() {
 fn an_interval_of_ten_seconds_is_no_second() {
     let run = in_unit("hdr-micros.hlog", TimeUnit::Microseconds);
     assert_eq!(run.intervals.len(), 10);
-    assert!(
-        run.intervals
-            .iter()
-            .all(|i| i.acknowledged == 50 && i.p99_ns.is_none())
-    );
-    assert!(
-        run.notes
-            .iter()
-            .any(|note| note.contains("intervals of 10 s"))
-    );
+    let mut intervals = run.intervals.iter();
+    assert!(intervals.all(|i| i.acknowledged == 50 && i.p99_ns.is_none()));
+    assert!(noted(&run, "intervals of 10 s"));
     let latency = &run.ops[0].latency.summary;
     close(ms(latency.mean), 4.200_356, 1e-6);
     // Two digits in the file: one part in a hundred.
@@ -96,16 +76,13 @@ fn an_interval_of_ten_seconds_is_no_second() {
 
 #[test]
 fn a_missing_unit_is_an_error() {
-    let (_, wrong) = parsed_run(&[&sample("hdr-micros.hlog")]).unwrap_err();
-    assert_eq!(wrong.message, "the log does not say the unit of its values");
-    assert!(wrong.hint.contains("--unit"));
-    let (_, wrong) = parsed_run(&[&sample("hdr-read.hgrm")]).unwrap_err();
-    assert!(wrong.message.contains("does not say the unit"));
+    let log = sample("hdr-micros.hlog");
+    fails(&[&log], "the log does not say the unit of its values");
+    fails(&[&log], "--unit");
+    fails(&[&sample("hdr-read.hgrm")], "does not say the unit");
     let said = format!("#[values in microseconds]\n{}", sample("hdr-micros.hlog"));
-    assert_eq!(
-        parsed_run(&[&said]).unwrap().ops[0].latency.summary.max,
-        Some(9_087_000)
-    );
+    let latency = &parsed_run(&[&said]).unwrap().ops[0].latency;
+    assert_eq!(latency.summary.max, Some(9_087_000));
     let nanos = in_unit("hdr-nanos.hlog", TimeUnit::Microseconds);
     close(ms(nanos.ops[0].latency.summary.p50), 1_614.847, 1e-3);
 }
@@ -116,19 +93,16 @@ fn printed_percentiles_are_figures_and_no_distribution() {
     let op = &run.ops[0];
     let latency = &op.latency.summary;
     assert_eq!((latency.count, op.acknowledged), (1_200, 1_200));
-    assert_eq!(
-        (latency.mean, latency.max),
-        (Some(2_270_000), Some(13_500_000))
-    );
+    let mean_and_max = (Some(2_270_000), Some(13_500_000));
+    assert_eq!((latency.mean, latency.max), mean_and_max);
     close(ms(latency.p50), 1.671, 1e-9);
     // Between two rows the upper one stands: never less than the value itself.
     let p99 = ms(latency.p99);
     assert!((9.781..=9.9).contains(&p99), "{p99}");
     assert!(op.latency.histogram.is_empty());
-    assert!(
-        run.missing_fields.contains(&MissingField::Throughput)
-            && run.missing_fields.contains(&MissingField::Errors)
-    );
+    for field in [MissingField::Throughput, MissingField::Errors] {
+        assert!(run.missing_fields.contains(&field), "{field:?}");
+    }
     assert_eq!(run.begin, LatencyBegin::NotReported);
 }
 
@@ -137,21 +111,11 @@ fn damaged_files_are_errors_with_their_place() {
     let log = sample("hdr-nanos.hlog");
     let damaged = log.replacen("HISTFAAAAZB4", "HISTFAAAAZB5", 1);
     let (line, wrong) = parsed_run(&[&damaged]).unwrap_err();
-    assert_eq!(line, 7, "{wrong:?}");
-    assert!(
-        wrong.span.start > 20,
-        "the payload is meant: {:?}",
-        wrong.span
-    );
-    let (line, wrong) = parsed_run(&[&log.replacen(",1.000,", ",x,", 1)]).unwrap_err();
-    assert_eq!((line, wrong.message.as_str()), (6, "no figure"));
+    assert!(line == 7 && wrong.span.start > 20, "the payload: {wrong:?}");
+    let damaged = log.replacen(",1.000,", ",x,", 1);
+    assert_eq!(fails(&[&damaged], "no figure"), 6);
     let (head, _) = log.split_once("0.000,1.000").unwrap();
-    let (_, wrong) = parsed_run(&[head]).unwrap_err();
-    assert_eq!(wrong.message, "the log has no interval");
+    fails(&[head], "the log has no interval");
     let rows = sample("hdr-read.hgrm").replacen("0.200 0.00", "0.2OO 0.00", 1);
-    let (line, wrong) = parsed_run(&[&rows]).unwrap_err();
-    assert_eq!(
-        (line, wrong.message.as_str()),
-        (3, "this row cannot be read")
-    );
+    assert_eq!(fails(&[&rows], "this row cannot be read"), 3);
 }

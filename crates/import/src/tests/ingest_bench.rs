@@ -1,6 +1,6 @@
 //! nodeIngestBench: a sample written after its source, as it is on no registry.
 
-use super::{close, imported, origin, parsed_run, printed_report, sample};
+use super::{close, fails, imported, leave_out, noted, parsed_run, printed_report, sample};
 use highwater_model::import_record::{ImportedPace, MissingField};
 use highwater_model::plan::Unit;
 
@@ -20,28 +20,17 @@ fn rows_and_speed_are_those_of_its_global_results() {
 
 #[test]
 fn its_counts_are_upper_bounds_and_it_reports_no_latency() {
+    use MissingField::{Acknowledged, Errors, Latency, Seconds};
     let (run, _) = imported(&["nodeingestbench.out"]);
-    let origin = origin(&["nodeingestbench.out"]);
-    for what in [
-        MissingField::Acknowledged,
-        MissingField::Errors,
-        MissingField::Latency,
-        MissingField::Seconds,
-    ] {
-        assert!(origin.leaves_out(what), "{what:?}");
-    }
-    assert!(
-        run.notes
-            .iter()
-            .any(|note| note.contains("failed requests as done"))
-    );
+    let missing = [Acknowledged, Errors, Latency, Seconds];
+    assert!(leave_out(&["nodeingestbench.out"], &missing));
+    assert!(noted(&run, "failed requests as done"));
     insta::assert_snapshot!(printed_report(&["nodeingestbench.out"]));
     for line in ["  error: {", "Error: connect ECONNREFUSED 127.0.0.1:4200"] {
         let global = format!("{line}\n-------- Global");
         let failed = sample("nodeingestbench.out").replace("-------- Global", &global);
         let run = super::parsed_run(&[&failed]).unwrap();
-        let said = |note: &String| note.contains("1 lines of its output are errors");
-        assert!(run.notes.iter().any(said), "{line}: {:?}", run.notes);
+        assert!(noted(&run, "1 lines of its output are errors"), "{line}");
     }
 }
 
@@ -59,14 +48,10 @@ fn digits_are_grouped_as_the_machine_writes_them() {
 #[test]
 fn without_results_that_fit_there_is_no_record() {
     let out = sample("nodeingestbench.out");
-    let (_, wrong) = parsed_run(&[&out.replace("6,020,000", "7,020,000")]).unwrap_err();
-    assert!(wrong.message.contains("do not fit each other"));
+    let other = out.replace("6,020,000", "7,020,000");
+    fails(&[&other], "do not fit each other");
     let (head, _) = out.split_once("-------- Global").unwrap();
-    let (_, wrong) = parsed_run(&[head]).unwrap_err();
-    assert!(wrong.message.contains("not there"), "{wrong:?}");
+    fails(&[head], "not there");
     let none = format!("{head}-------- Global Results ---------\nNo rows inserted\n");
-    assert_eq!(
-        parsed_run(&[&none]).unwrap_err().1.message,
-        "no rows were inserted"
-    );
+    fails(&[&none], "no rows were inserted");
 }

@@ -1,10 +1,11 @@
 //! k6 1.8.1: summaries in both shapes, and lines against the summary of the same run.
 
-use super::{close, imported, ms, origin, parsed_run, sample};
+use super::{close, fails, imported, leave_out, ms, parsed_run, sample};
 use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
 
 #[test]
 fn an_exported_summary_has_counts_and_percentiles_of_requests_that_did_not_fail() {
+    use MissingField::{Availability, Distribution, Seconds, Start};
     let (run, record) = imported(&["k6-summary-export.json"]);
     let result = &record.results[0];
     assert_eq!((result.sent, result.acknowledged), (388, 370));
@@ -18,27 +19,13 @@ fn an_exported_summary_has_counts_and_percentiles_of_requests_that_did_not_fail(
     close(ms(latency.p99), 73.034_199_77, 1e-7);
     close(ms(latency.max), 84.031_186, 1e-7);
     assert!(result.histograms.latency.is_empty());
-    close(
-        result.throughput.ops_per_s,
-        76.910_195_136 * 370.0 / 388.0,
-        1e-9,
-    );
+    let per_s = result.throughput.ops_per_s;
+    close(per_s, 76.910_195_136 * 370.0 / 388.0, 1e-9);
     close(run.duration.as_secs_f64(), 388.0 / 76.910_195_136, 1e-9);
     assert_eq!((run.begin, run.sessions), (LatencyBegin::Sent, Some(4)));
-    assert_eq!(
-        run.pace,
-        ImportedPace::NotReported,
-        "the summary names no executor"
-    );
-    let origin = origin(&["k6-summary-export.json"]);
-    for what in [
-        MissingField::Distribution,
-        MissingField::Seconds,
-        MissingField::Availability,
-        MissingField::Start,
-    ] {
-        assert!(origin.leaves_out(what), "{what:?}");
-    }
+    assert_eq!(run.pace, ImportedPace::NotReported, "it has no executor");
+    let missing = [Distribution, Seconds, Availability, Start];
+    assert!(leave_out(&["k6-summary-export.json"], &missing));
 }
 
 #[test]
@@ -46,14 +33,12 @@ fn dropped_iterations_make_every_percentile_a_lower_bound() {
     let (run, record) = imported(&["k6-handle-summary.json"]);
     let result = &record.results[0];
     assert_eq!(
-        (result.sent, result.dropped, result.offered),
-        (59, 842, 901)
+        [result.sent, result.dropped, result.offered],
+        [59, 842, 901]
     );
     let latency = &result.latency_ns;
-    assert_eq!(
-        (latency.beyond, latency.count, latency.mean),
-        (842, 901, None)
-    );
+    assert_eq!([latency.beyond, latency.count], [842, 901]);
+    assert_eq!(latency.mean, None);
     close(ms(latency.p50), 49.516_478, 1e-7);
     assert_eq!(latency.at_least, ["p50", "p90", "p95", "max"]);
     close(run.duration.as_secs_f64(), 3.051_202_846, 1e-9);
@@ -113,21 +98,15 @@ fn a_summary_without_requests_is_of_iterations_for_as_long_as_the_run_took() {
     let took = summary(",\"state\":{\"testRunDurationMs\":5500.0}");
     for (text, seconds) in [(took, 5.5), (summary(""), 5.0)] {
         let run = super::parsed_run(&[&text]).unwrap();
-        assert_eq!(
-            (run.ops[0].name.as_str(), run.ops[0].sent),
-            ("iteration", 100)
-        );
+        let op = &run.ops[0];
+        assert_eq!((op.name.as_str(), op.sent), ("iteration", 100));
         close(run.duration.as_secs_f64(), seconds, 1e-9);
         assert!(!run.missing_fields.contains(&MissingField::Errors));
     }
     // Requests whose failures were left out of the summary are another thing.
     let requests = summary("").replace("iterations", "http_reqs");
-    assert!(
-        super::parsed_run(&[&requests])
-            .unwrap()
-            .missing_fields
-            .contains(&MissingField::Errors)
-    );
+    let missing = parsed_run(&[&requests]).unwrap().missing_fields;
+    assert!(missing.contains(&MissingField::Errors));
 }
 
 #[test]
@@ -135,18 +114,13 @@ fn an_output_of_another_tool_is_an_error() {
     let lines = sample("k6-lines.ndjson");
     let first: Vec<&str> = lines.lines().take(3).collect();
     let damaged = format!("{}\n{{\"metric\":1}}\n", first.join("\n"));
-    let (line, wrong) = parsed_run(&[&damaged]).unwrap_err();
-    assert_eq!(line, 4);
-    assert!(wrong.message.starts_with("it is no sample"), "{wrong:?}");
-    assert!(wrong.hint.contains("--out json"));
-    let (_, wrong) = parsed_run(&["{\"metrics\": {}}"]).unwrap_err();
-    assert!(
-        wrong
-            .message
-            .contains("neither HTTP requests nor iterations")
+    assert_eq!(fails(&[&damaged], "it is no sample"), 4);
+    fails(&[&damaged], "--out json");
+    fails(
+        &["{\"metrics\": {}}"],
+        "neither HTTP requests nor iterations",
     );
     let summary = sample("k6-summary-export.json");
     let (cut, _) = summary.split_once("\"iterations\"").unwrap();
-    let (_, wrong) = parsed_run(&[cut]).unwrap_err();
-    assert!(wrong.message.starts_with("it is no JSON"), "{wrong:?}");
+    fails(&[cut], "it is no JSON");
 }

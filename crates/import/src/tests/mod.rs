@@ -9,7 +9,7 @@ mod sysbench;
 use std::path::PathBuf;
 
 use super::{HEAD, Import, ImportError, ImportedRun, Stamp, plan, recognize, record};
-use highwater_model::import_record::ImportRecord;
+use highwater_model::import_record::MissingField;
 use highwater_model::numbers::to_f64;
 use highwater_model::record::{ImportedRecord, RunRecord};
 
@@ -34,6 +34,26 @@ fn parsed_run(texts: &[&str]) -> Result<ImportedRun, (usize, ImportError)> {
     import.unwrap().end().map_err(|wrong| (0, wrong))
 }
 
+/// The line at which texts of one run cannot be read, of whose error or hint this is a part.
+#[track_caller]
+fn fails(texts: &[&str], part: &str) -> usize {
+    let (line, wrong) = parsed_run(texts).unwrap_err();
+    let said = format!("{}; {}", wrong.message, wrong.hint);
+    assert!(said.contains(part), "{said}");
+    line
+}
+
+/// Whether this is a part of a note.
+fn noted(run: &ImportedRun, part: &str) -> bool {
+    run.notes.iter().any(|note| note.contains(part))
+}
+
+/// Whether samples leave out all of these.
+fn leave_out(names: &[&str], fields: &[MissingField]) -> bool {
+    let origin = imported_record(names).1.origin;
+    fields.iter().all(|field| origin.leaves_out(*field))
+}
+
 /// What samples of one run hold, and the run of their record.
 fn imported(names: &[&str]) -> (ImportedRun, RunRecord) {
     let (parsed, record) = imported_record(names);
@@ -43,11 +63,6 @@ fn imported(names: &[&str]) -> (ImportedRun, RunRecord) {
 /// What is printed of the samples.
 fn printed_report(names: &[&str]) -> String {
     highwater_report::text(&imported_record(names).1)
-}
-
-/// Where the figures of the samples come from.
-fn origin(names: &[&str]) -> ImportRecord {
-    imported_record(names).1.origin
 }
 
 fn imported_record(names: &[&str]) -> (ImportedRun, ImportedRecord) {

@@ -1,9 +1,12 @@
 //! pgbench 15: logs against the summaries that pgbench printed at the end of the same runs.
 
-use super::{close, counted, imported, ms, origin, parsed_run, printed, printed_report, sample};
+use super::{
+    close, counted, fails, imported, leave_out, ms, noted, parsed_run, printed, printed_report,
+    sample,
+};
 use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
 use highwater_model::judgment::{Data, Measurement, ReasonCode};
-use highwater_model::numbers::to_f64;
+use highwater_model::numbers::{ceil_to_usize, len_to_f64, to_f64};
 use highwater_model::quantity::parse_instant;
 
 /// A time in microseconds, and a mean of them, are exact; pgbench prints three decimals of a
@@ -26,11 +29,8 @@ fn the_logs_of_two_threads_agree_with_the_summary() {
         assert_eq!([result.offered, result.sent, result.acknowledged], [970; 3]);
         assert_eq!(counted(&out, "actually processed: "), 970);
         assert_eq!(result.latency_ns.count, 970);
-        close(
-            ms(result.latency_ns.mean),
-            printed(&out, "latency average = "),
-            PRINTED,
-        );
+        let mean = printed(&out, "latency average = ");
+        close(ms(result.latency_ns.mean), mean, PRINTED);
         // pgbench divides by the time from the last connection on, the log by that from the first
         // transaction on: here they connected within 60 ms of 5 s.
         close(result.throughput.ops_per_s, printed(&out, "tps = "), 0.002);
@@ -54,13 +54,7 @@ fn percentiles_and_the_greatest_latency_are_those_of_the_lines() {
         .collect();
     times.sort_unstable();
     let rank = |quantile: f64| {
-        let at = (quantile * to_f64(times.len() as u64)).ceil();
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a rank"
-        )]
-        let at = at as usize;
+        let at = ceil_to_usize(quantile * len_to_f64(times.len()));
         to_f64(times[at - 1]) / 1e3
     };
     let latency = &record.results[0].latency_ns;
@@ -88,18 +82,11 @@ fn seconds_are_those_of_the_progress_lines() {
     let text = [sample("pgbench-closed.log"), sample("pgbench-closed.1.log")].concat();
     let in_second = |end: &str| text.lines().filter(|l| l.contains(end)).count() as u64;
     assert_eq!(first.acknowledged, in_second(" 0 1795337637 "));
-    assert_eq!(
-        record.intervals[2].acknowledged,
-        in_second(" 0 1795337639 ")
-    );
-    assert!(record.availability.longest_gap_ns > 0);
-    assert!(
-        record
-            .availability
-            .acknowledged_per_s
-            .iter()
-            .all(|n| *n > 100)
-    );
+    let third = in_second(" 0 1795337639 ");
+    assert_eq!(record.intervals[2].acknowledged, third);
+    let seen = &record.availability;
+    assert!(seen.longest_gap_ns > 0);
+    assert!(seen.acknowledged_per_s.iter().all(|n| *n > 100));
 }
 
 #[test]
@@ -114,18 +101,10 @@ fn with_a_rate_latency_begins_at_the_schedule_and_the_lag_gives_the_service_time
     close(ms(result.service_ns.mean), mean - lag, 1e-3);
     assert_eq!(run.begin, LatencyBegin::Intended);
     assert!(result.open);
-    let origin = origin(&["pgbench-rate.log", "pgbench-rate.out"]);
-    assert!(
-        origin.leaves_out(MissingField::Rate),
-        "pgbench prints no rate"
-    );
-    let codes: Vec<ReasonCode> = record
-        .judgments
-        .measurement
-        .reasons
-        .iter()
-        .map(|r| r.code)
-        .collect();
+    // It prints no rate.
+    let files = ["pgbench-rate.log", "pgbench-rate.out"];
+    assert!(leave_out(&files, &[MissingField::Rate]));
+    let codes = record.judgments.measurement.codes();
     assert_eq!(codes, [ReasonCode::Imported], "waiting is in it");
 }
 
@@ -133,7 +112,7 @@ fn with_a_rate_latency_begins_at_the_schedule_and_the_lag_gives_the_service_time
 fn without_the_output_a_seventh_figure_is_the_lag_and_that_is_said() {
     let (run, _) = imported(&["pgbench-rate.log"]);
     assert_eq!(run.begin, LatencyBegin::Intended);
-    assert!(run.notes.iter().any(|note| note.contains("schedule lag")));
+    assert!(noted(&run, "schedule lag"));
     let (run, record) = imported(&["pgbench-retry.log", "pgbench-retry.out"]);
     let out = sample("pgbench-retry.out");
     assert_eq!(run.begin, LatencyBegin::Sent, "the output knows no lag");
@@ -154,25 +133,13 @@ fn skipped_transactions_were_due_and_never_sent() {
         assert_eq!(result.dropped, skipped);
         assert_eq!(result.acknowledged, 444);
         assert_eq!(result.offered, skipped + 444);
-        assert_eq!(
-            result.latency_ns.beyond, skipped,
-            "they rank above all others"
-        );
+        assert_eq!(result.latency_ns.beyond, skipped, "above all others");
         assert_eq!(result.latency_ns.mean, None);
     }
     let (_, record) = imported(&["pgbench-limit.log"]);
-    assert!(
-        record.results[0]
-            .latency_ns
-            .at_least
-            .contains(&"p99".to_owned())
-    );
-    assert!(
-        !record.results[0]
-            .latency_ns
-            .at_least
-            .contains(&"p50".to_owned())
-    );
+    let at_least = &record.results[0].latency_ns.at_least;
+    assert!(at_least.contains(&"p99".to_owned()));
+    assert!(!at_least.contains(&"p50".to_owned()));
 }
 
 #[test]
@@ -184,18 +151,11 @@ fn failed_transactions_are_errors_and_in_no_latency() {
     assert_eq!(result.latency_ns.count, 104);
     let errors: u64 = record.intervals.iter().map(|i| i.errors).sum();
     assert_eq!(errors, 136);
-    let (_, summary) = imported(&["pgbench-fail.out"]);
-    assert_eq!(summary.results[0].errors["conflict"], 136);
-    assert_eq!(
-        (summary.results[0].sent, summary.results[0].acknowledged),
-        (240, 104)
-    );
-    assert!(
-        summary
-            .notes
-            .iter()
-            .any(|f| f.message.contains("includes failed"))
-    );
+    let (run, summary) = imported(&["pgbench-fail.out"]);
+    let result = &summary.results[0];
+    assert_eq!(result.errors["conflict"], 136);
+    assert_eq!((result.sent, result.acknowledged), (240, 104));
+    assert!(noted(&run, "includes failed"));
 }
 
 #[test]
@@ -212,11 +172,8 @@ fn each_script_is_an_op_of_its_own() {
         assert_eq!(logged.acknowledged, summed.acknowledged);
         assert_eq!(logged.errors, summed.errors);
         assert_eq!(logged.retries, summed.retries);
-        close(
-            ms(logged.latency_ns.mean),
-            ms(summed.latency_ns.mean),
-            PRINTED,
-        );
+        let mean = ms(summed.latency_ns.mean);
+        close(ms(logged.latency_ns.mean), mean, PRINTED);
     }
     let second = out.split_once("SQL script 2").unwrap().1;
     let tps = printed(second, "tps = ");
@@ -245,27 +202,18 @@ fn a_log_with_lag_and_retries_has_both() {
 fn a_sample_is_distinguished_from_a_whole_log() {
     let (run, _) = imported(&["pgbench-sampled.log"]);
     assert!(run.missing_fields.contains(&MissingField::Offered));
-    assert!(
-        run.notes.iter().any(|note| note.contains("1.01 %")),
-        "{:?}",
-        run.notes
-    );
+    assert!(noted(&run, "1.01 %"), "{:?}", run.notes);
     let text = printed_report(&["pgbench-sampled.log"]);
     let counts = text.lines().find(|line| line.starts_with("ops ")).unwrap();
-    assert!(
-        counts.contains("145") && counts.matches('–').count() == 3,
-        "{text}"
-    );
+    assert!(counts.contains("145"), "{text}");
+    assert_eq!(counts.matches('–').count(), 3, "{text}");
     let (run, _) = imported(&["pgbench-sampled.log", "pgbench-sampled.out"]);
-    assert!(
-        run.notes.iter().any(|note| note.contains("14452")),
-        "{:?}",
-        run.notes
-    );
+    assert!(noted(&run, "14452"), "{:?}", run.notes);
 }
 
 #[test]
 fn a_summary_alone_has_a_mean_and_no_percentile() {
+    use MissingField::{Availability, Distribution, Errors, Seconds, Start, Target};
     let out = sample("pgbench-closed.out");
     let (run, record) = imported(&["pgbench-closed.out"]);
     let result = &record.results[0];
@@ -273,26 +221,17 @@ fn a_summary_alone_has_a_mean_and_no_percentile() {
     let latency = &result.latency_ns;
     close(ms(latency.mean), printed(&out, "latency average = "), 1e-9);
     assert_eq!((latency.p50, latency.p99, latency.max), (None, None, None));
-    assert!(
-        result.histograms.latency.is_empty(),
-        "no distribution is pretended"
-    );
+    assert!(result.histograms.latency.is_empty(), "it pretends none");
     close(result.throughput.ops_per_s, printed(&out, "tps = "), 1e-9);
     assert_eq!(run.version.as_deref(), Some("15.18"));
     assert_eq!(run.settings["scaling factor"], "2");
     // Five progress lines of a second each.
     let rates: Vec<u64> = record.intervals.iter().map(|i| i.acknowledged).collect();
     assert_eq!(rates, [184, 191, 175, 188, 229]);
-    let origin = origin(&["pgbench-closed.out"]);
-    for what in [
-        MissingField::Availability,
-        MissingField::Distribution,
-        MissingField::Start,
-        MissingField::Target,
-    ] {
-        assert!(origin.leaves_out(what), "{what:?}");
-    }
-    assert!(!origin.leaves_out(MissingField::Errors) && !origin.leaves_out(MissingField::Seconds));
+    let missing = [Availability, Distribution, Start, Target];
+    assert!(leave_out(&["pgbench-closed.out"], &missing));
+    assert!(!leave_out(&["pgbench-closed.out"], &[Errors]));
+    assert!(!leave_out(&["pgbench-closed.out"], &[Seconds]));
 }
 
 #[test]
@@ -300,7 +239,7 @@ fn nothing_is_judged_and_nothing_was_audited() {
     let (_, record) = imported(&["pgbench-closed.log", "pgbench-closed.1.log"]);
     let judged = &record.judgments;
     assert_eq!(judged.measurement.value, Measurement::Inconclusive);
-    let codes: Vec<ReasonCode> = judged.measurement.reasons.iter().map(|r| r.code).collect();
+    let codes = judged.measurement.codes();
     assert_eq!(codes, [ReasonCode::Imported, ReasonCode::WaitingNotCounted]);
     assert_eq!(judged.data.value, Data::NotChecked);
     assert_eq!(judged.data.reasons[0].code, ReasonCode::NotAudited);
@@ -317,32 +256,17 @@ fn a_error_names_its_line_its_place_and_what_is_right() {
     assert_eq!((line, wrong.span.clone()), (4, 4..7));
     assert_eq!(wrong.message, "`x12` is not a whole number");
     assert!(wrong.hint.contains("pgbench -l"));
-    let (line, wrong) = parsed_run(&[&with("1 2 12 0 1795337642 646789")]).unwrap_err();
-    assert_eq!((line, wrong.message.as_str()), (4, "6 figures, 7 before"));
-    let (line, wrong) = parsed_run(&[&with("1 2 12")]).unwrap_err();
-    assert_eq!(
-        (line, wrong.message.as_str()),
-        (4, "3 figures, not six to eight")
-    );
-    let far = with("1 2 12 0 1895337642 646789 97");
-    let (line, wrong) = parsed_run(&[&far]).unwrap_err();
-    assert_eq!(line, 4);
-    assert!(
-        wrong.message.contains("from the other lines"),
-        "{}",
-        wrong.message
-    );
-    let (_, wrong) = parsed_run(&[&sample("pgbench-sums.log")]).unwrap_err();
-    assert!(
-        wrong.hint.contains("without --aggregate-interval"),
-        "{wrong:?}"
-    );
+    for (line, part) in [
+        ("1 2 12 0 1795337642 646789", "6 figures, 7 before"),
+        ("1 2 12", "3 figures, not six to eight"),
+        ("1 2 12 0 1895337642 646789 97", "from the other lines"),
+    ] {
+        assert_eq!(fails(&[&with(line)], part), 4);
+    }
+    let sums = sample("pgbench-sums.log");
+    fails(&[&sums], "without --aggregate-interval");
     let cut = sample("pgbench-closed.out").replace("tps = 194", "tps = x");
-    let (line, wrong) = parsed_run(&[&cut]).unwrap_err();
-    assert_eq!(
-        (line, wrong.message.as_str()),
-        (20, "this figure cannot be read")
-    );
+    assert_eq!(fails(&[&cut], "this figure cannot be read"), 20);
 }
 
 #[test]

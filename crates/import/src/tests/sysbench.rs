@@ -1,6 +1,6 @@
 //! sysbench 1.0.20: its own printed figures, and its histogram against its own percentile.
 
-use super::{close, counted, imported, ms, origin, parsed_run, printed, sample};
+use super::{close, counted, fails, imported, leave_out, ms, noted, printed, sample};
 use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
 
 #[test]
@@ -8,17 +8,12 @@ fn a_histogram_gives_the_percentile_that_sysbench_prints() {
     let out = sample("sysbench-histogram.out");
     let (run, record) = imported(&["sysbench-histogram.out"]);
     let result = &record.results[0];
-    assert_eq!(
-        result.acknowledged,
-        counted(&out, "total number of events:")
-    );
+    let events = counted(&out, "total number of events:");
+    assert_eq!(result.acknowledged, events);
     assert_eq!(result.latency_ns.count, 625);
     // The bins are printed with three decimals, the percentile with two.
-    close(
-        ms(result.latency_ns.p99),
-        printed(&out, "99th percentile:"),
-        2e-3,
-    );
+    let p99 = printed(&out, "99th percentile:");
+    close(ms(result.latency_ns.p99), p99, 2e-3);
     assert_eq!(result.latency_ns.mean, Some(16_010_000));
     assert_eq!(result.latency_ns.max, Some(405_690_000));
     assert_eq!(result.retries, 8, "ignored errors are tried again");
@@ -47,20 +42,9 @@ fn lines_for_two_seconds_show_their_mean_with_a_note() {
     let (run, record) = imported(&["sysbench-plain.out"]);
     let rates: Vec<u64> = record.intervals.iter().map(|i| i.acknowledged).collect();
     assert_eq!(rates, [34_032, 34_033, 30_327, 30_328, 34_369, 34_370]);
-    assert!(
-        run.notes
-            .iter()
-            .any(|note| note.contains("lines of 2 s each"))
-    );
-    assert!(
-        run.notes
-            .iter()
-            .any(|note| note.contains("95th percentile"))
-    );
-    assert!(
-        record.intervals.iter().all(|i| i.p99_ns.is_none()),
-        "that is no p99"
-    );
+    assert!(noted(&run, "lines of 2 s each") && noted(&run, "95th percentile"));
+    // That is no p99.
+    assert!(record.intervals.iter().all(|i| i.p99_ns.is_none()));
 }
 
 #[test]
@@ -70,27 +54,19 @@ fn without_a_histogram_there_is_one_percentile_and_no_distribution() {
     assert_eq!(result.latency_ns.p95, Some(30_000));
     assert_eq!((result.latency_ns.p50, result.latency_ns.p99), (None, None));
     assert!(result.histograms.latency.is_empty());
-    let origin = origin(&["sysbench-plain.out"]);
-    assert!(
-        origin.leaves_out(MissingField::Distribution)
-            && origin.leaves_out(MissingField::Availability)
-    );
+    let missing = [MissingField::Distribution, MissingField::Availability];
+    assert!(leave_out(&["sysbench-plain.out"], &missing));
     let (_, none) = imported(&["sysbench-nopercentile.out"]);
     let latency = &none.results[0].latency_ns;
-    assert_eq!(
-        (latency.mean, latency.max),
-        (Some(11_880_000), Some(43_820_000))
-    );
-    assert_eq!(latency.p95, None);
+    let figures = [latency.mean, latency.max, latency.p95];
+    assert_eq!(figures, [Some(11_880_000), Some(43_820_000), None]);
 }
 
 #[test]
 fn with_a_rate_the_time_in_the_queue_is_in_the_latency() {
     let (run, record) = imported(&["sysbench-rate.out"]);
-    assert_eq!(
-        (run.pace, run.begin),
-        (ImportedPace::Open, LatencyBegin::Intended)
-    );
+    assert_eq!(run.pace, ImportedPace::Open);
+    assert_eq!(run.begin, LatencyBegin::Intended);
     assert_eq!(record.streams[0].planned_rate, Some(200.0));
     assert!(record.results[0].open);
     close(record.results[0].throughput.ops_per_s, 184.77, 1e-9);
@@ -100,16 +76,10 @@ fn with_a_rate_the_time_in_the_queue_is_in_the_latency() {
 fn a_cut_output_and_a_damaged_line_are_errors() {
     let out = sample("sysbench-histogram.out");
     let (head, _) = out.split_once("General statistics").unwrap();
-    let (line, wrong) = parsed_run(&[head]).unwrap_err();
-    assert_eq!(line, 0);
-    assert!(wrong.message.contains("it was cut"), "{wrong:?}");
+    assert_eq!(fails(&[head], "it was cut"), 0);
     let damaged = out.replace("[ 3s ] thds: 2 tps: 106.15", "[ 3s ] thds: 2 tps: 1O6.15");
-    let (line, wrong) = parsed_run(&[&damaged]).unwrap_err();
     let place = damaged.lines().position(|l| l.contains("1O6")).unwrap();
-    assert_eq!(
-        (line, wrong.message.as_str()),
-        (place + 1, "this line cannot be read")
-    );
-    let (_, wrong) = parsed_run(&[&out, &out]).unwrap_err();
-    assert!(wrong.message.contains("this is the second"), "{wrong:?}");
+    let line = fails(&[&damaged], "this line cannot be read");
+    assert_eq!(line, place + 1);
+    fails(&[&out, &out], "this is the second");
 }

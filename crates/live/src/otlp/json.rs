@@ -171,10 +171,10 @@ mod tests {
         let made = made(Points::Times(vec![Point { labels, value }]));
         let point = &made[0]["histogram"]["dataPoints"][0];
         let counts = point["bucketCounts"].as_array().unwrap();
-        let counts: Vec<u64> = counts
+        let counts = counts
             .iter()
-            .map(|count| count.as_str().unwrap().parse().unwrap())
-            .collect();
+            .map(|count| count.as_str().unwrap().parse::<u64>());
+        let counts: Vec<u64> = counts.map(Result::unwrap).collect();
         let bounds = point["explicitBounds"].as_array().unwrap();
         assert_eq!(counts.len(), bounds.len() + 1);
         assert_eq!((counts[0], counts[5], counts.iter().sum()), (3, 4, 7));

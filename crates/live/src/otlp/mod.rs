@@ -3,10 +3,10 @@
 //! Cumulative values: a push that fails loses nothing that the next one does not say, so nothing is queued. Must not
 //! hold anything up, and must not end a command.
 
+mod headers;
 mod json;
 mod url;
 
-use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,8 +18,10 @@ use highwater_runner::clock::wall_clock;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
+use crate::access::random_digits;
 use crate::families;
 use crate::shared::Shared;
+pub use headers::{OTLP_HEADER_VARIABLES, OtlpHeaders, OtlpHeadersError};
 pub use url::{OtlpUrl, OtlpUrlError};
 
 /// Between two pushes.
@@ -38,6 +40,8 @@ const INSTANCE_BYTES: usize = 16;
 pub struct OtlpSettings {
     /// The collector.
     pub url: OtlpUrl,
+    /// What goes with each push.
+    pub headers: OtlpHeaders,
     /// Says once what does not work.
     pub warn: fn(&str),
 }
@@ -54,18 +58,11 @@ impl Pusher {
     /// # Errors
     /// The system gives no random bytes.
     pub(crate) fn new(settings: OtlpSettings) -> io::Result<Self> {
-        let mut bytes = [0; INSTANCE_BYTES];
-        getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
-        let mut instance = String::with_capacity(2 * INSTANCE_BYTES);
-        for byte in bytes {
-            // Writing to a string cannot fail.
-            let _ = write!(instance, "{byte:02x}");
-        }
         Ok(Self {
             settings,
             tls: Tls::new(TlsFiles::default(), SslMode::VerifyFull),
             resource: json::Resource {
-                instance,
+                instance: random_digits::<INSTANCE_BYTES>()?,
                 started: wall_clock(),
             },
             warned: false,
@@ -112,13 +109,20 @@ impl Pusher {
     }
 
     async fn push(&self, body: &[u8]) -> Result<(), String> {
-        let url = &self.settings.url;
+        let OtlpSettings { url, headers, .. } = &self.settings;
         let response = self.exchange(body).await.map_err(|error| error.message)?;
         match response.status {
             200..300 => match json::rejected(&response.body) {
                 None => Ok(()),
-                Some(why) => Err(format!("{url} rejects some metrics: {why}")),
+                Some(why) => {
+                    let why = headers.cut_out_of(&why);
+                    Err(format!("{url} rejects some metrics: {why}"))
+                }
             },
+            status @ (401 | 403) => Err(format!(
+                "{url} responds with {status}; what it wants to see goes into {}, as name=value",
+                OTLP_HEADER_VARIABLES[1]
+            )),
             status => Err(format!("{url} responds with {status}")),
         }
     }
@@ -134,11 +138,12 @@ impl Pusher {
         };
         let head = format!(
             "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
-             User-Agent: highwater/{}\r\nConnection: close\r\n\r\n",
+             User-Agent: highwater/{}\r\nConnection: close\r\n{}\r\n",
             url.path,
             url.authority(),
             body.len(),
-            env!("CARGO_PKG_VERSION")
+            env!("CARGO_PKG_VERSION"),
+            self.settings.headers.lines()
         );
         let mut response = Response::default();
         let mut connection = HttpConnection::new(stream);

@@ -23,6 +23,9 @@ pub(super) struct ClusterFile {
     /// Nodes that `up` starts if no number is given, from 1 to 256
     #[serde(default = "one")]
     pub(super) nodes: u32,
+    /// Which nodes hold a row: what `highwater scale` predicts from one size depends on it
+    #[serde(default)]
+    pub(super) rows: Rows,
     /// Nodes that are processes of this machine
     pub(super) node: Option<NodeFile>,
     /// Your own commands in place of `[node]`
@@ -33,6 +36,17 @@ pub(super) struct ClusterFile {
 
 fn one() -> u32 {
     1
+}
+
+/// Which nodes hold a row
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rows {
+    /// Some of them
+    #[default]
+    Divided,
+    /// All of them: nodes add reads and safety, and hardly any writes
+    Everywhere,
 }
 
 /// A process per node, each in a data directory of its own

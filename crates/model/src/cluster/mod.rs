@@ -11,7 +11,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-pub use file::{CommandLine, List, QuotaStart, StartOrder, StopSignal, Targets};
+pub use file::{CommandLine, List, QuotaStart, Rows, StartOrder, StopSignal, Targets};
 pub use placeholders::{UnknownPlaceholder, expand};
 pub use reading::{is_cluster_file, parse, schema};
 
@@ -30,6 +30,8 @@ pub struct ClusterSpec {
     pub summary: String,
     /// Nodes that `up` starts where no number is given; from 1 to [`NODES_MAX`].
     pub nodes: u32,
+    /// Which nodes hold a row.
+    pub rows: Rows,
     /// Who runs the nodes.
     pub provider: Provider,
     /// A shell command that brings data back into a new cluster.

@@ -94,24 +94,15 @@ impl Checker<'_> {
     }
 
     fn cluster(&mut self, file: ClusterFile) -> Option<ClusterSpec> {
-        self.check(
-            file.format == FORMAT,
-            "format",
-            format!("`format` is {}", file.format),
-            "this version of Highwater reads format = 1",
-        );
-        self.check(
-            is_word(&file.name, NAME_MAX),
-            "name",
-            format!("`{}` cannot name a cluster", file.name),
-            "a name is a letter, then letters, digits, _ and -, at most 40",
-        );
-        self.check(
-            (1..=NODES_MAX).contains(&file.nodes),
-            "nodes",
-            format!("`nodes` is {}", file.nodes),
-            "it must be from 1 to 256",
-        );
+        let message = format!("`format` is {}", file.format);
+        let hint = "this version of Highwater reads format = 1";
+        self.check(file.format == FORMAT, "format", message, hint);
+        let message = format!("`{}` cannot name a cluster", file.name);
+        let hint = "a name is a letter, then letters, digits, _ and -, at most 40";
+        self.check(is_word(&file.name, NAME_MAX), "name", message, hint);
+        let message = format!("`nodes` is {}", file.nodes);
+        let good = (1..=NODES_MAX).contains(&file.nodes);
+        self.check(good, "nodes", message, "it must be from 1 to 256");
         let restore = file.restore;
         self.placeholders(restore.as_deref(), &names(&OF_CLUSTER));
         let provider = match (file.node, file.commands) {
@@ -132,6 +123,7 @@ impl Checker<'_> {
             name: file.name,
             summary: file.summary,
             nodes: file.nodes,
+            rows: file.rows,
             provider,
             restore,
         })
@@ -145,19 +137,13 @@ impl Checker<'_> {
         };
         let hint = "name a program, such as [\"server\", \"--port\", \"{port.http}\"]";
         self.check(!nothing, "command", "`command` is empty", hint);
-        self.check(
-            file.url.contains(':'),
-            "url",
-            format!("`url` is `{}`, which has no scheme", file.url),
-            "write the URL of a node as a target of `highwater run`",
-        );
+        let message = format!("`url` is `{}`, which has no scheme", file.url);
+        let hint = "write the URL of a node as a target of `highwater run`";
+        self.check(file.url.contains(':'), "url", message, hint);
         for path in file.files.keys() {
-            self.check(
-                is_inside(path),
-                path,
-                format!("the file `{path}` is not inside of the data directory"),
-                "write a relative path without `..`",
-            );
+            let message = format!("the file `{path}` is not inside of the data directory");
+            let hint = "write a relative path without `..`";
+            self.check(is_inside(path), path, message, hint);
         }
         for name in file.ports.keys().chain(file.lists.keys()) {
             let good = is_word(name, NAME_MAX) && !name.contains(char::is_uppercase);
@@ -213,14 +199,11 @@ impl Checker<'_> {
             CommandLine::Words(words) => self.placeholders(words, &all),
         }
         let texts = file.prepare.iter().chain([&file.url]).chain(&file.metrics);
-        let texts = texts
-            .chain(file.files.values())
-            .chain(file.environment.values());
+        let of_files = file.files.values().chain(file.environment.values());
         let ready = [&file.ready.sql, &file.ready.http, &file.ready.log];
-        let ready = ready
-            .into_iter()
-            .chain([&file.ready.answer, &file.stop.command]);
-        self.placeholders(texts.chain(ready.flatten()), &all);
+        let others = [&file.ready.answer, &file.stop.command];
+        let optional = ready.into_iter().chain(others).flatten();
+        self.placeholders(texts.chain(of_files).chain(optional), &all);
     }
 
     fn placeholders(&mut self, texts: impl IntoIterator<Item = impl AsRef<str>>, known: &[String]) {
@@ -253,12 +236,8 @@ impl Checker<'_> {
         }
         let hint = "add sql = \"…\" beside it, or delete `answer`";
         let good = ready.answer.is_none() || ready.sql.is_some();
-        self.check(
-            good,
-            "answer",
-            "`answer` of [node.ready] has no `sql`",
-            hint,
-        );
+        let message = "`answer` of [node.ready] has no `sql`";
+        self.check(good, "answer", message, hint);
         let log = ready.log.clone().map(Condition::Log);
         let http = ready.http.clone().map(Condition::Http);
         let sql = ready.sql.clone().map(|sql| Condition::Sql {
@@ -308,12 +287,8 @@ impl Checker<'_> {
         self.placeholders(texts, &known);
         for (name, text) in [("up", &file.up), ("urls", &file.urls), ("down", &file.down)] {
             let good = !text.trim().is_empty();
-            self.check(
-                good,
-                name,
-                format!("`{name}` is empty"),
-                "write a shell command",
-            );
+            let message = format!("`{name}` is empty");
+            self.check(good, name, message, "write a shell command");
         }
         CommandsSpec {
             up: file.up,

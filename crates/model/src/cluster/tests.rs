@@ -54,7 +54,9 @@ fn what_is_left_out_has_defaults() {
     assert_eq!((quota.cpu, quota.memory), (Some(0.5), Some(1 << 30)));
     assert_eq!(quota.begins, QuotaStart::WarmUp);
     let commands = parse(COMMANDS).unwrap();
-    assert_eq!(commands.nodes, 1);
+    assert_eq!((commands.nodes, commands.rows), (1, Rows::Divided));
+    let copies = COMMANDS.replacen("[commands]", "rows = \"everywhere\"\n[commands]", 1);
+    assert_eq!(parse(&copies).unwrap().rows, Rows::Everywhere);
     let Provider::Commands(commands) = commands.provider else {
         panic!("no commands");
     };
@@ -141,7 +143,9 @@ fn an_error_has_its_place_and_a_hint() {
 fn the_schema_names_every_section() {
     let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
     let parts = &schema["properties"];
-    for part in ["format", "name", "nodes", "node", "commands", "restore"] {
+    for part in [
+        "format", "name", "nodes", "rows", "node", "commands", "restore",
+    ] {
         assert!(parts.get(part).is_some(), "{part}");
     }
     assert_eq!(schema["additionalProperties"], false);

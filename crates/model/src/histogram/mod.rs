@@ -15,6 +15,7 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::numbers::{ceil_to_u64, to_f64};
 use super::units::Nanos;
 
 mod payload;
@@ -384,12 +385,6 @@ fn bins(histogram: &Histogram<u64>) -> impl Iterator<Item = (u64, u64)> + '_ {
 }
 
 /// ⌈quantile × count⌉, at least 1, or `None` without enough samples.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a rank of more than 2^53 ops may be off by one part in 2^53"
-)]
 fn rank(quantile: f64, count: u64) -> Option<u64> {
     if count == 0 || !(0.0..=1.0).contains(&quantile) {
         return None;
@@ -397,13 +392,13 @@ fn rank(quantile: f64, count: u64) -> Option<u64> {
     if quantile >= 1.0 {
         return Some(count);
     }
-    let (n, tail) = (count as f64, 1.0 - quantile);
+    let (n, tail) = (to_f64(count), 1.0 - quantile);
     // 0.07 × 100 is 7.000000000000001: both comparisons allow for the rounding of the product.
     if count < 10 || n * tail < 1.0 - 1e-9 {
         return None;
     }
-    let rank = (quantile * n * (1.0 - 4.0 * f64::EPSILON)).ceil();
-    Some((rank as u64).clamp(1, count))
+    let rank = ceil_to_u64(quantile * n * (1.0 - 4.0 * f64::EPSILON));
+    Some(rank.clamp(1, count))
 }
 
 /// An empty histogram that reaches up to `high` and grows by itself.

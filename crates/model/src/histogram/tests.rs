@@ -59,10 +59,8 @@ fn a_percentile_needs_its_samples() {
     check(99, "mean=50 p50=50 p90=90 p95=95 max=99");
     check(100, "mean=51 p50=50 p90=90 p95=95 p99=99 max=100");
     check(999, "mean=500 p50=500 p90=900 p95=950 p99=990 max=999");
-    check(
-        1_000,
-        "mean=501 p50=500 p90=900 p95=950 p99=990 p999=999 max=1000",
-    );
+    let all = "mean=501 p50=500 p90=900 p95=950 p99=990 p999=999 max=1000";
+    check(1_000, all);
     let mut many = LatencyHistogram::fine();
     many.record_n(Nanos(7), 9_999);
     assert_eq!(many.summary().p9999, None);
@@ -73,11 +71,8 @@ fn a_percentile_needs_its_samples() {
 #[test]
 fn a_percentile_among_the_dropped_is_a_lower_bound_exactly_when_it_must_be() {
     let check = |finite: u64, beyond, expect: &str| {
-        assert_eq!(
-            summary(&of(1..=finite, beyond)),
-            expect,
-            "{finite} and {beyond}"
-        );
+        let found = summary(&of(1..=finite, beyond));
+        assert_eq!(found, expect, "{finite} and {beyond}");
     };
     check(99, 1, "p50=50 p90=90 p95=95 p99=99 max≥99");
     check(98, 2, "p50=50 p90=90 p95=95 p99≥98 max≥98");
@@ -95,13 +90,8 @@ fn the_dropped_are_samples_too() {
     assert_eq!(histogram.count(), 10);
     assert_eq!(histogram.beyond(), 5);
     let median = histogram.percentile(0.5);
-    assert_eq!(
-        median,
-        Some(Percentile {
-            ns: 5,
-            at_least: false
-        })
-    );
+    let (ns, at_least) = (5, false);
+    assert_eq!(median, Some(Percentile { ns, at_least }));
 }
 
 #[test]
@@ -169,10 +159,8 @@ fn the_maximum_is_exact_and_no_percentile_is_above_it() {
     let mut histogram = LatencyHistogram::fine();
     histogram.record_n(Nanos(1_000_001), 1_000);
     let summary = histogram.summary();
-    assert_eq!(
-        (summary.max, summary.p999),
-        (Some(1_000_001), Some(1_000_001))
-    );
+    assert_eq!(summary.max, Some(1_000_001));
+    assert_eq!(summary.p999, Some(1_000_001));
     let mut more = LatencyHistogram::fine();
     more.record(Nanos(2_000_003));
     histogram.merge(&more);
@@ -202,10 +190,8 @@ const BY_ANOTHER_TOOL: &str =
 #[test]
 fn payloads_of_other_tools_are_read() {
     let histogram = LatencyHistogram::decode(BY_ANOTHER_TOOL).unwrap();
-    assert_eq!(
-        histogram,
-        of([1, 2, 1_000, 5_000_000, 5_000_000, 5_000_000], 0)
-    );
+    let values = [1, 2, 1_000, 5_000_000, 5_000_000, 5_000_000];
+    assert_eq!(histogram, of(values, 0));
 }
 
 #[test]
@@ -260,10 +246,8 @@ fn hostile_payloads_are_bounded() {
         assert!(matches!(other, Err(HistogramError::Resolution { .. })));
     }
     assert!(decode(craft(1, 3, 1, u64::MAX, &[2])).is_err());
-    assert!(
-        decode(craft(1, 3, 1, 1, &[2])).is_err(),
-        "highest below twice the lowest"
-    );
+    // The highest is below twice the lowest.
+    assert!(decode(craft(1, 3, 1, 1, &[2])).is_err());
     let greatest_count = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
     let overflow = [greatest_count; 3].concat();
     assert!(decode(craft(27, 3, 1, 1_000, &overflow)).is_err());

@@ -83,26 +83,17 @@ struct Number<'a> {
 
 /// Parses a count, such as `4212`, `50k`, `1.5M`.
 pub fn parse_count(text: &str) -> Result<u64, QuantityError> {
-    let fail = |cause: &str| error(text, cause, COUNT_HINT);
-    let number = number(text).map_err(|cause| fail(&cause))?;
-    let unit = unit(&number, COUNT_UNITS).map_err(|cause| fail(&cause))?;
-    exactly(&number, unit).map_err(|cause| match cause {
-        Inexact::Fraction => fail("is not a whole number"),
-        Inexact::TooLarge => fail("is too large"),
-    })
+    let fraction = "is not a whole number";
+    whole(text, text, COUNT_UNITS, 1, COUNT_HINT, fraction)
 }
 
 /// Parses a rate per second, such as `500`, `50k`, `0.5/s`; it is above zero.
 pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
-    let fail = |cause: &str| error(text, cause, RATE_HINT);
     let bare = text.strip_suffix("/s").unwrap_or(text);
-    let number = number(bare).map_err(|cause| fail(&cause))?;
-    let unit = unit(&number, COUNT_UNITS).map_err(|cause| fail(&cause))?;
-    match exactly(&number, unit * 1_000_000) {
-        Ok(0) => Err(fail("is not above zero")),
-        Ok(micro_per_s) => Ok(Rate { micro_per_s }),
-        Err(Inexact::Fraction) => Err(fail("is finer than a millionth per second")),
-        Err(Inexact::TooLarge) => Err(fail("is too large")),
+    let fraction = "is finer than a millionth per second";
+    match whole(text, bare, COUNT_UNITS, 1_000_000, RATE_HINT, fraction)? {
+        0 => Err(error(text, "is not above zero", RATE_HINT)),
+        micro_per_s => Ok(Rate { micro_per_s }),
     }
 }
 
@@ -180,11 +171,25 @@ pub fn parse_percent(text: &str) -> Result<Ppm, QuantityError> {
 
 /// Parses a number of bytes, such as `512`, `64MiB`, `1.5GB`.
 pub fn parse_bytes(text: &str) -> Result<u64, QuantityError> {
-    let fail = |cause: &str| error(text, cause, BYTES_HINT);
-    let number = number(text).map_err(|cause| fail(&cause))?;
-    let unit = unit(&number, BYTE_UNITS).map_err(|cause| fail(&cause))?;
-    exactly(&number, unit).map_err(|cause| match cause {
-        Inexact::Fraction => fail("is not a whole number of bytes"),
+    let fraction = "is not a whole number of bytes";
+    whole(text, text, BYTE_UNITS, 1, BYTES_HINT, fraction)
+}
+
+/// The number that `bare`, a part of `text`, is of a `scale`-th of its unit; `fraction` is what is wrong where it is
+/// none.
+fn whole(
+    text: &str,
+    bare: &str,
+    units: &[(&str, u128)],
+    scale: u128,
+    hint: &'static str,
+    fraction: &str,
+) -> Result<u64, QuantityError> {
+    let fail = |cause: &str| error(text, cause, hint);
+    let number = number(bare).map_err(|cause| fail(&cause))?;
+    let unit = unit(&number, units).map_err(|cause| fail(&cause))?;
+    exactly(&number, unit * scale).map_err(|cause| match cause {
+        Inexact::Fraction => fail(fraction),
         Inexact::TooLarge => fail("is too large"),
     })
 }
@@ -210,16 +215,6 @@ pub fn print_count(count: u64) -> String {
         }
     }
     count.to_string()
-}
-
-/// The shortest text for a rate: `50k/s`, `0.5/s`.
-pub fn print_rate(rate: Rate) -> String {
-    const ONE: u64 = 1_000_000;
-    if rate.micro_per_s.is_multiple_of(ONE) {
-        format!("{}/s", print_count(rate.micro_per_s / ONE))
-    } else {
-        format!("{}/s", decimal(rate.micro_per_s, ONE))
-    }
 }
 
 /// The canonical text for a duration: `1h30m`, `2.5s`, `250us`, `0s`.
@@ -248,20 +243,6 @@ pub fn print_duration(duration: Nanos) -> String {
         text = format!("{text}{}s", decimal(below_minute, SECOND));
     }
     text
-}
-
-/// The shortest text for a share: `0.1%`.
-pub fn print_percent(share: Ppm) -> String {
-    format!("{}%", decimal(u64::from(share.0), 10_000))
-}
-
-/// The canonical text for a number of bytes, in the largest unit that divides it: `64MiB`, `3B`.
-pub fn print_bytes(bytes: u64) -> String {
-    let largest = BYTE_UNITS.iter().find_map(|(name, unit)| {
-        let unit = u64::try_from(*unit).ok()?;
-        (bytes >= unit && bytes.is_multiple_of(unit)).then(|| format!("{}{name}", bytes / unit))
-    });
-    largest.unwrap_or_else(|| "0B".to_owned())
 }
 
 /// RFC 3339 text, in UTC, for a time since 1970-01-01T00:00:00Z.

@@ -16,12 +16,7 @@ pub(crate) fn again(record: &RunRecord) -> String {
     }
     let mut command = commands::base("run", record, &[]);
     for stream in &plan.streams {
-        let _ = write!(
-            command,
-            " --stream {}@{}",
-            commands::quoted(&stream.name),
-            paces(stream)
-        );
+        command += &commands::stream_flag(&stream.name, &paces(stream));
     }
     let is_closed = |pace: &Pace| matches!(pace, Pace::Closed { .. });
     let streams = || plan.streams.iter();
@@ -34,17 +29,10 @@ pub(crate) fn again(record: &RunRecord) -> String {
     let measured = plan.phases.iter();
     let mut measured = measured.filter(|phase| phase.kind == PhaseKind::Measure);
     if let Some(first) = measured.next() {
-        let length = commands::span(first.duration.0);
-        let least = match plan.stop.minimum.0 {
-            0 => String::new(),
-            least => format!("{}..", commands::span(least)),
-        };
-        let flag = if measured.next().is_some() {
-            "--step"
-        } else {
-            "-d"
-        };
-        let _ = write!(command, " {flag} {least}{length}");
+        let length = commands::between(plan.stop.minimum.0, first.duration.0);
+        let is_stepped = measured.next().is_some();
+        let flag = if is_stepped { "--step" } else { "-d" };
+        let _ = write!(command, " {flag} {length}");
     }
     for objective in &plan.objectives {
         match objective {

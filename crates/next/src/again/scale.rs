@@ -42,14 +42,10 @@ pub(crate) fn again(experiment: &ExperimentRecord, scale: &ScaleRecord) -> Strin
         let length = measured.map(|phase| commands::span(phase.duration.0));
         command += &length.map_or_else(String::new, |length| format!(" -d {length}"));
     }
-    // Those that searches and tunings have by themselves.
-    let implied = [
-        Objective::Rejected { max_ppm: 0 },
-        Objective::Errors { max_ppm: 0 },
-    ];
-    let objectives = plan.objectives.iter();
-    let stated =
-        objectives.filter(|objective| scale.each == ScaleEach::Run || !implied.contains(objective));
+    let is_stated = |objective: &&Objective| {
+        scale.each == ScaleEach::Run || !commands::IMPLIED.contains(objective)
+    };
+    let stated = plan.objectives.iter().filter(is_stated);
     command += &stated.map(commands::flag).collect::<String>();
     if scale.start == ClusterStart::Grow {
         command += " --grow";
@@ -117,14 +113,10 @@ fn load(experiment: &ExperimentRecord, scale: &ScaleRecord) -> String {
             _ => String::new(),
         };
     }
-    let streams = plan.streams.iter().map(|stream| {
-        let pace = if is_searched(&stream.name) {
-            "find".to_owned()
-        } else {
-            commands::pace(stream)
-        };
-        format!(" --stream {}@{pace}", commands::quoted(&stream.name))
-    });
+    let streams = plan
+        .streams
+        .iter()
+        .map(|stream| commands::searching_flag(stream, is_searched(&stream.name)));
     streams.collect()
 }
 

@@ -25,10 +25,8 @@ pub(crate) fn longer_probes(
 /// The same search with confirmations as long as its soak.
 pub(crate) fn longer_confirmations(experiment: &ExperimentRecord, search: &SearchRecord) -> String {
     let again = again_without(experiment.into(), search, 2, &["confirm", "quick"]);
-    let held = search
-        .policy
-        .confirmation_ns
-        .max(search.policy.soak_ns.unwrap_or(0));
+    let policy = &search.policy;
+    let held = policy.confirmation_ns.max(policy.soak_ns.unwrap_or(0));
     format!("{again} --confirm {}", commands::span(held))
 }
 
@@ -41,12 +39,7 @@ fn again_without(
     let mut command = commands::base("find", record, without);
     if record.plan.definition.streams.len() > 1 {
         for stream in &record.plan.definition.streams {
-            let pace = if stream.name == search.stream {
-                "find".to_owned()
-            } else {
-                commands::pace(stream)
-            };
-            command += &format!(" --stream {}@{pace}", stream.name);
+            command += &commands::searching_flag(stream, stream.name == search.stream);
         }
     }
     if search.axis == SearchAxis::Sessions {

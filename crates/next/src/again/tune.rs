@@ -1,6 +1,6 @@
 //! The command that tunes again. Must not say when.
 
-use highwater_model::plan::{Objective, Pace};
+use highwater_model::plan::Pace;
 use highwater_model::tune::TuneRecord;
 
 use crate::commands::{self, Repeated};
@@ -43,13 +43,8 @@ pub(crate) fn again(record: Repeated<'_>, tune: &TuneRecord) -> String {
         let values = format!("{}={}", axis.name, axis.values.join(","));
         command += &format!(" --over {}", commands::quoted(&values));
     }
-    // Those that tunings have by themselves.
-    let implied = [
-        Objective::Rejected { max_ppm: 0 },
-        Objective::Errors { max_ppm: 0 },
-    ];
     let stated = record.plan.definition.objectives.iter();
-    let stated = stated.filter(|objective| !implied.contains(objective));
+    let stated = stated.filter(|objective| !commands::IMPLIED.contains(objective));
     command += &stated.map(commands::flag).collect::<String>();
     format!("{command} --by {}", tune.by.name())
 }

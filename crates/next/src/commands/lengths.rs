@@ -75,6 +75,14 @@ pub(crate) fn until_percentiles_ns(
     Some(length.max(longer_ns(record)))
 }
 
+/// `10s..1m`, or `1m` where there is no least length.
+pub(crate) fn between(least_ns: u64, most_ns: u64) -> String {
+    match least_ns {
+        0 => span(most_ns),
+        least => format!("{}..{}", span(least), span(most_ns)),
+    }
+}
+
 /// A length as a flag takes it: `10m`, `90s` as `1m30s`.
 pub(crate) fn span(ns: u64) -> String {
     print_duration(Nanos(ns))

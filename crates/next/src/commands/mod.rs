@@ -10,7 +10,7 @@ mod tests;
 use std::fmt::Write as _;
 use std::ops::Deref;
 
-pub(crate) use lengths::{longer_ns, planned_ns, span, until_percentiles_ns};
+pub(crate) use lengths::{between, longer_ns, planned_ns, span, until_percentiles_ns};
 
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::plain;
@@ -38,6 +38,11 @@ const OF_SEARCHES: &[&str] = &[
     "settle",
     "start",
     "tolerance",
+];
+/// Objectives that searches and tunings have by themselves.
+pub(crate) const IMPLIED: [Objective; 2] = [
+    Objective::Rejected { max_ppm: 0 },
+    Objective::Errors { max_ppm: 0 },
 ];
 /// The shortest run that is proposed, seconds.
 const SHORTEST_S: u64 = 30;
@@ -82,24 +87,14 @@ pub(crate) fn run(
                     Some(plan) => format!("{figure}c{}", think(plan)),
                     None => figure + "c",
                 };
-                let _ = write!(
-                    command,
-                    " --stream {}@{figure}",
-                    quoted(&stream.stream.stream)
-                );
+                command += &stream_flag(&stream.stream.stream, &figure);
             }
         }
     }
     let length = match length {
-        Length::Same => {
-            let least = match record.plan.definition.stop.minimum.0 {
-                0 => String::new(),
-                least => format!("{}..", span(least)),
-            };
-            format!("{least}{}", span(planned_ns(record)))
-        }
+        Length::Same => between(record.plan.definition.stop.minimum.0, planned_ns(record)),
         Length::Of(ns) => span(ns),
-        Length::Between(least, most) => format!("{}..{}", span(least), span(most)),
+        Length::Between(least, most) => between(least, most),
     };
     let _ = write!(command, " -d {length}");
     command + &objectives(record, measured)
@@ -117,11 +112,7 @@ pub(crate) fn open(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Strin
         several => {
             for stream in several {
                 let rate = flag_rate(stream.units_per_s() * COMFORTABLE);
-                let _ = write!(
-                    command,
-                    " --stream {}@{rate}",
-                    quoted(&stream.stream.stream)
-                );
+                command += &stream_flag(&stream.stream.stream, &rate);
             }
         }
     }
@@ -144,12 +135,7 @@ pub(crate) fn find(record: &RunRecord, measured: &[MeasuredStream<'_>], bounds: 
         let is_open = |stream: &StreamPlan| matches!(stream.paces.first(), Some(Pace::Open { .. }));
         let searched = streams.iter().position(is_open).unwrap_or(0);
         for (position, stream) in streams.iter().enumerate() {
-            let pace = if position == searched {
-                "find".to_owned()
-            } else {
-                pace(stream)
-            };
-            let _ = write!(command, " --stream {}@{pace}", quoted(&stream.name));
+            command += &searching_flag(stream, position == searched);
         }
     }
     if bounds == OVER_SESSIONS {
@@ -268,12 +254,7 @@ pub fn ceiling(record: &RunRecord, sink: &str) -> String {
         }
         several => {
             for stream in several {
-                let _ = write!(
-                    command,
-                    " --stream {}@{}c",
-                    quoted(&stream.name),
-                    stream.sessions
-                );
+                command += &stream_flag(&stream.name, &format!("{}c", stream.sessions));
             }
         }
     }
@@ -327,6 +308,20 @@ pub(crate) fn soak(record: Repeated<'_>, measured: &[MeasuredStream<'_>]) -> Str
         COMFORTABLE,
         Length::Of(longer_ns(&record)),
     )
+}
+
+/// ` --stream NAME@PACE`.
+pub(crate) fn stream_flag(name: &str, pace: &str) -> String {
+    format!(" --stream {}@{pace}", quoted(name))
+}
+
+/// The same in a search, which finds the pace of one stream.
+pub(crate) fn searching_flag(stream: &StreamPlan, is_searched: bool) -> String {
+    if is_searched {
+        stream_flag(&stream.name, "find")
+    } else {
+        stream_flag(&stream.name, &pace(stream))
+    }
 }
 
 /// The pace of a stream, as `--stream NAME@PACE` takes it.

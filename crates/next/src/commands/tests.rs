@@ -1,27 +1,32 @@
 //! Commands, as they are typed.
 
+use std::collections::BTreeMap;
+
 use super::lengths::chosen_ns;
 use super::*;
 use highwater_analysis::fixture;
 use highwater_analysis::judge::measured_streams;
 use highwater_model::units::{Nanos, Rate};
 
+/// Flags with their values, as a user gave them.
+fn given(flags: &[(&str, &[&str])]) -> BTreeMap<String, Vec<String>> {
+    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let flags = flags.iter();
+    flags
+        .map(|(name, values)| ((*name).to_owned(), owned(values)))
+        .collect()
+}
+
 #[test]
 fn what_the_user_gave_is_said_again() {
     let mut record = fixture::closed();
-    let given = [
-        ("file", vec!["my flow.toml"]),
-        ("seed", vec!["7"]),
-        ("set", vec!["batch=500", "host=a b"]),
-        ("spawn-rate", vec!["2"]),
-        ("until", vec!["ci95<1%"]),
-    ];
-    record.header.given = given
-        .map(|(name, values)| {
-            let values = values.into_iter().map(str::to_owned);
-            (name.to_owned(), values.collect())
-        })
-        .into();
+    record.header.given = given(&[
+        ("file", &["my flow.toml"]),
+        ("seed", &["7"]),
+        ("set", &["batch=500", "host=a b"]),
+        ("spawn-rate", &["2"]),
+        ("until", &["ci95<1%"]),
+    ]);
     record.plan.definition.stop.minimum = Nanos::from_secs(5);
     let measured = measured_streams(&record);
     insta::assert_snapshot!(
@@ -68,29 +73,18 @@ fn a_run_is_as_long_as_the_ops_need_that_an_objective_is_about() {
     assert_eq!(length(&[p99(Some("another"))]), None);
 }
 
-/// Four sessions that pause for a second, as was said with their pace.
-fn pausing() -> RunRecord {
-    let mut record = fixture::closed();
-    record.plan.definition.streams[0].think = Some(Nanos::SECOND);
-    record
-}
-
 #[test]
 fn sessions_that_pause_go_on_pausing_and_rates_do_not() {
-    let mut record = pausing();
+    // Four sessions that pause for a second, as was said with their pace.
+    let mut record = fixture::closed();
+    record.plan.definition.streams[0].think = Some(Nanos::SECOND);
     for is_given in [false, true] {
         if is_given {
-            let given = &mut record.header.given;
-            given.insert(THINK.to_owned(), vec!["1s".to_owned()]);
+            record.header.given = given(&[(THINK, &["1s"])]);
         }
         let measured = measured_streams(&record);
-        let again = run(
-            &record,
-            base("run", &record, &[]),
-            &measured,
-            1.0,
-            Length::Same,
-        );
+        let begin = base("run", &record, &[]);
+        let again = run(&record, begin, &measured, 1.0, Length::Same);
         for command in [
             again,
             find_sessions(&record, &measured),
@@ -112,20 +106,11 @@ fn sessions_that_pause_go_on_pausing_and_rates_do_not() {
 #[test]
 fn a_flag_of_the_last_command_that_the_next_one_refuses_is_left_out() {
     let mut record = fixture::closed();
-    let given = [
-        ("abort-on-miss", ""),
-        ("spawn-rate", "2"),
-        ("until", "ci95<1%"),
-    ];
-    record.header.given = given
-        .map(|(name, value)| {
-            let values = Some(value).filter(|value| !value.is_empty());
-            (
-                name.to_owned(),
-                values.map(str::to_owned).into_iter().collect(),
-            )
-        })
-        .into();
+    record.header.given = given(&[
+        ("abort-on-miss", &[]),
+        ("spawn-rate", &["2"]),
+        ("until", &["ci95<1%"]),
+    ]);
     // Nothing can be missed without an objective, and only a plain run is stopped by one.
     assert!(!one_session(&record).contains("--abort-on-miss"));
     for command in [
@@ -133,7 +118,7 @@ fn a_flag_of_the_last_command_that_the_next_one_refuses_is_left_out() {
         find_sessions(&record, &measured_streams(&record)),
         ceiling(&record, "null:"),
     ] {
-        for (name, _) in given {
+        for name in record.header.given.keys() {
             assert!(!command.contains(&format!("--{name}")), "{command}");
         }
     }
@@ -153,6 +138,7 @@ fn bounds_are_round_and_not_below_what_was_measured() {
 
 #[test]
 fn every_objective_is_asked_again_by_its_flag() {
+    let min = Rate::per_second(50_000);
     let flags: String = [
         Objective::Latency {
             quantile_ppm: 999_000,
@@ -165,18 +151,15 @@ fn every_objective_is_asked_again_by_its_flag() {
         },
         Objective::Errors { max_ppm: 1_000 },
         Objective::Rejected { max_ppm: 0 },
-        Objective::Throughput {
-            min: Rate::per_second(50_000),
-        },
+        Objective::Throughput { min },
         Objective::Cpu { max_ppm: 800_000 },
     ]
     .iter()
     .map(flag)
     .collect();
-    assert_eq!(
-        flags,
-        " --p999 50ms --row-p99 1s --errors 0.1% --rejected 0% --min-rate 50k --max-cpu 80%"
-    );
+    let expected =
+        " --p999 50ms --row-p99 1s --errors 0.1% --rejected 0% --min-rate 50k --max-cpu 80%";
+    assert_eq!(flags, expected);
 }
 
 #[test]
@@ -189,8 +172,7 @@ fn a_url_is_quoted_where_a_shell_would_split_it() {
 #[test]
 fn a_cluster_that_was_up_is_named_by_its_file_and_not_by_its_nodes() {
     let mut record = fixture::closed();
-    let file = vec!["lab.toml".to_owned()];
-    record.header.given = [(CLUSTER.to_owned(), file)].into();
+    record.header.given = given(&[(CLUSTER, &["lab.toml"])]);
     insta::assert_snapshot!(base("run", &record, &[]), @"highwater run cpu --cluster lab.toml");
     // A sink is no node of it.
     assert!(!ceiling(&record, "null:postgres").contains(CLUSTER));

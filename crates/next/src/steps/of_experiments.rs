@@ -47,7 +47,7 @@ pub(super) static CASES: &[Case] = &[
         "probes were too short for what they should show",
         |s| no_mark(s, &[NoMarkReason::TooFewOps, NoMarkReason::OpsTooLong]),
         |s| {
-            with_search(s, |experiment, of| {
+            with(s, ExperimentRecord::search, |experiment, of| {
                 search::longer_probes(experiment, of, LONGER_PROBES)
             })
         },
@@ -89,14 +89,14 @@ pub(super) static CASES: &[Case] = &[
     Case::new(
         "a mark did not hold for long",
         |s| {
-            of_search_is(s, |search| {
-                search
-                    .soak()
-                    .is_some_and(|soak| soak.verdict == ProbeVerdict::Failed)
-            })
+            let failed = |search: &SearchRecord| {
+                let soak = search.soak();
+                soak.is_some_and(|soak| soak.verdict == ProbeVerdict::Failed)
+            };
+            of_search_is(s, failed)
         },
         |s| {
-            with_search(s, |experiment, of| {
+            with(s, ExperimentRecord::search, |experiment, of| {
                 search::longer_confirmations(experiment, of)
             })
         },
@@ -142,7 +142,7 @@ pub(super) static CASES: &[Case] = &[
         "a tuning did not end",
         |s| of_tune(s).is_some_and(|tune| best(tune).is_none()),
         |s| {
-            with_tune(s, |experiment, of| {
+            with(s, ExperimentRecord::tune, |experiment, of| {
                 let longer = match &of.outcome {
                     Some(TuneOutcome::NoBest(no)) if no.why == NoBestReason::BudgetSpent => LONGER,
                     _ => 1,
@@ -157,7 +157,7 @@ pub(super) static CASES: &[Case] = &[
         "the best value is the greatest that was tried",
         |s| of_tune(s).is_some_and(|tune| further_axis(tune).is_some()),
         |s| {
-            with_tune(s, |experiment, of| {
+            with(s, ExperimentRecord::tune, |experiment, of| {
                 let mut further = of.clone();
                 if let Some((axis, values)) = further_axis(of) {
                     further.axes[axis].values = values;
@@ -170,7 +170,7 @@ pub(super) static CASES: &[Case] = &[
         "a best configuration was found",
         |s| of_tune(s).is_some(),
         |s| {
-            with_tune(s, |experiment, of| {
+            with(s, ExperimentRecord::tune, |experiment, of| {
                 let begin = tune::without_axes("find", experiment.into(), of);
                 format!("{begin} --tuned {}", quoted(s.directory))
             })
@@ -180,7 +180,7 @@ pub(super) static CASES: &[Case] = &[
         "a group of runs ran out of time",
         |s| of_group(s).is_some_and(|group| group.outcome == Some(GroupOutcome::BudgetSpent)),
         |s| {
-            with_group(s, |experiment, of| {
+            with(s, ExperimentRecord::group, |experiment, of| {
                 let mut longer = of.clone();
                 longer.budget_ns = of.budget_ns.map(|budget| budget.saturating_mul(LONGER));
                 resumed_group(s, experiment, &longer)
@@ -190,13 +190,17 @@ pub(super) static CASES: &[Case] = &[
     Case::new(
         "a group of runs did not end",
         |s| of_group(s).is_some_and(|group| group.outcome != Some(GroupOutcome::Complete)),
-        |s| with_group(s, |experiment, of| resumed_group(s, experiment, of)),
+        |s| {
+            with(s, ExperimentRecord::group, |experiment, of| {
+                resumed_group(s, experiment, of)
+            })
+        },
     ),
     Case::new(
         "variants cannot be distinguished, and more runs would",
         |s| of_group(s).is_some_and(|group| repeats_that_decide(group).is_some()),
         |s| {
-            with_group(s, |experiment, of| {
+            with(s, ExperimentRecord::group, |experiment, of| {
                 let mut more = of.clone();
                 more.times = repeats_that_decide(of).unwrap_or(of.times);
                 resumed_group(s, experiment, &more)
@@ -222,9 +226,11 @@ pub(super) static CASES: &[Case] = &[
                 || (scale_ended(s, &ends) && of_scale(s).is_some_and(is_empty))
         },
         |s| {
-            with_scale(s, |experiment, of| match &of.cluster_file {
-                Some(file) => format!("highwater check {}", quoted(file)),
-                None => check(experiment),
+            with(s, ExperimentRecord::scale, |experiment, of| {
+                match &of.cluster_file {
+                    Some(file) => format!("highwater check {}", quoted(file)),
+                    None => check(experiment),
+                }
             })
         },
     ),
@@ -236,18 +242,18 @@ pub(super) static CASES: &[Case] = &[
                 |of: &ScaleRecord| report(of).drift.is_some_and(|drift| drift.is_drifted());
             scale_ended(s, &ends) && of_scale(s).is_some_and(drifted)
         },
-        |s| with_scale(s, rested),
+        |s| with(s, ExperimentRecord::scale, rested),
     ),
     Case::new(
         "a growth is complete",
         |s| scale_ended(s, &[ScaleOutcome::Complete, ScaleOutcome::Reached]),
-        |s| with_scale(s, |_, of| sized(s, of)),
+        |s| with(s, ExperimentRecord::scale, |_, of| sized(s, of)),
     ),
     Case::new(
         "a growth did not end",
         |s| of_scale(s).is_some(),
         |s| {
-            with_scale(s, |experiment, of| {
+            with(s, ExperimentRecord::scale, |experiment, of| {
                 let mut longer = of.clone();
                 if of.outcome == Some(ScaleOutcome::BudgetSpent) {
                     longer.budget_ns = of.budget_ns.map(|budget| budget.saturating_mul(LONGER));
@@ -281,7 +287,7 @@ fn no_mark(s: &Situation<'_>, reasons: &[NoMarkReason]) -> bool {
 
 /// The same search with so many times its time, resumed where it can be.
 fn resumed_search(s: &Situation<'_>, longer: u64) -> String {
-    with_search(s, |experiment, of| {
+    with(s, ExperimentRecord::search, |experiment, of| {
         let is_full = of.probes.len() >= of.policy.probes_max as usize;
         // Records of before definitions were kept cannot be resumed either.
         if is_full || of.definition_hash.is_empty() {
@@ -385,25 +391,12 @@ fn with_experiment(s: &Situation<'_>, of: impl Fn(&ExperimentRecord) -> String) 
     s.experiment().map(of).unwrap_or_default()
 }
 
-fn with_search(
+/// What follows from the experiment and its question, if that is of this kind.
+fn with<T>(
     s: &Situation<'_>,
-    of: impl Fn(&ExperimentRecord, &SearchRecord) -> String,
+    part: fn(&ExperimentRecord) -> Option<&T>,
+    of: impl Fn(&ExperimentRecord, &T) -> String,
 ) -> String {
-    let both = s.experiment().and_then(|e| Some((e, e.search()?)));
-    both.map(|(e, search)| of(e, search)).unwrap_or_default()
-}
-
-fn with_tune(s: &Situation<'_>, of: impl Fn(&ExperimentRecord, &TuneRecord) -> String) -> String {
-    let both = s.experiment().and_then(|e| Some((e, e.tune()?)));
-    both.map(|(e, tune)| of(e, tune)).unwrap_or_default()
-}
-
-fn with_group(s: &Situation<'_>, of: impl Fn(&ExperimentRecord, &GroupRecord) -> String) -> String {
-    let both = s.experiment().and_then(|e| Some((e, e.group()?)));
-    both.map(|(e, group)| of(e, group)).unwrap_or_default()
-}
-
-fn with_scale(s: &Situation<'_>, of: impl Fn(&ExperimentRecord, &ScaleRecord) -> String) -> String {
-    let both = s.experiment().and_then(|e| Some((e, e.scale()?)));
-    both.map(|(e, scale)| of(e, scale)).unwrap_or_default()
+    let both = s.experiment().and_then(|e| Some((e, part(e)?)));
+    both.map(|(e, part)| of(e, part)).unwrap_or_default()
 }

@@ -47,8 +47,7 @@ pub(super) static CASES: &[Case] = &[
         |s| is_timed_out(s.run) && !s.measured.is_empty(),
         |s| {
             let longer = s.run.plan.definition.audit.limit.0.saturating_mul(LONGER);
-            let begin = base("run", s.run, &["audit-timeout"]);
-            let again = commands::run(s.run, begin, s.measured, 1.0, Length::Same);
+            let again = again(s, &["audit-timeout"], Length::Same);
             format!("{again} --audit-timeout {}", span(longer))
         },
     ),
@@ -91,9 +90,7 @@ pub(super) static CASES: &[Case] = &[
         |s| {
             let planned = planned_ns(s.run);
             let least = (planned / 4).max(SHORTEST_NS);
-            let begin = base("run", s.run, &[]);
-            let length = Length::Between(least, planned);
-            let again = commands::run(s.run, begin, s.measured, 1.0, length);
+            let again = again(s, &[], Length::Between(least, planned));
             format!("{again} --until 'ci95<2%'")
         },
     ),
@@ -131,9 +128,7 @@ pub(super) static CASES: &[Case] = &[
             )
         },
         |s| {
-            let begin = base("run", s.run, &["until", "warm-up"]);
-            let length = Length::Of(longer_ns(s.run));
-            let again = commands::run(s.run, begin, s.measured, 1.0, length);
+            let again = again(s, &["until", "warm-up"], Length::Of(longer_ns(s.run)));
             format!("{again} --warm-up {}", span(planned_ns(s.run)))
         },
     ),
@@ -158,8 +153,7 @@ pub(super) static CASES: &[Case] = &[
                 && !s.run.target.simulated
         },
         |s| {
-            let begin = base("run", s.run, &["abort-on-miss", "until"]);
-            let half = commands::run(s.run, begin, s.measured, 1.0, Length::Same);
+            let half = again(s, &["abort-on-miss", "until"], Length::Same);
             format!("{half} --share 1/2")
         },
     ),
@@ -240,8 +234,13 @@ fn is_run(s: &Situation<'_>) -> bool {
 
 /// A longer run of the same load.
 fn longer(s: &Situation<'_>, length_ns: u64) -> String {
-    let begin = base("run", s.run, &["until"]);
-    commands::run(s.run, begin, s.measured, 1.0, Length::Of(length_ns))
+    again(s, &["until"], Length::Of(length_ns))
+}
+
+/// The same load, but for these flags, and so long.
+fn again(s: &Situation<'_>, without: &[&str], length: Length) -> String {
+    let begin = base("run", s.run, without);
+    commands::run(s.run, begin, s.measured, 1.0, length)
 }
 
 fn has(run: &RunRecord, code: ReasonCode) -> bool {
@@ -257,11 +256,7 @@ fn first_is(s: &Situation<'_>, codes: &[ReasonCode]) -> bool {
 }
 
 fn is_wrong(run: &RunRecord) -> bool {
-    let data = run.judgments.data.value;
-    matches!(
-        data,
-        Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered
-    )
+    run.judgments.data.value.is_wrong()
 }
 
 fn is_unverified(run: &RunRecord) -> bool {

@@ -17,8 +17,7 @@ pub(crate) fn compared(report: &CompareReport<'_>) -> Answer {
         return Answer::default();
     };
     let answer = of_comparison([&report.baseline.name, &group.name], comparison);
-    let groups = [&report.baseline].into_iter();
-    let groups = groups.chain(report.others.iter().map(|(group, _)| group));
+    let groups = report.groups();
     let runs = groups.flat_map(|group| group.runs.iter().map(|run| run.judgments()));
     Answer {
         judgments: together(runs),
@@ -33,10 +32,11 @@ pub(super) fn of_comparison(names: [&str; 2], comparison: &Comparison) -> Answer
     let Some(primary) = comparison.primary() else {
         return Answer {
             question,
-            figure: "Inconclusive".to_owned(),
-            caveat: Some("not all runs have the figure that would be tested first"),
             limit,
-            ..Answer::default()
+            ..Answer::without_figure(
+                "Inconclusive",
+                "not all runs have the figure that would be tested first",
+            )
         };
     };
     let name = foreign(&primary.figure.full_name(), WORDS);
@@ -83,23 +83,14 @@ pub(crate) fn titles(names: [&str; 2], comparison: &Comparison) -> [String; 2] {
     let telling = telling(comparison);
     let named = |side: usize| {
         let name = foreign(names[side], WORDS);
-        match telling {
-            Some(difference) => {
-                let value = if side == 0 {
-                    &difference.a
-                } else {
-                    &difference.b
-                };
-                let value = foreign(value, WORDS);
-                let of = plain_name(difference);
-                if name.contains(&value) {
-                    name
-                } else {
-                    format!("{name} ({of} {value})")
-                }
-            }
-            None => name,
+        let Some(difference) = telling else {
+            return name;
+        };
+        let value = foreign([&difference.a, &difference.b][side], WORDS);
+        if name.contains(&value) {
+            return name;
         }
+        format!("{name} ({} {value})", plain_name(difference))
     };
     [named(0), named(1)]
 }
@@ -126,33 +117,27 @@ fn plain_name(difference: &Difference) -> String {
 
 fn differs(comparison: &Comparison) -> LimitLine {
     let all = comparison.differences.len();
-    let shown = telling(comparison).or_else(|| comparison.differences.first());
-    let Some(shown) = shown else {
-        return LimitLine {
-            label: "Differs:".to_owned(),
-            what: "nothing".to_owned(),
-            more: "that the records show.".to_owned(),
-            is_reached: false,
-        };
-    };
     let value = |text: &str| match text {
         "" => "–".to_owned(),
         text => foreign(text, WORDS),
     };
-    let what = format!(
-        "{} {} → {}",
-        plain_name(shown),
-        value(&shown.a),
-        value(&shown.b)
-    );
+    let shown = telling(comparison).or_else(|| comparison.differences.first());
+    let (what, more) = match shown {
+        None => ("nothing".to_owned(), "that the records show.".to_owned()),
+        Some(shown) => {
+            let (name, a, b) = (plain_name(shown), value(&shown.a), value(&shown.b));
+            let more = match all {
+                1 => "All else that the records show is the same.".to_owned(),
+                more => format!("And {} more.", more - 1),
+            };
+            (format!("{name} {a} → {b}"), more)
+        }
+    };
     LimitLine {
         label: "Differs:".to_owned(),
         what,
-        more: match all {
-            1 => "All else that the records show is the same.".to_owned(),
-            more => format!("And {} more.", more - 1),
-        },
-        is_reached: comparison.is_guarded(),
+        more,
+        is_reached: shown.is_some() && comparison.is_guarded(),
     }
 }
 

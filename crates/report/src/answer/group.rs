@@ -6,7 +6,7 @@ use highwater_model::group::GroupRecord;
 use highwater_model::record::MeasuredRun;
 
 use super::compared::of_comparison;
-use super::parts::{Answer, KeyFigure, plural, target_name};
+use super::parts::{Answer, KeyFigure, plural, rated, target_name};
 use crate::text::group::{mean, names};
 
 pub(super) fn group(run: &MeasuredRun<'_>, group: &GroupRecord) -> Answer {
@@ -25,30 +25,22 @@ pub(super) fn group(run: &MeasuredRun<'_>, group: &GroupRecord) -> Answer {
     let least = reached.iter().copied().reduce(f64::min);
     let greatest = reached.iter().copied().reduce(f64::max);
     let (Some(mean), Some(least), Some(greatest)) = (mean(&reached), least, greatest) else {
-        return Answer {
-            question,
-            figure: "Nothing".to_owned(),
-            condition: "was measured".to_owned(),
-            caveat: Some("no run ended as planned"),
-            ..Answer::default()
-        };
+        return Answer::nothing(question, "no run ended as planned");
     };
     let took: u64 = group.trials.iter().map(|trial| trial.took_ns).sum();
+    let (runs, took) = (reached.len(), format!("in {}", duration(took)));
+    let made = format!("{runs} of {}", group.times);
     Answer {
         question,
         figure: rate(mean),
         unit: unit.clone(),
-        condition: format!("mean of {}", plural(reached.len(), "run")),
+        condition: format!("mean of {}", plural(runs, "run")),
         interval: format!("runs from {} to {} {unit}", rate(least), rate(greatest)),
         basis: format!("{} apart", percent(greatest / least - 1.0)),
         keys: vec![
-            KeyFigure::new("lowest run", format!("{} {unit}", rate(least)), ""),
-            KeyFigure::new("highest run", format!("{} {unit}", rate(greatest)), ""),
-            KeyFigure::new(
-                "runs",
-                format!("{} of {}", reached.len(), group.times),
-                format!("in {}", duration(took)),
-            ),
+            KeyFigure::new("lowest run", rated(least, &unit), ""),
+            KeyFigure::new("highest run", rated(greatest, &unit), ""),
+            KeyFigure::new("runs", made, took),
         ],
         ..Answer::default()
     }

@@ -14,10 +14,8 @@ pub(crate) fn growths(report: &GrowthsReport<'_>) -> Answer {
     let Some(first) = pairs(report).first().copied() else {
         return Answer::default();
     };
-    let others = report.others.iter().map(|(other, _)| other);
-    let all = std::iter::once(&report.baseline).chain(others);
     Answer {
-        judgments: together(all.map(|of| &of.growth.record.judgments)),
+        judgments: together(report.growths().map(|of| &of.growth.record.judgments)),
         ..of_pair(first)
     }
 }
@@ -28,9 +26,7 @@ fn of_pair(pair: Pair<'_>) -> Answer {
     let Some(size) = deciding(pair) else {
         return Answer {
             question,
-            figure: "No verdict".to_owned(),
-            caveat: Some("the growths have no size in common"),
-            ..Answer::default()
+            ..Answer::without_figure("No verdict", "the growths have no size in common")
         };
     };
     let at = nodes(size.a.size.nodes);

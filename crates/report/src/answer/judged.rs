@@ -6,8 +6,9 @@ use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue, Re
 use highwater_model::record::{MeasuredRun, Question, RecordRef};
 
 use super::parts::{JudgmentLine, plural};
-use crate::text::judged as judgment_text;
-use crate::text::judged::Tone;
+use super::trials::trials;
+use crate::layout::first_upper;
+use crate::text::judged::{self as judgment_text, Judged, three};
 use crate::text::search::objective as search_objective;
 
 /// Characters of a reason.
@@ -16,7 +17,7 @@ const WORDS: usize = 240;
 /// Of a record.
 pub(super) fn lines(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> Vec<JudgmentLine> {
     let (judged, run) = (record.judgments(), &record.measured_run());
-    let trials = record.experiment().map(|of| trials(&of.question));
+    let trials = record.experiment().map(|of| trials(&of.question).0);
     let measurement = match &trials {
         Some(trials) => format!("{trials}, each with a record of its own."),
         None => generator(run, measured),
@@ -33,85 +34,37 @@ pub(super) fn lines(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> V
         ObjectiveValue::NoneSet => "Set one with --p99 DURATION.".to_owned(),
         _ => format!("{objective}."),
     };
-    all(judged, [measurement, data, objective])
+    let mut all = three(judged);
+    if judged.measurement.value == Measurement::Valid {
+        // Notes of a valid measurement change nothing.
+        all[0].reasons = &[];
+    }
+    let all = all.into_iter().zip([measurement, data, objective]);
+    all.map(|(of, evidence)| line(of, evidence)).collect()
 }
 
 /// Of several runs together: the worst of each.
 pub(super) fn together<'a>(all_runs: impl Iterator<Item = &'a Judgments>) -> Vec<JudgmentLine> {
-    let all_runs: Vec<&Judgments> = all_runs.collect();
-    let runs = all_runs.len();
-    let line = |name, of: &dyn Fn(&Judgments) -> (&'static str, Tone)| {
-        let worst = all_runs
-            .iter()
-            .map(|judged| of(judged))
-            .max_by_key(|(_, tone)| rank(*tone));
-        let (value, tone) = worst.unwrap_or(("none", Tone::None));
-        let same = all_runs.iter().filter(|judged| of(judged).0 == value);
-        JudgmentLine {
-            name,
-            value: value.to_owned(),
-            tone,
-            sentence: format!("{} of {}.", count(same.count() as u64), plural(runs, "run")),
-        }
-    };
-    vec![
-        line("Measurement", &|of| {
-            judgment_text::measurement(of.measurement.value)
-        }),
-        line("Data", &|of| judgment_text::data(of.data.value)),
-        line("Objective", &|of| {
-            judgment_text::objective(of.objective.value)
-        }),
-    ]
-}
-
-const fn rank(tone: Tone) -> u8 {
-    match tone {
-        Tone::None => 0,
-        Tone::Good => 1,
-        Tone::Open => 2,
-        Tone::Bad => 3,
-    }
-}
-
-fn all(judged: &Judgments, evidence: [String; 3]) -> Vec<JudgmentLine> {
-    let [measurement, data, objective] = evidence;
-    let of_measurement = judgment_text::measurement(judged.measurement.value);
-    let of_data = judgment_text::data(judged.data.value);
-    let of_objective = judgment_text::objective(judged.objective.value);
-    vec![
-        line(
-            "Measurement",
-            of_measurement.0,
-            of_measurement.1,
-            measurement,
-            // Notes of a valid measurement change nothing.
-            if judged.measurement.value == Measurement::Valid {
-                &[]
-            } else {
-                &judged.measurement.reasons
+    let all_runs: Vec<[Judged<'_>; 3]> = all_runs.map(three).collect();
+    let worst = |at: usize| {
+        let all = || all_runs.iter().map(move |judged| judged[at]);
+        let worst = all().max_by_key(|of| of.tone)?;
+        let same = all().filter(|of| of.value == worst.value).count();
+        let (same, runs) = (count(same as u64), plural(all_runs.len(), "run"));
+        Some(line(
+            Judged {
+                reasons: &[],
+                ..worst
             },
-        ),
-        line("Data", of_data.0, of_data.1, data, &judged.data.reasons),
-        line(
-            "Objective",
-            of_objective.0,
-            of_objective.1,
-            objective,
-            &judged.objective.reasons,
-        ),
-    ]
+            format!("{same} of {runs}."),
+        ))
+    };
+    (0..3).filter_map(worst).collect()
 }
 
 /// The first reason is the evidence, where there is one; the others are counted.
-fn line(
-    name: &'static str,
-    value: &'static str,
-    tone: Tone,
-    evidence: String,
-    reasons: &[Reason],
-) -> JudgmentLine {
-    let sentence = match reasons {
+fn line(of: Judged<'_>, evidence: String) -> JudgmentLine {
+    let sentence = match of.reasons {
         [] => evidence,
         [only] => sentence(only),
         [first, others @ ..] => format!(
@@ -121,9 +74,9 @@ fn line(
         ),
     };
     JudgmentLine {
-        name,
-        value: value.to_owned(),
-        tone,
+        name: of.name,
+        value: of.value.to_owned(),
+        tone: of.tone,
         sentence,
     }
 }
@@ -164,23 +117,9 @@ fn data(run: &MeasuredRun<'_>) -> String {
             "All {} acknowledged rows were found as sent.",
             count(audit.acknowledged)
         ),
-        _ => {
-            let text = judgment_text::audited(run);
-            let mut letters = text.chars();
-            match letters.next() {
-                Some(first) => format!("{}{}.", first.to_uppercase(), letters.as_str()),
-                None => String::new(),
-            }
-        }
-    }
-}
-
-/// How many trials an experiment made.
-fn trials(question: &Question) -> String {
-    match question {
-        Question::Search(search) => plural(search.probes.len(), "probe"),
-        Question::Tune(tune) => plural(tune.trials.len(), "probe"),
-        Question::Group(group) => plural(group.trials.len(), "run"),
-        Question::Scale(scale) => plural(scale.trials.len(), "size"),
+        _ => match first_upper(&judgment_text::audited(run)) {
+            text if text.is_empty() => text,
+            text => text + ".",
+        },
     }
 }

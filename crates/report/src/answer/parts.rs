@@ -1,6 +1,6 @@
 //! What an answer is made of. Must not know of any kind of record.
 
-use highwater_model::display::{foreign, span};
+use highwater_model::display::{foreign, rate, span};
 use highwater_model::judgment::{Data, Judgments, Measurement};
 use highwater_model::limit::Limit;
 use highwater_model::record::MeasuredRun;
@@ -90,14 +90,29 @@ impl KeyFigure {
 }
 
 impl Answer {
+    /// A word where a figure would be, and why it is not to be quoted.
+    pub(super) fn without_figure(word: &str, caveat: &'static str) -> Self {
+        Self {
+            figure: word.to_owned(),
+            caveat: Some(caveat),
+            ..Self::default()
+        }
+    }
+
+    /// Nothing was measured.
+    pub(super) fn nothing(question: String, caveat: &'static str) -> Self {
+        Self {
+            question,
+            condition: "was measured".to_owned(),
+            ..Self::without_figure("Nothing", caveat)
+        }
+    }
+
     /// The answer as one sentence to quote.
     pub(crate) fn sentence(&self) -> String {
         let answer = [&self.lead, &self.figure, &self.unit, &self.condition];
-        let answer: Vec<&str> = answer.into_iter().map(String::as_str).collect();
-        let answer = answer.join(" ").replace("  ", " ");
-        let known = [&self.interval, &self.basis];
-        let known: Vec<&str> = known.into_iter().map(String::as_str).collect();
-        let known = known.join(", ");
+        let answer = answer.map(String::as_str).join(" ").replace("  ", " ");
+        let known = [self.interval.as_str(), &self.basis].join(", ");
         let judged = self.judgments.iter();
         let judged: Vec<String> = judged
             .map(|line| format!("{} {}", line.name.to_lowercase(), line.value))
@@ -128,8 +143,9 @@ impl Answer {
 /// Who was asked: the target in its own words, without an address.
 pub(crate) fn target_name(run: &MeasuredRun<'_>) -> String {
     let version = foreign(&run.target.version, WORDS);
-    // The model of a simulated cluster is a detail of it.
-    let version = version.split(", model").next().unwrap_or_default().trim();
+    // The model of a simulated cluster, and how a server was built, are details.
+    let plain = version.split(", model").next().unwrap_or_default();
+    let version = plain.split(" (").next().unwrap_or_default().trim();
     match version {
         "" => "the target".to_owned(),
         _ if run.target.simulated => format!("a {version}"),
@@ -151,6 +167,16 @@ pub(super) fn limit_line(limit: &Limit) -> LimitLine {
         more,
         is_reached,
     }
+}
+
+/// `98,300 rows/s`.
+pub(super) fn rated(value: f64, unit: &str) -> String {
+    format!("{} {unit}", rate(value))
+}
+
+/// Where a figure lies with 90 % confidence, each end as `show` has it.
+pub(super) fn interval90(low: f64, high: f64, show: fn(f64) -> String) -> String {
+    format!("90% interval {} to {}", show(low), show(high))
 }
 
 /// `1 run`, `3 runs`.

@@ -4,21 +4,23 @@ use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::{bytes, count, duration, plain, rate};
 use highwater_model::import_record::MissingField;
 use highwater_model::judgment::{Data, ObjectiveValue};
-use highwater_model::plan::{Pace, StreamPlan, Unit};
+use highwater_model::plan::{Pace, StreamPlan};
 use highwater_model::record::{MeasuredRun, ResultRecord};
 
 use super::parts::{Answer, KeyFigure, LimitLine, limit_line, target_name, to_the_second};
+use crate::layout::or_absent;
+use crate::text::counts::{leaves_out, unit_name};
+use crate::text::head;
 use crate::text::judged::objectives;
 
 pub(super) fn run(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Answer {
     let Some(main) = main_stream(measured) else {
         return Answer {
-            question: question(run, None),
-            figure: "Nothing".to_owned(),
-            condition: "was measured".to_owned(),
-            caveat: Some("not to be quoted: no phase was measured"),
             limit: limit(run, measured),
-            ..Answer::default()
+            ..Answer::nothing(
+                question(run, None),
+                "not to be quoted: no phase was measured",
+            )
         };
     };
     let unit = format!("{}/s", unit_name(run, main.stream.unit));
@@ -26,7 +28,7 @@ pub(super) fn run(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Ans
     let (interval, basis) = (interval(main, &unit), basis(run, main, measured));
     let answer = Answer {
         question: question(run, Some(main)),
-        lead: lead(run).to_owned(),
+        lead: lead(run, main).to_owned(),
         figure: reached.clone(),
         unit: unit.clone(),
         condition: slowest(main, |result| result.latency_ns.p99)
@@ -48,36 +50,24 @@ pub(super) fn run(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Ans
             interval: String::new(),
             ..answer
         },
-        _ if run
-            .origin
-            .is_some_and(|of| of.leaves_out(MissingField::Throughput)) =>
-        {
-            Answer {
-                figure: "–".to_owned(),
-                unit: String::new(),
-                interval: "the tool reports no throughput".to_owned(),
-                ..answer
-            }
-        }
+        _ if leaves_out(run, MissingField::Throughput) => Answer {
+            figure: "–".to_owned(),
+            unit: String::new(),
+            interval: "the tool reports no throughput".to_owned(),
+            ..answer
+        },
         _ => answer,
     }
 }
 
-/// The first stream of the plan, in the last measured phase.
-fn main_stream<'a>(measured: &'a [MeasuredStream<'a>]) -> Option<&'a MeasuredStream<'a>> {
+/// The stream that answers: the first one of the plan, in the last measured phase.
+pub(crate) fn main_stream<'a>(
+    measured: &'a [MeasuredStream<'a>],
+) -> Option<&'a MeasuredStream<'a>> {
     let last = measured.last()?;
     measured
         .iter()
         .find(|stream| stream.phase.name == last.phase.name)
-}
-
-/// What a stream counts in; of another tool all ops are ops.
-fn unit_name(run: &MeasuredRun<'_>, unit: Unit) -> &'static str {
-    if run.origin.is_some() && unit == Unit::Queries {
-        "ops"
-    } else {
-        unit.name()
-    }
 }
 
 fn question(run: &MeasuredRun<'_>, main: Option<&MeasuredStream<'_>>) -> String {
@@ -92,41 +82,75 @@ fn question(run: &MeasuredRun<'_>, main: Option<&MeasuredStream<'_>>) -> String 
     let plan = streams
         .iter()
         .find(|plan| name.is_none_or(|name| plan.name == name));
-    let beside = others(run, streams, name);
+    let beside = others(run, streams, main);
     let Some(plan) = plan else {
         return format!("What did {who} do?");
     };
     let unit = unit_name(run, plan.unit);
-    match plan.paces.last() {
-        Some(Pace::Open { rate: planned }) if !stated.is_empty() => {
-            let planned = plain(planned.as_f64());
+    match planned(run, plan, main) {
+        Some(Planned::Rate(planned)) if !stated.is_empty() => {
+            let planned = plain(planned);
             format!("Does {who} sustain {planned} {unit}/s{within}{beside}?")
         }
-        Some(Pace::Open { rate: planned }) => {
-            let planned = plain(planned.as_f64());
+        Some(Planned::Rate(planned)) => {
+            let planned = plain(planned);
             format!("How much of {planned} {unit}/s does {who} acknowledge{beside}?")
         }
-        Some(Pace::Closed { sessions }) => {
-            let sessions = super::plural(*sessions as usize, "session");
+        Some(Planned::Sessions(sessions)) => {
+            let sessions = super::plural(sessions as usize, "session");
             format!("How many {unit}/s does {who} acknowledge with {sessions}{within}{beside}?")
         }
         None => format!("How many {unit}/s does {who} acknowledge{within}?"),
     }
 }
 
+/// What a stream was to do in a phase.
+enum Planned {
+    /// Units per second.
+    Rate(f64),
+    Sessions(u32),
+}
+
+/// What a stream was to do in the phase that is answered for: what its plan says, or what its user changed that to.
+fn planned(
+    run: &MeasuredRun<'_>,
+    plan: &StreamPlan,
+    main: Option<&MeasuredStream<'_>>,
+) -> Option<Planned> {
+    let step = main.and_then(|main| main.phase.step);
+    let changed = main.filter(|_| step.is_none() && !run.interventions.is_empty());
+    let changed = changed.and_then(|main| {
+        let mut streams = run.streams.iter();
+        streams.find(|of| of.phase == main.phase.name && of.stream == plan.name)
+    });
+    if let Some(of) = changed {
+        let sessions = Planned::Sessions(of.sessions);
+        return Some(of.planned_rate.map_or(sessions, Planned::Rate));
+    }
+    let pace = step.and_then(|step| plan.paces.get(step as usize));
+    Some(match pace.or(plan.paces.last())? {
+        Pace::Open { rate } => Planned::Rate(rate.as_f64()),
+        Pace::Closed { sessions } => Planned::Sessions(*sessions),
+    })
+}
+
 /// `, alongside 80 queries/s`.
-fn others(run: &MeasuredRun<'_>, streams: &[StreamPlan], main: Option<&str>) -> String {
+fn others(
+    run: &MeasuredRun<'_>,
+    streams: &[StreamPlan],
+    main: Option<&MeasuredStream<'_>>,
+) -> String {
     let others = streams
         .iter()
-        .filter(|plan| main.is_some_and(|main| plan.name != main));
+        .filter(|plan| main.is_some_and(|main| plan.name != main.stream.stream));
     let others: Vec<String> = others
-        .map(|plan| match plan.paces.last() {
-            Some(Pace::Open { rate: planned }) => {
+        .map(|plan| match planned(run, plan, main) {
+            Some(Planned::Rate(planned)) => {
                 let unit = unit_name(run, plan.unit);
-                format!("{} {unit}/s", plain(planned.as_f64()))
+                format!("{} {unit}/s", plain(planned))
             }
-            Some(Pace::Closed { sessions }) => {
-                let sessions = super::plural(*sessions as usize, "session");
+            Some(Planned::Sessions(sessions)) => {
+                let sessions = super::plural(sessions as usize, "session");
                 format!("{sessions} of {}", plan.name)
             }
             None => plan.name.clone(),
@@ -139,10 +163,9 @@ fn others(run: &MeasuredRun<'_>, streams: &[StreamPlan], main: Option<&str>) -> 
 }
 
 /// A question for an objective is answered with yes or no.
-fn lead(run: &MeasuredRun<'_>) -> &'static str {
-    let streams = &run.plan.definition.streams;
-    let first = streams.first().and_then(|plan| plan.paces.first());
-    let is_question = matches!(first, Some(Pace::Open { .. })) && !objectives(run).is_empty();
+fn lead(run: &MeasuredRun<'_>, main: &MeasuredStream<'_>) -> &'static str {
+    let plan = main.plan.and_then(|plan| planned(run, plan, Some(main)));
+    let is_question = matches!(plan, Some(Planned::Rate(_))) && !objectives(run).is_empty();
     match run.judgments.objective.value {
         ObjectiveValue::Met if is_question => "Yes:",
         ObjectiveValue::Missed if is_question => "No:",
@@ -167,14 +190,11 @@ fn basis(
         let unit = unit_name(run, main.stream.unit);
         words.push(format!("{} {unit}/s planned", plain(planned)));
     }
-    words.push(format!(
-        "measured for {}",
-        to_the_second(main.phase.duration_ns)
-    ));
-    let mut phases: Vec<&str> = measured.iter().map(|of| of.phase.name.as_str()).collect();
-    phases.dedup();
-    if phases.len() > 1 {
-        words.push(format!("the last of {} steps", phases.len()));
+    let length = to_the_second(main.phase.duration_ns);
+    words.push(format!("measured for {length}"));
+    let steps = head::phases(measured).len();
+    if steps > 1 {
+        words.push(format!("the last of {steps} steps"));
     }
     words.join(", ")
 }
@@ -204,8 +224,11 @@ fn keys(
     measured: &[MeasuredStream<'_>],
 ) -> Vec<KeyFigure> {
     let latency = |name: &str, value: Option<u64>| {
-        let shown = value.map_or_else(|| "–".to_owned(), duration);
-        KeyFigure::new(name, shown, main.stream.stream.as_str())
+        KeyFigure::new(
+            name,
+            or_absent(value, duration),
+            main.stream.stream.as_str(),
+        )
     };
     let mut keys = vec![
         latency("p50", slowest(main, |result| result.latency_ns.p50)),
@@ -222,19 +245,13 @@ fn keys(
         let figure = format!("{} {unit}/s", rate(other.units_per_s()));
         keys.push(KeyFigure::new(other.stream.stream.as_str(), figure, p99));
     }
-    if !run
-        .origin
-        .is_some_and(|of| of.leaves_out(MissingField::Errors))
-    {
+    if !leaves_out(run, MissingField::Errors) {
         let results = || measured.iter().flat_map(|stream| &stream.results);
         let failed: u64 = results().map(|r| r.errors.values().sum::<u64>()).sum();
         let offered: u64 = results().map(|result| result.offered).sum();
         let note = format!("of {}", count(offered));
-        keys.push(KeyFigure::new(
-            "failed",
-            format!("{} ops", count(failed)),
-            note,
-        ));
+        let figure = format!("{} ops", count(failed));
+        keys.push(KeyFigure::new("failed", figure, note));
     }
     if let Some(size) = run.target.disk_bytes_per_row {
         let size = bytes(highwater_model::numbers::round_to_u64(size));

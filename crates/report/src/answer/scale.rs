@@ -5,7 +5,7 @@ use highwater_model::record::MeasuredRun;
 use highwater_model::scale::{ScaleEach, ScaleRecord};
 use highwater_sizing::growth::{GrowthReport, report};
 
-use super::parts::{Answer, KeyFigure, limit_line, target_name};
+use super::parts::{Answer, KeyFigure, interval90, limit_line, rated, target_name};
 use crate::text::scale::nodes;
 
 pub(super) fn scale(run: &MeasuredRun<'_>, scale: &ScaleRecord) -> Answer {
@@ -13,13 +13,7 @@ pub(super) fn scale(run: &MeasuredRun<'_>, scale: &ScaleRecord) -> Answer {
     let unit = format!("{}/s", scale.unit.name());
     let question = format!("How do {unit} of {} grow with its nodes?", target_name(run));
     let Some(largest) = grown.sizes.last() else {
-        return Answer {
-            question,
-            figure: "Nothing".to_owned(),
-            condition: "was measured".to_owned(),
-            caveat: Some("no size counts"),
-            ..Answer::default()
-        };
+        return Answer::nothing(question, "no size counts");
     };
     let figures = &largest.trial.figures;
     let level = match scale.each {
@@ -53,53 +47,32 @@ pub(super) fn scale(run: &MeasuredRun<'_>, scale: &ScaleRecord) -> Answer {
 fn keys(grown: &GrowthReport<'_>, unit: &str) -> Vec<KeyFigure> {
     let mut keys = Vec::new();
     if let [first, .., last] = &grown.sizes[..] {
-        keys.push(KeyFigure::new(
-            "first size",
-            format!("{} {unit}", rate(first.trial.figures.per_s)),
-            nodes(first.trial.size.nodes),
-        ));
-        keys.push(KeyFigure::new(
-            "of linear",
-            percent(last.compared.of_linear),
-            format!("at {}", nodes(last.trial.size.nodes)),
-        ));
-        if let Some(gain) = last.compared.gain {
+        let [least, most] = [first, last].map(|size| nodes(size.trial.size.nodes));
+        let (of_first, of_last) = (first.compared, last.compared);
+        let reached = rated(first.trial.figures.per_s, unit);
+        let linear = percent(of_last.of_linear);
+        let with_first = format!("{} with {least}", rate(of_first.per_node));
+        keys.push(KeyFigure::new("first size", reached, least));
+        keys.push(KeyFigure::new("of linear", linear, format!("at {most}")));
+        keys.extend(of_last.gain.map(|gain| {
             let sign = if gain < 0.0 { "" } else { "+" };
-            let change = last
-                .compared
-                .change
-                .map_or_else(String::new, percent_signed);
-            let figure = format!("{sign}{} {unit}", rate(gain));
-            keys.push(KeyFigure::new("last step", figure, change));
-        }
-        keys.push(KeyFigure::new(
-            "per node",
-            format!("{} {unit}", rate(last.compared.per_node)),
-            format!(
-                "{} with {}",
-                rate(first.compared.per_node),
-                nodes(first.trial.size.nodes)
-            ),
-        ));
+            let change = of_last.change.map_or_else(String::new, percent_signed);
+            KeyFigure::new("last step", sign.to_owned() + &rated(gain, unit), change)
+        }));
+        let each = rated(of_last.per_node, unit);
+        keys.push(KeyFigure::new("per node", each, with_first));
     }
-    if let Some((larger, predicted)) = grown.next {
-        keys.push(KeyFigure::new(
+    keys.extend(grown.next.map(|(larger, predicted)| {
+        KeyFigure::new(
             format!("{} predicted", nodes(larger)),
             format!("{} {unit}", about(predicted.expected)),
-            format!(
-                "90% interval {} to {}",
-                about(predicted.low90),
-                about(predicted.high90)
-            ),
-        ));
-    }
+            interval90(predicted.low90, predicted.high90, about),
+        )
+    }));
     let (made, held) = grown.predictions;
     if made > 0 {
-        keys.push(KeyFigure::new(
-            "predictions",
-            format!("{held} of {made}"),
-            "held their 90% interval",
-        ));
+        let of = format!("{held} of {made}");
+        keys.push(KeyFigure::new("predictions", of, "held their 90% interval"));
     }
     keys
 }

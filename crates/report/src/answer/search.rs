@@ -7,7 +7,7 @@ use highwater_model::search::{
     Mark, NoMark, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
 };
 
-use super::parts::{Answer, KeyFigure, limit_line, plural, target_name};
+use super::parts::{Answer, KeyFigure, interval90, limit_line, plural, rated, target_name};
 use crate::text::judged::objectives;
 use crate::text::search::no_mark_reason;
 
@@ -15,11 +15,7 @@ pub(super) fn search(run: &MeasuredRun<'_>, search: &SearchRecord) -> Answer {
     let answer = match &search.outcome {
         Some(SearchOutcome::Mark(mark)) => found(search, mark),
         Some(SearchOutcome::NoMark(no_mark)) => not_found(search, no_mark),
-        None => Answer {
-            figure: "None yet".to_owned(),
-            caveat: Some("the search has not ended"),
-            ..Answer::default()
-        },
+        None => Answer::without_figure("None yet", "the search has not ended"),
     };
     Answer {
         question: question(run, search),
@@ -52,30 +48,30 @@ fn question(run: &MeasuredRun<'_>, search: &SearchRecord) -> String {
 
 fn found(search: &SearchRecord, mark: &Mark) -> Answer {
     let unit = unit(search);
-    let held = format!(
-        "{} times for {}",
-        search.policy.confirmations,
-        span(mark.hold_ns)
-    );
-    let basis = match mark.failed {
-        Some(failed) => format!("confirmed {held}; {} failed", apart(mark.confirmed, failed)),
-        None => format!("confirmed {held}; nothing above it failed"),
+    let (times, each) = (search.policy.confirmations, span(mark.hold_ns));
+    let figure = rate(mark.confirmed);
+    let (interval, above) = match mark.failed {
+        Some(failed) => (
+            format!("mark {figure} to {} {unit}", rate(failed)),
+            apart(mark.confirmed, failed),
+        ),
+        None => (
+            format!("mark at least {figure} {unit}"),
+            "nothing above it".to_owned(),
+        ),
     };
     Answer {
-        figure: rate(mark.confirmed),
+        figure,
         unit: unit.clone(),
         condition: "confirmed".to_owned(),
-        interval: match mark.failed {
-            Some(failed) => format!("mark {} to {} {unit}", rate(mark.confirmed), rate(failed)),
-            None => format!("mark at least {} {unit}", rate(mark.confirmed)),
-        },
-        basis,
+        interval,
+        basis: format!("confirmed {times} times for {each}; {above} failed"),
         keys: keys(search, mark, &unit),
         ..Answer::default()
     }
 }
 
-/// `1.1 % above`.
+/// `1.1 % more`.
 fn apart(confirmed: f64, failed: f64) -> String {
     format!("{} more", percent(failed / confirmed - 1.0))
 }
@@ -86,36 +82,22 @@ fn keys(search: &SearchRecord, mark: &Mark, unit: &str) -> Vec<KeyFigure> {
     });
     let at_mark = confirming.filter(|probe| probe.at.total_cmp(&mark.confirmed).is_eq());
     let at_mark: Vec<&ProbeRecord> = at_mark.collect();
-    let mut keys = vec![KeyFigure::new(
-        "highest confirmed",
-        format!("{} {unit}", rate(mark.confirmed)),
-        format!("{} of {}", at_mark.len(), search.policy.confirmations),
-    )];
-    if let Some(failed) = mark.failed {
-        let figure = format!("{} {unit}", rate(failed));
-        keys.push(KeyFigure::new(
-            "lowest failed",
-            figure,
-            apart(mark.confirmed, failed),
-        ));
-    }
-    if let Some(found) = mark.estimate {
-        let known = format!(
-            "90% interval {} to {}",
-            rate(found.low90),
-            rate(found.high90)
-        );
-        let figure = format!("{} {unit}", rate(found.value));
-        keys.push(KeyFigure::new("just meets it", figure, known));
-    }
-    if let Some(p99) = at_mark.iter().filter_map(|probe| probe.p99_ns).max() {
-        let times = plural(at_mark.len(), "probe");
-        keys.push(KeyFigure::new(
-            "p99 at the mark",
-            duration(p99),
-            format!("slowest of {times}"),
-        ));
-    }
+    let (confirmed, of) = (rated(mark.confirmed, unit), search.policy.confirmations);
+    let times = format!("{} of {of}", at_mark.len());
+    let mut keys = vec![KeyFigure::new("highest confirmed", confirmed, times)];
+    keys.extend(mark.failed.map(|failed| {
+        let more = apart(mark.confirmed, failed);
+        KeyFigure::new("lowest failed", rated(failed, unit), more)
+    }));
+    keys.extend(mark.estimate.map(|found| {
+        let known = interval90(found.low90, found.high90, rate);
+        KeyFigure::new("just meets it", rated(found.value, unit), known)
+    }));
+    let slowest = at_mark.iter().filter_map(|probe| probe.p99_ns).max();
+    keys.extend(slowest.map(|p99| {
+        let which = format!("slowest of {}", plural(at_mark.len(), "probe"));
+        KeyFigure::new("p99 at the mark", duration(p99), which)
+    }));
     let rows = count(mark.rows);
     keys.push(KeyFigure::new("rows before", rows, "in the tables"));
     keys.push(probes(search));
@@ -144,14 +126,12 @@ fn not_found(search: &SearchRecord, no_mark: &NoMark) -> Answer {
             ..Answer::default()
         },
         None => Answer {
-            figure: "No mark".to_owned(),
-            caveat: Some("nothing met the objective for certain"),
             interval: why,
             basis: no_mark.lowest_failed.map_or_else(String::new, |failed| {
                 format!("{} {unit} failed", rate(failed))
             }),
             keys,
-            ..Answer::default()
+            ..Answer::without_figure("No mark", "nothing met the objective for certain")
         },
     }
 }

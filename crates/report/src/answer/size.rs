@@ -3,7 +3,7 @@
 use highwater_model::display::{about, percent_whole, rate};
 use highwater_sizing::cluster::{Alternative, Origin, SizePlan};
 
-use super::parts::{Answer, JudgmentLine, KeyFigure, LimitLine, plural};
+use super::parts::{Answer, JudgmentLine, KeyFigure, LimitLine, interval90, plural};
 use crate::size::decided::{self, probability};
 use crate::text::judged::Tone;
 
@@ -11,12 +11,8 @@ pub(crate) fn size(plan: &SizePlan) -> Answer {
     let nodes = &plan.nodes;
     let needs: Vec<String> = plan.needs.iter().map(decided::need).collect();
     let capacity = plan.needs.first().map_or_else(String::new, |need| {
-        format!(
-            "capacity {} to {} {} (90% interval)",
-            about(need.capacity.low),
-            about(need.capacity.high),
-            need.unit
-        )
+        let [low, high] = [need.capacity.low, need.capacity.high].map(about);
+        format!("capacity {low} to {high} {} (90% interval)", need.unit)
     });
     let survive = match nodes.survive {
         0 => String::new(),
@@ -65,20 +61,14 @@ fn fewer(plan: &SizePlan) -> Option<LimitLine> {
         .filter(|nodes| *nodes > 0)?;
     let mut others = plan.alternatives.iter();
     let fewer = others.find(|other| other.nodes == nodes && other.replicas == replicas)?;
+    let are = if nodes == 1 { "1 node is" } else { "Fewer are" };
+    let enough = probability(fewer.probability);
+    let requested = percent_whole(plan.nodes.probability);
+    let nodes = plural(nodes as usize, "node");
     Some(LimitLine {
-        label: format!(
-            "{} not enough:",
-            if nodes == 1 { "1 node is" } else { "Fewer are" }
-        ),
-        what: format!(
-            "{} with a probability of {}",
-            plural(nodes as usize, "node"),
-            probability(fewer.probability)
-        ),
-        more: format!(
-            "where {} is requested.",
-            percent_whole(plan.nodes.probability)
-        ),
+        label: format!("{are} not enough:"),
+        what: format!("{nodes} with a probability of {enough}"),
+        more: format!("where {requested} is requested."),
         is_reached: false,
     })
 }
@@ -93,39 +83,27 @@ fn judgments(plan: &SizePlan) -> Vec<JudgmentLine> {
     let basis = plan.needs.first().map_or_else(String::new, |need| {
         format!("{}.", need.measured.trim_end_matches('.'))
     });
-    let assumed = plan
-        .inputs
-        .iter()
-        .filter(|input| input.origin.is_assumption());
-    let assumed = assumed.count();
-    let of = plan.inputs.len();
-    vec![
-        JudgmentLine {
-            name: "Measurement",
-            value: value.to_owned(),
-            tone,
-            sentence: basis,
-        },
-        JudgmentLine {
-            name: "Inputs",
-            value: if assumed == 0 {
-                "all known".to_owned()
-            } else {
-                format!("{assumed} of {of} assumed")
-            },
-            tone: if assumed == 0 { Tone::Good } else { Tone::Open },
-            sentence: "Inputs says which, and the flag that changes each.".to_owned(),
-        },
-        JudgmentLine {
-            name: "Objective",
-            value: "met".to_owned(),
-            tone: Tone::Good,
-            sentence: format!(
-                "Enough with a probability of at least {}.",
-                percent_whole(plan.nodes.probability)
-            ),
-        },
+    let all = plan.inputs.len();
+    let assumed = plan.inputs.iter().map(|input| &input.origin);
+    let (inputs, known) = match assumed.filter(|origin| origin.is_assumption()).count() {
+        0 => ("all known".to_owned(), Tone::Good),
+        some => (format!("{some} of {all} assumed"), Tone::Open),
+    };
+    let which = "Inputs says which, and the flag that changes each.".to_owned();
+    let enough = percent_whole(plan.nodes.probability);
+    let enough = format!("Enough with a probability of at least {enough}.");
+    [
+        ("Measurement", value.to_owned(), tone, basis),
+        ("Inputs", inputs, known, which),
+        ("Objective", "met".to_owned(), Tone::Good, enough),
     ]
+    .map(|(name, value, tone, sentence)| JudgmentLine {
+        name,
+        value,
+        tone,
+        sentence,
+    })
+    .into()
 }
 
 fn keys(plan: &SizePlan) -> Vec<KeyFigure> {
@@ -134,55 +112,35 @@ fn keys(plan: &SizePlan) -> Vec<KeyFigure> {
         .needs
         .iter()
         .map(|need| {
-            let known = format!(
-                "90% interval {} to {}",
-                about(need.capacity.low),
-                about(need.capacity.high)
-            );
-            let figure = format!("{} {}", about(need.capacity.expected), need.unit);
+            let of = need.capacity;
+            let known = interval90(of.low, of.high, about);
+            let figure = format!("{} {}", about(of.expected), need.unit);
             KeyFigure::new("capacity", figure, known)
         })
         .collect();
-    keys.push(KeyFigure::new(
-        "headroom",
-        percent_whole(nodes.headroom.expected),
-        format!(
-            "90% interval {} to {}",
-            percent_whole(nodes.headroom.low),
-            percent_whole(nodes.headroom.high)
-        ),
-    ));
+    let free = nodes.headroom;
+    let known = interval90(free.low, free.high, percent_whole);
+    let free = percent_whole(free.expected);
+    keys.push(KeyFigure::new("headroom", free, known));
     if nodes.survive > 0 {
-        keys.push(KeyFigure::new(
-            "after loss",
-            percent_whole(nodes.headroom_after_loss.expected),
-            format!(
-                "headroom with {} lost",
-                plural(nodes.survive as usize, "node")
-            ),
-        ));
+        let free = percent_whole(nodes.headroom_after_loss.expected);
+        let lost = plural(nodes.survive as usize, "node");
+        let lost = format!("headroom with {lost} lost");
+        keys.push(KeyFigure::new("after loss", free, lost));
     }
     for (name, figure, known) in decided::key_figures(plan) {
         keys.push(KeyFigure::new(name, figure, known));
     }
-    if let Some(shards) = &plan.shards {
-        keys.push(KeyFigure::new(
-            "shards",
-            shards.primaries.to_string(),
-            "primaries",
-        ));
-    }
-    if let Some(disk) = &plan.disk {
+    keys.extend(plan.shards.as_ref().map(|shards| {
+        let primaries = shards.primaries.to_string();
+        KeyFigure::new("shards", primaries, "primaries")
+    }));
+    keys.extend(plan.disk.as_ref().map(|disk| {
         let figure = crate::size::display_bytes(disk.per_node_bytes);
-        keys.push(KeyFigure::new("disk", figure, "per node"));
-    }
-    if let Some(price) = plan.price_per_month {
-        keys.push(KeyFigure::new(
-            "price",
-            rate(price),
-            "per month of 730 hours",
-        ));
-    }
+        KeyFigure::new("disk", figure, "per node")
+    }));
+    let price = plan.price_per_month.map(rate);
+    keys.extend(price.map(|price| KeyFigure::new("price", price, "per month of 730 hours")));
     keys.truncate(6);
     keys
 }

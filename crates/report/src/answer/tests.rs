@@ -1,41 +1,32 @@
 //! What is said first of a record, as a reader reads it.
 
 use super::*;
+use crate::tests::p99;
 use highwater_analysis::fixture;
 use highwater_analysis::fixture::group::grouped;
 use highwater_analysis::judge::measured_streams;
+use highwater_model::control::{Change, InterventionRecord};
 use highwater_model::judgment::{Measurement, ObjectiveValue};
-use highwater_model::plan::Objective;
-use highwater_model::units::Nanos;
+use highwater_model::plan::Pace;
+use highwater_model::record::RunRecord;
 use highwater_sizing::growth::fixture::grown;
 
 /// Question, answer, interval with basis, limit, judgments, key figures: a line each.
 fn said(record: RecordRef<'_>) -> String {
     let run = record.measured_run();
     let answer = answer(record, &measured_streams(&run));
-    let mut lines = vec![
-        answer.question.clone(),
-        format!(
-            "{} {} {} {}",
-            answer.lead, answer.figure, answer.unit, answer.condition
-        ),
-        format!("{}; {}", answer.interval, answer.basis),
-    ];
+    let figure = [answer.lead, answer.figure, answer.unit, answer.condition];
+    let known = format!("{}; {}", answer.interval, answer.basis);
+    let mut lines = vec![answer.question, figure.join(" "), known];
     lines.extend(answer.caveat.map(str::to_owned));
-    lines.extend(
-        answer
-            .limit
-            .iter()
-            .map(|of| format!("{} {} {}", of.label, of.what, of.more)),
-    );
+    let limit = answer.limit.iter();
+    lines.extend(limit.map(|of| format!("{} {} {}", of.label, of.what, of.more)));
     let judged = answer.judgments.iter();
     lines.extend(judged.map(|of| format!("{} {}: {}", of.name, of.value, of.sentence)));
     let keys = answer.keys.iter();
     lines.extend(keys.map(|key| format!("{}: {} {}", key.name, key.figure, key.note)));
-    lines
-        .iter()
-        .map(|line| format!("{}\n", line.trim()))
-        .collect()
+    let lines = lines.iter();
+    lines.map(|line| format!("{}\n", line.trim())).collect()
 }
 
 #[test]
@@ -62,11 +53,7 @@ fn a_growth_answers_for_its_largest_size() {
 #[test]
 fn an_objective_is_answered_with_yes_or_no() {
     let mut record = fixture::open_steps();
-    record.plan.definition.objectives = vec![Objective::Latency {
-        quantile_ppm: 990_000,
-        max: Nanos(50_000_000),
-        op: None,
-    }];
+    record.plan.definition.objectives = vec![p99(50)];
     for (value, lead) in [
         (ObjectiveValue::Met, "Yes:"),
         (ObjectiveValue::Missed, "No:"),
@@ -75,13 +62,39 @@ fn an_objective_is_answered_with_yes_or_no() {
         record.judgments.objective.value = value;
         let answer = answer((&record).into(), &measured_streams(&record));
         assert_eq!(answer.lead, lead);
-        assert!(answer.question.starts_with("Does "), "{}", answer.question);
-        assert!(
-            answer.question.contains("p99 ≤ 50 ms"),
-            "{}",
-            answer.question
-        );
+        let question = answer.question;
+        assert!(question.starts_with("Does ") && question.contains("p99 ≤ 50 ms"));
     }
+}
+
+/// A phase without a step has the pace that its user gave; one with a step has that of the plan again.
+#[test]
+fn a_question_names_the_pace_of_the_phase_that_is_answered_for() {
+    let question = |record: &RunRecord| answer(record.into(), &measured_streams(record)).question;
+    let mut record = fixture::closed();
+    let (from, to) = (4, 7);
+    record.interventions = vec![InterventionRecord {
+        time_ns: 0,
+        phase: "measure".to_owned(),
+        change: Change::Pace {
+            stream: record.streams[0].stream.clone(),
+            unit: record.streams[0].unit,
+            from: Pace::Closed { sessions: from },
+            to: Pace::Closed { sessions: to },
+            ramp_per_s: None,
+        },
+    }];
+    record.streams[0].sessions = to;
+    let planned = question(&record);
+    assert!(planned.contains(" with 4 sessions"), "{planned}");
+    for phase in &mut record.phases {
+        phase.step = None;
+    }
+    let changed = question(&record);
+    assert!(changed.contains(" with 7 sessions"), "{changed}");
+    record.streams[0].planned_rate = Some(5_000.0);
+    let changed = question(&record);
+    assert!(changed.contains("How much of 5,000 rows/s "), "{changed}");
 }
 
 /// No address of a target is in a question, and no answer of a spoiled measurement is to be quoted.

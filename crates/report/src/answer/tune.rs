@@ -5,29 +5,23 @@ use highwater_model::record::MeasuredRun;
 use highwater_model::tune::{BestConfiguration, TuneFigure, TuneOutcome, TuneRecord};
 
 use super::parts::{Answer, KeyFigure, target_name};
-use crate::text::tune::{figure, named, no_best_reason};
+use crate::text::tune::{different, figure, grid, named, no_best_reason, standing};
 
 pub(super) fn tune(run: &MeasuredRun<'_>, tune: &TuneRecord) -> Answer {
     let answer = match &tune.outcome {
         Some(TuneOutcome::Best(best)) => found(tune, best),
-        Some(TuneOutcome::NoBest(no_best)) => Answer {
-            figure: match &no_best.best_so_far {
-                Some(at) => setting(tune, at),
-                None => "None".to_owned(),
-            },
-            condition: no_best
-                .best_so_far
-                .as_ref()
-                .map_or_else(String::new, |_| "so far".to_owned()),
-            caveat: Some("not confirmed"),
-            interval: no_best_reason(no_best.why).to_owned(),
-            ..Answer::default()
-        },
-        None => Answer {
-            figure: "None yet".to_owned(),
-            caveat: Some("the tuning has not ended"),
-            ..Answer::default()
-        },
+        Some(TuneOutcome::NoBest(no_best)) => {
+            let (figure, condition) = match &no_best.best_so_far {
+                Some(at) => (setting(tune, at), "so far"),
+                None => ("None".to_owned(), ""),
+            };
+            Answer {
+                condition: condition.to_owned(),
+                interval: no_best_reason(no_best.why).to_owned(),
+                ..Answer::without_figure(&figure, "not confirmed")
+            }
+        }
+        None => Answer::without_figure("None yet", "the tuning has not ended"),
     };
     let axes: Vec<&str> = tune.axes.iter().map(|axis| axis.name.as_str()).collect();
     let what = match tune.by {
@@ -51,39 +45,24 @@ fn setting(tune: &TuneRecord, at: &[usize]) -> String {
 }
 
 fn found(tune: &TuneRecord, best: &BestConfiguration) -> Answer {
-    let mut keys = vec![KeyFigure::new(
-        "best",
-        figure(tune, best.figure),
-        setting(tune, &best.at),
-    )];
+    let (found, reached) = (setting(tune, &best.at), figure(tune, best.figure));
+    let mut keys = vec![KeyFigure::new("best", reached.clone(), found.clone())];
     let (interval, basis, caveat) = match &best.runner_up {
-        None => (
-            figure(tune, best.figure),
-            "no other configuration is valid".to_owned(),
-            None,
-        ),
+        None => (reached.clone(), standing(best).to_owned(), None),
         Some(other) => {
             let [low, high] = other.gain95.map(percent_signed);
-            keys.push(KeyFigure::new(
-                "runner-up",
-                figure(tune, other.figure),
-                setting(tune, &other.at),
-            ));
-            let times = tune.policy.confirmations;
-            (
-                format!("95% CI {low} to {high}"),
-                format!(
-                    "compared with {}, each measured {times} times more",
-                    setting(tune, &other.at)
-                ),
-                (!other.is_significant)
-                    .then_some("inconclusive: it cannot be distinguished from the runner-up"),
-            )
+            let (second, times) = (setting(tune, &other.at), tune.policy.confirmations);
+            let basis = format!("compared with {second}, each measured {times} times more");
+            let figure = figure(tune, other.figure);
+            keys.push(KeyFigure::new("runner-up", figure, second));
+            let open = "inconclusive: it cannot be distinguished from the runner-up";
+            let caveat = (!other.is_significant).then_some(open);
+            (format!("95% CI {low} to {high}"), basis, caveat)
         }
     };
     Answer {
-        figure: setting(tune, &best.at),
-        condition: format!("with {}", figure(tune, best.figure)),
+        figure: found,
+        condition: format!("with {reached}"),
         caveat,
         interval,
         basis,
@@ -93,18 +72,11 @@ fn found(tune: &TuneRecord, best: &BestConfiguration) -> Answer {
 }
 
 fn measured(tune: &TuneRecord) -> KeyFigure {
-    let grid: usize = tune.axes.iter().map(|axis| axis.values.len()).product();
-    let mut different: Vec<&[usize]> = tune.trials.iter().map(|trial| &trial.at[..]).collect();
-    different.sort_unstable();
-    different.dedup();
     let took: u64 = tune.trials.iter().map(|trial| trial.took_ns).sum();
+    let (probes, took) = (tune.trials.len(), duration(took));
     KeyFigure::new(
         "measured",
-        format!("{} of {}", different.len(), count(grid as u64)),
-        format!(
-            "configurations, {} probes in {}",
-            tune.trials.len(),
-            duration(took)
-        ),
+        format!("{} of {}", different(tune).len(), count(grid(tune) as u64)),
+        format!("configurations, {probes} probes in {took}"),
     )
 }

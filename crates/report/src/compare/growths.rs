@@ -6,6 +6,7 @@ use highwater_model::display::foreign;
 
 use crate::answer::{self, plural};
 use crate::compare_report::GrowthsReport;
+use crate::comparison::listed;
 use crate::growths::{Pair, basis, differing, limits, lone, named, pairs, rows, sentence};
 use crate::html::{Page, Part, growths_hero, page, table};
 use crate::layout::{aligned, labeled};
@@ -38,13 +39,6 @@ fn lines(pair: Pair<'_>) -> Vec<String> {
     lines
 }
 
-/// Lines of which the first has the label.
-fn listed(label: &str, lines: &[String]) -> Vec<String> {
-    let lines = lines.iter().enumerate();
-    let lines = lines.map(|(number, line)| labeled(if number == 0 { label } else { "" }, line));
-    lines.collect()
-}
-
 /// The comparison; what targets say cannot become markup.
 pub fn growths_markdown(report: &GrowthsReport<'_>) -> String {
     let blocks: Vec<String> = pairs(report).into_iter().flat_map(blocks).collect();
@@ -71,8 +65,7 @@ fn blocks(pair: Pair<'_>) -> Vec<String> {
 
 /// The page; it opens offline.
 pub fn growths_html(report: &GrowthsReport<'_>) -> String {
-    let others = report.others.iter().map(|(other, _)| other);
-    let growths: Vec<_> = std::iter::once(&report.baseline).chain(others).collect();
+    let growths: Vec<_> = report.growths().collect();
     let facts = growths.iter().map(|of| foreign(&of.name, WORDS)).collect();
     let all = pairs(report);
     let differences: usize = all.iter().map(|pair| differing(*pair).len()).sum();

@@ -7,7 +7,7 @@ use highwater_model::display::foreign;
 
 use crate::answer::{self, plural};
 use crate::compare_report::{CompareReport, Group};
-use crate::comparison::{WORDS, basis, differing, directions, named, rows};
+use crate::comparison::{WORDS, basis, certain, differing, named, rows};
 use crate::html::{Overlaid, Page, Part, differences, forest, overlaid, page, table};
 
 /// The page; it opens offline.
@@ -36,9 +36,7 @@ pub fn compare_html(report: &CompareReport<'_>) -> String {
             }
         },
     });
-    let groups =
-        std::iter::once(&report.baseline).chain(report.others.iter().map(|(group, _)| group));
-    let facts = groups.map(|group| {
+    let facts = report.groups().map(|group| {
         let name = foreign(&group.name, WORDS);
         format!("{name}, {}", plural(group.runs.len(), "run"))
     });
@@ -57,16 +55,10 @@ pub fn compare_html(report: &CompareReport<'_>) -> String {
 /// Each group against the first one.
 fn figures(report: &CompareReport<'_>) -> Part {
     let first = report.others.first();
-    let abstract_line = first.map_or_else(String::new, |(_, comparison)| {
-        match directions(comparison).as_str() {
-            "" => "no figure is better or worse for certain".to_owned(),
-            directions => directions.replace(" · ", ", "),
-        }
-    });
     Part {
         id: "figures",
         title: "Figures",
-        abstract_line,
+        abstract_line: first.map_or_else(String::new, |(_, comparison)| certain(comparison)),
         body: html! {
             @for (group, comparison) in &report.others {
                 @let [a, b] = named([&report.baseline.name, &group.name], comparison);
@@ -88,9 +80,7 @@ fn figures(report: &CompareReport<'_>) -> Part {
 
 /// The time courses of all runs, laid over each other.
 fn courses(report: &CompareReport<'_>) -> Option<Markup> {
-    let others = report.others.iter().map(|(group, _)| group);
-    let groups = std::iter::once(&report.baseline).chain(others);
-    overlaid(&groups.map(runs_of).collect::<Vec<_>>())
+    overlaid(&report.groups().map(runs_of).collect::<Vec<_>>())
 }
 
 fn runs_of<'a>(group: &'a Group<'_>) -> Overlaid<'a> {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::compare_report::{Group, GrowthsReport, NamedGrowth};
+use crate::tests::assert_says;
 use highwater_analysis::comparison::{Criteria, compare};
 use highwater_analysis::fixture;
 use highwater_analysis::growth::{Grown, compare_growths};
@@ -47,9 +48,8 @@ fn a_worse_group_is_reported_with_its_interval_and_all_that_differs() {
 fn shares_are_reported_in_points_with_what_matters_and_what_would_suffice() {
     let mut b = runs(&[1.0, 1.01, 0.99]);
     for (record, failed) in b.iter_mut().zip([420, 400, 410]) {
-        record.results[0]
-            .errors
-            .insert("rejected".to_owned(), failed);
+        let errors = &mut record.results[0].errors;
+        errors.insert("rejected".to_owned(), failed);
         record.availability.seconds_below_half = 1;
     }
     insta::assert_snapshot!(with_report(&mut b, compare_text));
@@ -61,9 +61,8 @@ fn the_share_of_several_runs_is_their_arithmetic_mean() {
     let mut b = runs(&[1.0, 1.01, 0.99]);
     let failed = 840_u32;
     let of = b[1].results[0].offered;
-    b[1].results[0]
-        .errors
-        .insert("rejected".to_owned(), failed.into());
+    let errors = &mut b[1].results[0].errors;
+    errors.insert("rejected".to_owned(), failed.into());
     assert_eq!(of, 4_212);
     let text = with_report(&mut b, compare_text);
     // 840 of 4,212, a third of that.
@@ -73,40 +72,30 @@ fn the_share_of_several_runs_is_their_arithmetic_mean() {
 #[test]
 fn one_run_says_how_many_would_suffice() {
     let text = with_report(&mut runs(&[0.8]), compare_text);
-    assert!(
-        text.contains("inconclusive") && text.contains("--repeat "),
-        "{text}"
-    );
+    assert_says(&text, &["inconclusive", "--repeat "]);
 }
 
 /// The title says what differs, the answer by how much; every figure has its interval beside it.
 #[test]
 fn the_page_answers_by_how_much_the_groups_differ() {
     let page = with_report(&mut runs(&[0.8, 0.81, 0.79]), compare_html);
-    assert!(
-        page.contains("<span class=\"condition\">insert throughput, worse<"),
-        "{page}"
-    );
+    let condition = "<span class=\"condition\">insert throughput, worse<";
+    assert_says(&page, &[condition]);
     assert!(page.contains("<span class=\"whole\">−20.0</span></span> <span class=\"unit\">%<"));
     assert!(page.contains("<h2>Figures</h2><p>worse: insert throughput</p>"));
 
     let page = with_report(&mut runs(&[0.8]), compare_html);
     assert!(page.contains("class=\"answer weak\"") && page.contains("Inconclusive: these runs"));
-    assert_eq!(
-        page.matches(">inconclusive<").count(),
-        1 + 10 + 10,
-        "a key figure, and ten figures drawn and in the table"
-    );
+    // A key figure, and ten figures drawn and in the table.
+    assert_eq!(page.matches(">inconclusive<").count(), 1 + 10 + 10);
 }
 
 #[test]
 fn markdown_and_page_say_the_same_and_no_name_is_markup() {
     let mut b = runs(&[0.8, 0.81, 0.79]);
     let text = with_report(&mut b, compare_markdown);
-    assert!(
-        text.starts_with("## WORSE · worse: insert throughput\n"),
-        "{text}"
-    );
+    let verdict = "## WORSE · worse: insert throughput\n";
+    assert!(text.starts_with(verdict), "{text}");
     let page = with_report(&mut b, compare_html);
     for text in [&text, &page] {
         assert!(!text.contains("<script>alert"), "{text}");
@@ -139,15 +128,9 @@ fn growths_are_compared_in_one_sentence_and_no_name_is_markup() {
     let said =
         "B makes 29 % more than A at 4 nodes, and as much, within the noise, at 1, 2 and 3 nodes";
     let text = growths_text(&report);
-    assert!(
-        text.contains(&format!("\nverdict        {said}\n")),
-        "{text}"
-    );
+    assert_says(&text, &[&format!("\nverdict        {said}\n")]);
     assert!(text.contains("main · find at 1, 2, 3, 4 nodes"), "{text}");
-    assert!(
-        text.contains("searches are compared by the middle"),
-        "{text}"
-    );
+    assert_says(&text, &["searches are compared by the middle"]);
     let summary = crate::growths_summary(&report);
     assert_eq!(summary.answer(), said);
     let markdown = growths_markdown(&report);

@@ -5,6 +5,6 @@ mod words;
 
 pub(crate) use markdown::blocks;
 pub(crate) use words::{
-    WORDS, advice_lines, basis, difference, differing, directions, figures_of, headlines,
-    interval_words, lines, named, place_of, rows, threshold, word,
+    WORDS, advice_lines, against, basis, certain, difference, differing, figures_of, headlines,
+    interval_words, lines, listed, named, place_of, rows, threshold, word,
 };

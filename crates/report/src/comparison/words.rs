@@ -9,7 +9,7 @@ use highwater_model::display::{
 use highwater_model::numbers::round_to_u64;
 use highwater_model::target_telemetry::units;
 
-use crate::layout::{Row, aligned, labeled};
+use crate::layout::{Row, aligned, headed, labeled};
 
 /// Characters of a name or a setting.
 pub(crate) const WORDS: usize = 120;
@@ -31,14 +31,20 @@ pub(crate) fn lines(names: [&str; 2], comparison: &Comparison) -> Vec<String> {
     lines.push(String::new());
     lines.push(labeled("verdict", &verdict(comparison, true)));
     lines.extend(basis(comparison).iter().map(|line| labeled("", line)));
-    let differs = differing(comparison);
-    lines.extend(
-        differs
-            .iter()
-            .enumerate()
-            .map(|(number, line)| labeled(if number == 0 { "differs" } else { "" }, line)),
-    );
+    lines.extend(listed("differs", &differing(comparison)));
     lines
+}
+
+/// Lines of which the first has the label.
+pub(crate) fn listed(label: &str, lines: &[String]) -> Vec<String> {
+    let lines = lines.iter().enumerate();
+    let lines = lines.map(|(number, line)| labeled(if number == 0 { label } else { "" }, line));
+    lines.collect()
+}
+
+/// Of what place which figure it is.
+fn name_of(compared: &Compared) -> String {
+    foreign(&compared.figure.full_name(), WORDS)
 }
 
 /// Both with the number of their runs.
@@ -55,9 +61,8 @@ pub(crate) fn named(names: [&str; 2], comparison: &Comparison) -> [String; 2] {
 
 /// The head and a row for each figure; the first two columns hold words.
 pub(crate) fn rows(comparison: &Comparison) -> Vec<Row> {
-    let mut rows = vec![Row::new(["of", "figure", "A", "B", "difference", "95 %"])];
-    rows.extend(comparison.figures.iter().map(row));
-    rows
+    let head = "of | figure | A | B | difference | 95 %";
+    headed(head, comparison.figures.iter().map(row))
 }
 
 fn row(compared: &Compared) -> Row {
@@ -187,16 +192,12 @@ const HEADLINES: usize = 3;
 pub(crate) fn headlines(comparison: &Comparison) -> Vec<String> {
     let named = |compared: &&Compared| {
         let effect = compared.effect?;
-        let name = foreign(&compared.figure.full_name(), WORDS);
+        let name = name_of(compared);
         let unit = unit_of(compared.figure.scale);
         Some(format!("{name} {} {unit}", signed(effect.difference)))
     };
-    let of = |verdict: Verdict| {
-        comparison
-            .figures
-            .iter()
-            .filter(move |c| c.verdict == verdict)
-    };
+    let figures = || comparison.figures.iter();
+    let of = |verdict: Verdict| figures().filter(move |c| c.verdict == verdict);
     let mut decisive: Vec<&Compared> = of(Verdict::Worse).chain(of(Verdict::Better)).collect();
     decisive.sort_by_key(|compared| !compared.is_primary);
     if decisive.is_empty() {
@@ -213,10 +214,7 @@ pub(crate) fn advice_lines(comparison: &Comparison) -> Vec<String> {
     let is_open =
         |primary: &&Compared| primary.verdict == Verdict::Inconclusive && !comparison.is_guarded();
     let primary = comparison.primary().filter(is_open);
-    let advice = primary.map(|primary| {
-        let name = foreign(&primary.figure.full_name(), WORDS);
-        advice(primary, &name)
-    });
+    let advice = primary.map(|primary| advice(primary, &name_of(primary)));
     advice.unwrap_or_default()
 }
 
@@ -230,13 +228,11 @@ pub(super) fn verdict(comparison: &Comparison, loud: bool) -> String {
 }
 
 /// Which figures are worse, and which better; empty where none is either.
-pub(crate) fn directions(comparison: &Comparison) -> String {
+fn directions(comparison: &Comparison) -> String {
     let of = |verdict: Verdict| {
         let figures = comparison.figures.iter();
         let figures = figures.filter(|compared| compared.verdict == verdict);
-        let names: Vec<String> = figures
-            .map(|compared| foreign(&compared.figure.full_name(), WORDS))
-            .collect();
+        let names: Vec<String> = figures.map(name_of).collect();
         (!names.is_empty()).then(|| format!("{}: {}", word(verdict, false), names.join(", ")))
     };
     let parts: Vec<String> = [Verdict::Worse, Verdict::Better]
@@ -244,6 +240,14 @@ pub(crate) fn directions(comparison: &Comparison) -> String {
         .filter_map(of)
         .collect();
     parts.join(" · ")
+}
+
+/// The same in a sentence.
+pub(crate) fn certain(comparison: &Comparison) -> String {
+    match directions(comparison).as_str() {
+        "" => "no figure is better or worse for certain".to_owned(),
+        directions => directions.replace(" · ", ", "),
+    }
 }
 
 /// What the verdict rests on, and what would lead to one.
@@ -257,7 +261,7 @@ pub(crate) fn basis(comparison: &Comparison) -> Vec<String> {
         lines.push("not all runs have the figure that would be tested first".to_owned());
     }
     if let Some(primary) = comparison.primary() {
-        let name = foreign(&primary.figure.full_name(), WORDS);
+        let name = name_of(primary);
         lines.push(match comparison.figures.len() {
             1 => format!("{name} is tested"),
             2 => format!("{name} is tested first, then the other figure"),
@@ -350,9 +354,7 @@ fn matters(comparison: &Comparison) -> String {
 fn undecided(comparison: &Comparison) -> Option<String> {
     let figures = comparison.figures.iter();
     let open = figures.filter(|c| c.verdict == Verdict::Inconclusive && !c.is_primary);
-    let names: Vec<String> = open
-        .map(|compared| foreign(&compared.figure.full_name(), WORDS))
-        .collect();
+    let names: Vec<String> = open.map(name_of).collect();
     (!names.is_empty() && !comparison.is_guarded()).then(|| {
         format!(
             "inconclusive beside it, and without effect on the verdict: {}",
@@ -368,23 +370,26 @@ pub(crate) fn differing(comparison: &Comparison) -> Vec<String> {
         .iter()
         .take(DIFFERENCES_MAX)
         .map(|difference| {
-            let [a, b] = [&difference.a, &difference.b].map(|text| match text.as_str() {
-                "" => "–".to_owned(),
-                text => foreign(text, WORDS),
-            });
-            let grave = match difference.kind {
-                Kind::Question => "OTHER QUESTION: ",
-                Kind::Trust => "NOT TO BE TRUSTED: ",
-                Kind::Setting => "",
-            };
-            format!(
-                "{grave}{}: {a} against {b}",
-                foreign(&difference.name, WORDS)
-            )
+            let values = [difference.a.as_str(), difference.b.as_str()];
+            against(difference.kind, &difference.name, values)
         })
         .collect();
     if differences.len() > DIFFERENCES_MAX {
         lines.push(format!("and {} more", differences.len() - DIFFERENCES_MAX));
     }
     lines
+}
+
+/// `plan: 7f3a91 against 9fc329`; what differs though it should not comes with a warning.
+pub(crate) fn against(kind: Kind, name: &str, values: [&str; 2]) -> String {
+    let [a, b] = values.map(|text| match text {
+        "" => "–".to_owned(),
+        text => foreign(text, WORDS),
+    });
+    let grave = match kind {
+        Kind::Question => "OTHER QUESTION: ",
+        Kind::Trust => "NOT TO BE TRUSTED: ",
+        Kind::Setting => "",
+    };
+    format!("{grave}{}: {a} against {b}", foreign(name, WORDS))
 }

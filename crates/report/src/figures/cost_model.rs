@@ -1,31 +1,29 @@
 //! The cost model of a batch in sentences: fixed and per-row time, their intervals, and where it
 //! fails. It must not fit anything.
 
-use super::remark::{LONGEST, Remark};
+use super::remark::{Remark, said};
 use super::rows::seconds;
-use highwater_model::display::{self, foreign};
+use crate::size::bracketed;
+use highwater_model::display;
 use highwater_sizing::tables::{BatchCostModel, CostModel, Estimate, SURPRISE, Table};
 
 pub(super) fn lines(batches: &CostModel, table: &Table) -> Vec<Remark> {
-    let mut lines = Vec::new();
-    if let Some(line) = &batches.line {
-        lines.extend(fit(line, batches, table));
-    }
-    for change in &batches.changes {
-        let sentence = format!(
-            "changes at {} {}: {} {}, where the rows before it make {} ({} standard deviations; {} \
-             is a change)",
-            foreign(&table.axis.header, LONGEST),
-            foreign(&change.value, LONGEST),
-            display::rate(change.throughput),
-            foreign(&table.unit, LONGEST),
-            display::rate(change.expected),
-            display::plain(change.deviations.abs()),
-            display::plain(SURPRISE),
-        );
-        lines.push(Remark::new("regime", sentence));
-    }
-    lines
+    let line = batches.line.iter();
+    let line = line.flat_map(|line| fit(line, batches, table));
+    let changes = batches.changes.iter().map(|change| {
+        let (axis, at, unit) = (&table.axis.header, &change.value, &table.unit);
+        let [axis, at, unit] = [axis, at, unit].map(|text| said(text));
+        let [made, expected] = [change.throughput, change.expected].map(display::rate);
+        let [off, least] = [change.deviations.abs(), SURPRISE].map(display::plain);
+        Remark::new(
+            "regime",
+            format!(
+                "changes at {axis} {at}: {made} {unit}, where the rows before it make {expected} ({off} standard \
+                 deviations; {least} is a change)"
+            ),
+        )
+    });
+    line.chain(changes).collect()
 }
 
 fn fit(line: &BatchCostModel, batches: &CostModel, table: &Table) -> Vec<Remark> {
@@ -35,36 +33,27 @@ fn fit(line: &BatchCostModel, batches: &CostModel, table: &Table) -> Vec<Remark>
         (true, true) => format!(", {} sessions", display::plain(line.sessions)),
         (true, false) => ", sessions not stated and taken as one".to_owned(),
     };
-    let mut lines = vec![Remark::new(
-        "cost model",
-        format!(
-            "time of a {what} = {} + {} per row{sessions}",
-            estimate(&line.fixed_s),
-            estimate(&line.per_row_s),
-        ),
-    )];
-    let tends = match (line.asymptote, line.half_size) {
-        (Some(asymptote), Some(half)) => format!(
-            "tends to {} {}, half of it at {} rows",
-            display::rate(asymptote),
-            foreign(&table.unit, LONGEST),
-            display::rate(half),
-        ),
-        (Some(asymptote), None) => format!(
-            "tends to {} {}; its fixed cost cannot be identified",
-            display::rate(asymptote),
-            foreign(&table.unit, LONGEST),
-        ),
+    let [fixed, per_row] = [&line.fixed_s, &line.per_row_s].map(estimate);
+    let time = format!("time of a {what} = {fixed} + {per_row} per row{sessions}");
+    let unit = said(&table.unit);
+    let [most, half] = [line.asymptote, line.half_size].map(|of| of.map(display::rate));
+    let tends = match (most, half) {
+        (Some(most), Some(half)) => {
+            format!("tends to {most} {unit}, half of it at {half} rows")
+        }
+        (Some(most), None) => {
+            format!("tends to {most} {unit}; its fixed cost cannot be identified")
+        }
         (None, _) => "one more row costs nothing: the model does not hold here".to_owned(),
     };
-    lines.push(Remark::new("", tends));
     let fitted = format!(
         "{} values, least squares of relative errors, 95 % confidence by Student's t; at worst {} off",
         batches.fitted,
         display::percent(line.worst),
     );
-    lines.push(Remark::new("", fitted));
-    lines
+    [("cost model", time), ("", tends), ("", fitted)]
+        .map(|(label, sentence)| Remark::new(label, sentence))
+        .into()
 }
 
 /// `84.7 ms [81.3 … 88.0]`, in one unit where both ends have it.
@@ -77,10 +66,5 @@ fn estimate(estimate: &Estimate) -> String {
             text
         }
     };
-    format!(
-        "{} [{} … {}]",
-        signed(estimate.value),
-        signed(estimate.low),
-        signed(estimate.high)
-    )
+    bracketed([estimate.value, estimate.low, estimate.high], signed)
 }

@@ -13,13 +13,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::json::pretty;
-use super::layout::labeled;
-use highwater_model::display::{self, foreign};
+use highwater_model::display;
 use highwater_sizing::plausibility::PlausibilityWarning;
 use highwater_sizing::tables::{Best, FLAT_SHARE, Flattening, Table, Varied};
 
-use remark::LONGEST;
-pub(super) use remark::Remark;
+use remark::said;
+pub(super) use remark::{Remark, lines as remark_lines};
 pub use warnings::warnings_text;
 
 /// Tables and warnings as one JSON object, with what the reader should know.
@@ -73,11 +72,7 @@ fn with(table: &Table, remarks: &[Remark]) -> String {
     let mut lines = vec![title(table), String::new()];
     lines.extend(rows::lines(table));
     lines.push(String::new());
-    lines.extend(
-        remarks
-            .iter()
-            .map(|remark| labeled(remark.label, &remark.sentence)),
-    );
+    lines.extend(remark_lines(remarks));
     while lines.last().is_some_and(String::is_empty) {
         lines.pop();
     }
@@ -103,40 +98,35 @@ fn besides(table: &Table) -> Vec<Remark> {
 }
 
 pub(super) fn title(table: &Table) -> String {
-    let mut title = foreign(&table.series, LONGEST);
+    let mut title = said(&table.series);
     for (name, value) in &table.part {
-        title += &format!(" · {} {}", foreign(name, LONGEST), foreign(value, LONGEST));
+        title += &format!(" · {} {}", said(name), said(value));
     }
     if !table.source.is_empty() {
-        title += &format!(" · {}", foreign(&table.source, LONGEST));
+        title += &format!(" · {}", said(&table.source));
     }
     title
 }
 
 fn best_line(best: &Best, table: &Table) -> Remark {
-    let axis = foreign(&table.axis.header, LONGEST);
-    let mut sentence = format!(
-        "{axis} {}: {} {}",
-        foreign(&best.value, LONGEST),
-        display::rate(best.throughput),
-        foreign(&table.unit, LONGEST),
-    );
+    let [axis, value, unit] = [&table.axis.header, &best.value, &table.unit].map(|text| said(text));
+    let mut sentence = format!("{axis} {value}: {} {unit}", display::rate(best.throughput));
     if !best.not_distinguished.is_empty() {
         sentence += &format!(
             "; within 3 % of it, which one measurement cannot distinguish: {}",
-            foreign(&best.not_distinguished.join(", "), LONGEST)
+            said(&best.not_distinguished.join(", "))
         );
     }
     Remark::new("best", sentence)
 }
 
 fn flattens(best: &Best, table: &Table) -> Remark {
-    let axis = foreign(&table.axis.header, LONGEST);
+    let axis = said(&table.axis.header);
     let percent = display::plain(FLAT_SHARE * 100.0);
     let sentence = match &best.flattens {
         Flattening::At(value) => format!(
             "at {axis} {}, the first that reaches {percent} % of the best",
-            foreign(value, LONGEST)
+            said(value)
         ),
         Flattening::NotReached => format!(
             "not among these: only the last reaches {percent} % of the best, so the end was not \
@@ -151,8 +141,8 @@ fn varied(varied: &[Varied]) -> Vec<Remark> {
         return Vec::new();
     };
     let line = |varied: &Varied| {
-        let values = foreign(&varied.values.join(", "), LONGEST);
-        format!("{} {values}", foreign(&varied.header, LONGEST))
+        let values = said(&varied.values.join(", "));
+        format!("{} {values}", said(&varied.header))
     };
     let mut lines = vec![Remark::new("also changed", line(first))];
     lines.extend(others.iter().map(|varied| Remark::new("", line(varied))));

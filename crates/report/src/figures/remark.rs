@@ -1,7 +1,16 @@
 //! A sentence below a table. It must not know what the sentence is about.
 
+use highwater_model::display::foreign;
+
+use crate::layout::labeled;
+
 /// Longest text of a file that is shown in a line.
-pub(super) const LONGEST: usize = 100;
+const LONGEST: usize = 100;
+
+/// What a file says, in a sentence.
+pub(super) fn said(text: &str) -> String {
+    foreign(text, LONGEST)
+}
 
 /// A sentence with its label.
 pub(crate) struct Remark {
@@ -15,4 +24,12 @@ impl Remark {
         let sentence = sentence.into();
         Self { label, sentence }
     }
+}
+
+/// A line for each.
+pub(crate) fn lines(remarks: &[Remark]) -> Vec<String> {
+    let remarks = remarks.iter();
+    remarks
+        .map(|remark| labeled(remark.label, &remark.sentence))
+        .collect()
 }

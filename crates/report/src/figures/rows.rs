@@ -1,8 +1,8 @@
 //! The rows of a table, in columns; a column that no row fills is left out.
 
-use super::remark::LONGEST;
-use crate::layout::{Row as Line, aligned};
-use highwater_model::display::{self, ABSENT, foreign, percent_signed};
+use super::remark::said;
+use crate::layout::{Row as Line, aligned, or_absent};
+use highwater_model::display::{self, percent_signed};
 use highwater_model::numbers::round_to_u64;
 use highwater_sizing::series::names;
 use highwater_sizing::tables::{Row, Table};
@@ -24,16 +24,13 @@ pub(crate) fn rows(table: &Table) -> (Vec<Line>, usize) {
         .into_iter()
         .filter(|column| table.rows.iter().any(|row| (column.cell)(row).is_some()))
         .collect();
-    let mut head = vec![
-        foreign(&table.axis.header, LONGEST),
-        foreign(&table.unit, LONGEST),
-    ];
+    let mut head = vec![said(&table.axis.header), said(&table.unit)];
     head.extend(columns.iter().map(|column| column.head.clone()));
     let mut lines = vec![Line::new(head)];
     for row in &table.rows {
-        let mut cells = vec![foreign(&row.value, LONGEST), display::rate(row.throughput)];
+        let mut cells = vec![said(&row.value), display::rate(row.throughput)];
         let others = columns.iter().map(|column| (column.cell)(row));
-        cells.extend(others.map(|cell| cell.unwrap_or_else(|| ABSENT.to_owned())));
+        cells.extend(others.map(|cell| or_absent(cell, |cell| cell)));
         lines.push(Line::new(cells));
     }
     // Words to the left, numbers to the right.

@@ -1,6 +1,6 @@
 //! Plausibility warnings, as paragraphs. It must not decide what is plausible.
 
-use super::remark::LONGEST;
+use super::remark::said;
 use crate::layout::labeled;
 use highwater_model::display::foreign;
 use highwater_sizing::plausibility::{PlausibilityWarning, Weight};
@@ -48,7 +48,7 @@ fn places(places: &[String]) -> String {
     let named: Vec<String> = places
         .iter()
         .take(PLACES_NAMED)
-        .map(|place| foreign(place, LONGEST))
+        .map(|place| said(place))
         .collect();
     let rest = places.len() - named.len();
     let named = named.join(", ");

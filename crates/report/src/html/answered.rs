@@ -4,6 +4,7 @@ use maud::{Markup, html};
 
 use super::kept::{kept, sentence};
 use crate::answer::{Answer, JudgmentLine, KeyFigure, LimitLine};
+use crate::layout::first_upper;
 use crate::text::judged::Tone;
 
 /// Settings are longer than a figure of this many letters.
@@ -128,11 +129,4 @@ pub(super) fn keys(keys: &[KeyFigure]) -> Markup {
             }
         }
     }
-}
-
-fn first_upper(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| {
-        format!("{}{}", first.to_uppercase(), letters.as_str())
-    })
 }

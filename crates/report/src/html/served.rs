@@ -14,6 +14,8 @@ pub(super) fn served(title: &str, head: &Markup, body: &Markup) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (title) " · Highwater" }
+                // Without one, browsers ask for a file that is not there, or report that they may not.
+                link rel="icon" href="data:,";
                 link rel="stylesheet" href="/live.css";
                 (head)
             }

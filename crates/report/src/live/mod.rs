@@ -10,10 +10,10 @@ mod tests;
 use std::collections::VecDeque;
 
 use super::events::audit_stage;
-use super::layout::{Row, aligned};
+use super::layout::{Row, aligned, headed, or_absent};
 use super::progress::p99;
 use super::standing::standings;
-use highwater_model::display::{ABSENT, count, duration, foreign, plain, rate, ratio};
+use highwater_model::display::{count, duration, foreign, plain, rate, ratio};
 use highwater_model::event::{
     AuditProgress, ExperimentProgress, LoadBounds, SecondProgress, StreamProgress,
 };
@@ -146,9 +146,7 @@ impl Live {
         lines.truncate(rows);
         lines.iter().map(|line| cut(line, columns)).collect()
     }
-}
 
-impl Live {
     /// How each objective stands in the measured phase so far.
     fn objective_lines(&self, load: &Load) -> Vec<String> {
         let Some(last) = &load.last else {
@@ -276,22 +274,13 @@ impl Load {
         let Some(last) = &self.last else {
             return lines;
         };
-        let rows: Vec<Row> = std::iter::once(head())
-            .chain(
-                last.streams
-                    .iter()
-                    .zip(&self.streams)
-                    .map(|(stream, timeline)| row(stream, timeline)),
-            )
-            .collect();
-        let table = aligned(&rows, 1);
-        for (position, row) in table.into_iter().enumerate() {
-            lines.push(row);
-            let timeline = position.checked_sub(1).and_then(|at| self.streams.get(at));
-            let stream = position.checked_sub(1).and_then(|at| last.streams.get(at));
-            if let (Some(timeline), Some(stream)) = (timeline, stream) {
-                lines.push(last_minute(timeline, stream.unit, columns));
-            }
+        let both = || last.streams.iter().zip(&self.streams);
+        let head = "stream | offered | achieved | p50 | p99 | errors | rejected";
+        let rows = headed(head, both().map(|(stream, timeline)| row(stream, timeline)));
+        let mut table = aligned(&rows, 1).into_iter();
+        lines.extend(table.next());
+        for (row, (stream, timeline)) in table.zip(both()) {
+            lines.extend([row, last_minute(timeline, stream.unit, columns)]);
         }
         lines
     }
@@ -345,12 +334,6 @@ impl Load {
     }
 }
 
-fn head() -> Row {
-    Row::new([
-        "stream", "offered", "achieved", "p50", "p99", "errors", "rejected",
-    ])
-}
-
 fn row(stream: &StreamProgress, timeline: &StreamTimeline) -> Row {
     let recent = stream.recent.and_then(|recent| recent.p50_ns);
     let p50 = stream.p50_ns.or(recent);
@@ -360,7 +343,7 @@ fn row(stream: &StreamProgress, timeline: &StreamTimeline) -> Row {
             .offered_per_s
             .map_or_else(|| "closed".to_owned(), rate),
         format!("{} {}/s", rate(stream.units_per_s), stream.unit.name()),
-        p50.map_or_else(|| ABSENT.to_owned(), duration),
+        or_absent(p50, duration),
         p99(stream),
         count(timeline.errors),
         count(timeline.rejected),

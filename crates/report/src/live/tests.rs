@@ -1,34 +1,22 @@
 //! What is drawn, from what is known.
 
 use super::*;
-use highwater_model::event::{AuditStage, ObjectiveSoFar, StreamCounts, TableStep};
+use crate::tests::{self, assert_says, lasting, p99 as objective, second};
+use highwater_model::event::{AuditStage, ObjectiveSoFar, TableStep};
 
 fn stream(name: &str, unit: Unit, offered_per_s: Option<f64>, units_per_s: f64) -> StreamProgress {
     StreamProgress {
-        stream: name.to_owned(),
-        unit,
         offered_per_s,
-        units_per_s,
         p50_ns: Some(2_310_000),
         p99_ns: Some(4_400_000),
-        p99_at_least: false,
-        recent: None,
-        errors: 0,
-        rejected: 0,
-        counts: StreamCounts::default(),
+        ..tests::stream(name, unit, units_per_s)
     }
 }
 
-fn second(second: u64, phase: &str, streams: Vec<StreamProgress>) -> SecondProgress {
-    SecondProgress {
-        second,
-        phase: phase.to_owned(),
-        errors: streams.iter().map(|stream| stream.errors).sum(),
-        streams,
-        dropped: 0,
-        sessions: 8,
-        objectives: Vec::new(),
-    }
+/// A second of closed load.
+fn inserted(at: u64, phase: &str, rows_per_s: f64) -> SecondProgress {
+    let insert = stream("insert", Unit::Rows, None, rows_per_s);
+    second(at, phase, vec![insert])
 }
 
 fn drawn(live: &Live, now_s: u64, columns: usize) -> String {
@@ -48,10 +36,7 @@ const COURSE_OF_FIVE: ExperimentProgress = ExperimentProgress {
 /// A run of two streams in its twelfth second of sixty.
 fn mixed() -> Live {
     let mut live = Live::default();
-    live.load(LoadBounds {
-        length: Some(Nanos::from_secs(60)),
-        ..LoadBounds::default()
-    });
+    live.load(lasting(60));
     for at in 1..=12_u32 {
         let rows = 400_000.0 + 5_000.0 * f64::from(at);
         let mut insert = stream("insert", Unit::Rows, Some(500_000.0), rows);
@@ -78,37 +63,25 @@ dashboards    closed      0 queries/s   2.31 ms           –         0         
 
 #[test]
 fn what_is_to_be_met_is_shown_with_how_far_it_is_from_a_miss() {
-    let p99 = |max_ms| Objective::Latency {
-        quantile_ppm: 990_000,
-        max: Nanos::from_millis(max_ms),
-        op: None,
-    };
     let mut live = Live::default();
-    live.begin(&[p99(4)]);
+    live.begin(&[objective(4)]);
     let at = |at, phase: &str, objectives: &[ObjectiveSoFar]| SecondProgress {
         objectives: objectives.to_vec(),
-        ..second(at, phase, vec![stream("insert", Unit::Rows, None, 1_000.0)])
+        ..inserted(at, phase, 1_000.0)
     };
-    let part = |missed| ObjectiveSoFar::Part {
-        missed,
-        counted: 1_000,
-    };
+    let counted = 1_000;
+    let part = |missed| ObjectiveSoFar::Part { missed, counted };
     live.second(&at(1, "warm-up", &[]));
     assert!(!drawn(&live, 1, 100).contains("objective"));
     live.second(&at(2, "measure", &[part(3)]));
-    let shown = drawn(&live, 2, 100);
-    assert_eq!(
-        shown.lines().last(),
-        Some("objective    p99 ≤ 4 ms: 0.300 % above, 1 % may be")
-    );
+    let stands = "\nobjective    p99 ≤ 4 ms: 0.300 % above, 1 % may be";
+    assert!(drawn(&live, 2, 100).ends_with(stands));
     // The next run of an experiment has objectives of its own, and the line of many ends.
-    live.begin(&[5, 6, 7, 8, 9].map(p99));
+    live.begin(&[5, 6, 7, 8, 9].map(objective));
     live.second(&at(1, "measure", &[part(0); 5]));
     let shown = drawn(&live, 1, 100);
-    let lines: Vec<&str> = shown
-        .lines()
-        .skip_while(|line| !line.contains("p99 ≤"))
-        .collect();
+    let lines = shown.lines().skip_while(|line| !line.contains("p99 ≤"));
+    let lines: Vec<&str> = lines.collect();
     assert_eq!(lines.len(), 5, "{shown}");
     assert_eq!(lines[4].trim(), "and 1 more");
 }
@@ -145,13 +118,12 @@ fn a_load_shows_rows_of_all_and_the_time_left_at_its_pace() {
         length: None,
     });
     insta::assert_snapshot!(drawn(&live, 0, 100), @"begins       ░░░░░░░░░░░░░░░░░░░░░░░░    0.0 %");
-    let rows = |units_per_s| vec![stream("insert", Unit::Rows, None, units_per_s)];
-    live.second(&second(1, "load", rows(300_000.0)));
-    live.second(&second(2, "load", rows(500_000.0)));
+    live.second(&inserted(1, "load", 300_000.0));
+    live.second(&inserted(2, "load", 500_000.0));
     // 800,000 rows in two seconds, 3,200,000 to go: 8 s.
     insta::assert_snapshot!(drawn(&live, 2, 100).lines().next().unwrap(), @"load         █████████░░░░░░░░░░░░░░░   36.0 %  8 s left · 1,800,000 of 5,000,000 rows · 8 sessions");
     for at in 3..=20 {
-        live.second(&second(at, "load", rows(400_000.0)));
+        live.second(&inserted(at, "load", 400_000.0));
     }
     insta::assert_snapshot!(drawn(&live, 20, 100).lines().next().unwrap(), @"load         ████████████████████████  100.0 %  0 s left · 5,000,000 of 5,000,000 rows · 8 sessions");
 }
@@ -166,18 +138,13 @@ fn rows_end_a_run_before_its_time_and_time_before_its_rows() {
     let after = |rows| {
         let mut live = Live::default();
         live.load(bounds);
-        let streams = vec![stream("insert", Unit::Rows, None, rows)];
-        live.second(&second(4, "measure", streams));
+        live.second(&inserted(4, "measure", rows));
         let line = drawn(&live, 4, 120).lines().next().unwrap().to_owned();
         line.split(" left").next().unwrap().to_owned()
     };
     // 800,000 rows in four seconds: 200,000 more take one.
-    assert!(
-        after(800_000.0).ends_with(" %  1 s"),
-        "{}",
-        after(800_000.0)
-    );
-    assert!(after(10_000.0).ends_with(" %  16 s"), "{}", after(10_000.0));
+    assert!(after(800_000.0).ends_with(" %  1 s"));
+    assert!(after(10_000.0).ends_with(" %  16 s"));
 }
 
 #[test]
@@ -185,8 +152,7 @@ fn only_the_last_minute_is_drawn_and_only_as_much_as_fits() {
     let mut live = Live::default();
     for at in 1..=100 {
         let high = if at <= 40 { 9_000.0 } else { 1_000.0 };
-        let streams = vec![stream("insert", Unit::Rows, None, high)];
-        live.second(&second(at, "measure", streams));
+        live.second(&inserted(at, "measure", high));
     }
     let text = drawn(&live, 100, 120);
     let trend = text.lines().last().unwrap().trim();
@@ -222,10 +188,7 @@ fn an_audit_shows_the_rows_it_looked_at_and_by_time_what_one_question_may_have_s
 fn a_search_shows_its_probes_and_budget_above_the_probe_that_goes_on() {
     let mut live = Live::default();
     live.probe(Nanos::from_secs(7), COURSE_OF_FIVE);
-    live.load(LoadBounds {
-        length: Some(Nanos::from_secs(62)),
-        ..LoadBounds::default()
-    });
+    live.load(lasting(62));
     let rows = vec![stream("insert", Unit::Rows, Some(100_000.0), 100_000.0)];
     live.second(&second(10, "measure", rows));
     insta::assert_snapshot!(drawn(&live, 17, 120), @"
@@ -242,23 +205,19 @@ insert     100,000   100,000 rows/s   2.31 ms   4.40 ms         0          0
         ..COURSE_OF_FIVE
     };
     live.probe(Nanos::ZERO, few);
-    let text = drawn(&live, 4, 120);
-    assert!(text.contains("at most 2 min 4 s left"), "{text}");
+    assert_says(&drawn(&live, 4, 120), &["at most 2 min 4 s left"]);
     // Many probes are left, and little budget: that is what ends it.
     let late = ExperimentProgress {
         spent: Nanos::from_secs(1_620),
         ..COURSE_OF_FIVE
     };
     live.probe(Nanos::ZERO, late);
-    let text = drawn(&live, 0, 120);
-    assert!(text.contains(" 90.0 %  at most 3 min left"), "{text}");
-    live.probe(
-        Nanos::ZERO,
-        ExperimentProgress {
-            budget: None,
-            ..few
-        },
-    );
+    assert_says(&drawn(&live, 0, 120), &[" 90.0 %  at most 3 min left"]);
+    let unbounded = ExperimentProgress {
+        budget: None,
+        ..few
+    };
+    live.probe(Nanos::ZERO, unbounded);
     insta::assert_snapshot!(drawn(&live, 28, 100), @"trials       ██████████████████████░░   92.0 %  at most 100 s left · trial 24 of 25 at most");
 }
 

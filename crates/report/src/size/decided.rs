@@ -6,7 +6,7 @@ use highwater_sizing::cluster::{
     Ahead, Assumption, AssumptionWeight, Headroom, NeedPlan, OneLost, SizePlan,
 };
 
-use crate::layout::Row;
+use crate::layout::{Row, headed};
 
 /// One node lost, and some months ahead, each with its name.
 pub(crate) fn facts(plan: &SizePlan) -> Vec<(String, String)> {
@@ -43,6 +43,7 @@ pub(crate) fn key_figures(plan: &SizePlan) -> Vec<(&'static str, String, String)
     all
 }
 
+/// `3 nodes`.
 pub(crate) fn nodes(number: u32) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} node{plural}")
@@ -130,8 +131,7 @@ pub(crate) fn regret_rows(plan: &SizePlan) -> Vec<Row> {
     if !all.iter().any(|regret| regret.least) {
         return Vec::new();
     }
-    let mut rows = vec![Row::new(["nodes", "a month", "regret if low", "if high"])];
-    rows.extend(all.iter().map(|regret| {
+    let rows = all.iter().map(|regret| {
         let cells = [
             regret.nodes.to_string(),
             rate(regret.price_per_month),
@@ -139,8 +139,8 @@ pub(crate) fn regret_rows(plan: &SizePlan) -> Vec<Row> {
             rate(regret.if_high),
         ];
         Row::new(cells).remark(if regret.least { "least regret" } else { "" })
-    }));
-    rows
+    });
+    headed("nodes | a month | regret if low | if high", rows)
 }
 
 /// A probability, never rounded to certainty.

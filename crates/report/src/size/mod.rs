@@ -6,7 +6,7 @@ pub(crate) mod decided;
 mod plot;
 
 use super::json::pretty;
-use super::layout::{Row, aligned, labeled};
+use super::layout::{Row, aligned, headed, labeled, or_absent};
 use highwater_model::display::{self, percent_whole};
 use highwater_sizing::cluster::{Alternative, Headroom, Input, ModelPlan, NeedPlan, SizePlan};
 use highwater_sizing::scaling::{Curve, Prediction};
@@ -29,28 +29,18 @@ pub fn size_schema() -> String {
 
 /// The whole report.
 pub fn size_text(plan: &SizePlan) -> String {
-    let mut lines = head(plan);
-    lines.push(String::new());
-    lines.extend(figures(plan));
-    lines.push(String::new());
-    lines.extend(alternatives(plan));
-    for need in &plan.needs {
-        lines.push(String::new());
-        lines.extend(growth(need));
-    }
-    lines.push(String::new());
-    lines.extend(inputs(&plan.inputs));
+    let mut blocks = vec![head(plan), figures(plan), alternatives(plan)];
+    blocks.extend(plan.needs.iter().map(growth));
+    blocks.push(aligned(&inputs(&plan.inputs, "", 80), 4));
     if !plan.notes.is_empty() {
-        lines.push(String::new());
-        lines.push("notes".to_owned());
-        for note in &plan.notes {
-            lines.extend(wrapped(note, "  - ", "    "));
-        }
+        let notes = plan.notes.iter();
+        let notes = notes.flat_map(|note| wrapped(note, "  - ", "    "));
+        blocks.push(std::iter::once("notes".to_owned()).chain(notes).collect());
     }
-    lines.push(String::new());
-    lines.push("summary".to_owned());
-    lines.extend(wrapped(&plan.summary, "  ", "  "));
-    lines.join("\n") + "\n"
+    let summary = wrapped(&plan.summary, "  ", "  ");
+    blocks.push([vec!["summary".to_owned()], summary].concat());
+    let blocks: Vec<String> = blocks.iter().map(|lines| lines.join("\n")).collect();
+    blocks.join("\n\n") + "\n"
 }
 
 fn head(plan: &SizePlan) -> Vec<String> {
@@ -64,12 +54,8 @@ fn head(plan: &SizePlan) -> Vec<String> {
     }
     let mut lines = vec![first];
     for need in &plan.needs {
-        lines.push(format!(
-            "{} {} · {}",
-            need.origin.word(),
-            need.measured,
-            need.origin.detail()
-        ));
+        let (word, detail) = (need.origin.word(), need.origin.detail());
+        lines.push(format!("{word} {} · {detail}", need.measured));
         if need.growth != need.origin {
             let growth = &need.growth;
             lines.push(format!("growth {}: {}", growth.word(), growth.detail()));
@@ -94,22 +80,16 @@ pub(super) fn figures(plan: &SizePlan) -> Vec<String> {
     for need in &plan.needs {
         let unit = &need.unit;
         let capacity = interval(need.capacity);
-        lines.push(labeled(
-            "capacity",
-            &format!("{capacity} {unit} with {} nodes", nodes.planned),
-        ));
+        let capacity = format!("{capacity} {unit} with {} nodes", nodes.planned);
+        lines.push(labeled("capacity", &capacity));
     }
+    let left = headroom(nodes.headroom_after_loss);
     let lost = match nodes.survive {
         0 => String::new(),
-        lost => format!(
-            " · with {lost} lost {}",
-            headroom(nodes.headroom_after_loss)
-        ),
+        lost => format!(" · with {lost} lost {left}"),
     };
-    lines.push(labeled(
-        "headroom",
-        &format!("{}{lost}", headroom(nodes.headroom)),
-    ));
+    let free = headroom(nodes.headroom);
+    lines.push(labeled("headroom", &format!("{free}{lost}")));
     if let Some(shards) = &plan.shards {
         let days = shards.partition_days.map_or(String::new(), |days| {
             let length = highwater_sizing::cluster::length(days);
@@ -170,27 +150,23 @@ fn alternatives(plan: &SizePlan) -> Vec<String> {
 
 /// The head and a row for each alternative.
 pub(super) fn alternative_rows(plan: &SizePlan) -> Vec<Row> {
-    let disk = plan.disk.is_some();
-    let price = plan.price_per_month.is_some();
+    let disk = plan.disk.as_ref().map_or("", |_| " | disk a node");
+    let price = plan.price_per_month.map_or("", |_| " | a month");
     let free = if plan.nodes.survive > 0 {
         "after loss"
     } else {
         "headroom"
     };
-    let mut header = vec!["nodes", "copies", free, "90 %", "probability"];
-    header.extend(disk.then_some("disk a node"));
-    header.extend(price.then_some("a month"));
+    let head = format!("nodes | copies | {free} | 90 % | probability{disk}{price}");
     let row = |alternative: &Alternative| {
         let headroom = alternative.headroom;
+        let of = [headroom.expected, headroom.low, headroom.high];
+        let [expected, low, high] = of.map(percent_whole);
         let mut cells = vec![
             alternative.nodes.to_string(),
             format!("1 + {}", alternative.replicas),
-            percent_whole(headroom.expected),
-            format!(
-                "{} … {}",
-                percent_whole(headroom.low),
-                percent_whole(headroom.high)
-            ),
+            expected,
+            format!("{low} … {high}"),
             decided::probability(alternative.probability),
         ];
         cells.extend(alternative.disk_per_node_bytes.map(display_bytes));
@@ -202,9 +178,7 @@ pub(super) fn alternative_rows(plan: &SizePlan) -> Vec<Row> {
             .collect();
         Row::new(cells).remark(remarks.join(", "))
     };
-    let mut rows = vec![Row::new(header)];
-    rows.extend(plan.alternatives.iter().map(row));
-    rows
+    headed(&head, plan.alternatives.iter().map(row))
 }
 
 fn growth(need: &NeedPlan) -> Vec<String> {
@@ -232,44 +206,28 @@ pub(super) fn assumed_growth(need: &NeedPlan) -> String {
 
 /// The head and a row for each model; the first column holds words.
 pub(super) fn models(models: &[ModelPlan]) -> Vec<Row> {
-    let header = ["model", "weight", "left out", "prediction", "90 %"];
-    let mut rows = vec![Row::new(header)];
-    rows.extend(models.iter().map(model));
-    rows
+    let head = "model | weight | left out | prediction | 90 %";
+    headed(head, models.iter().map(model))
 }
 
 fn model(model: &ModelPlan) -> Row {
     let interval = |prediction: Prediction| {
-        format!(
-            "{} … {}",
-            display::about(prediction.low),
-            display::about(prediction.high)
-        )
+        let [low, high] = [prediction.low, prediction.high].map(display::about);
+        format!("{low} … {high}")
     };
-    let absent = || display::ABSENT.to_owned();
     let cells = [
         model.model.name().to_owned(),
-        weight(model.weight),
-        model.left_out_error.map_or_else(absent, display::percent),
-        model
-            .prediction
-            .map_or_else(absent, |p| display::about(p.expected)),
-        model.prediction.map_or_else(absent, interval),
+        // A model that is only shown has none.
+        or_absent(Some(model.weight).filter(|w| *w > 0.0), percent_whole),
+        or_absent(model.left_out_error, display::percent),
+        or_absent(model.prediction, |p| display::about(p.expected)),
+        or_absent(model.prediction, interval),
     ];
     let remark = model
         .fit
         .as_ref()
         .map_or(String::new(), |fit| curve(&fit.curve));
     Row::new(cells).remark(remark)
-}
-
-/// Nothing for a model that is only shown.
-fn weight(weight: f64) -> String {
-    if weight > 0.0 {
-        percent_whole(weight)
-    } else {
-        display::ABSENT.to_owned()
-    }
 }
 
 /// The formula with its figures.
@@ -306,37 +264,28 @@ fn curve(curve: &Curve) -> String {
     }
 }
 
-fn inputs(inputs: &[Input]) -> Vec<String> {
-    let row = |input: &Input| {
-        Row::new([
-            input.name.clone(),
-            input.value.clone(),
-            input.origin.word().to_owned(),
-            input.flag.clone(),
-        ])
-        .remark(display::foreign(input.origin.detail(), 80))
-    };
-    let mut rows = vec![Row::new(["input", "value", "", "changed by"])];
-    rows.extend(inputs.iter().map(row));
-    aligned(&rows, 4)
+/// The head, with this above where each comes from, and a row for each input; all columns hold words.
+pub(super) fn inputs(inputs: &[Input], origin: &str, words: usize) -> Vec<Row> {
+    let head = format!("input | value | {origin} | changed by");
+    let rows = inputs.iter().map(|input| {
+        let cells = [&input.name, &input.value, input.origin.word(), &input.flag];
+        Row::new(cells).remark(display::foreign(input.origin.detail(), words))
+    });
+    headed(&head, rows)
 }
 
-fn interval(prediction: Prediction) -> String {
-    format!(
-        "{} [{} … {}]",
-        display::about(prediction.expected),
-        display::about(prediction.low),
-        display::about(prediction.high)
-    )
+fn interval(of: Prediction) -> String {
+    bracketed([of.expected, of.low, of.high], display::about)
 }
 
-fn headroom(headroom: Headroom) -> String {
-    format!(
-        "{} [{} … {}]",
-        percent_whole(headroom.expected),
-        percent_whole(headroom.low),
-        percent_whole(headroom.high)
-    )
+fn headroom(of: Headroom) -> String {
+    bracketed([of.expected, of.low, of.high], percent_whole)
+}
+
+/// `98,300 [97,100 … 99,200]`: the middle, and where it lies.
+pub(super) fn bracketed(of: [f64; 3], show: impl Fn(f64) -> String) -> String {
+    let [middle, low, high] = of.map(show);
+    format!("{middle} [{low} … {high}]")
 }
 
 /// `1.20 TB`: decimal units, as disks are sold.

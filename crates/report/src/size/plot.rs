@@ -36,34 +36,28 @@ pub(super) fn plot(need: &NeedPlan) -> Vec<String> {
         }
         grid[row(point.predicted.expected)][at] = '=';
     }
-    for point in points.iter().filter(|point| point.measured_per_s.is_some()) {
-        let per_s = point.measured_per_s.unwrap_or_default();
-        grid[row(per_s)][column(point.nodes)] = 'o';
+    for point in points {
+        if let Some(per_s) = point.measured_per_s {
+            grid[row(per_s)][column(point.nodes)] = 'o';
+        }
     }
     frame(&grid, points, highest)
 }
 
 fn frame(grid: &[Vec<char>], points: &[SizePlanPoint], highest: f64) -> Vec<String> {
-    let labels: Vec<String> = (0..HEIGHT)
-        .map(|row| match row {
-            0 => display::about(highest),
-            row if row == HEIGHT - 1 => "0".to_owned(),
-            _ => String::new(),
-        })
-        .collect();
-    let width = labels
-        .iter()
-        .map(|label| label.chars().count())
-        .max()
-        .unwrap_or(0);
-    let mut lines: Vec<String> = grid
-        .iter()
-        .zip(&labels)
-        .map(|(row, label)| {
-            let row: String = row.iter().collect();
-            format!("{label:>width$} |{}", row.trim_end())
-        })
-        .collect();
+    // `0` is no wider.
+    let highest = display::about(highest);
+    let width = highest.chars().count();
+    let rows = grid.iter().enumerate().map(|(number, row)| {
+        let label = match number {
+            0 => highest.as_str(),
+            last if last == HEIGHT - 1 => "0",
+            _ => "",
+        };
+        let row: String = row.iter().collect();
+        format!("{label:>width$} |{}", row.trim_end())
+    });
+    let mut lines: Vec<String> = rows.collect();
     let ends = [points.first(), points.last()];
     let ends = ends.map(|point| point.map_or(String::new(), |point| display::plain(point.nodes)));
     let gap = WIDTH.saturating_sub(ends[0].chars().count() + ends[1].chars().count());

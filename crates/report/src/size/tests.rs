@@ -36,11 +36,6 @@ fn the_plan_comes_back_from_json_as_it_was_and_fits_its_schema() {
 }
 
 #[test]
-fn a_report_has_no_escape_codes() {
-    assert!(!size_text(&plan()).contains('\u{1b}'));
-}
-
-#[test]
 fn paragraphs_break_between_words_only() {
     let text = "word ".repeat(40);
     let lines = wrapped(&text, "  - ", "    ");

@@ -5,12 +5,13 @@ use highwater_analysis::comparison::{Comparison, Verdict};
 use super::fitted::Summary;
 use super::group::compared;
 use super::layout::Line;
-use super::lines::{and_more, first_rows};
+use super::lines::{and_more, first_of, first_rows};
 use crate::compare::compare_text;
 use crate::compare_report::CompareReport;
 use crate::comparison as words;
 
-pub(super) fn summary(report: &CompareReport<'_>) -> Summary {
+/// The summary of a comparison.
+pub fn compare_summary(report: &CompareReport<'_>) -> Summary {
     let baseline = &report.baseline.name;
     let mut blocks = Vec::new();
     for (group, comparison) in &report.others {
@@ -19,16 +20,7 @@ pub(super) fn summary(report: &CompareReport<'_>) -> Summary {
         lines.extend(differing(names, comparison));
         blocks.push(lines);
     }
-    let answer = if blocks.is_empty() {
-        Vec::new()
-    } else {
-        blocks.remove(0)
-    };
-    Summary {
-        answer,
-        blocks,
-        details: compare_text(report),
-    }
+    Summary::of_blocks(blocks, compare_text(report))
 }
 
 /// What A and B are, the figures that are not equal, and what the verdict rests on.
@@ -61,9 +53,6 @@ fn differing(names: [&str; 2], comparison: &Comparison) -> Vec<Line> {
     if let Some(first) = advice.first() {
         lines.push(Line::labeled("to decide", first.clone()));
     }
-    let differs = words::differing(comparison);
-    if let [first, more @ ..] = differs.as_slice() {
-        lines.push(Line::labeled("differs", and_more(first, more.len())));
-    }
+    lines.extend(first_of("differs", words::differing(comparison)));
     lines
 }

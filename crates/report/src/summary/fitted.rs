@@ -12,6 +12,16 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Blocks of which the first one is the answer.
+    pub(super) fn of_blocks(mut blocks: Vec<Vec<Line>>, details: String) -> Self {
+        let answer = blocks.drain(..blocks.len().min(1)).flatten().collect();
+        Self {
+            answer,
+            blocks,
+            details,
+        }
+    }
+
     /// The answer alone, in one line.
     pub fn answer(&self) -> String {
         let lines = self.answer.iter().take(1);

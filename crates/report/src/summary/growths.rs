@@ -4,24 +4,15 @@ use highwater_analysis::growth::{ComparedGrowths, SizeChange};
 
 use super::fitted::Summary;
 use super::layout::{Ink, Line, Span};
-use super::lines::{and_more, first_rows};
+use super::lines::{first_of, first_rows};
 use crate::compare::growths_text;
 use crate::compare_report::GrowthsReport;
 use crate::growths::{self as words, Pair};
 
-pub(super) fn summary(report: &GrowthsReport<'_>) -> Summary {
+/// The summary of a comparison of growths.
+pub fn growths_summary(report: &GrowthsReport<'_>) -> Summary {
     let pairs = words::pairs(report).into_iter();
-    let mut blocks: Vec<Vec<Line>> = pairs.map(block).collect();
-    let answer = if blocks.is_empty() {
-        Vec::new()
-    } else {
-        blocks.remove(0)
-    };
-    Summary {
-        answer,
-        blocks,
-        details: growths_text(report),
-    }
+    Summary::of_blocks(pairs.map(block).collect(), growths_text(report))
 }
 
 fn block(pair: Pair<'_>) -> Vec<Line> {
@@ -42,11 +33,11 @@ fn block(pair: Pair<'_>) -> Vec<Line> {
         ("basis", words::basis(pair)),
         ("differs", words::differing(pair)),
     ];
-    for (label, all) in named {
-        if let [first, more @ ..] = all.as_slice() {
-            lines.push(Line::labeled(label, and_more(first, more.len())));
-        }
-    }
+    lines.extend(
+        named
+            .into_iter()
+            .filter_map(|(label, all)| first_of(label, all)),
+    );
     lines
 }
 

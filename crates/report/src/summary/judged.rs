@@ -6,30 +6,15 @@ use highwater_model::record::RecordRef;
 
 use super::layout::{Ink, Line, Span};
 use super::lines::{WORDS, and_more};
-use crate::text::judged::{self, Tone};
+use crate::text::judged::{self, Judged, Tone};
 
 /// Reasons of one judgment; the others are counted.
 const REASONS_SHOWN: usize = 2;
 
 pub(super) fn lines(record: RecordRef<'_>) -> Vec<Line> {
-    let (judgments, run) = (record.judgments(), record.measured_run());
-    let (measurement, data) = (&judgments.measurement, &judgments.data);
-    let objective = &judgments.objective;
-    let (value, tone) = judged::measurement(measurement.value);
-    let none = String::new();
-    let mut lines = of("measurement", value, tone, none, &measurement.reasons);
-    let (value, tone) = judged::data(data.value);
-    lines.extend(of(
-        "data",
-        value,
-        tone,
-        judged::audited(&run),
-        &data.reasons,
-    ));
-    let (value, tone) = judged::objective(objective.value);
-    let stated = judged::objectives(&run);
-    lines.extend(of("objective", value, tone, stated, &objective.reasons));
-    lines
+    let all = judged::remarked(record);
+    all.flat_map(|(judged, remark)| of(judged, remark))
+        .collect()
 }
 
 pub(super) const fn ink(tone: Tone) -> Ink {
@@ -41,14 +26,24 @@ pub(super) const fn ink(tone: Tone) -> Ink {
     }
 }
 
-fn of(label: &str, value: &str, tone: Tone, remark: String, reasons: &[Reason]) -> Vec<Line> {
+fn of(judged: Judged<'_>, remark: String) -> Vec<Line> {
+    let Judged {
+        name,
+        value,
+        tone,
+        reasons,
+    } = judged;
     let is_good = matches!(tone, Tone::Good | Tone::None);
     let value = if is_good {
         value.to_owned()
     } else {
         value.to_uppercase()
     };
-    let mut lines = vec![Line::judged(label, Span::new(ink(tone), value), remark)];
+    let mut lines = vec![Line::judged(
+        &name.to_lowercase(),
+        Span::new(ink(tone), value),
+        remark,
+    )];
     let different = different(reasons);
     // A note on a good judgment is one line; what a bad one is for is more.
     let most = if is_good { 1 } else { REASONS_SHOWN };

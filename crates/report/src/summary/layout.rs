@@ -261,11 +261,10 @@ fn unbroken(text: &str) -> Vec<String> {
         };
         match words.last_mut() {
             Some(last) if word == "·" => last.push_str(" ·"),
-            Some(last) if last.ends_with(|c: char| c.is_ascii_digit()) && is_unit(word) => {
-                last.push(' ');
-                last.push_str(word);
-            }
-            Some(last) if matches!(last.as_str(), "≥" | "≤" | ">" | "<") => {
+            Some(last)
+                if matches!(last.as_str(), "≥" | "≤" | ">" | "<")
+                    || (last.ends_with(|c: char| c.is_ascii_digit()) && is_unit(word)) =>
+            {
                 last.push(' ');
                 last.push_str(word);
             }
@@ -283,6 +282,10 @@ mod tests {
         rendered(line, columns, &|_, text| text.to_owned()).join("\n")
     }
 
+    fn on_each(columns: [usize; 3], line: &Line) -> String {
+        columns.map(|columns| on(columns, line)).join("\n-\n")
+    }
+
     fn answer_line() -> Line {
         Line::Answer(vec![
             Span::new(Ink::Strong, "421,200 rows/s"),
@@ -293,19 +296,18 @@ mod tests {
 
     #[test]
     fn the_parts_of_an_answer_stay_whole_as_long_as_one_fits() {
-        let shown = |columns| on(columns, &answer_line());
-        assert_eq!(
-            shown(80),
-            "421,200 rows/s   p99 11.0 ms   all 4,212,000 acknowledged rows found"
-        );
-        assert_eq!(
-            shown(40),
-            "421,200 rows/s   p99 11.0 ms\nall 4,212,000 acknowledged rows found"
-        );
-        assert_eq!(
-            shown(24),
-            "421,200 rows/s\np99 11.0 ms\nall 4,212,000\n  acknowledged rows\n  found"
-        );
+        insta::assert_snapshot!(on_each([80, 40, 24], &answer_line()), @"
+        421,200 rows/s   p99 11.0 ms   all 4,212,000 acknowledged rows found
+        -
+        421,200 rows/s   p99 11.0 ms
+        all 4,212,000 acknowledged rows found
+        -
+        421,200 rows/s
+        p99 11.0 ms
+        all 4,212,000
+          acknowledged rows
+          found
+        ");
     }
 
     #[test]
@@ -315,18 +317,15 @@ mod tests {
             Span::new(Ink::Good, "clean"),
             "sums over 4,096 key buckets, 200 rows read back".to_owned(),
         );
-        assert_eq!(
-            on(80, &line),
-            "data           clean       sums over 4,096 key buckets, 200 rows read back"
-        );
-        assert_eq!(
-            on(60, &line),
-            "data           clean       sums over 4,096 key buckets,\n               200 rows read back"
-        );
-        assert_eq!(
-            on(40, &line),
-            "data: clean sums over 4,096 key buckets,\n  200 rows read back"
-        );
+        insta::assert_snapshot!(on_each([80, 60, 40], &line), @"
+        data           clean       sums over 4,096 key buckets, 200 rows read back
+        -
+        data           clean       sums over 4,096 key buckets,
+                       200 rows read back
+        -
+        data: clean sums over 4,096 key buckets,
+          200 rows read back
+        ");
     }
 
     #[test]
@@ -352,10 +351,8 @@ mod tests {
                 }
             }
         }
-        assert_eq!(
-            on(40, &table),
-            "dashboards · planned/s 50 · acked/s\n  49.9 · p99 45.0 ms · errors 0"
-        );
+        let lines = "dashboards · planned/s 50 · acked/s\n  49.9 · p99 45.0 ms · errors 0";
+        assert_eq!(on(40, &table), lines);
         let command = Line::Whole {
             label: "next:",
             text: "highwater run cpu sqlite: --rate 295k -d 30s".to_owned(),
@@ -365,10 +362,8 @@ mod tests {
 
     #[test]
     fn a_number_keeps_its_unit_and_a_bound_its_number() {
-        assert_eq!(
-            unbroken("p99 ≥ 50.9 ms at 1,000 rows/s, 95 % of 3"),
-            ["p99", "≥ 50.9 ms", "at", "1,000 rows/s,", "95 %", "of", "3"]
-        );
+        let words = unbroken("p99 ≥ 50.9 ms at 1,000 rows/s, 95 % of 3");
+        assert_eq!(words.join("|"), "p99|≥ 50.9 ms|at|1,000 rows/s,|95 %|of|3");
     }
 
     #[test]

@@ -28,6 +28,13 @@ pub(super) fn and_more(first: &str, more: usize) -> String {
     }
 }
 
+/// The first of these, and how many more there are.
+pub(super) fn first_of(label: &str, all: impl IntoIterator<Item = String>) -> Option<Line> {
+    let mut all = all.into_iter();
+    let first = all.next()?;
+    Some(Line::labeled(label, and_more(&first, all.count())))
+}
+
 /// A part of an answer that is not the first one.
 pub(super) fn beside(text: impl Into<String>) -> Span {
     Span::plain(text)

@@ -18,16 +18,17 @@ mod sized;
 mod tests;
 mod tune;
 
+pub use compared::compare_summary;
 pub use fitted::{Summary, without_color};
+pub use growths::growths_summary;
 pub use layout::Ink;
+pub use sized::size_summary;
 
 use highwater_analysis::judge::measured_streams;
 use highwater_model::display::foreign;
 use highwater_model::record::{Question, RecordRef};
 use highwater_next::next_command;
-use highwater_sizing::cluster::SizePlan;
 
-use crate::compare_report::{CompareReport, GrowthsReport};
 use crate::text::text_at;
 use layout::Line;
 use lines::WORDS;
@@ -63,19 +64,4 @@ pub fn summary<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> Summary
         blocks: vec![judged::lines(record), [about, end].concat()],
         details: text_at(record, directory),
     }
-}
-
-/// The summary of a comparison.
-pub fn compare_summary(report: &CompareReport<'_>) -> Summary {
-    compared::summary(report)
-}
-
-/// The summary of a comparison of growths.
-pub fn growths_summary(report: &GrowthsReport<'_>) -> Summary {
-    growths::summary(report)
-}
-
-/// The summary of a size plan.
-pub fn size_summary(plan: &SizePlan) -> Summary {
-    sized::summary(plan)
 }

@@ -5,10 +5,11 @@ use highwater_model::display::{ABSENT, count, duration, foreign, rate};
 use highwater_model::histogram::LatencySummary;
 use highwater_model::import_record::MissingField;
 use highwater_model::judgment::Data;
+use highwater_model::limit::Limit;
 use highwater_model::record::{AuditStatus, MeasuredRun, RecordRef};
 
 use super::layout::{Ink, Line, Span};
-use super::lines::{WORDS, and_more, beside, first_rows};
+use super::lines::{WORDS, beside, first_of, first_rows};
 use crate::events::intervention;
 use crate::findings::findings;
 use crate::layout::Row;
@@ -27,10 +28,7 @@ pub(super) fn lines(
         1 + usize::from(is_stepped(measured)),
     ));
     let mut about = Vec::new();
-    about.extend(run.limit.as_ref().map(|limit| {
-        let (label, sentence) = crate::limit::line(limit);
-        Line::labeled(label, sentence)
-    }));
+    about.extend(run.limit.as_ref().map(limited));
     about.extend(counts::other_counts(measured).map(|also| Line::labeled("also", also)));
     about.extend(ops::error_classes(measured).map(|errors| Line::labeled("errors", errors)));
     let seen = &run.availability;
@@ -43,6 +41,12 @@ pub(super) fn lines(
     (answer, about)
 }
 
+/// What kept it from being faster.
+pub(super) fn limited(limit: &Limit) -> Line {
+    let (label, sentence) = crate::limit::line(limit);
+    Line::labeled(label, sentence)
+}
+
 /// Where it was measured.
 pub(super) fn target(run: &MeasuredRun<'_>) -> Line {
     Line::labeled("target", head::of_target(run))
@@ -52,9 +56,8 @@ fn parts(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<Span> {
     if measured.is_empty() {
         return vec![Span::new(Ink::Bad, "nothing was measured")];
     }
-    let leaves_out = |field| run.origin.is_some_and(|origin| origin.leaves_out(field));
     let mut parts = Vec::new();
-    if leaves_out(MissingField::Throughput) {
+    if counts::leaves_out(run, MissingField::Throughput) {
         parts.push(beside("throughput not reported"));
     } else {
         parts.extend(rates(measured));
@@ -62,7 +65,7 @@ fn parts(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<Span> {
     if let [one] = measured {
         parts.extend(one.latency().map(|summary| beside(latency(&summary))));
     }
-    if !leaves_out(MissingField::Errors) {
+    if !counts::leaves_out(run, MissingField::Errors) {
         parts.push(errors(measured));
     }
     parts.extend(found(run));
@@ -71,27 +74,18 @@ fn parts(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<Span> {
 
 /// What each stream reached; of several steps the least and the most.
 fn rates(measured: &[MeasuredStream<'_>]) -> Vec<Span> {
-    let mut names: Vec<&str> = measured.iter().map(|m| m.stream.stream.as_str()).collect();
-    names.dedup();
-    let (mut seen, mut parts) = (Vec::new(), Vec::new());
-    for name in names {
-        if seen.contains(&name) {
-            continue;
+    let mut names: Vec<&str> = Vec::new();
+    for name in measured.iter().map(|m| m.stream.stream.as_str()) {
+        if !names.contains(&name) {
+            names.push(name);
         }
-        seen.push(name);
-        let of_stream: Vec<&MeasuredStream<'_>> = measured
-            .iter()
-            .filter(|m| m.stream.stream == name)
-            .collect();
-        parts.push((name, reached(&of_stream)));
     }
-    let is_alone = parts.len() == 1;
-    let parts = parts.into_iter().map(|(name, figure)| {
-        let name = foreign(name, WORDS);
-        let text = if is_alone {
-            figure
-        } else {
-            format!("{name} {figure}")
+    let parts = names.iter().map(|name| {
+        let of_stream = measured.iter().filter(|m| m.stream.stream == *name);
+        let figure = reached(&of_stream.collect::<Vec<_>>());
+        let text = match names.len() {
+            1 => figure,
+            _ => format!("{} {figure}", foreign(name, WORDS)),
         };
         Span::new(Ink::Strong, text)
     });
@@ -141,32 +135,32 @@ fn errors(measured: &[MeasuredStream<'_>]) -> Span {
 /// What became of acknowledged rows; nothing where none were written.
 fn found(run: &MeasuredRun<'_>) -> Option<Span> {
     let audit = &run.audit;
-    let part = |ink, text: String| Some(Span::new(ink, text));
-    let acknowledged = count(audit.acknowledged);
-    match run.judgments.data.value {
-        Data::Clean if audit.acknowledged == 0 => part(Ink::Good, "data as expected".to_owned()),
-        Data::Clean if audit.replaced.is_some() => part(
-            Ink::Good,
-            format!("all {} keys hold an acknowledged row", count(audit.found)),
-        ),
-        Data::Clean => part(
-            Ink::Good,
-            format!("all {acknowledged} acknowledged rows found"),
-        ),
-        Data::Lost => part(
-            Ink::Bad,
-            format!(
-                "{} of {acknowledged} acknowledged rows LOST",
-                count(audit.missing)
-            ),
-        ),
-        Data::Duplicated => part(Ink::Bad, "rows DUPLICATED".to_owned()),
-        Data::Surplus => part(Ink::Bad, "rows found that were REFUSED".to_owned()),
-        Data::Altered => part(Ink::Bad, "rows ALTERED".to_owned()),
-        Data::Unverified => part(Ink::Open, "rows NOT VERIFIED".to_owned()),
-        Data::NotChecked if audit.status == AuditStatus::NothingWritten => None,
-        Data::NotChecked => part(Ink::Plain, "rows not audited".to_owned()),
-    }
+    let rows = count(audit.acknowledged);
+    let (ink, text) = match run.judgments.data.value {
+        Data::Clean if audit.acknowledged == 0 => (Ink::Good, "data as expected".to_owned()),
+        Data::Clean if audit.replaced.is_some() => {
+            let keys = count(audit.found);
+            (
+                Ink::Good,
+                format!("all {keys} keys hold an acknowledged row"),
+            )
+        }
+        Data::Clean => (Ink::Good, format!("all {rows} acknowledged rows found")),
+        Data::Lost => {
+            let missing = count(audit.missing);
+            (
+                Ink::Bad,
+                format!("{missing} of {rows} acknowledged rows LOST"),
+            )
+        }
+        Data::Duplicated => (Ink::Bad, "rows DUPLICATED".to_owned()),
+        Data::Surplus => (Ink::Bad, "rows found that were REFUSED".to_owned()),
+        Data::Altered => (Ink::Bad, "rows ALTERED".to_owned()),
+        Data::Unverified => (Ink::Open, "rows NOT VERIFIED".to_owned()),
+        Data::NotChecked if audit.status == AuditStatus::NothingWritten => return None,
+        Data::NotChecked => (Ink::Plain, "rows not audited".to_owned()),
+    };
+    Some(Span::new(ink, text))
 }
 
 /// How well the one throughput is known.
@@ -220,23 +214,21 @@ fn streams(measured: &[MeasuredStream<'_>]) -> Vec<Row> {
 
 /// The first change that the user made while it went on, and how many more there are.
 pub(super) fn changed(record: RecordRef<'_>) -> Option<Line> {
-    let (first, more) = record.interventions().split_first()?;
-    let first = foreign(&intervention(first), WORDS);
-    Some(Line::labeled("changed", and_more(&first, more.len())))
+    let all = record.interventions().iter();
+    first_of(
+        "changed",
+        all.map(|done| foreign(&intervention(done), WORDS)),
+    )
 }
 
 /// The first change, the first finding, the first note; how many more there are.
 fn noted(record: RecordRef<'_>) -> Vec<Line> {
     let run = record.measured_run();
     let mut lines: Vec<Line> = changed(record).into_iter().collect();
-    if let [first, more @ ..] = findings(record).as_slice() {
-        let first = foreign(&format!("{}: {}", first.sentence, first.evidence), WORDS);
-        lines.push(Line::labeled("finding", and_more(&first, more.len())));
-    }
-    let notes = tail::noted(&run);
-    if let [first, more @ ..] = notes.as_slice() {
-        let first = foreign(first, WORDS);
-        lines.push(Line::labeled("note", and_more(&first, more.len())));
-    }
+    let all = findings(record).into_iter();
+    let all = all.map(|of| foreign(&format!("{}: {}", of.sentence, of.evidence), WORDS));
+    lines.extend(first_of("finding", all));
+    let notes = tail::noted(&run).into_iter();
+    lines.extend(first_of("note", notes.map(|note| foreign(note, WORDS))));
     lines
 }

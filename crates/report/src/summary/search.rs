@@ -30,10 +30,7 @@ pub(super) fn lines(record: &MeasuredRun<'_>, search: &SearchRecord) -> (Vec<Lin
         None => None,
     };
     about.extend(estimate.map(|of| Line::labeled("estimate", report::estimate(search, of))));
-    about.extend(of_search(search).map(|limit| {
-        let (label, sentence) = crate::limit::line(limit);
-        Line::labeled(label, sentence)
-    }));
+    about.extend(of_search(search).map(run::limited));
     about.extend(report::soak(search).map(|soak| Line::labeled("soak", soak)));
     if let Some(SearchOutcome::Mark(mark)) = &search.outcome {
         about.extend(caveat(mark));

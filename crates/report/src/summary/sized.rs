@@ -6,7 +6,7 @@ use highwater_sizing::cluster::{Regret, SHORTAGE, SizePlan};
 
 use super::fitted::Summary;
 use super::layout::{Ink, Line, Span};
-use super::lines::{WORDS, and_more, beside, first_rows};
+use super::lines::{WORDS, and_more, beside, first_of, first_rows};
 use crate::layout::Row;
 use crate::size::{decided, size_text};
 
@@ -15,15 +15,14 @@ const REGRETS_SHOWN: usize = 9;
 /// Assumptions that are named: those that move the answer most.
 const ASSUMPTIONS_SHOWN: usize = 3;
 
-pub(super) fn summary(plan: &SizePlan) -> Summary {
-    let mut decided_lines = Vec::new();
+/// The summary of a size plan.
+pub fn size_summary(plan: &SizePlan) -> Summary {
     let facts = decided::facts(plan).into_iter();
-    decided_lines.extend(facts.map(|(name, fact)| Line::labeled(&name, fact)));
-    decided_lines.extend(price(plan));
-    decided_lines.extend(regrets(plan));
+    let facts = facts.map(|(name, fact)| Line::labeled(&name, fact));
+    let decided_lines = facts.chain(price(plan)).chain(regrets(plan));
     Summary {
         answer: vec![Line::Answer(answer(plan)), capacity(plan)],
-        blocks: vec![decided_lines, assumed(plan), rests(plan)],
+        blocks: vec![decided_lines.collect(), assumed(plan), rests(plan)],
         details: size_text(plan),
     }
 }
@@ -31,25 +30,16 @@ pub(super) fn summary(plan: &SizePlan) -> Summary {
 fn answer(plan: &SizePlan) -> Vec<Span> {
     let counts = &plan.nodes;
     let needs: Vec<String> = plan.needs.iter().map(decided::need).collect();
-    let sentence = format!(
-        "{} for {}",
-        decided::nodes(counts.planned),
-        needs.join(" and ")
-    );
-    let ink = if plan.extrapolated {
-        Ink::Open
-    } else {
-        Ink::Strong
-    };
-    let mut parts = vec![Span::new(ink, sentence)];
-    if plan.extrapolated {
-        parts.push(Span::new(Ink::Open, "EXTRAPOLATED"));
-    }
+    let (nodes, needs) = (decided::nodes(counts.planned), needs.join(" and "));
+    let sentence = format!("{nodes} for {needs}");
     let enough = percent_whole(counts.probability);
-    parts.push(beside(format!(
-        "enough with a probability of {enough} or more"
-    )));
-    parts
+    let enough = beside(format!("enough with a probability of {enough} or more"));
+    if plan.extrapolated {
+        let warning = Span::new(Ink::Open, "EXTRAPOLATED");
+        vec![Span::new(Ink::Open, sentence), warning, enough]
+    } else {
+        vec![Span::new(Ink::Strong, sentence), enough]
+    }
 }
 
 fn capacity(plan: &SizePlan) -> Line {
@@ -57,20 +47,14 @@ fn capacity(plan: &SizePlan) -> Line {
     let each: Vec<String> = needs
         .map(|need| {
             let of = need.capacity;
-            format!(
-                "{} {} expected (90 % interval {} to {})",
-                about(of.expected),
-                need.unit,
-                about(of.low),
-                about(of.high)
-            )
+            let [expected, low, high] = [of.expected, of.low, of.high].map(about);
+            let unit = &need.unit;
+            format!("{expected} {unit} expected (90 % interval {low} to {high})")
         })
         .collect();
     let free = decided::headroom(plan.nodes.headroom);
-    Line::labeled(
-        "capacity",
-        format!("{}; {free} of it free", each.join(", ")),
-    )
+    let each = each.join(", ");
+    Line::labeled("capacity", format!("{each}; {free} of it free"))
 }
 
 fn price(plan: &SizePlan) -> Option<Line> {
@@ -138,12 +122,9 @@ fn rests(plan: &SizePlan) -> Vec<Line> {
         let sentence = format!("{}, {verb}: {detail}{grown}", need.measured);
         Line::labeled("based on", display::foreign(&sentence, WORDS))
     });
-    let mut lines: Vec<Line> = needs.collect();
-    if let [first, more @ ..] = plan.notes.as_slice() {
-        let first = display::foreign(first, WORDS);
-        lines.push(Line::labeled("note", and_more(&first, more.len())));
-    }
-    lines
+    let notes = plan.notes.iter();
+    let notes = notes.map(|note| display::foreign(note, WORDS));
+    needs.chain(first_of("note", notes)).collect()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::*;
 use highwater_analysis::fixture;
 use highwater_model::record::RunRecord;
+use highwater_sizing::growth::fixture::grown;
 
 fn shown<'a>(record: impl Into<RecordRef<'a>>, columns: usize) -> String {
     summary(record, "highwater-runs/2026-11-20T18-20-11-cpu-7f3a91").short(columns, &without_color)
@@ -12,10 +13,8 @@ fn shown<'a>(record: impl Into<RecordRef<'a>>, columns: usize) -> String {
 fn a_closed_run_that_is_well() {
     insta::assert_snapshot!(shown(&fixture::closed(), 100));
     for columns in [40, 60] {
-        insta::assert_snapshot!(
-            format!("columns_{columns}"),
-            shown(&fixture::closed(), columns)
-        );
+        let shown = shown(&fixture::closed(), columns);
+        insta::assert_snapshot!(format!("columns_{columns}"), shown);
     }
 }
 
@@ -40,23 +39,16 @@ fn what_was_lost_is_in_the_answer() {
     fixture::lose_rows(&mut record, 96);
     let text = shown(&fixture::judged(record), 100);
     let first = text.lines().next().unwrap();
-    assert!(
-        first.ends_with("96 of 4,212,000 acknowledged rows LOST"),
-        "{first}"
-    );
+    let lost = "96 of 4,212,000 acknowledged rows LOST";
+    assert!(first.ends_with(lost), "{first}");
 }
 
 #[test]
 fn the_answer_of_every_kind_comes_first_and_about_twelve_lines_follow() {
-    let (closed, growth) = (
-        fixture::closed(),
-        highwater_sizing::growth::fixture::grown(),
-    );
-    let records: [(&str, RecordRef<'_>); 2] =
-        [("closed", (&closed).into()), ("growth", (&growth).into())];
-    for (name, record) in records {
+    let (closed, growth) = (fixture::closed(), grown());
+    for record in [RecordRef::from(&closed), RecordRef::from(&growth)] {
         let text = summary(record, "a").short(100, &without_color);
-        assert!(text.lines().count() <= 26, "{name}: {text}");
+        assert!(text.lines().count() <= 26, "{text}");
     }
 }
 

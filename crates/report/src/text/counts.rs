@@ -58,44 +58,40 @@ fn written(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<Row
             (false, _) => ABSENT.to_owned(),
         };
         let [offered, sent, acknowledged] = shown(record, [offered, sent, acknowledged]);
-        let cells = ["rows".to_owned(), offered, sent, acknowledged, found];
+        let cells = ["rows", &offered, &sent, &acknowledged, &found];
         rows.push(Row::new(cells).remark(throughput(record, measured, Unit::Rows)));
     }
     if audited && !same && audit.replaced.is_none() {
         let [acknowledged, found] = [audit.acknowledged, audit.found].map(count);
-        let cells = [
-            "all rows".to_owned(),
-            String::new(),
-            String::new(),
-            acknowledged,
-            found,
-        ];
+        let cells = ["all rows", "", "", &acknowledged, &found];
         rows.push(Row::new(cells).remark("with load and warm-up"));
     }
     rows
 }
 
+/// Whether it is another tool's, which does not report this.
+pub(crate) fn leaves_out(record: &MeasuredRun<'_>, what: MissingField) -> bool {
+    record.origin.is_some_and(|origin| origin.leaves_out(what))
+}
+
+/// What a stream counts in; of another tool all ops are ops.
+pub(crate) fn unit_name(record: &MeasuredRun<'_>, unit: Unit) -> &'static str {
+    match unit {
+        Unit::Queries if record.origin.is_some() => "ops",
+        unit => unit.name(),
+    }
+}
+
 /// Offered, sent and acknowledged, as far as they are reported.
 fn shown(record: &MeasuredRun<'_>, figures: [u64; 3]) -> [String; 3] {
-    let [offered, sent, acknowledged] = figures;
-    let leaves_out = |what| {
-        let origin = record.origin;
-        origin.is_some_and(|origin| origin.leaves_out(what))
-    };
-    let shown = |figure: u64| {
-        if leaves_out(MissingField::Offered) {
-            ABSENT.to_owned()
-        } else {
-            count(figure)
-        }
-    };
-    let most = if leaves_out(MissingField::Acknowledged) {
-        "≤ "
-    } else {
-        ""
-    };
-    let acknowledged = format!("{most}{}", count(acknowledged));
-    [shown(offered), shown(sent), acknowledged]
+    let [mut offered, mut sent, mut acknowledged] = figures.map(count);
+    if leaves_out(record, MissingField::Offered) {
+        [offered, sent] = [ABSENT, ABSENT].map(str::to_owned);
+    }
+    if leaves_out(record, MissingField::Acknowledged) {
+        acknowledged.insert_str(0, "≤ ");
+    }
+    [offered, sent, acknowledged]
 }
 
 /// Rows of the ops that were due.
@@ -126,25 +122,14 @@ fn queried(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Option<
     };
     let counts = [sum(|r| r.offered), sum(|r| r.sent), sum(|r| r.acknowledged)];
     let [offered, sent, acknowledged] = shown(record, counts);
-    let what = if record.origin.is_some() {
-        "ops"
-    } else {
-        "queries"
-    };
-    let cells = [
-        what.to_owned(),
-        offered,
-        sent,
-        acknowledged,
-        ABSENT.to_owned(),
-    ];
+    let what = unit_name(record, Unit::Queries);
+    let cells = [what, &offered, &sent, &acknowledged, ABSENT];
     Some(Row::new(cells).remark(throughput(record, measured, Unit::Queries)))
 }
 
 /// `421,200 rows/s  [418,900 … 423,600]`; nothing for several steps, whose rates differ.
 fn throughput(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>], unit: Unit) -> String {
-    let origin = record.origin;
-    if origin.is_some_and(|origin| origin.leaves_out(MissingField::Throughput)) {
+    if leaves_out(record, MissingField::Throughput) {
         return String::new();
     }
     let streams: Vec<&MeasuredStream<'_>> =
@@ -155,11 +140,7 @@ fn throughput(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>], unit: U
     if streams.iter().any(|m| m.phase.name != first.phase.name) {
         return String::new();
     }
-    let name = if origin.is_some() && unit == Unit::Queries {
-        "ops"
-    } else {
-        unit.name()
-    };
+    let name = unit_name(record, unit);
     let reached: f64 = streams.iter().map(|m| m.units_per_s()).sum();
     let planned: Option<f64> = streams.iter().map(|m| m.stream.planned_rate).sum();
     let mut text = match planned {

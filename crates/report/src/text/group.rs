@@ -3,7 +3,7 @@
 //! It only shows what the record says.
 
 use highwater_analysis::group::comparisons;
-use highwater_model::display::{ABSENT, duration, foreign, rate};
+use highwater_model::display::{duration, foreign, rate};
 use highwater_model::group::{GroupRecord, GroupTrial};
 use highwater_model::incident::Ended;
 use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue};
@@ -11,7 +11,7 @@ use highwater_model::numbers::{len_to_f64, round_to_u64, to_f64};
 use highwater_model::record::RunRecord;
 
 use crate::comparison;
-use crate::layout::{Row, aligned};
+use crate::layout::{Row, aligned, headed, joined, or_absent};
 
 /// Characters of a name, and of a command.
 const WORDS: usize = 120;
@@ -38,40 +38,31 @@ pub(crate) fn question(run: &RunRecord, group: &GroupRecord) -> String {
         1 => format!("{runs} times"),
         several => format!("{several} variants in turn, {runs} times each"),
     };
-    [
-        format!("run {} {how_often}", run.workload.name),
-        format!("seed {}", run.plan.seed),
-    ]
-    .join(" · ")
+    let (workload, seed) = (&run.workload.name, run.plan.seed);
+    format!("run {workload} {how_often} · seed {seed}")
 }
 
 /// The head and a row for each variant; the first column holds words.
 pub(crate) fn variants(group: &GroupRecord) -> Vec<Row> {
-    let unit = format!("{}/s", group.unit.name());
-    let heads = ["variant", "runs", &unit, "least", "greatest", "p99"];
-    let mut rows = vec![Row::new(heads)];
-    rows.extend(group.variants.iter().enumerate().map(|(at, variant)| {
+    let unit = group.unit.name();
+    let head = format!("variant | runs | {unit}/s | least | greatest | p99");
+    let variants = group.variants.iter().enumerate().map(|(at, variant)| {
         let trials: Vec<&GroupTrial> = group.complete(at).collect();
         let reached: Vec<f64> = trials.iter().map(|trial| trial.throughput_per_s).collect();
         let p99: Option<Vec<f64>> = trials.iter().map(|t| t.p99_ns.map(to_f64)).collect();
-        let shown = |value: Option<f64>| value.map_or_else(|| ABSENT.to_owned(), rate);
-        let p99 = p99.and_then(|p99| mean(&p99));
-        let what = variant.urls.join(" ");
-        let what = [Some(&what), variant.command.as_ref()]
-            .into_iter()
-            .flatten();
-        let what: Vec<&str> = what.map(String::as_str).collect();
+        let p99 = p99.and_then(|p99| mean(&p99)).map(round_to_u64);
+        let what = std::iter::once(variant.urls.join(" ")).chain(variant.command.clone());
         Row::new([
             variant.name.clone(),
             format!("{} of {}", trials.len(), group.times),
-            shown(mean(&reached)),
-            shown(reached.iter().copied().min_by(f64::total_cmp)),
-            shown(reached.iter().copied().max_by(f64::total_cmp)),
-            p99.map_or_else(|| ABSENT.to_owned(), |p99| duration(round_to_u64(p99))),
+            or_absent(mean(&reached), rate),
+            or_absent(reached.iter().copied().min_by(f64::total_cmp), rate),
+            or_absent(reached.iter().copied().max_by(f64::total_cmp), rate),
+            or_absent(p99, duration),
         ])
-        .remark(foreign(&what.join(" · "), WORDS))
-    }));
-    rows
+        .remark(foreign(&what.collect::<Vec<_>>().join(" · "), WORDS))
+    });
+    headed(&head, variants)
 }
 
 /// The geometric mean, as comparisons have it; absent of nothing.
@@ -82,43 +73,37 @@ pub(crate) fn mean(values: &[f64]) -> Option<f64> {
 
 /// The head and a row for each run; the first column holds words.
 pub(crate) fn table(group: &GroupRecord) -> Vec<Row> {
-    let unit = format!("{}/s", group.unit.name());
-    let mut rows = vec![Row::new(["run", "round", &unit, "p99", "took"])];
-    rows.extend(group.trials.iter().map(|trial| {
+    let head = format!("run | round | {}/s | p99 | took", group.unit.name());
+    let trials = group.trials.iter().map(|trial| {
         let [_, name] = names(group, trial.variant);
         Row::new([
             format!("{:>2} {name}", trial.number),
             trial.round.to_string(),
             rate(trial.throughput_per_s),
-            trial.p99_ns.map_or_else(|| ABSENT.to_owned(), duration),
+            or_absent(trial.p99_ns, duration),
             duration(trial.took_ns),
         ])
         .remark(fault(trial))
-    }));
-    rows
+    });
+    headed(&head, trials)
 }
 
 /// What a run showed, in a few words: `98,300 rows/s · p99 12.1 ms`.
 pub fn group_trial_line(trial: &GroupTrial, unit: &str) -> String {
     let reached = format!("{} {unit}/s", rate(trial.throughput_per_s));
     let p99 = trial.p99_ns.map(|p99| format!("p99 {}", duration(p99)));
-    let mut words = vec![reached];
-    words.extend(p99);
-    words.push(fault(trial));
-    words.retain(|word| !word.is_empty());
-    words.join(" · ")
+    joined([reached, p99.unwrap_or_default(), fault(trial)])
 }
 
 /// How a run ended, and what is wrong with it; empty where nothing is.
 fn fault(trial: &GroupTrial) -> String {
     let ended = match trial.ended {
-        Ended::Complete => None,
-        Ended::Interrupted => Some("interrupted".to_owned()),
-        Ended::TargetLost => Some("TARGET LOST".to_owned()),
+        Ended::Complete => "",
+        Ended::Interrupted => "interrupted",
+        Ended::TargetLost => "TARGET LOST",
     };
     let judged = trial.judgments.iter().flat_map(faults);
-    let words: Vec<String> = ended.into_iter().chain(judged).collect();
-    words.join(" · ")
+    joined(std::iter::once(ended.to_owned()).chain(judged))
 }
 
 fn faults(judged: &Judgments) -> Vec<String> {

@@ -6,6 +6,8 @@ use highwater_model::import_record::{ImportRecord, ImportedPace, MissingField};
 use highwater_model::plan::{Arrivals, Pace, PhaseKind, PhasePlan, StreamPlan, Unit};
 use highwater_model::record::{MeasuredRun, RunRecord};
 
+use crate::layout::joined;
+
 /// Targets named before the line says how many more there are.
 const TARGETS_NAMED: usize = 3;
 /// Characters of a target's own words.
@@ -38,14 +40,10 @@ fn urls(record: &RunRecord) -> Vec<String> {
 /// What the target is.
 fn traits(record: &RunRecord) -> String {
     let target = &record.target;
-    let mut traits = Vec::new();
-    if target.simulated {
-        traits.push("simulated".to_owned());
-    }
-    traits.push(foreign(&target.version, WORDS));
-    traits.extend(target.traits.iter().map(|word| foreign(word, WORDS)));
-    traits.retain(|word| !word.is_empty());
-    traits.join(" · ")
+    let simulated = target.simulated.then(|| "simulated".to_owned());
+    let said = std::iter::once(&target.version).chain(&target.traits);
+    let said = said.map(|word| foreign(word, WORDS));
+    joined(simulated.into_iter().chain(said))
 }
 
 /// What was asked of whom.
@@ -95,38 +93,26 @@ pub(crate) fn load(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) ->
 /// The target, and what it is.
 pub(crate) fn of_target(record: &MeasuredRun<'_>) -> String {
     let urls = foreign(&urls(record).join(" "), 4 * WORDS);
-    let mut parts = vec![urls, traits(record)];
-    parts.retain(|part| !part.is_empty());
-    if parts.is_empty() {
-        parts.push("not reported".to_owned());
+    match joined([urls, traits(record)]) {
+        nothing if nothing.is_empty() => "not reported".to_owned(),
+        parts => parts,
     }
-    parts.join(" · ")
 }
 
 /// The pace of each stream, the warm-up, and what was measured.
 fn paces_and_lengths(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
     let plan = &record.plan.definition;
-    let mut parts = vec![match plan.streams.as_slice() {
-        [stream] => format!(
-            "{}, {}{}",
-            pace_kind(stream),
-            worked(record, stream),
-            batches(stream)
-        ),
-        streams => streams
-            .iter()
-            .map(|s| {
-                format!(
-                    "{} {}, {}{}",
-                    s.name,
-                    pace_kind(s),
-                    worked(record, s),
-                    batches(s)
-                )
-            })
-            .collect::<Vec<_>>()
-            .join(" · "),
-    }];
+    let of = |stream: &StreamPlan| {
+        let (kind, worked) = (pace_kind(stream), worked(record, stream));
+        format!("{kind}, {worked}{}", batches(stream))
+    };
+    let mut parts = match plan.streams.as_slice() {
+        [one] => vec![of(one)],
+        several => {
+            let streams = several.iter();
+            streams.map(|s| format!("{} {}", s.name, of(s))).collect()
+        }
+    };
     let left_out = plan.phases.iter();
     let left_out = left_out.filter(|phase| phase.kind == PhaseKind::WarmUp);
     parts.extend(left_out.map(|phase| left_out_phase(record, phase)));
@@ -170,14 +156,18 @@ fn left_out_phase(record: &RunRecord, planned: &PhasePlan) -> String {
     }
 }
 
+/// Names of the measured phases, and how long each took, nanoseconds.
+pub(crate) fn phases<'a>(measured: &'a [MeasuredStream<'_>]) -> Vec<(&'a str, u64)> {
+    let phases = measured.iter().map(|stream| stream.phase);
+    let mut phases: Vec<_> = phases
+        .map(|phase| (phase.name.as_str(), phase.duration_ns))
+        .collect();
+    phases.dedup();
+    phases
+}
+
 fn measured_time(measured: &[MeasuredStream<'_>]) -> String {
-    let mut phases: Vec<(&str, u64)> = Vec::new();
-    for stream in measured {
-        let phase = (stream.phase.name.as_str(), stream.phase.duration_ns);
-        if phases.last() != Some(&phase) {
-            phases.push(phase);
-        }
-    }
+    let phases = phases(measured);
     let total: u64 = phases.iter().map(|(_, nanos)| nanos).sum();
     let first = phases.first().map(|(_, nanos)| duration(*nanos));
     match first {

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use highwater_model::display::{count, foreign};
-use highwater_model::judgment::{Data, Measurement, ObjectiveValue, Reason};
+use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue, Reason};
 use highwater_model::plan::{AuditLevel, Objective};
 use highwater_model::record::{AuditRecord, AuditStatus, RecordRef, RunRecord};
 
@@ -16,33 +16,20 @@ use crate::layout::labeled;
 const EVIDENCE: usize = 400;
 
 pub(super) fn lines(record: RecordRef<'_>) -> Vec<String> {
-    let (judged, run) = (record.judgments(), record.measured_run());
-    let mut lines = Vec::new();
-    let mut block = |label: &str, (value, tone): (&str, Tone), remark: &str, reasons: &[Reason]| {
-        let value = match tone {
-            Tone::Good | Tone::None => value.to_owned(),
-            Tone::Bad | Tone::Open => value.to_uppercase(),
+    let all = remarked(record).flat_map(|(judged, remark)| {
+        let value = match judged.tone {
+            Tone::Good | Tone::None => judged.value.to_owned(),
+            Tone::Bad | Tone::Open => judged.value.to_uppercase(),
         };
         let line = if remark.is_empty() {
             value
         } else {
             format!("{value:<11} {remark}")
         };
-        lines.push(labeled(label, &line));
-        lines.extend(reasons.iter().flat_map(reason_lines));
-    };
-    let measurement = measurement(judged.measurement.value);
-    block("measurement", measurement, "", &judged.measurement.reasons);
-    let found = data(judged.data.value);
-    block("data", found, &audited(&run), &judged.data.reasons);
-    let met = objective(judged.objective.value);
-    block(
-        "objective",
-        met,
-        &objectives(&run),
-        &judged.objective.reasons,
-    );
-    lines
+        let line = labeled(&judged.name.to_lowercase(), &line);
+        std::iter::once(line).chain(judged.reasons.iter().flat_map(reason_lines))
+    });
+    all.collect()
 }
 
 fn reason_lines(reason: &Reason) -> Vec<String> {
@@ -52,16 +39,52 @@ fn reason_lines(reason: &Reason) -> Vec<String> {
     lines
 }
 
-/// How good the value of a judgment is.
-#[derive(Debug, Clone, Copy)]
+/// How good the value of a judgment is; what matters more is greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Tone {
-    Good,
-    Bad,
-    Open,
     None,
+    Good,
+    Open,
+    Bad,
 }
 
-pub(crate) const fn measurement(value: Measurement) -> (&'static str, Tone) {
+/// A judgment in words.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Judged<'a> {
+    /// `Measurement`.
+    pub(crate) name: &'static str,
+    /// `valid`.
+    pub(crate) value: &'static str,
+    pub(crate) tone: Tone,
+    pub(crate) reasons: &'a [Reason],
+}
+
+/// All three, in the order in which every output has them.
+pub(crate) fn three(judged: &Judgments) -> [Judged<'_>; 3] {
+    let measured = measurement(judged.measurement.value);
+    let found = data(judged.data.value);
+    let met = objective(judged.objective.value);
+    [
+        ("Measurement", measured, &judged.measurement.reasons),
+        ("Data", found, &judged.data.reasons),
+        ("Objective", met, &judged.objective.reasons),
+    ]
+    .map(|(name, (value, tone), reasons)| Judged {
+        name,
+        value,
+        tone,
+        reasons,
+    })
+}
+
+/// The same of a record, each with what stands behind its value; may be empty.
+pub(crate) fn remarked(record: RecordRef<'_>) -> impl Iterator<Item = (Judged<'_>, String)> {
+    let run = record.measured_run();
+    let remarks = [String::new(), audited(&run), objectives(&run)];
+    three(record.judgments()).into_iter().zip(remarks)
+}
+
+const fn measurement(value: Measurement) -> (&'static str, Tone) {
     match value {
         Measurement::Valid => ("valid", Tone::Good),
         Measurement::Invalid => ("invalid", Tone::Bad),
@@ -81,7 +104,7 @@ pub(crate) const fn data(value: Data) -> (&'static str, Tone) {
     }
 }
 
-pub(crate) const fn objective(value: ObjectiveValue) -> (&'static str, Tone) {
+const fn objective(value: ObjectiveValue) -> (&'static str, Tone) {
     match value {
         ObjectiveValue::Met => ("met", Tone::Good),
         ObjectiveValue::Missed => ("missed", Tone::Bad),

@@ -9,7 +9,7 @@ use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::{ABSENT, count, duration, foreign, rate};
 use highwater_model::histogram::LatencySummary;
 use highwater_model::import_record::{ImportRecord, LatencyBegin, MissingField};
-use highwater_model::plan::Objective;
+use highwater_model::plan::{Objective, Unit};
 use highwater_model::record::{MeasuredRun, ResultRecord, RunRecord};
 
 use crate::layout::{Row, aligned, labeled};
@@ -37,7 +37,7 @@ pub(super) fn lines(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -
         return Vec::new();
     };
     let mut lines = aligned(&rows, words);
-    lines.extend(errors(measured));
+    lines.extend(error_classes(measured).map(|text| labeled("errors", &text)));
     lines
 }
 
@@ -54,13 +54,9 @@ pub(crate) fn table(
     for stream in measured {
         for result in &stream.results {
             rows.push(row(columns, stream, result, record.origin));
-            if let Some(latency) = result
-                .row_latency_ns
-                .as_ref()
-                .filter(|_| columns.row_latency)
-            {
-                rows.push(row_latency(columns, latency));
-            }
+            let of_rows = result.row_latency_ns.iter();
+            let of_rows = of_rows.filter(|_| columns.row_latency);
+            rows.extend(of_rows.map(|latency| row_latency(columns, latency)));
         }
     }
     let words = 1 + usize::from(columns.phase) + usize::from(columns.stream);
@@ -123,12 +119,9 @@ fn row(
         };
         cells.extend([service, wait]);
     }
-    let errors = count(result.errors.values().sum());
-    let unreported = imported.is_some_and(|origin| origin.leaves_out(MissingField::Errors));
-    cells.push(if unreported {
-        ABSENT.to_owned()
-    } else {
-        errors
+    cells.push(match imported {
+        Some(origin) if origin.leaves_out(MissingField::Errors) => ABSENT.to_owned(),
+        _ => count(result.errors.values().sum()),
     });
     let mut remarks = Vec::new();
     match imported {
@@ -160,8 +153,8 @@ fn planned_rate(stream: &MeasuredStream<'_>, result: &ResultRecord) -> Option<f6
 
 fn reached(stream: &MeasuredStream<'_>, result: &ResultRecord) -> f64 {
     match stream.stream.unit {
-        highwater_model::plan::Unit::Rows => result.throughput.rows_per_s,
-        highwater_model::plan::Unit::Queries => result.throughput.ops_per_s,
+        Unit::Rows => result.throughput.rows_per_s,
+        Unit::Queries => result.throughput.ops_per_s,
     }
 }
 
@@ -174,7 +167,7 @@ fn row_latency(columns: Columns, summary: &LatencySummary) -> Row {
         cells.extend([String::new(), String::new()]);
     }
     cells.extend(percentiles(summary));
-    Row::new(cells).remark(String::new())
+    Row::new(cells)
 }
 
 fn percentiles(summary: &LatencySummary) -> [String; 5] {
@@ -196,10 +189,6 @@ fn figure(summary: &LatencySummary, name: &str, value: Option<u64>) -> String {
         }
         Some(ns) => duration(ns),
     }
-}
-
-fn errors(measured: &[MeasuredStream<'_>]) -> Option<String> {
-    error_classes(measured).map(|text| labeled("errors", &text))
 }
 
 /// Errors by class, most frequent first, with the target's words about the first.

@@ -13,16 +13,17 @@ use highwater_model::search::{
 };
 
 use super::{head, judged, tail};
-use crate::layout::{Row, aligned, labeled};
+use crate::layout::{Row, aligned, headed, joined, labeled, or_absent};
 
 /// Characters of the objective's hash that tell objectives apart for a reader.
 const HASH_SHOWN: usize = 6;
 
 /// Blocks between the head and the judgments.
 pub(super) fn blocks(record: &MeasuredRun<'_>, search: &SearchRecord) -> Vec<Vec<String>> {
+    let soaked = soak(search).map(|said| labeled("soak", &said));
     vec![
         vec![head::target(record), question(record, search)],
-        [outcome(search), soaked(search)].concat(),
+        outcome(search).into_iter().chain(soaked).collect(),
         aligned(&table(search), 1),
     ]
 }
@@ -49,15 +50,11 @@ pub(crate) const fn varied(axis: SearchAxis) -> &'static str {
 
 /// The objective in words, that of every search included.
 pub(crate) fn objective(record: &RunRecord, search: &SearchRecord) -> String {
-    let mut words = vec![judged::objectives(record)];
-    if search.objective.no_errors {
-        words.push("no errors".to_owned());
-    }
-    if search.axis == SearchAxis::Rate {
-        words.push("99 % of the rate acknowledged".to_owned());
-    }
-    words.retain(|word| !word.is_empty());
-    words.join(" · ")
+    let no_errors = search.objective.no_errors.then_some("no errors");
+    let at_a_rate = search.axis == SearchAxis::Rate;
+    let acknowledged = at_a_rate.then_some("99 % of the rate acknowledged");
+    let words = [no_errors, acknowledged].map(Option::unwrap_or_default);
+    joined([judged::objectives(record).as_str(), words[0], words[1]])
 }
 
 pub(crate) fn outcome(search: &SearchRecord) -> Vec<String> {
@@ -72,18 +69,12 @@ fn found(search: &SearchRecord, mark: &Mark) -> Vec<String> {
     let bytes = mark
         .bytes
         .map_or_else(String::new, |bytes| format!(", {} bytes", count(bytes)));
-    let data = format!(" · {} rows{bytes} before it", count(mark.rows));
+    let data = format!("{} rows{bytes} before it", count(mark.rows));
     let confirmed = of_axis(search, mark.confirmed);
+    let (times, each) = (search.policy.confirmations, duration(mark.hold_ns));
     let mut lines = vec![
         labeled("mark", &format!("{confirmed} confirmed")),
-        labeled(
-            "held",
-            &format!(
-                "{} times for {}{data}",
-                search.policy.confirmations,
-                duration(mark.hold_ns)
-            ),
-        ),
+        labeled("held", &format!("{times} times for {each} · {data}")),
     ];
     lines.extend(mark.estimate.map(|found| estimated(search, found)));
     let failed = match mark.failed {
@@ -120,12 +111,6 @@ pub(crate) fn estimate(search: &SearchRecord, found: Estimate) -> String {
         rate(found.low90),
         rate(found.high90)
     )
-}
-
-/// Whether the mark held for longer, where that was asked for.
-fn soaked(search: &SearchRecord) -> Vec<String> {
-    let said = soak(search).map(|said| labeled("soak", &said));
-    said.into_iter().collect()
 }
 
 /// `30 min more at 98,300 rows/s: passed · 98,310 acknowledged/s · p99 12.1 ms`; absent where there is
@@ -169,13 +154,10 @@ fn not_found(search: &SearchRecord, no_mark: &NoMark) -> Vec<String> {
         lines.push(labeled("passed", &met));
     }
     lines.extend(no_mark.estimate.map(|found| estimated(search, found)));
-    if let Some(failed) = no_mark.lowest_failed {
-        let why = codes(&no_mark.limited_by);
-        lines.push(labeled(
-            "failed",
-            &format!("{}: {why}", of_axis(search, failed)),
-        ));
-    }
+    lines.extend(no_mark.lowest_failed.map(|failed| {
+        let (at, why) = (of_axis(search, failed), codes(&no_mark.limited_by));
+        labeled("failed", &format!("{at}: {why}"))
+    }));
     lines.extend(of_search(search).map(tail::limited));
     lines
 }
@@ -187,35 +169,22 @@ pub(crate) fn codes(codes: &[ReasonCode]) -> String {
 
 /// The head and a row for each probe; the first column holds words.
 pub(crate) fn table(search: &SearchRecord) -> Vec<Row> {
-    let unit = search.unit.name();
     let value = match search.axis {
-        SearchAxis::Rate => format!("{unit}/s"),
+        SearchAxis::Rate => format!("{}/s", search.unit.name()),
         SearchAxis::Sessions => "sessions".to_owned(),
     };
-    let heads = [
-        "probe",
-        &value,
-        "acknowledged/s",
-        "p99",
-        "failed ops",
-        "measured",
-    ];
-    let mut rows = vec![Row::new(heads)];
-    rows.extend(search.probes.iter().map(|probe| row(search, probe)));
-    rows
+    let head = format!("probe | {value} | acknowledged/s | p99 | failed ops | measured");
+    headed(&head, search.probes.iter().map(|probe| row(search, probe)))
 }
 
 /// What a probe showed, in a few words: `passed · 98,300 acknowledged/s · p99 12.1 ms`.
 pub fn probe_line(probe: &ProbeRecord) -> String {
     let reached = format!("{} acknowledged/s", rate(probe.acknowledged_per_s));
     let p99 = probe.p99_ns.map(|p99| format!("p99 {}", duration(p99)));
-    let mut words = vec![verdict(probe).to_owned(), reached];
-    words.extend(p99);
-    if probe.verdict != ProbeVerdict::Passed && probe.purpose != ProbePurpose::Estimate {
-        words.push(codes(&probe.reasons));
-    }
-    words.retain(|word| !word.is_empty());
-    words.join(" · ")
+    let says_why = probe.verdict != ProbeVerdict::Passed && probe.purpose != ProbePurpose::Estimate;
+    let why = says_why.then(|| codes(&probe.reasons));
+    let of_verdict = Some(verdict(probe).to_owned());
+    joined([of_verdict, Some(reached), p99, why].into_iter().flatten())
 }
 
 fn row(search: &SearchRecord, probe: &ProbeRecord) -> Row {
@@ -226,22 +195,20 @@ fn row(search: &SearchRecord, probe: &ProbeRecord) -> Row {
     } else {
         rate(probe.at)
     };
-    let p99 = probe.p99_ns.map_or_else(|| "–".to_owned(), duration);
     let why = if probe.verdict == ProbeVerdict::Passed || closed {
         String::new()
     } else {
         codes(&probe.reasons)
     };
-    let remark = [verdict(probe), &why].join(" · ");
     Row::new([
         format!("{:>2} {purpose}", probe.number),
         at,
         rate(probe.acknowledged_per_s),
-        p99,
+        or_absent(probe.p99_ns, duration),
         count(probe.failed_ops),
         duration(probe.measured_ns),
     ])
-    .remark(remark.trim_matches([' ', '·']))
+    .remark(joined([verdict(probe), &why]))
 }
 
 const fn verdict(probe: &ProbeRecord) -> &'static str {

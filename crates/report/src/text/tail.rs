@@ -190,16 +190,15 @@ fn labels(record: &RunRecord) -> Option<String> {
 
 /// What commands changed while it ran, the first ones.
 pub(crate) fn changes(record: &RunRecord) -> Vec<String> {
-    let all = &record.interventions;
-    let shown = all.iter().take(FINDINGS_SHOWN);
-    let mut lines: Vec<String> = shown
-        .map(|done| foreign(&intervention(done), WORDS))
-        .collect();
-    if all.len() > FINDINGS_SHOWN {
-        let more = all.len() - FINDINGS_SHOWN;
-        lines.push(format!("and {more} more in the record"));
-    }
-    lines
+    let all = record.interventions.iter();
+    first_of(all.map(|done| foreign(&intervention(done), WORDS)))
+}
+
+/// The first ones, and how many more there are.
+fn first_of(all: impl ExactSizeIterator<Item = String>) -> Vec<String> {
+    let more = all.len().saturating_sub(FINDINGS_SHOWN);
+    let rest = (more > 0).then(|| format!("and {more} more in the record"));
+    all.take(FINDINGS_SHOWN).chain(rest).collect()
 }
 
 /// Notes, and the incidents that no judgment repeats.
@@ -215,14 +214,7 @@ pub(crate) fn noted(record: &RunRecord) -> Vec<&str> {
 
 /// The first of them, and how many more there are.
 fn notes(record: &RunRecord) -> Vec<String> {
-    let noted = noted(record);
-    let shown = noted.iter().take(FINDINGS_SHOWN);
-    let mut lines: Vec<String> = shown
-        .map(|message| labeled("note", &foreign(message, WORDS)))
-        .collect();
-    if noted.len() > FINDINGS_SHOWN {
-        let more = noted.len() - FINDINGS_SHOWN;
-        lines.push(labeled("note", &format!("and {more} more in the record")));
-    }
-    lines
+    let all = noted(record).into_iter();
+    let shown = first_of(all.map(|message| foreign(message, WORDS)));
+    shown.iter().map(|line| labeled("note", line)).collect()
 }

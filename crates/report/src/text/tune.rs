@@ -13,8 +13,8 @@ use highwater_sizing::series::setting_of;
 use highwater_sizing::tables::{Table, tables};
 
 use super::head;
-use crate::figures::{Remark, table_of_tuning as table_text};
-use crate::layout::labeled;
+use super::search::codes;
+use crate::figures::{Remark, remark_lines, table_of_tuning as table_text};
 
 /// Blocks between the head and the judgments.
 pub(super) fn blocks(record: &MeasuredRun<'_>, tune: &TuneRecord) -> Vec<Vec<String>> {
@@ -24,16 +24,9 @@ pub(super) fn blocks(record: &MeasuredRun<'_>, tune: &TuneRecord) -> Vec<Vec<Str
             blocks.push(lines_along(tune, base, axis));
         }
     }
-    blocks.push(lines(&outcome(tune)));
-    blocks.push(lines(&measured(tune)));
+    blocks.push(remark_lines(&outcome(tune)));
+    blocks.push(remark_lines(&measured(tune)));
     blocks
-}
-
-fn lines(remarks: &[Remark]) -> Vec<String> {
-    let remarks = remarks.iter();
-    remarks
-        .map(|remark| labeled(remark.label, &remark.sentence))
-        .collect()
 }
 
 /// The axes, and the figure that configurations are compared by.
@@ -42,14 +35,9 @@ pub(crate) fn question(record: &RunRecord, tune: &TuneRecord) -> String {
     let axes: Vec<String> = axes
         .map(|axis| format!("{} ({} values)", axis.name, axis.values.len()))
         .collect();
-    let grid: usize = tune.axes.iter().map(|axis| axis.values.len()).product();
-    [
-        format!("tune {} over {}", tune.stream, axes.join(" × ")),
-        format!("{grid} configurations"),
-        format!("by {}", tune.by.name()),
-        format!("seed {}", record.plan.seed),
-    ]
-    .join(" · ")
+    let (stream, axes) = (&tune.stream, axes.join(" × "));
+    let (grid, by, seed) = (grid(tune), tune.by.name(), record.plan.seed);
+    format!("tune {stream} over {axes} · {grid} configurations · by {by} · seed {seed}")
 }
 
 /// The tables along one axis through a configuration, as far as it was measured.
@@ -63,11 +51,14 @@ pub(crate) fn tables_along(tune: &TuneRecord, base: &[usize], axis: usize) -> Ve
 
 /// `sessions 8`: the values of a configuration on all axes but one.
 pub(crate) fn others(tune: &TuneRecord, base: &[usize], axis: usize) -> Vec<String> {
-    let all = tune.axes.iter().zip(base).enumerate();
-    let others = all.filter(|(position, _)| *position != axis);
-    others
-        .map(|(_, (axis, at))| format!("{} {}", axis.name, axis.values[*at]))
-        .collect()
+    let others = values(tune, base).enumerate();
+    let others = others.filter(|(position, _)| *position != axis);
+    others.map(|(_, value)| value).collect()
+}
+
+fn values(tune: &TuneRecord, at: &[usize]) -> impl Iterator<Item = String> {
+    let axes = tune.axes.iter().zip(at);
+    axes.map(|(axis, at)| format!("{} {}", axis.name, axis.values[*at]))
 }
 
 fn lines_along(tune: &TuneRecord, base: &[usize], axis: usize) -> Vec<String> {
@@ -159,11 +150,7 @@ fn not_found(tune: &TuneRecord, no_best: &NoBest) -> Vec<Remark> {
 
 /// `batch 4000 · sessions 8`.
 pub(crate) fn named(tune: &TuneRecord, at: &[usize]) -> String {
-    let axes = tune.axes.iter().zip(at);
-    let words: Vec<String> = axes
-        .map(|(axis, at)| format!("{} {}", axis.name, axis.values[*at]))
-        .collect();
-    words.join(" · ")
+    values(tune, at).collect::<Vec<_>>().join(" · ")
 }
 
 /// What configurations are compared by, with its unit.
@@ -175,12 +162,22 @@ pub(crate) fn figure(tune: &TuneRecord, value: f64) -> String {
     }
 }
 
-/// How much was measured, and what did not count.
-pub(crate) fn measured(tune: &TuneRecord) -> Vec<Remark> {
-    let grid: usize = tune.axes.iter().map(|axis| axis.values.len()).product();
+/// How many configurations there are.
+pub(crate) fn grid(tune: &TuneRecord) -> usize {
+    tune.axes.iter().map(|axis| axis.values.len()).product()
+}
+
+/// Positions of measured configurations, in the order of the grid.
+pub(crate) fn different(tune: &TuneRecord) -> Vec<&[usize]> {
     let mut different: Vec<&[usize]> = tune.trials.iter().map(|trial| &trial.at[..]).collect();
     different.sort_unstable();
     different.dedup();
+    different
+}
+
+/// How much was measured, and what did not count.
+pub(crate) fn measured(tune: &TuneRecord) -> Vec<Remark> {
+    let (grid, different) = (grid(tune), different(tune));
     let took: u64 = tune.trials.iter().map(|trial| trial.took_ns).sum();
     let share = percent(highwater_model::display::ratio(
         different.len() as u64,
@@ -217,8 +214,7 @@ pub(crate) fn fault(trial: &TrialRecord) -> Option<String> {
         TrialVerdict::WrongData => "WRONG DATA",
         TrialVerdict::Interrupted => "interrupted",
     };
-    let codes: Vec<&str> = trial.reasons.iter().map(|code| code.name()).collect();
-    let words = format!("{what} · {}", codes.join(", "));
+    let words = format!("{what} · {}", codes(&trial.reasons));
     Some(words.trim_matches([' ', '·']).to_owned())
 }
 
@@ -228,6 +224,5 @@ pub fn trial_line(trial: &TrialRecord, unit: &str) -> String {
     if trial.verdict == TrialVerdict::Counts {
         return reached;
     }
-    let codes: Vec<&str> = trial.reasons.iter().map(|code| code.name()).collect();
-    format!("does not count · {reached} · {}", codes.join(", "))
+    format!("does not count · {reached} · {}", codes(&trial.reasons))
 }

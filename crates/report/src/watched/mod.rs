@@ -108,7 +108,24 @@ impl Watched {
     /// Takes in an event.
     pub fn event(&mut self, event: &Event) {
         match event {
-            Event::Begun { .. } => self.begun(event),
+            Event::Begun {
+                directory,
+                workload,
+                urls,
+                target,
+                phases,
+                objectives,
+            } => {
+                self.run = RunWatched {
+                    directory: directory.clone(),
+                    workload: workload.clone(),
+                    urls: urls.clone(),
+                    target: target.clone(),
+                    phases: phases.clone(),
+                    objectives: objectives.clone(),
+                    ..RunWatched::default()
+                };
+            }
             Event::Part(Part::Paused) => self.run.stage = Stage::Paused,
             Event::Part(part) => self.run.stage = Stage::Part(part_line(part)),
             Event::Load(bounds) => {
@@ -150,29 +167,6 @@ impl Watched {
             Event::Warning { kind, message } => keep(&mut self.notes, warning(*kind, message)),
             Event::Dropped { events } => self.dropped += events,
             Event::Stream { .. } | Event::Estimate(_) | Event::Filling { .. } => {}
-        }
-    }
-
-    /// Another run begins.
-    fn begun(&mut self, event: &Event) {
-        if let Event::Begun {
-            directory,
-            workload,
-            urls,
-            target,
-            phases,
-            objectives,
-        } = event
-        {
-            self.run = RunWatched {
-                directory: directory.clone(),
-                workload: workload.clone(),
-                urls: urls.clone(),
-                target: target.clone(),
-                phases: phases.clone(),
-                objectives: objectives.clone(),
-                ..RunWatched::default()
-            };
         }
     }
 

@@ -67,11 +67,7 @@ impl Default for Seconds {
 impl Seconds {
     /// Adds the next second.
     pub fn add(&mut self, second: &SecondProgress) {
-        let slot = Slot::of(second);
-        match self.slots.last_mut() {
-            Some(last) if last.takes(&slot, self.slot_s) => last.join(&slot),
-            _ => self.slots.push(slot),
-        }
+        self.push(Slot::of(second));
         // Phases that are shorter than a slot are not joined; beyond any that a run may have, slots grow on.
         while self.slots.len() >= SLOTS_MAX && self.slot_s < u64::MAX / 2 {
             self.double();
@@ -80,14 +76,17 @@ impl Seconds {
 
     fn double(&mut self) {
         self.slot_s *= 2;
-        let mut joined: Vec<Slot> = Vec::with_capacity(SLOTS_MAX);
-        for slot in self.slots.drain(..) {
-            match joined.last_mut() {
-                Some(last) if last.takes(&slot, self.slot_s) => last.join(&slot),
-                _ => joined.push(slot),
-            }
+        let slots = std::mem::replace(&mut self.slots, Vec::with_capacity(SLOTS_MAX));
+        for slot in slots {
+            self.push(slot);
         }
-        self.slots = joined;
+    }
+
+    fn push(&mut self, slot: Slot) {
+        match self.slots.last_mut() {
+            Some(last) if last.takes(&slot, self.slot_s) => last.join(&slot),
+            _ => self.slots.push(slot),
+        }
     }
 }
 

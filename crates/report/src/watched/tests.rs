@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::tests::{begun, second as second_of, stream};
 use highwater_model::event::{StreamCounts, StreamProgress, WarningKind};
 use highwater_model::numbers::to_f64;
 use highwater_model::outcome::ErrorClass;
@@ -10,14 +11,9 @@ use highwater_model::plan::Unit;
 
 fn second(second: u64, phase: &str, units_per_s: f64, p99_ns: u64) -> Event {
     let stream = StreamProgress {
-        stream: "insert".to_owned(),
-        unit: Unit::Rows,
         offered_per_s: Some(2.0 * units_per_s),
-        units_per_s,
         p50_ns: Some(p99_ns / 2),
         p99_ns: Some(p99_ns),
-        p99_at_least: false,
-        recent: None,
         errors: 3,
         rejected: 2,
         counts: StreamCounts {
@@ -32,33 +28,15 @@ fn second(second: u64, phase: &str, units_per_s: f64, p99_ns: u64) -> Event {
             failed: BTreeMap::from([(ErrorClass::Rejected, 2)]),
             ..StreamCounts::default()
         },
+        ..stream("insert", Unit::Rows, units_per_s)
     };
-    Event::Second(SecondProgress {
-        second,
-        phase: phase.to_owned(),
-        streams: vec![stream],
-        errors: 3,
-        dropped: 1,
-        sessions: 8,
-        objectives: Vec::new(),
-    })
-}
-
-fn begun() -> Event {
-    Event::Begun {
-        directory: "runs/1".to_owned(),
-        workload: "cpu".to_owned(),
-        urls: vec!["sim:".to_owned()],
-        target: "simulated cluster".to_owned(),
-        phases: Vec::new(),
-        objectives: Vec::new(),
-    }
+    Event::Second(second_of(second, phase, vec![stream]))
 }
 
 #[test]
 fn a_day_of_seconds_is_as_small_as_ten_minutes_and_loses_nothing() {
     let mut watched = Watched::default();
-    watched.event(&begun());
+    watched.event(&begun(Vec::new()));
     let day = 24 * 3_600;
     let mut most = 0;
     for s in 1..=day {
@@ -74,20 +52,11 @@ fn a_day_of_seconds_is_as_small_as_ten_minutes_and_loses_nothing() {
     let seconds: u64 = slots.iter().map(|slot| slot.seconds).sum();
     assert_eq!(seconds, day);
     assert!((units - 100.0 * to_f64(day)).abs() < 1e-6, "{units}");
-    let slowest = slots
-        .iter()
-        .filter(|slot| slot.streams[0].p99_ns == Some(9_000_000));
-    assert_eq!(
-        slowest.count(),
-        1,
-        "the slowest second is not averaged away"
-    );
+    // The slowest second is not averaged away, and phases are not joined.
+    let p99 = slots.iter().map(|slot| slot.streams[0].p99_ns);
+    assert_eq!(p99.filter(|p99| *p99 == Some(9_000_000)).count(), 1);
     let warm_up = slots.iter().filter(|slot| slot.phase == "warm-up");
-    assert_eq!(
-        warm_up.map(|slot| slot.seconds).sum::<u64>(),
-        60,
-        "phases are not joined"
-    );
+    assert_eq!(warm_up.map(|slot| slot.seconds).sum::<u64>(), 60);
     assert_eq!(watched.totals.streams[0].rows_acknowledged, 600 * day);
     let rejected = watched.totals.streams[0].failed[ErrorClass::Rejected as usize];
     assert_eq!(rejected, 2 * day);
@@ -108,7 +77,7 @@ fn phases_without_end_do_not_undo_the_bound() {
 fn a_trial_begins_anew_and_counters_go_on() {
     let mut watched = Watched::default();
     for _ in 0..3 {
-        watched.event(&begun());
+        watched.event(&begun(Vec::new()));
         watched.event(&second(1, "measure", 100.0, 1));
     }
     assert_eq!(watched.run.seconds.slots.len(), 1);
@@ -118,7 +87,7 @@ fn a_trial_begins_anew_and_counters_go_on() {
 #[test]
 fn seconds_of_the_filling_of_tables_are_not_among_those_of_what_follows() {
     let mut watched = Watched::default();
-    watched.event(&begun());
+    watched.event(&begun(Vec::new()));
     watched.event(&Event::Load(LoadBounds::default()));
     for s in 1..=90 {
         watched.event(&second(s, "load", 100.0, 1));

@@ -67,18 +67,11 @@ impl Totals {
     }
 
     fn of(&mut self, stream: &StreamProgress) -> Option<&mut StreamTotals> {
-        let mut named = self.streams.iter();
-        let place = named.position(|totals| totals.stream == stream.stream);
-        if place.is_none() && self.streams.len() < STREAMS_MAX {
+        let is_same = |totals: &StreamTotals| totals.stream == stream.stream;
+        if !self.streams.iter().any(is_same) && self.streams.len() < STREAMS_MAX {
             self.streams.push(StreamTotals::new(stream));
         }
-        match place {
-            Some(place) => self.streams.get_mut(place),
-            None => self
-                .streams
-                .last_mut()
-                .filter(|last| last.stream == stream.stream),
-        }
+        self.streams.iter_mut().find(|totals| is_same(totals))
     }
 }
 

@@ -20,7 +20,7 @@ use std::rc::Rc;
 
 use futures_util::future::{Either, select};
 use highwater_analysis::buckets::EXAMPLES_MAX;
-use highwater_driver::{TargetError, TargetErrorKind, Timeline};
+use highwater_driver::{Admin, Target, TargetError, TargetErrorKind, Timeline};
 use highwater_model::audit_record::GoneTable;
 use highwater_model::event::AuditStage;
 use highwater_model::op::BoundTable;
@@ -29,15 +29,15 @@ use highwater_model::record::{AuditRecord, AuditStatus, InvariantRecord};
 use highwater_model::units::Nanos;
 use highwater_workload::Invariant;
 
+use crate::deadline::until;
 use crate::ledger::{Ledger, Totals};
-use patient::Waits;
+use patient::{PatientAdmin, Waits};
 use rows::Regenerator;
 use table::{Figures, TableAudit};
 
 use input::TableTimes;
 
 pub(crate) use input::AuditInput;
-pub(crate) use patient::PatientAdmin;
 pub(crate) use progress::AuditProgressReporter;
 
 /// Looks for a table that seems to be dropped; together with their waits 8 seconds.
@@ -88,8 +88,28 @@ impl AuditOutcome {
     }
 }
 
+/// Audits, unless the run is to end at once before that is done.
+pub(crate) async fn audit_unless(
+    stopped: impl Future,
+    input: &AuditInput<'_>,
+    ledgers: &mut [Ledger],
+    admin: &mut Box<dyn Admin>,
+    target: &dyn Target,
+    timeline: &Rc<dyn Timeline>,
+) -> AuditOutcome {
+    let audited = {
+        let mut admin = PatientAdmin::new(admin, target, timeline, &input.progress);
+        let audit = std::pin::pin!(audit(input, ledgers, &mut admin, timeline));
+        match select(std::pin::pin!(stopped), audit).await {
+            Either::Right((audited, _)) => Some(audited),
+            Either::Left(_) => None,
+        }
+    };
+    audited.unwrap_or_else(|| AuditOutcome::skipped(stopped_at_once(input.level, ledgers)))
+}
+
 /// Waits until the target is there and idle, and compares, within the limit.
-pub(crate) async fn audit(
+async fn audit(
     input: &AuditInput<'_>,
     ledgers: &mut [Ledger],
     admin: &mut PatientAdmin<'_>,
@@ -98,15 +118,9 @@ pub(crate) async fn audit(
     let begin = timeline.now();
     let deadline = begin.saturating_add(input.limit);
     let mut record = not_done(input.level, ledgers, AuditStatus::Off, None);
-    let limit = timeline.sleep_until(deadline);
-    let found = {
-        let clock = AuditClock { timeline, deadline };
-        let comparison = std::pin::pin!(compare(input, ledgers, &mut *admin, &clock, &mut record));
-        match select(comparison, limit).await {
-            Either::Left((found, _)) => Some(found),
-            Either::Right(_) => None,
-        }
-    };
+    let clock = AuditClock { timeline, deadline };
+    let comparison = compare(input, ledgers, &mut *admin, &clock, &mut record);
+    let found = until(deadline, timeline.as_ref(), std::pin::pin!(comparison)).await;
     match &found {
         Some(Ok(_)) => {
             record.status = match input.share.of {
@@ -174,7 +188,9 @@ async fn compare(
     let AuditClock { timeline, deadline } = *clock;
     input.progress.stage(AuditStage::WaitingForStatements, 0);
     admin.until_present().await?;
-    let mut idle = admin.quiesce(deadline).await?;
+    let mut idle = admin
+        .ask(async |admin| admin.quiesce(deadline).await)
+        .await?;
     for invariant in input.invariants {
         let name = invariant.name.clone();
         input.progress.stage(AuditStage::Invariant { name }, 0);
@@ -231,7 +247,9 @@ async fn compare(
     }
     input.progress.stage(AuditStage::ServerCounters, 0);
     if record.replaced.is_none() && !input.stored {
-        let counter = admin.rows_inserted(input.bound).await?;
+        let counter = admin
+            .ask(async |admin| admin.rows_inserted(input.bound).await)
+            .await?;
         record.server_counter =
             counter.map(|now| now.saturating_sub(input.tables.counter.unwrap_or(0)));
     }
@@ -318,7 +336,10 @@ async fn compare_copies(
         return Ok(());
     }
     let with_values = input.level != AuditLevel::Count;
-    for shard in admin.copies(input.bound, with_values).await? {
+    let shards = admin
+        .ask(async |admin| admin.copies(input.bound, with_values).await)
+        .await?;
+    for shard in shards {
         record.copies += shard.rows.len() as u64;
         let differ = |figures: &[u64]| figures.windows(2).any(|pair| pair[0] != pair[1]);
         let values_differ = differ(&shard.sums);
@@ -340,12 +361,11 @@ async fn check_invariant(
     invariant: &Invariant,
     admin: &mut PatientAdmin<'_>,
 ) -> Result<InvariantRecord, TargetError> {
-    let rows = admin.query(&invariant.sql).await?;
+    let rows = admin
+        .ask(async |admin| admin.query(&invariant.sql).await)
+        .await?;
     let found = match rows.as_slice() {
-        [row] => match row.as_slice() {
-            [value] => value.clone(),
-            _ => None,
-        },
+        [row] if row.len() == 1 => row[0].clone(),
         _ => None,
     };
     Ok(InvariantRecord {

@@ -9,7 +9,7 @@ use highwater_model::stored::{Difference, KeyRange, StoredRow};
 
 use super::patient::Waits;
 use super::rows::{Marks, push_halves, push_range};
-use super::table::{Figures, TableAudit};
+use super::table::{Figures, TableAudit, example};
 use crate::ledger::exceptions::{Exception, RowOutcome};
 
 /// Keys of one pass, at most, but for a bucket that is wider: four bitmaps of 2 MiB.
@@ -99,13 +99,8 @@ impl TableAudit<'_, '_> {
         }
         let (rows, table) = (&mut self.rows, self.table);
         let progress = &self.input.progress;
-        let example = |fault, key, found, difference: Option<Difference>| AuditExample {
-            fault,
-            table: table.name.clone(),
-            first_key: key,
-            last_key: key,
+        let example = |fault: Fault, key, found, difference: Option<Difference>| AuditExample {
             acknowledged: u64::from(fault != Fault::Surplus),
-            unknown: 0,
             found,
             column: difference
                 .as_ref()
@@ -113,6 +108,7 @@ impl TableAudit<'_, '_> {
                 .map(|column| column.name.clone()),
             expected: difference.as_ref().map(|d| d.expected.clone()),
             stored: difference.map(|d| d.found),
+            ..example(fault, &table.name, key)
         };
         let mut take = |row: StoredRow| {
             progress.row();

@@ -5,16 +5,16 @@
 
 use std::rc::Rc;
 
-use futures_util::future::{Either, select};
 use highwater_driver::{
-    Admin, KeyCounts, RowTaker, ShardCopies, Target, TargetError, TargetErrorKind, Timeline,
+    Admin, KeyCounts, RowTaker, Target, TargetError, TargetErrorKind, Timeline,
 };
 use highwater_model::event::{AuditStage, Part};
-use highwater_model::op::{BoundTable, BoundWorkload};
+use highwater_model::op::BoundTable;
 use highwater_model::stored::KeyRange;
 use highwater_model::units::Nanos;
 
 use super::progress::AuditProgressReporter;
+use crate::deadline::within;
 
 /// An admin connection that does not respond to the simplest query in this time is replaced.
 const RESPONSE_LIMIT: Nanos = Nanos::from_secs(10);
@@ -36,7 +36,7 @@ impl Waits {
 }
 
 /// An admin that outlasts the target's absence.
-pub(crate) struct PatientAdmin<'a> {
+pub(super) struct PatientAdmin<'a> {
     pub(super) admin: &'a mut Box<dyn Admin>,
     target: &'a dyn Target,
     timeline: &'a Rc<dyn Timeline>,
@@ -46,7 +46,7 @@ pub(crate) struct PatientAdmin<'a> {
 }
 
 impl<'a> PatientAdmin<'a> {
-    pub(crate) fn new(
+    pub(super) fn new(
         admin: &'a mut Box<dyn Admin>,
         target: &'a dyn Target,
         timeline: &'a Rc<dyn Timeline>,
@@ -62,12 +62,12 @@ impl<'a> PatientAdmin<'a> {
     }
 
     /// Whether the target was away when the audit ended.
-    pub(crate) fn is_away(&self) -> bool {
+    pub(super) fn is_away(&self) -> bool {
         self.away
     }
 
     /// Waits until the target responds; it may have gone in mid-run, with this connection.
-    pub(crate) async fn until_present(&mut self) -> Result<(), TargetError> {
+    pub(super) async fn until_present(&mut self) -> Result<(), TargetError> {
         let mut waits = Waits::default();
         let mut stage = None;
         let ended = loop {
@@ -95,9 +95,8 @@ impl<'a> PatientAdmin<'a> {
 
     /// Keeps the connection if it responds, or replaces it: the target may answer on another host.
     async fn renew(&mut self) -> Result<(), TargetError> {
-        let limit = self.timeline.now().saturating_add(RESPONSE_LIMIT);
         let idle = self.admin.quiesce(Nanos::ZERO);
-        if let Either::Left((Ok(_), _)) = select(idle, self.timeline.sleep_until(limit)).await {
+        if let Some(Ok(_)) = within(RESPONSE_LIMIT, self.timeline.as_ref(), idle).await {
             return Ok(());
         }
         *self.admin = self.target.administer(Rc::clone(self.timeline)).await?;
@@ -130,23 +129,14 @@ impl<'a> PatientAdmin<'a> {
         self.timeline.sleep_until(until).await;
     }
 
-    pub(super) async fn quiesce(&mut self, deadline: Nanos) -> Result<bool, TargetError> {
-        let mut waits = Waits::default();
-        loop {
-            match self.admin.quiesce(deadline).await {
-                Err(error) => self.recover(error, &mut waits).await?,
-                done => return done,
-            }
-        }
-    }
-
-    pub(super) async fn query(
+    /// Asks until there is an answer, or a refusal that stays.
+    pub(super) async fn ask<T>(
         &mut self,
-        sql: &str,
-    ) -> Result<Vec<Vec<Option<String>>>, TargetError> {
+        mut ask: impl AsyncFnMut(&mut dyn Admin) -> Result<T, TargetError>,
+    ) -> Result<T, TargetError> {
         let mut waits = Waits::default();
         loop {
-            match self.admin.query(sql).await {
+            match ask(self.admin.as_mut()).await {
                 Err(error) => self.recover(error, &mut waits).await?,
                 done => return done,
             }
@@ -158,13 +148,8 @@ impl<'a> PatientAdmin<'a> {
         table: &BoundTable,
         width: u64,
     ) -> Result<KeyCounts, TargetError> {
-        let mut waits = Waits::default();
-        loop {
-            match self.admin.count_by_key(table, width).await {
-                Err(error) => self.recover(error, &mut waits).await?,
-                done => return done,
-            }
-        }
+        self.ask(async |admin| admin.count_by_key(table, width).await)
+            .await
     }
 
     /// Once only: a reader knows by itself what it has to forget before it reads again.
@@ -175,33 +160,6 @@ impl<'a> PatientAdmin<'a> {
         take: &mut RowTaker<'_>,
     ) -> Result<(), TargetError> {
         self.admin.read_rows(table, ranges, take).await
-    }
-
-    pub(super) async fn rows_inserted(
-        &mut self,
-        workload: &BoundWorkload,
-    ) -> Result<Option<u64>, TargetError> {
-        let mut waits = Waits::default();
-        loop {
-            match self.admin.rows_inserted(workload).await {
-                Err(error) => self.recover(error, &mut waits).await?,
-                done => return done,
-            }
-        }
-    }
-
-    pub(super) async fn copies(
-        &mut self,
-        workload: &BoundWorkload,
-        with_values: bool,
-    ) -> Result<Vec<ShardCopies>, TargetError> {
-        let mut waits = Waits::default();
-        loop {
-            match self.admin.copies(workload, with_values).await {
-                Err(error) => self.recover(error, &mut waits).await?,
-                done => return done,
-            }
-        }
     }
 }
 

@@ -12,7 +12,7 @@ use highwater_model::stored::{KeyRange, StoredRow, difference};
 use super::input::TableTimes;
 use super::patient::Waits;
 use super::progress::rows_of;
-use super::table::{Figures, TableAudit};
+use super::table::{Figures, TableAudit, example};
 use crate::ledger::replaced::{Replacements, Verdict};
 
 /// Every key.
@@ -168,21 +168,6 @@ fn note(figures: &mut Figures, table: &str, key: i64, row: u64, verdict: Verdict
             figures.duplicated += 1;
             figures.example(example(Fault::Duplicated, table, row));
         }
-    }
-}
-
-fn example(fault: Fault, table: &str, row: u64) -> AuditExample {
-    AuditExample {
-        fault,
-        table: table.to_owned(),
-        first_key: row,
-        last_key: row,
-        acknowledged: 1,
-        unknown: 0,
-        found: 0,
-        column: None,
-        expected: None,
-        stored: None,
     }
 }
 

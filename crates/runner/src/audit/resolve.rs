@@ -12,7 +12,7 @@ use highwater_workload::random::Draws;
 
 use super::patient::Waits;
 use super::rows::{Marks, push_halves, push_range};
-use super::table::TableAudit;
+use super::table::{TableAudit, example};
 use crate::ledger::exceptions::{Exception, RowOutcome};
 
 /// Rows that one statement reads, at most.
@@ -211,16 +211,11 @@ impl TableAudit<'_, '_> {
             _ => Fault::Missing,
         };
         self.figures.example(AuditExample {
-            fault,
-            table: self.table.name.clone(),
-            first_key: exception.first,
             last_key: exception.end() - 1,
             acknowledged: least.into(),
             unknown: u64::from(most - least),
             found,
-            column: None,
-            expected: None,
-            stored: None,
+            ..example(fault, &self.table.name, exception.first)
         });
     }
 }

@@ -7,6 +7,7 @@ use highwater_driver::{BucketSums, KeyCounts, KeySums, TargetError};
 use highwater_model::op::BoundTable;
 
 use super::patient::{PatientAdmin, Waits, is_transient};
+use crate::table_setup::{between_keys, from_key};
 
 /// A table is summed in this many ranges of keys at most.
 const RANGES_MAX: u64 = 1 << 10;
@@ -59,15 +60,10 @@ impl Part {
 
     /// The table in which rows outside of the range have no key.
     fn of(self, table: &BoundTable) -> BoundTable {
-        let key = &table.key;
-        let within = match (self.first, self.end) {
-            (0, None) => return table.clone(),
-            (first, None) => format!("({key}) >= {first}"),
-            (first, Some(end)) => format!("({key}) >= {first} AND ({key}) < {end}"),
-        };
-        BoundTable {
-            key: format!("CASE WHEN {within} THEN ({key}) END"),
-            ..table.clone()
+        match (self.first, self.end) {
+            (0, None) => table.clone(),
+            (first, None) => from_key(table, first),
+            (first, Some(end)) => between_keys(table, first..end),
         }
     }
 }

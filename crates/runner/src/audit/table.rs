@@ -1,8 +1,8 @@
 //! The audit of one table, at its level: what is expected, what is found, what is wrong.
 
 use std::collections::BTreeSet;
+use std::pin::pin;
 
-use futures_util::future::{Either, select};
 use highwater_analysis::buckets::{self, Comparison, EXAMPLES_MAX};
 use highwater_driver::{KeySums, TargetError};
 use highwater_model::audit_record::{Removal, ReplacedRecord, WrongSql};
@@ -18,6 +18,7 @@ use super::patient::PatientAdmin;
 use super::progress::rows_of;
 use super::rows::Regenerator;
 use super::sums::{self, SumRequest};
+use crate::deadline::until;
 use crate::ledger::Ledger;
 
 /// Examples of one fault, so that none crowds out another.
@@ -164,26 +165,13 @@ impl TableAudit<'_, '_> {
         let wrong: Vec<u64> = wrong.into_iter().collect();
         let in_wrong = self.ledger.width().saturating_mul(wrong.len() as u64);
         self.begin_stage(TableStep::Reading, in_wrong.min(rows_of(self.ledger)));
-        let narrowed = self.narrow_in_time(&wrong, times).await?;
-        self.conclude(&comparison, narrowed);
+        let (end, timeline) = (times.narrow_until, times.timeline.as_ref());
+        let narrowed = until(end, timeline, pin!(self.narrow(&wrong))).await;
+        self.conclude(&comparison, narrowed.transpose()?);
         if level == AuditLevel::Full {
             self.recheck(times).await?;
         }
         Ok(())
-    }
-
-    /// Reads back the rows of wrong buckets; none if the time is up before.
-    async fn narrow_in_time(
-        &mut self,
-        wrong: &[u64],
-        times: TableTimes<'_>,
-    ) -> Result<Option<Figures>, TargetError> {
-        let narrow = std::pin::pin!(self.narrow(wrong));
-        let limit = times.timeline.sleep_until(times.narrow_until);
-        match select(narrow, limit).await {
-            Either::Left((narrowed, _)) => narrowed.map(Some),
-            Either::Right(_) => Ok(None),
-        }
     }
 
     /// Adds some rows of wrong buckets to the rows that seem to be wrong.
@@ -221,30 +209,21 @@ impl TableAudit<'_, '_> {
         self.figures.missing_before = missing;
         if missing > 0 {
             self.figures.example(AuditExample {
-                fault: Fault::Missing,
-                table: self.table.name.clone(),
-                first_key: 0,
                 last_key: self.input.tables.first_row.saturating_sub(1),
                 acknowledged: self.before,
-                unknown: 0,
                 found,
-                column: None,
-                expected: None,
-                stored: None,
+                ..example(Fault::Missing, &self.table.name, 0)
             });
         }
     }
 
     /// Rows say it exactly; without them the buckets do.
     fn conclude(&mut self, comparison: &Comparison, narrowed: Option<Figures>) {
+        let figures = &mut self.figures;
         let Some(narrowed) = narrowed else {
-            self.figures.compared(comparison);
+            figures.compared(comparison);
             return;
         };
-        let figures = &mut self.figures;
-        figures.narrowed = true;
-        figures.buckets += comparison.buckets;
-        figures.found += comparison.found;
         figures.missing += narrowed.missing;
         figures.surplus += narrowed.surplus;
         figures.duplicated += narrowed.duplicated;
@@ -255,17 +234,13 @@ impl TableAudit<'_, '_> {
         figures.read_back += narrowed.read_back;
         figures.examples.extend(narrowed.examples);
         let wrong_rows = narrowed.missing + narrowed.surplus + narrowed.altered;
-        if wrong_rows + narrowed.late == 0 && !comparison.wrong.is_empty() {
+        figures.narrowed = wrong_rows + narrowed.late > 0 || comparison.wrong.is_empty();
+        if figures.narrowed {
+            figures.buckets += comparison.buckets;
+            figures.found += comparison.found;
+        } else {
             // The rows changed between the two looks: what is wrong is still wrong.
-            self.figures.narrowed = false;
-            self.figures.missing += comparison.missing;
-            self.figures.surplus += comparison.surplus;
-            self.figures.duplicated += comparison.duplicated;
-            self.figures.foreign += comparison.surplus - comparison.duplicated;
-            self.figures.altered += comparison.altered;
-            self.figures
-                .examples
-                .extend(comparison.examples.iter().cloned());
+            figures.compared(comparison);
         }
     }
 
@@ -304,6 +279,22 @@ impl TableAudit<'_, '_> {
         let table = self.table.name.clone();
         let stage = AuditStage::Table { table, step };
         self.input.progress.stage(stage, rows);
+    }
+}
+
+/// An example of one row that was acknowledged and not found.
+pub(super) fn example(fault: Fault, table: &str, row: u64) -> AuditExample {
+    AuditExample {
+        fault,
+        table: table.to_owned(),
+        first_key: row,
+        last_key: row,
+        acknowledged: 1,
+        unknown: 0,
+        found: 0,
+        column: None,
+        expected: None,
+        stored: None,
     }
 }
 

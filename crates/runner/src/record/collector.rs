@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use highwater_analysis::judge::hopeless::OpSoFar;
 use highwater_model::event::{Event, RecentLatency, SecondProgress, StreamProgress, WarningKind};
 use highwater_model::histogram::LatencyHistogram;
 use highwater_model::plan::{Plan, Unit};
@@ -23,7 +24,7 @@ use crate::observer::Observer;
 use crate::recorder::{AcknowledgementMap, Gap, GapSearch, IntervalDelta, WindowDelta};
 use crate::schedule::{PhaseTimes, ScheduledPhase};
 use crate::stop::StopCounts;
-use crate::store::{Journal, JournalLine, RunDirectory, Spool, StoreError};
+use crate::store::{Journal, RunDirectory, Spool, StoreError};
 use crate::telemetry::{self, Counters};
 
 /// Seconds whose latencies are shown together where one has too few ops.
@@ -144,11 +145,7 @@ impl<'a> Collector<'a> {
         self.names = KeyNames::of_pass(pass);
         self.stop.add_phases(&pass.schedule.all());
         self.observer.event(&Event::Intervention(done.clone()));
-        if let Some(journal) = &mut self.journal
-            && let Err(error) = journal.append_intervention(done)
-        {
-            self.end_journal(&error.to_string());
-        }
+        self.write_journal(|journal| journal.append(done));
     }
 
     /// No op of the pass comes any more: its counts per 100 ms.
@@ -187,7 +184,7 @@ impl<'a> Collector<'a> {
             self.misses.add_counts(&delta);
             self.objectives.add(&delta);
             let line = journal_line(&delta, self.names.interval(delta.key));
-            self.write_journal(&line);
+            self.write_journal(|journal| journal.append(&line));
             if delta.second < self.reported {
                 add_late(&mut self.late, &delta);
             }
@@ -207,7 +204,7 @@ impl<'a> Collector<'a> {
             self.sample(Nanos((second + 1) * Nanos::SECOND.0));
         }
         self.report(second, phases);
-        self.flush_journal();
+        self.write_journal(Journal::flush);
         self.write_ledger(LedgerLog::write);
         self.close_before(second.saturating_sub(self.settle_s));
         self.keep_windows();
@@ -233,8 +230,15 @@ impl<'a> Collector<'a> {
         let names = &self.names;
         let named = |key: usize| {
             let position = names.split(key);
-            let stream = names.streams[position.stream].name.clone();
-            (position.phase, stream, names.ops[position.op].clone())
+            let stream = &names.streams[position.stream];
+            let planned = OpSoFar {
+                stream: stream.name.clone(),
+                op: names.ops[position.op].clone(),
+                units_per_op: stream.units_per_op,
+                is_closed: stream.is_closed,
+                ..OpSoFar::default()
+            };
+            (position.phase, planned)
         };
         let (phase, found) = self.misses.hopeless(phases, now, named)?;
         self.hopeless = Some(words(&found));
@@ -251,7 +255,7 @@ impl<'a> Collector<'a> {
         if of_second.next().is_some() || !self.late.is_empty() {
             self.report(second, phases);
         }
-        self.flush_journal();
+        self.write_journal(Journal::flush);
     }
 
     fn report(&mut self, second: u64, phases: &[PhaseTimes]) {
@@ -274,7 +278,7 @@ impl<'a> Collector<'a> {
     /// Everything is over: what is asked from here on is all that came in.
     pub(crate) fn finish(&mut self) {
         self.close_before(u64::MAX);
-        self.flush_journal();
+        self.write_journal(Journal::flush);
     }
 
     /// The counts per 100 ms of each of so many keys of a pass; absent if they cannot be read back.
@@ -441,19 +445,13 @@ impl<'a> Collector<'a> {
         })
     }
 
-    fn write_journal(&mut self, line: &JournalLine) {
+    /// Where that fails the run goes on: what is measured is kept in memory and reported.
+    fn write_journal(&mut self, write: impl FnOnce(&mut Journal) -> Result<(), StoreError>) {
         if let Some(journal) = &mut self.journal
-            && let Err(error) = journal.append(line)
+            && let Err(error) = write(journal)
         {
-            self.end_journal(&error.to_string());
-        }
-    }
-
-    fn flush_journal(&mut self) {
-        if let Some(journal) = &mut self.journal
-            && let Err(error) = journal.flush()
-        {
-            self.end_journal(&error.to_string());
+            self.journal = None;
+            self.warn_of(&error.to_string());
         }
     }
 
@@ -470,12 +468,6 @@ impl<'a> Collector<'a> {
             self.ledger = None;
             self.warn_of(&error.to_string());
         }
-    }
-
-    /// The run goes on: what is measured is kept in memory and reported.
-    fn end_journal(&mut self, error: &str) {
-        self.journal = None;
-        self.warn_of(error);
     }
 
     fn warn_of(&mut self, error: &str) {

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{Pace, PhaseKind, Plan, Unit};
 use highwater_model::record::{
-    PhaseRecord, ResultRecord, RunRecord, Steadiness, StreamRecord, ThroughputRecord,
+    PhaseRecord, ResultRecord, RunRecord, StreamRecord, ThroughputRecord,
 };
 use highwater_model::units::Nanos;
 
-use super::results::{Figures, result_record};
+use super::results::{Figures, result_record, stream_with};
 use crate::recorder::{IntervalDelta, KeyStats};
 use crate::schedule::RAMP;
 
@@ -155,24 +155,14 @@ fn stream_of(plan: &Plan, result: &ResultRecord) -> StreamRecord {
         .streams
         .iter()
         .find(|stream| stream.name == result.stream);
+    let unit = planned.map_or(Unit::Queries, |stream| stream.unit);
+    let throughput = ThroughputRecord {
+        ci95: None,
+        ..result.throughput.clone()
+    };
     StreamRecord {
-        phase: result.phase.clone(),
-        stream: result.stream.clone(),
-        unit: planned.map_or(Unit::Queries, |stream| stream.unit),
-        planned_rate: None,
         sessions: planned.map_or(0, |stream| stream.sessions),
-        working: None,
-        missing_because: None,
-        throughput: ThroughputRecord {
-            ci95: None,
-            ..result.throughput.clone()
-        },
-        effective_windows: 0.0,
-        steadiness: Steadiness::NotTested,
-        drift_percent: None,
-        drift_ci95: None,
-        thirds_per_s: None,
-        littles_law_sessions: None,
+        ..stream_with(&result.phase, &result.stream, unit, throughput)
     }
 }
 

@@ -31,6 +31,8 @@ pub(super) struct StreamName {
     pub(super) unit: Unit,
     /// Rows of an op that counts rows, else 1.
     pub(super) units_per_op: u64,
+    /// It has a closed pace.
+    pub(super) is_closed: bool,
 }
 
 /// Positions of a key's phase, stream and op.
@@ -60,6 +62,7 @@ impl KeyNames {
                     name: stream.name.clone(),
                     unit: stream.unit,
                     units_per_op: stream.units_per_op,
+                    is_closed: is_closed(&stream.paces),
                 })
                 .collect(),
             ops: pass.bound.ops.iter().map(|op| op.name.clone()).collect(),
@@ -94,6 +97,11 @@ impl KeyNames {
             op: &self.ops[key.op],
         }
     }
+}
+
+fn is_closed(paces: &[Pace]) -> bool {
+    let mut paces = paces.iter();
+    paces.any(|pace| matches!(pace, Pace::Closed { .. }))
 }
 
 /// A share's part of what a pace offers.

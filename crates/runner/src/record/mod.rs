@@ -28,15 +28,15 @@ use highwater_model::plan::{Pace, PhaseKind, Plan};
 use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::record::{
     AuditRecord, AvailabilityRecord, CeilingBound, ClientRecord, CpuQuota, EstimateRecord, Header,
-    HostRecord, Incident, IncidentKind, InterventionRecord, PhaseRecord, PlanRecord, ProgramRecord,
+    HostRecord, Incident, IncidentKind, InterventionRecord, PlanRecord, ProgramRecord,
     RECORD_SCHEMA, Record, ResultRecord, RunNote, RunRecord, SchedulingClass, StreamRecord,
     TargetRecord, WorkloadRecord,
 };
 use highwater_model::units::Nanos;
 
 use self::results::{
-    Figures, LOAD, MachineUse, availability_record, client_record, measured, phase_record,
-    result_record, stream_record,
+    Figures, LOAD, MachineUse, availability_record, client_record, measured, phase_beside,
+    phase_record, result_record, stream_record,
 };
 use crate::ceilings::{self, CeilingKey};
 use crate::environment;
@@ -45,7 +45,7 @@ use crate::pass::PassRecord;
 use crate::pass::Passes;
 use crate::record::collector::Collector;
 use crate::request::RunRequest;
-use crate::schedule::{EarlyEnd, ScheduledPhase};
+use crate::schedule::{EarlyEnd, PhaseTimes, ScheduledPhase};
 use crate::store::{self, StoreError, StoredRun};
 use crate::table_setup::ExistingTables;
 use crate::telemetry;
@@ -72,20 +72,13 @@ pub(crate) struct Parts {
     pub(crate) notes: Vec<RunNote>,
     /// What this machine reaches against a sink.
     ceiling: KnownCeiling,
-    pub(crate) audit_phase: PhaseRecord,
+    /// When the audit began and ended.
+    pub(crate) audited: PhaseTimes,
     skeleton: RunRecord,
 }
 
 impl Parts {
     pub(crate) fn new(request: &RunRequest, facts: TargetFacts, existing: &ExistingTables) -> Self {
-        let audit_phase = PhaseRecord {
-            name: "audit".to_owned(),
-            kind: PhaseKind::Audit,
-            step: None,
-            start_ns: 0,
-            duration_ns: 0,
-            steady: None,
-        };
         let mut skeleton = skeleton(request, &facts);
         let ceiling = ceiling(request, &facts);
         skeleton.target.tables.clone_from(&existing.tables);
@@ -101,7 +94,10 @@ impl Parts {
             interventions: Vec::new(),
             notes: Vec::new(),
             ceiling,
-            audit_phase,
+            audited: PhaseTimes {
+                start: Nanos::ZERO,
+                end: Nanos::ZERO,
+            },
             skeleton,
         }
     }
@@ -189,7 +185,9 @@ pub(crate) fn record(
     record.target.bytes_before = parts.bytes_before;
     record.target.bytes_after = parts.bytes_after;
     record.target.disk_bytes_per_row = analysis::telemetry::disk_bytes_per_row(&record);
-    record.phases.push(parts.audit_phase);
+    let PhaseTimes { start, end } = parts.audited;
+    let phase = phase_beside("audit", PhaseKind::Audit, start, end);
+    record.phases.push(phase);
     record.incidents = parts.incidents;
     record.interventions = parts.interventions;
     // What could not be read back is missing above.
@@ -287,14 +285,8 @@ fn add_load(
     let (start, end) = times.map_or((Nanos::ZERO, Nanos::ZERO), |times| {
         (times.start, times.end.min(load.end))
     });
-    record.phases.push(PhaseRecord {
-        name: LOAD.to_owned(),
-        kind: PhaseKind::Load,
-        step: None,
-        start_ns: start.0,
-        duration_ns: end.saturating_sub(start).0,
-        steady: None,
-    });
+    let phase = phase_beside(LOAD, PhaseKind::Load, start, end);
+    record.phases.push(phase);
     let names = ops_of(request);
     let mut counted = collector.windows_of(&mut load.windows, load.stats.len());
     for (op, stats) in load.stats.iter().enumerate() {
@@ -352,15 +344,10 @@ fn add_main(
         }
         record.phases.push(recorded);
     }
-    let end = main.phases.last().map_or(0, |phase| phase.times.end.0);
-    record.phases.push(PhaseRecord {
-        name: "drain".to_owned(),
-        kind: PhaseKind::Drain,
-        step: None,
-        start_ns: end,
-        duration_ns: main.end.0.saturating_sub(end),
-        steady: None,
-    });
+    let last = main.phases.last();
+    let end = last.map_or(Nanos::ZERO, |phase| phase.times.end);
+    let drain = phase_beside("drain", PhaseKind::Drain, end, main.end);
+    record.phases.push(drain);
     fill_throughput_intervals(&mut record.results, &record.streams);
 }
 
@@ -377,17 +364,18 @@ fn fill_throughput_intervals(results: &mut [ResultRecord], streams: &[StreamReco
     }
 }
 
+/// Hosts of which nothing is known but where they are.
+fn hosts_at(urls: Vec<String>) -> Vec<HostRecord> {
+    let host = |url| HostRecord {
+        url,
+        sessions: 0,
+        acknowledged: 0,
+    };
+    urls.into_iter().map(host).collect()
+}
+
 fn hosts(request: &RunRequest, passes: &Passes) -> Vec<HostRecord> {
-    let mut hosts: Vec<HostRecord> = request
-        .target
-        .urls()
-        .into_iter()
-        .map(|url| HostRecord {
-            url,
-            sessions: 0,
-            acknowledged: 0,
-        })
-        .collect();
+    let mut hosts = hosts_at(request.target.urls());
     if let Some(main) = &passes.main {
         for (host, (sessions, acknowledged)) in hosts.iter_mut().zip(&main.hosts) {
             host.sessions = *sessions;
@@ -430,7 +418,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
             disk_bytes_per_row: None,
             cpu_quotas: cpu_quotas(request),
         },
-        judgments: Judgments::unjudged(),
+        judgments: Judgments::default(),
         limit: None,
         estimate: None,
         phases: Vec::new(),

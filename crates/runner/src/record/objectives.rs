@@ -210,6 +210,7 @@ mod tests {
                 name: "writes".to_owned(),
                 unit: Unit::Rows,
                 units_per_op: 10,
+                is_closed: true,
             }],
             offered: Vec::new(),
             ops: ["insert", "upsert"].map(str::to_owned).to_vec(),

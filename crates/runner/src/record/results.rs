@@ -141,6 +141,11 @@ pub(crate) fn stream_record(
         Unit::Rows if ops_per_s > 0.0 => rows_per_s / ops_per_s,
         _ => 1.0,
     };
+    let throughput = ThroughputRecord {
+        ops_per_s,
+        rows_per_s,
+        ci95: None,
+    };
     // Of open load as many work as the arrivals need.
     let is_closed = matches!(pace, Pace::Closed { .. });
     let sessions = match pace {
@@ -149,9 +154,6 @@ pub(crate) fn stream_record(
     };
     let share = to_f64(plan.share.lanes().len() as u64) / f64::from(LANES);
     let mut record = StreamRecord {
-        phase: phase.name.clone(),
-        stream: stream.name.clone(),
-        unit: stream.unit,
         planned_rate: match pace {
             Pace::Open { rate } => Some(rate.as_f64() * share),
             Pace::Closed { .. } => None,
@@ -163,17 +165,8 @@ pub(crate) fn stream_record(
             .map(|worked| worked.working.min(sessions)),
         missing_because: worked
             .and_then(|worked| Some(worked.missing_because.as_ref()?.message.clone())),
-        throughput: ThroughputRecord {
-            ops_per_s,
-            rows_per_s,
-            ci95: None,
-        },
-        effective_windows: 0.0,
-        steadiness: Steadiness::NotTested,
-        drift_percent: None,
-        drift_ci95: None,
-        thirds_per_s: None,
         littles_law_sessions: littles_law_sessions(pace, ops_per_s, results),
+        ..stream_with(&phase.name, &stream.name, stream.unit, throughput)
     };
     statistics.describe(&mut record, unit, plan.steadiness);
     record
@@ -313,6 +306,43 @@ pub(crate) fn phase_record(phase: &ScheduledPhase) -> PhaseRecord {
         start_ns: phase.times.start.0,
         duration_ns: phase.duration().0,
         steady: phase.steady(),
+    }
+}
+
+/// A phase that is no step of the plan.
+pub(crate) fn phase_beside(name: &str, kind: PhaseKind, start: Nanos, end: Nanos) -> PhaseRecord {
+    PhaseRecord {
+        name: name.to_owned(),
+        kind,
+        step: None,
+        start_ns: start.0,
+        duration_ns: end.saturating_sub(start).0,
+        steady: None,
+    }
+}
+
+/// A stream in a phase of which nothing is known but its throughput.
+pub(super) fn stream_with(
+    phase: &str,
+    stream: &str,
+    unit: Unit,
+    throughput: ThroughputRecord,
+) -> StreamRecord {
+    StreamRecord {
+        phase: phase.to_owned(),
+        stream: stream.to_owned(),
+        unit,
+        planned_rate: None,
+        sessions: 0,
+        working: None,
+        missing_because: None,
+        throughput,
+        effective_windows: 0.0,
+        steadiness: Steadiness::NotTested,
+        drift_percent: None,
+        drift_ci95: None,
+        thirds_per_s: None,
+        littles_law_sessions: None,
     }
 }
 

@@ -11,9 +11,7 @@ use highwater_analysis as analysis;
 use highwater_model::judgment::ObjectiveValue;
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{LANES, Pace, Plan};
-use highwater_model::record::{
-    Change, HostRecord, InterventionRecord, Record, RunRecord, StreamRecord,
-};
+use highwater_model::record::{Change, InterventionRecord, Record, RunRecord, StreamRecord};
 use highwater_model::target_telemetry::TargetTelemetry;
 
 use super::interval_lines::delta_of;
@@ -130,14 +128,7 @@ impl SoFar {
         for stream in streams {
             planned(stream, &plan.definition, &self.interventions);
         }
-        let urls = record.target.urls.iter();
-        record.target.hosts = urls
-            .map(|url| HostRecord {
-                url: url.clone(),
-                sessions: 0,
-                acknowledged: 0,
-            })
-            .collect();
+        record.target.hosts = super::hosts_at(record.target.urls.clone());
         record.target_telemetry = (!telemetry.times_ns.is_empty()).then(|| telemetry.clone());
         // An objective that cannot be judged yet is missed, which is no sign that anything is at its limit.
         record.judgments.objective.value = ObjectiveValue::NotDecided;

@@ -7,6 +7,8 @@ use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
 use highwater_model::record::{AnsweredRecord, RowCounts};
 use highwater_model::units::{Nanos, Rate};
 
+use crate::pacer::time_of;
+
 /// Bound of an error example, bytes.
 const EXAMPLE_BYTES_MAX: usize = 300;
 
@@ -25,9 +27,7 @@ const ROW_STRATA: u64 = 16;
 impl RowWait {
     /// Waiting of the row that `rows_behind` rows follow.
     fn wait(self, rows_behind: u64) -> Nanos {
-        let nanos =
-            u128::from(rows_behind) * 1_000_000_000_000_000 / u128::from(self.rate.micro_per_s);
-        Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+        time_of(u128::from(rows_behind), self.rate)
     }
 
     /// The latencies of the rows of all batches whose latencies are `ops`: every row of a batch

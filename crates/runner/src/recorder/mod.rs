@@ -6,7 +6,6 @@
 
 mod acknowledgements;
 mod intervals;
-mod key_plan;
 mod key_stats;
 mod phase_keys;
 mod windows;
@@ -17,7 +16,6 @@ use highwater_model::units::Nanos;
 
 pub use acknowledgements::{AcknowledgementMap, Gap, GapSearch, MILLIS_PER_MAP};
 pub use intervals::{BoundedTimes, IntervalDelta, Intervals, WINDOWS_PER_SECOND};
-pub use key_plan::KeyPlan;
 pub use key_stats::{KeyStats, RowWait};
 pub(crate) use phase_keys::PhaseKeys;
 pub use windows::{WindowCounts, WindowDelta};
@@ -82,7 +80,8 @@ pub struct Recorded {
 #[derive(Debug)]
 pub struct Recorder {
     stats: Vec<Option<Box<KeyStats>>>,
-    keys: Vec<KeyPlan>,
+    /// In open load of rows, by key: how the rows wait for their batch.
+    keys: Vec<Option<RowWait>>,
     /// Where keys come from that were added since.
     later: Option<PhaseKeys>,
     bounds: Vec<Objective>,
@@ -93,9 +92,10 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder for these keys; `objectives` are those of the plan, of which the ones that
-    /// bound a latency are counted per window. Seconds count from `origin`.
-    pub fn new(keys: Vec<KeyPlan>, objectives: &[Objective], origin: Nanos) -> Self {
+    /// A recorder for these keys; of each, in open load of rows, how its rows wait for their batch. `objectives`
+    /// are those of the plan, of which the ones that bound a latency are counted per window. Seconds count from
+    /// `origin`.
+    pub fn new(keys: Vec<Option<RowWait>>, objectives: &[Objective], origin: Nanos) -> Self {
         let bounds: Vec<Objective> = objectives
             .iter()
             .filter(|o| matches!(o, Objective::Latency { .. } | Objective::RowLatency { .. }))
@@ -144,7 +144,7 @@ impl Recorder {
             .error
             .as_ref()
             .is_some_and(|error| error.class == ErrorClass::Timeout);
-        let row_wait = self.keys[op.key].row_wait;
+        let row_wait = self.keys[op.key];
         let stats = stats_of(&mut self.stats, op.key);
         stats.offered += 1;
         stats.sent += 1;
@@ -249,7 +249,7 @@ impl Recorder {
     /// Records an op that was due and never sent.
     pub fn record_dropped(&mut self, key: usize, intended: Nanos, phase_start: Nanos) {
         self.know(key);
-        let row_wait = self.keys[key].row_wait;
+        let row_wait = self.keys[key];
         let stats = stats_of(&mut self.stats, key);
         stats.offered += 1;
         stats.dropped += 1;
@@ -276,8 +276,8 @@ impl Recorder {
     /// The totals, by key, without what [`Self::take`] hands over. Row latencies are made here, of the ops'
     /// latencies.
     pub fn finish(mut self) -> Vec<Option<Box<KeyStats>>> {
-        for (stats, key) in self.stats.iter_mut().zip(&self.keys) {
-            if let (Some(stats), Some(wait)) = (stats, key.row_wait) {
+        for (stats, wait) in self.stats.iter_mut().zip(&self.keys) {
+            if let (Some(stats), Some(wait)) = (stats, wait) {
                 stats.row_latency = Some(wait.row_latencies(&stats.latency));
             }
         }

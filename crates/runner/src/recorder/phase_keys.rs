@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use highwater_model::plan::{Pace, PhaseKind, Plan, StreamPlan, Unit};
+use highwater_model::plan::{Pace, Plan, StreamPlan, Unit};
 
-use super::key_plan::KeyPlan;
 use super::key_stats::RowWait;
-use crate::schedule::{Schedule, ScheduledPhase};
+use crate::schedule::Schedule;
 
 /// Where the keys of a pass come from.
 #[derive(Debug, Clone)]
@@ -20,23 +19,14 @@ pub(crate) struct PhaseKeys {
 }
 
 impl PhaseKeys {
-    /// All keys as they stand: phase by phase, in each stream by stream, and in those op by op.
-    pub(crate) fn all(&self) -> Vec<KeyPlan> {
-        let phases = self.schedule.all();
-        phases.iter().flat_map(|phase| self.of(phase)).collect()
-    }
-
-    fn of(&self, phase: &ScheduledPhase) -> Vec<KeyPlan> {
-        let mut keys = Vec::with_capacity(self.plan.streams.len() * self.ops);
-        for (stream, planned) in self.plan.streams.iter().enumerate() {
-            let row_wait = row_wait(planned, phase.paces[stream]);
-            keys.extend((0..self.ops).map(|op| KeyPlan {
-                phase: phase.number,
-                stream,
-                op,
-                measured: phase.kind == PhaseKind::Measure,
-                row_wait,
-            }));
+    /// All keys as they stand: phase by phase, in each stream by stream, and in those op by op. Of each, how its
+    /// rows wait for their batch.
+    pub(crate) fn all(&self) -> Vec<Option<RowWait>> {
+        let mut keys = Vec::new();
+        for phase in self.schedule.all() {
+            for (planned, pace) in self.plan.streams.iter().zip(phase.paces) {
+                keys.extend(std::iter::repeat_n(row_wait(planned, pace), self.ops));
+            }
         }
         keys
     }

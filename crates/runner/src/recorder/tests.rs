@@ -8,14 +8,7 @@ use highwater_model::units::Rate;
 use super::*;
 
 fn recorder(row_wait: Option<RowWait>, objectives: &[Objective]) -> Recorder {
-    let key = KeyPlan {
-        phase: 0,
-        stream: 0,
-        op: 0,
-        measured: true,
-        row_wait,
-    };
-    Recorder::new(vec![key], objectives, Nanos::ZERO)
+    Recorder::new(vec![row_wait], objectives, Nanos::ZERO)
 }
 
 fn ms(millis: u64) -> Nanos {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use futures_util::future::{Either, select};
 use highwater_driver::{Admin, Timeline};
 use highwater_model::event::{Event, Part};
 use highwater_model::op::BoundWorkload;
@@ -12,9 +11,9 @@ use highwater_model::units::Nanos;
 use highwater_workload::Invariant;
 
 use super::state::Run;
-use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, PatientAdmin};
-use crate::control::{Controls, Inbound, Received};
-use crate::interrupts::StopRequest;
+use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, audit_unless};
+use crate::control::{Controls, Received};
+use crate::interrupts::{Interrupts, StopRequest};
 use crate::intervention::obey_after_load;
 use crate::ledger::Ledger;
 use crate::observer::Observer;
@@ -117,23 +116,10 @@ impl Run {
             stored: false,
             progress: reporter,
         };
-        let audited = {
-            let mut admin =
-                PatientAdmin::new(admin, target.as_ref(), &self.timeline, &input.progress);
-            let audit = audit::audit(&input, ledgers, &mut admin, &self.timeline);
-            let inbound = Inbound {
-                interrupts: &mut self.interrupts,
-                controls: &mut self.controls,
-            };
-            let stopped = stop_at_once(inbound, self.timeline.as_ref(), self.observer.as_ref());
-            let stopped = std::pin::pin!(stopped);
-            match select(stopped, std::pin::pin!(audit)).await {
-                Either::Right((audited, _)) => Some(audited),
-                Either::Left(_) => None,
-            }
-        };
-        let stopped = || AuditOutcome::skipped(audit::stopped_at_once(level, ledgers));
-        let mut audited = audited.unwrap_or_else(stopped);
+        let (timeline, target) = (&self.timeline, target.as_ref());
+        let (interrupts, controls) = (&mut self.interrupts, &mut self.controls);
+        let stopped = stop_at_once(interrupts, controls, timeline.as_ref(), observer);
+        let mut audited = audit_unless(stopped, &input, ledgers, admin, target, timeline).await;
         audited.record.estimate_ns = estimate.0;
         audited
     }
@@ -141,14 +127,11 @@ impl Run {
 
 /// Waits for the request to end at once; beside, commands are answered.
 pub(super) async fn stop_at_once(
-    inbound: Inbound<'_>,
+    interrupts: &mut Interrupts,
+    controls: &mut Controls,
     timeline: &dyn Timeline,
     observer: &dyn Observer,
 ) {
-    let Inbound {
-        interrupts,
-        controls,
-    } = inbound;
     loop {
         tokio::select! {
             biased;

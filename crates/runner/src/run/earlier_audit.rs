@@ -5,7 +5,6 @@
 
 use std::ops::Range;
 
-use futures_util::future::{Either, select};
 use highwater_driver::Admin;
 use highwater_model::audit_record::{EarlierAudit, EarlierRunRecord};
 use highwater_model::display::duration;
@@ -16,8 +15,7 @@ use highwater_model::units::Nanos;
 
 use super::auditing::stop_at_once;
 use super::state::Run;
-use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, PatientAdmin};
-use crate::control::Inbound;
+use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, audit_unless};
 use crate::earlier::{self, EarlierRun};
 use crate::executor;
 use crate::ledger::Ledger;
@@ -140,22 +138,9 @@ impl Run {
             stored: true,
             progress: AuditProgressReporter::new(observer, level, estimate, &ledgers),
         };
-        let audited = {
-            let mut admin = PatientAdmin::new(admin, target, &self.timeline, &input.progress);
-            let audit = audit::audit(&input, &mut ledgers, &mut admin, &self.timeline);
-            let inbound = Inbound {
-                interrupts: &mut self.interrupts,
-                controls: &mut self.controls,
-            };
-            let stopped = stop_at_once(inbound, self.timeline.as_ref(), self.observer.as_ref());
-            let stopped = std::pin::pin!(stopped);
-            match select(stopped, std::pin::pin!(audit)).await {
-                Either::Right((audited, _)) => Some(audited),
-                Either::Left(_) => None,
-            }
-        };
-        let stopped = || AuditOutcome::skipped(audit::stopped_at_once(level, &ledgers));
-        audited.unwrap_or_else(stopped)
+        let (interrupts, controls) = (&mut self.interrupts, &mut self.controls);
+        let stopped = stop_at_once(interrupts, controls, self.timeline.as_ref(), observer);
+        audit_unless(stopped, &input, &mut ledgers, admin, target, &self.timeline).await
     }
 
     fn restore(&self, run: &EarlierRun, ledgers: &mut [Ledger]) {

@@ -12,22 +12,20 @@ mod state;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use futures_util::future::{Either, select};
 use highwater_analysis as analysis;
 use highwater_driver::{Admin, TableFeatures, TargetError, TargetErrorKind, TargetFacts, Timeline};
 use highwater_model::audit_record::EarlierAudit;
 use highwater_model::event::{Event, WarningKind};
 use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload};
-use highwater_model::plan::{AuditLevel, PhaseKind};
-use highwater_model::record::{
-    AuditStatus, Incident, IncidentKind, PhaseRecord, RunNote, RunRecord,
-};
+use highwater_model::plan::AuditLevel;
+use highwater_model::record::{AuditStatus, Incident, IncidentKind, RunNote, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_workload::Invariant;
 
 use crate::audit::AuditOutcome;
 use crate::binding;
 use crate::clock::{RealClock, RealTimeline, SimulatedTimeline};
+use crate::deadline::within;
 use crate::empty_responses;
 use crate::executor;
 use crate::interrupts::Interrupts;
@@ -39,6 +37,7 @@ use crate::record::collector::Collector;
 use crate::record::ending::Ending;
 use crate::record::ledger_log::LedgerLog;
 use crate::record::{self, Parts};
+use crate::schedule::PhaseTimes;
 use crate::store::LedgerHead;
 use crate::table_setup::{self, SetupRequest};
 use state::Run;
@@ -185,7 +184,7 @@ impl Run {
                 .incidents
                 .push(Incident::new(IncidentKind::TablesLost, holding::LOST));
         }
-        self.conclude(parts, passes, admin, collector).await
+        Box::pin(self.conclude(parts, passes, admin, collector)).await
     }
 
     fn bind(&self, dialects: &[String]) -> Result<Arc<BoundWorkload>, RunError> {
@@ -280,13 +279,10 @@ impl Run {
         let of_phases = record::notes_of_phases(&self.request.plan, &passes);
         parts.notes.extend(of_phases);
         parts.notes.extend(remarks);
-        parts.audit_phase = PhaseRecord {
-            name: "audit".to_owned(),
-            kind: PhaseKind::Audit,
-            step: None,
-            start_ns: audit_begin.saturating_sub(passes.origin()).0,
-            duration_ns: self.timeline.now().saturating_sub(audit_begin).0,
-            steady: None,
+        let origin = passes.origin();
+        parts.audited = PhaseTimes {
+            start: audit_begin.saturating_sub(origin),
+            end: self.timeline.now().saturating_sub(origin),
         };
         let mut record = record::record(&self.request, parts, passes, audit, &mut collector);
         record.target_telemetry = self.poller.record();
@@ -372,20 +368,16 @@ impl Run {
 
     /// Good to know, but not worth a long wait.
     async fn storage_bytes(&self, admin: &mut dyn Admin, bound: &BoundWorkload) -> Option<u64> {
-        let limit = self.timeline.now().saturating_add(STORAGE_LIMIT);
-        match select(admin.storage_bytes(bound), self.timeline.sleep_until(limit)).await {
-            Either::Left((bytes, _)) => bytes.ok().flatten(),
-            Either::Right(_) => None,
-        }
+        let bytes = admin.storage_bytes(bound);
+        within(STORAGE_LIMIT, self.timeline.as_ref(), bytes)
+            .await?
+            .ok()?
     }
 
     /// What the target says besides, if it says it soon.
     async fn remarks(&self, admin: &mut dyn Admin) -> Vec<RunNote> {
-        let limit = self.timeline.now().saturating_add(STORAGE_LIMIT);
-        let remarks = match select(admin.remarks(), self.timeline.sleep_until(limit)).await {
-            Either::Left((Ok(remarks), _)) => remarks,
-            _ => Vec::new(),
-        };
+        let remarks = within(STORAGE_LIMIT, self.timeline.as_ref(), admin.remarks()).await;
+        let remarks = remarks.and_then(Result::ok).unwrap_or_default();
         let finding = |message| RunNote {
             code: "target".to_owned(),
             message,

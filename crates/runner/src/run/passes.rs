@@ -7,7 +7,7 @@ use futures_util::future::{Either, select};
 use highwater_driver::{Admin, TargetError};
 use highwater_model::event::{Event, LoadBounds, Part};
 use highwater_model::op::BoundWorkload;
-use highwater_model::plan::{Pace, PhaseKind, Plan, Unit};
+use highwater_model::plan::{AuditLevel, Pace, PhaseKind, Plan, Unit};
 use highwater_model::record::EstimateRecord;
 use highwater_model::units::Nanos;
 use highwater_workload::OpContext;
@@ -17,7 +17,7 @@ use crate::control::Inbound;
 use crate::disk_guard::Watch;
 use crate::estimate::{self, EstimateInput};
 use crate::executor::{Pass, PassStream};
-use crate::feed::{Feed, LoadFeed, StreamFeed};
+use crate::feed::{Feed, LoadFeed, NumberedRows, StreamFeed};
 use crate::pass::{self, PassRecord};
 use crate::planner::load_plan;
 use crate::record::Parts;
@@ -175,6 +175,17 @@ impl Run {
         self.poller.begin().await;
         let start = self.timeline.now();
         let schedule = Arc::new(Schedule::new(start, plan));
+        // Neither the target nor the ledger looks at values then.
+        let only_numbers =
+            plan.audit.level < AuditLevel::Sums && !self.request.target.capabilities().reads_values;
+        let numbered = |feed: Arc<dyn Feed>| -> Arc<dyn Feed> {
+            let bound = Arc::clone(bound);
+            if only_numbers {
+                Arc::new(NumberedRows { feed, bound })
+            } else {
+                feed
+            }
+        };
         let streams: Vec<PassStream> = feeds
             .into_iter()
             .enumerate()
@@ -187,7 +198,7 @@ impl Run {
                     },
                     Arc::clone(&schedule),
                 )),
-                feed,
+                feed: numbered(feed),
                 closed: plan.streams[stream]
                     .paces
                     .iter()

@@ -48,18 +48,8 @@ pub struct JournalLine {
     pub beyond: u64,
 }
 
-/// The counts in a journal; a last line that was cut off in the middle is left out.
-pub(super) fn read(path: &Path) -> Vec<JournalLine> {
-    lines(path)
-}
-
-/// The interventions in a journal.
-pub(super) fn interventions(path: &Path) -> Vec<InterventionRecord> {
-    lines(path)
-}
-
-/// The lines of one kind: none of them has all fields of another.
-fn lines<T: DeserializeOwned>(path: &Path) -> Vec<T> {
+/// The lines of one kind, of which none has all fields of another; one that was cut off in the middle is left out.
+pub(super) fn lines<T: DeserializeOwned>(path: &Path) -> Vec<T> {
     let text = fs::read_to_string(path).unwrap_or_default();
     text.lines()
         .filter_map(|line| serde_json::from_str(line).ok())
@@ -140,17 +130,8 @@ impl Journal {
         })
     }
 
-    /// Adds a line; it reaches the disk with the next [`Journal::flush`].
-    pub fn append(&mut self, line: &JournalLine) -> Result<(), StoreError> {
-        self.write(line)
-    }
-
-    /// Adds what a command changed; it reaches the disk with the next [`Journal::flush`].
-    pub fn append_intervention(&mut self, done: &InterventionRecord) -> Result<(), StoreError> {
-        self.write(done)
-    }
-
-    fn write(&mut self, line: &impl Serialize) -> Result<(), StoreError> {
+    /// Adds counts, or what a command changed; it reaches the disk with the next [`Journal::flush`].
+    pub fn append(&mut self, line: &impl Serialize) -> Result<(), StoreError> {
         serde_json::to_writer(&mut self.file, line)
             .map_err(std::io::Error::from)
             .and_then(|()| self.file.write_all(b"\n"))

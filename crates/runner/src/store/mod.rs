@@ -355,10 +355,10 @@ fn read_killed(directory: &Path) -> Result<StoredRun, StoreError> {
     let Record::Run(mut record) = record else {
         return Err(StoreError::new(&draft, "it is not the draft of a run"));
     };
-    record.interventions = journal::interventions(&directory.join(JOURNAL));
+    record.interventions = journal::lines(&directory.join(JOURNAL));
     Ok(StoredRun::Killed {
         draft: record,
-        lines: journal::read(&directory.join(JOURNAL)),
+        lines: journal::lines(&directory.join(JOURNAL)),
     })
 }
 

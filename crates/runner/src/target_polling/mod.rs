@@ -22,6 +22,7 @@ use highwater_model::target_telemetry::{TargetTelemetry, TelemetrySource, source
 use highwater_model::units::Nanos;
 
 use self::series::Table;
+use crate::deadline::within;
 use crate::observer::Observer;
 use crate::request::LimitedNode;
 
@@ -88,7 +89,12 @@ impl TelemetryPoller {
         let mut poller = Self::new(Rc::clone(timeline));
         let is_here = is_on_this_machine(target.as_ref());
         if is_here && !limited_nodes.is_empty() {
-            poller.add_limited_nodes(limited_nodes.to_vec());
+            let nodes = limited_nodes.to_vec();
+            let open: Opener = Box::new(move |_| {
+                let reader = control_groups::reader(&nodes);
+                Box::pin(async { Ok(Some(reader)) })
+            });
+            poller.add(sources::CONTROL_GROUPS, open);
         }
         let polls = Arc::clone(target);
         let open: Opener = Box::new(move |timeline| {
@@ -103,17 +109,6 @@ impl TelemetryPoller {
             );
         }
         poller
-    }
-
-    /// The control groups of nodes that were started here.
-    fn add_limited_nodes(&mut self, nodes: Vec<LimitedNode>) {
-        self.add(
-            sources::CONTROL_GROUPS,
-            Box::new(move |_| {
-                let reader = control_groups::reader(&nodes);
-                Box::pin(async { Ok(Some(reader)) })
-            }),
-        );
     }
 
     /// One more to be asked.
@@ -283,12 +278,12 @@ impl Source {
             reader
         } else {
             let opening = (self.open)(Rc::clone(timeline));
-            match within(OPEN_LIMIT, timeline, opening).await? {
+            match in_time(OPEN_LIMIT, timeline, opening).await? {
                 Some(reader) => reader,
                 None => return Ok(None),
             }
         };
-        let readings = within(ANSWER_LIMIT, timeline, reader.read()).await?;
+        let readings = in_time(ANSWER_LIMIT, timeline, reader.read()).await?;
         // One that failed is not asked again.
         self.reader = Some(reader);
         Ok(Some(readings))
@@ -296,14 +291,12 @@ impl Source {
 }
 
 /// What comes in time.
-async fn within<T>(
+async fn in_time<T>(
     limit: Nanos,
     timeline: &Rc<dyn Timeline>,
     polls: BoxFuture<'_, Result<T, TargetError>>,
 ) -> Result<T, String> {
-    let end = timeline.sleep_until(timeline.now().saturating_add(limit));
-    match select(polls, end).await {
-        Either::Left((answer, _)) => answer.map_err(|error| error.message),
-        Either::Right(_) => Err(format!("no answer within {} s", limit.as_secs_f64())),
-    }
+    let answer = within(limit, timeline.as_ref(), polls).await;
+    let late = || format!("no answer within {} s", limit.as_secs_f64());
+    answer.ok_or_else(late)?.map_err(|error| error.message)
 }

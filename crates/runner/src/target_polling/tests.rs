@@ -245,29 +245,42 @@ fn opener(manner: Manner, polls: Rc<Cell<u32>>) -> Opener {
     })
 }
 
-/// Sources of these manners beside a run of so many seconds: what they said, when the run ended,
-/// and how often each was asked.
-fn polled_beside(manners: &[Manner], seconds: u64) -> (Option<TargetTelemetry>, Nanos, Vec<u32>) {
+/// Asks sources beside passes of so many milliseconds, one after the other: what they said, and how long each took.
+fn asked_beside(
+    sources: Vec<Opener>,
+    observer: Rc<dyn Observer>,
+    passes: Vec<u64>,
+) -> Vec<(Option<TargetTelemetry>, Nanos)> {
     let time = SimulatedTimeline::new();
     let timeline: Rc<dyn Timeline> = Rc::new(time.clone());
     let mut poller = TelemetryPoller::new(Rc::clone(&timeline));
-    let mut counters = Vec::new();
-    for (number, manner) in manners.iter().copied().enumerate() {
-        let polls = Rc::new(Cell::new(0));
-        counters.push(Rc::clone(&polls));
-        poller.add(&format!("source {number}"), opener(manner, polls));
+    for (number, open) in sources.into_iter().enumerate() {
+        poller.add(&format!("source {number}"), open);
     }
-    let (telemetry, ended) = time
-        .block_on(async move {
+    let said = time.block_on(async move {
+        let mut said = Vec::new();
+        for millis in passes {
             poller.begin().await;
             let begun = timeline.now();
-            let end = begun.saturating_add(Nanos::from_secs(seconds));
-            poller.beside(&Silent, timeline.sleep_until(end)).await;
-            (poller.record(), timeline.now().saturating_sub(begun))
-        })
-        .unwrap();
-    let counters = counters.iter().map(|polls| polls.get()).collect();
-    (telemetry, ended, counters)
+            let end = timeline.sleep_until(begun.saturating_add(Nanos::from_millis(millis)));
+            poller.beside(observer.as_ref(), end).await;
+            said.push((poller.record(), timeline.now().saturating_sub(begun)));
+        }
+        said
+    });
+    said.unwrap()
+}
+
+/// Sources of these manners beside a run of so many seconds: what they said, when the run ended,
+/// and how often each was asked.
+fn polled_beside(manners: &[Manner], seconds: u64) -> (Option<TargetTelemetry>, Nanos, Vec<u32>) {
+    let polls: Vec<Rc<Cell<u32>>> = manners.iter().map(|_| Rc::default()).collect();
+    let sources = manners.iter().zip(&polls);
+    let sources = sources.map(|(manner, polls)| opener(*manner, Rc::clone(polls)));
+    let mut said = asked_beside(sources.collect(), Rc::new(Silent), vec![1_000 * seconds]);
+    let (telemetry, ended) = said.remove(0);
+    let polls = polls.iter().map(|polls| polls.get()).collect();
+    (telemetry, ended, polls)
 }
 
 #[test]
@@ -293,21 +306,11 @@ impl Observer for Watcher {
 
 #[test]
 fn who_watches_sees_each_sample_as_the_record_has_it() {
-    let time = SimulatedTimeline::new();
-    let timeline: Rc<dyn Timeline> = Rc::new(time.clone());
-    let mut poller = TelemetryPoller::new(Rc::clone(&timeline));
-    poller.add("source 0", opener(Manner::Answers, Rc::default()));
     let watcher = Rc::new(Watcher::default());
-    let shown = Rc::clone(&watcher);
-    let recorded = time.block_on(async move {
-        poller.begin().await;
-        let end = timeline.now().saturating_add(Nanos::from_millis(3_500));
-        poller
-            .beside(shown.as_ref(), timeline.sleep_until(end))
-            .await;
-        poller.record()
-    });
-    let (recorded, seen) = (recorded.unwrap().unwrap(), watcher.0.take());
+    let source = opener(Manner::Answers, Rc::default());
+    let observer = Rc::clone(&watcher) as Rc<dyn Observer>;
+    let mut said = asked_beside(vec![source], observer, vec![3_500]);
+    let (recorded, seen) = (said.remove(0).0.unwrap(), watcher.0.take());
     assert_eq!(seen.times_ns, [S, 2 * S, 3 * S]);
     let names = |of: &TargetTelemetry| -> Vec<String> {
         of.series.iter().map(|series| series.name.clone()).collect()
@@ -386,22 +389,10 @@ fn a_slow_first_answer_leaves_no_gap_at_the_begin() {
 }
 
 /// What such a source said beside passes of so many seconds, one after the other.
-fn asked_in_passes(open: Opener, seconds: &'static [u64]) -> Vec<Option<TargetTelemetry>> {
-    let time = SimulatedTimeline::new();
-    let timeline: Rc<dyn Timeline> = Rc::new(time.clone());
-    let mut poller = TelemetryPoller::new(Rc::clone(&timeline));
-    poller.add("target", open);
-    let passes = time.block_on(async move {
-        let mut passes = Vec::new();
-        for seconds in seconds {
-            poller.begin().await;
-            let end = timeline.now().saturating_add(Nanos::from_secs(*seconds));
-            poller.beside(&Silent, timeline.sleep_until(end)).await;
-            passes.push(poller.record());
-        }
-        passes
-    });
-    passes.unwrap()
+fn asked_in_passes(open: Opener, seconds: &[u64]) -> Vec<Option<TargetTelemetry>> {
+    let passes = seconds.iter().map(|seconds| 1_000 * seconds);
+    let said = asked_beside(vec![open], Rc::new(Silent), passes.collect());
+    said.into_iter().map(|(said, _)| said).collect()
 }
 
 #[test]

@@ -10,13 +10,12 @@ use highwater_report as report;
 use highwater_testing::clickhouse::skipped;
 use highwater_testing::clickhouse_shards::{SHARDS, Shards};
 
+use crate::beside::{beside, wait_for};
 use crate::support::{Job, closed, expect_clean, measured};
 
 /// Two on each shard.
 const SESSIONS: u32 = 6;
 const BATCH: u64 = 500;
-/// Looks at a table, 20 ms apart, before a test gives up.
-const LOOKS_MAX: u32 = 1_500;
 
 /// Closed load of `cpu` on all shards.
 fn job(shards: &Shards, seconds: u64) -> Job {
@@ -71,21 +70,14 @@ fn a_shard_that_is_lost_in_mid_load_and_comes_back_loses_no_row_and_doubles_none
 
     // The second one, without which nobody can read all rows.
     let job = job(&held(), 6);
-    let record = thread::scope(|scope| {
-        scope.spawn(|| {
-            let before = rows(&held(), 1);
-            for _ in 0..LOOKS_MAX {
-                if rows(&held(), 1) >= before + 10 * BATCH {
-                    break;
-                }
-                thread::sleep(Duration::from_millis(20));
-            }
-            held().server_mut(1).kill();
-            thread::sleep(Duration::from_secs(1));
-            held().server_mut(1).restart();
-        });
-        job.run().record
-    });
+    let kills = || {
+        let before = rows(&held(), 1);
+        wait_for("rows", || rows(&held(), 1) >= before + 10 * BATCH);
+        held().server_mut(1).kill();
+        thread::sleep(Duration::from_secs(1));
+        held().server_mut(1).restart();
+    };
+    let record = beside(kills, || job.run()).record;
     let text = report::text(&record);
     expect_clean(&record, BATCH);
     let insert = measured(&record, "insert");

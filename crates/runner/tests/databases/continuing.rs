@@ -4,19 +4,21 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use crate::support::faulty::Faults;
+use crate::support::hooked::Hooked;
 use crate::support::{Job, closed, data_reasons, measured, try_run_on};
 use highwater_driver::{Connect, RegistryEntry, Request, TablePolicy, Timeline};
 use highwater_model::audit_record::Removal;
 use highwater_model::event::Event;
 use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload, Op, OpBody, OpId};
-use highwater_model::plan::{AuditLevel, Share};
+use highwater_model::plan::AuditLevel;
 use highwater_model::record::{RunRecord, TableRecord};
 use highwater_model::units::Nanos;
 use highwater_runner::clock::{RealClock, RealTimeline};
-use highwater_runner::interrupts;
 use highwater_runner::observer::Observer;
 use highwater_runner::run::RunError;
 
@@ -31,6 +33,14 @@ fn job(root: &Path) -> Job {
 
 fn run(job: &Job) -> RunRecord {
     job.run().record
+}
+
+/// Why it is refused.
+fn refusal(job: &Job, root: &Path) -> String {
+    match try_run_on(job, job.open_target(root), root) {
+        Err(RunError::Target(error)) => error.message,
+        _ => panic!("it ran"),
+    }
 }
 
 /// The note of the only table, after it was changed.
@@ -95,6 +105,25 @@ fn table(record: &RunRecord) -> &TableRecord {
 }
 
 #[test]
+fn a_lease_that_the_target_was_too_busy_to_end_does_not_stop_the_next_run_of_this_process() {
+    let root = tempfile::tempdir().unwrap();
+    let job = job(root.path());
+    let faults = Arc::new(Faults {
+        leases_kept: AtomicU64::new(1),
+        ..Faults::default()
+    });
+    for _ in 0..2 {
+        let target = Arc::new(Hooked {
+            inner: job.open_target(root.path()),
+            hooks: Arc::clone(&faults),
+        });
+        let ended = try_run_on(&job, target, root.path()).unwrap();
+        assert_eq!(ended.record.judgments.data.value, Data::Clean);
+    }
+    assert_eq!(faults.leases_kept.load(Ordering::Relaxed), 0);
+}
+
+#[test]
 fn a_second_run_goes_on_where_the_first_one_ended_and_audits_both() {
     let root = tempfile::tempdir().unwrap();
     let job = job(root.path());
@@ -140,15 +169,8 @@ fn a_table_is_continued_with_another_batch_and_other_shards_but_not_with_other_r
     assert_eq!(third.judgments.data.value, Data::Clean);
     assert_eq!(Some(table(&third).first_index), table(&first).next_index);
     job.settings.push(("hosts", "7".to_owned()));
-    match try_run_on(&job, job.open_target(root.path()), root.path()) {
-        Err(RunError::Target(error)) => {
-            assert!(
-                error.message.contains("rows of another workload"),
-                "{error}"
-            );
-        }
-        _ => panic!("it ran"),
-    }
+    let message = refusal(&job, root.path());
+    assert!(message.contains("rows of another workload"), "{message}");
 }
 
 #[test]
@@ -266,17 +288,10 @@ fn what_was_loaded_is_not_loaded_again() {
 #[test]
 fn shares_begin_with_empty_tables() {
     let root = tempfile::tempdir().unwrap();
-    let mut job = job(root.path());
+    let job = job(root.path());
     run(&job);
-    job.share = Share {
-        index: 1,
-        of: 2,
-        start_at: None,
-    };
-    match try_run_on(&job, job.open_target(root.path()), root.path()) {
-        Err(RunError::Target(error)) => assert!(error.message.contains("--share"), "{error}"),
-        _ => panic!("it ran"),
-    }
+    let message = refusal(&job.share_of(1, 2), root.path());
+    assert!(message.contains("--share"), "{message}");
 }
 
 /// Does this to the tables once the run has written for a second.
@@ -315,10 +330,9 @@ fn a_table_that_was_dropped_or_emptied_in_mid_run_is_lost_with_the_rows_of_earli
             sql,
             done: Cell::new(false),
         };
-        let (_keep, interrupts) = interrupts::channel();
-        let request = job.request(job.open_target(root.path()), root.path());
-        let record = highwater_runner::run::run(request, Rc::new(enemy), interrupts);
-        let record = record.unwrap().record;
+        let target = job.open_target(root.path());
+        let end = job.run_watched_on(target, root.path(), Rc::new(enemy));
+        let record = end.record;
         let audit = &record.audit;
         assert_eq!(record.judgments.data.value, Data::Lost, "{audit:?}");
         assert_eq!(audit.gone.len(), 1, "{audit:?}");

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{Job, closed, exit_code, open, try_run_on};
+use crate::support::{Job, closed, exit_code, measurement_reasons, open, try_run_on};
 use highwater_model::judgment::{Data, Measurement, ReasonCode};
-use highwater_model::record::RunRecord;
 use highwater_model::units::Nanos;
 use highwater_runner::run::RunError;
 use highwater_testing::programs::report_left_out;
@@ -43,11 +42,6 @@ impl Drop for SmallDisk {
     }
 }
 
-fn reasons(record: &RunRecord) -> Vec<ReasonCode> {
-    let reasons = record.judgments.measurement.reasons.iter();
-    reasons.map(|reason| reason.code).collect()
-}
-
 #[test]
 fn a_run_stops_before_the_disk_is_full_and_keeps_and_audits_what_it_did() {
     let root = tempfile::tempdir().unwrap();
@@ -60,7 +54,7 @@ fn a_run_stops_before_the_disk_is_full_and_keeps_and_audits_what_it_did() {
     let end = job.run_in(root.path());
     let record = &end.record;
     assert!(
-        reasons(record).contains(&ReasonCode::DiskFull),
+        measurement_reasons(record).contains(&ReasonCode::DiskFull),
         "{record:?}"
     );
     assert_eq!(record.judgments.measurement.value, Measurement::Invalid);
@@ -109,7 +103,7 @@ fn a_very_small_disk_is_never_full() {
     job.step = Nanos::from_secs(300);
     let end = job.run_in(root.path());
     let record = &end.record;
-    let reasons = reasons(record);
+    let reasons = measurement_reasons(record);
     assert!(reasons.contains(&ReasonCode::DiskFull), "{reasons:?}");
     for follows in [
         ReasonCode::TargetLost,

@@ -2,8 +2,6 @@
 //! one of whose nodes holds something else.
 
 use std::sync::Mutex;
-use std::thread;
-use std::time::Duration;
 
 use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::units::Nanos;
@@ -11,6 +9,7 @@ use highwater_report as report;
 use highwater_testing::galera::{Galera, NODES, skipped};
 use highwater_testing::mariadb::SUPERUSER;
 
+use crate::beside::{beside, wait_for};
 use crate::support::{
     Job, closed, data_reasons, expect_clean, expect_every_row_accounted_for, measured,
 };
@@ -18,8 +17,6 @@ use crate::support::{
 /// Two on each node.
 const SESSIONS: u32 = 6;
 const BATCH: u64 = 50;
-/// Looks at a table, 20 ms apart, before a test gives up.
-const LOOKS_MAX: u32 = 1_500;
 
 /// Closed load of `cpu` on all nodes.
 fn job(cluster: &Galera, seconds: u64) -> Job {
@@ -37,13 +34,8 @@ fn rows(cluster: &Galera, node: usize) -> u64 {
 
 /// Looks until there are so many.
 fn wait_for_rows(cluster: &Galera, node: usize, expected: u64) {
-    for _ in 0..LOOKS_MAX {
-        if rows(cluster, node) >= expected {
-            return;
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    panic!("{expected} rows never came");
+    let what = format!("{expected} rows");
+    wait_for(&what, || rows(cluster, node) >= expected);
 }
 
 /// Clean runs, each on tables of its own.
@@ -77,13 +69,11 @@ fn a_node_that_is_lost_in_mid_load_loses_no_row_and_doubles_none() {
 
     // The first node, which is also the one that is asked around the load.
     let job = job(&held(), 6);
-    let record = thread::scope(|scope| {
-        scope.spawn(|| {
-            wait_for_rows(&held(), 1, 100 * BATCH);
-            held().kill(0);
-        });
-        job.run().record
-    });
+    let kills = || {
+        wait_for_rows(&held(), 1, 100 * BATCH);
+        held().kill(0);
+    };
+    let record = beside(kills, || job.run()).record;
     let text = report::text(&record);
     expect_clean(&record, BATCH);
     let insert = measured(&record, "insert");
@@ -117,14 +107,12 @@ fn a_node_that_holds_something_else_is_reported_though_the_audited_one_is_right(
     }
     let cluster = Galera::start();
     let job = job(&cluster, 3);
-    let record = thread::scope(|scope| {
-        scope.spawn(|| {
-            wait_for_rows(&cluster, 2, 10 * BATCH);
-            let alone = "SET wsrep_on = OFF; UPDATE cpu SET usage_user = usage_user + 1 LIMIT 1";
-            cluster.node(2).sql(alone);
-        });
-        job.run().record
-    });
+    let changes = || {
+        wait_for_rows(&cluster, 2, 10 * BATCH);
+        let alone = "SET wsrep_on = OFF; UPDATE cpu SET usage_user = usage_user + 1 LIMIT 1";
+        cluster.node(2).sql(alone);
+    };
+    let record = beside(changes, || job.run()).record;
     let text = report::text(&record);
     expect_every_row_accounted_for(&record, BATCH);
     assert_eq!(record.audit.missing + record.audit.altered, 0, "{text}");

@@ -7,6 +7,7 @@
 )]
 
 mod audit;
+mod beside;
 mod clickhouse;
 mod continuing;
 mod disk;

@@ -5,17 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use highwater_model::judgment::{Data, Measurement, ReasonCode};
-use highwater_model::record::{AuditStatus, IncidentKind, RunRecord};
+use highwater_model::record::{AuditStatus, IncidentKind};
 use highwater_model::units::Nanos;
 use highwater_runner::run::{Ended, RunEnd};
 
 use crate::support::faulty::Faults;
-use crate::support::{At, Job, closed, exit_code, measured, one_node, open};
-
-fn measurement_reasons(record: &RunRecord) -> Vec<ReasonCode> {
-    let reasons = record.judgments.measurement.reasons.iter();
-    reasons.map(|reason| reason.code).collect()
-}
+use crate::support::{At, Job, closed, exit_code, measured, measurement_reasons, one_node, open};
 
 /// One answer takes 100 ms, so that some are out whenever the run is stopped.
 fn slow() -> Job {

@@ -4,14 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use highwater_model::judgment::{Data, Measurement, ReasonCode};
-use highwater_model::outcome::{ErrorClass, OpError, Outcome};
+use highwater_model::outcome::Outcome;
 use highwater_model::record::RunRecord;
 use highwater_model::units::Nanos;
 use highwater_report as report;
 use highwater_runner::run::Ended;
 
-use crate::support::faulty::Faults;
-use crate::support::{Job, closed, data_reasons, exit_code, measured, one_node, open};
+use crate::support::faulty::{Faults, refused, unknown};
+use crate::support::{
+    Job, closed, data_reasons, exit_code, measured, measurement_reasons, one_node, open,
+};
 
 #[test]
 fn rejections_are_errors_of_their_class_and_leave_clean_data() {
@@ -111,27 +113,18 @@ fn rows_stored_twice_are_found_duplicated() {
     assert_eq!(exit_code(&end), 4);
 }
 
-fn unavailable() -> OpError {
-    OpError {
-        class: ErrorClass::Unavailable,
-        code: None,
-        message: "come again".to_owned(),
-    }
-}
+/// How an op of so many rows fails.
+type Fails = fn(u64) -> Outcome;
 
 /// One op in four fails with an error that passes.
 #[test]
 fn only_what_was_not_applied_for_certain_is_asked_again_and_not_where_the_session_is_gone() {
-    let refused: fn(u64) -> Outcome = |rows| Outcome::refused(rows, unavailable());
-    let unknown: fn(u64) -> Outcome = |_| Outcome {
-        session_usable: true,
-        ..Outcome::unknown(unavailable())
-    };
-    let gone: fn(u64) -> Outcome = |rows| Outcome {
+    let gone = |rows| Outcome {
         session_usable: false,
-        ..Outcome::refused(rows, unavailable())
+        ..refused(rows)
     };
-    for (fails_with, is_asked_again) in [(refused, true), (unknown, false), (gone, false)] {
+    let cases: [(Fails, bool); 3] = [(refused, true), (unknown, false), (gone, false)];
+    for (fails_with, is_asked_again) in cases {
         let faults = Arc::new(Faults {
             exhausted: 1,
             round: 4,
@@ -152,22 +145,18 @@ fn only_what_was_not_applied_for_certain_is_asked_again_and_not_where_the_sessio
 
 #[test]
 fn a_run_of_which_many_acknowledgements_are_lost_says_so_in_its_measurement() {
-    let lost: fn(u64) -> Outcome = |_| Outcome {
-        session_usable: true,
-        ..Outcome::unknown(unavailable())
-    };
     let judged = |of: u64| {
         let faults = Arc::new(Faults {
             exhausted: 1,
             round: of,
-            fails_with: Some(lost),
+            fails_with: Some(unknown),
             ..Faults::default()
         });
         let target = one_node("cores=4&service=constant&request=1ms");
         let job = Job::new(&target, &[("insert", open(4_000))]);
-        let measurement = job.run_faulty(&faults).record.judgments.measurement;
-        let codes = measurement.reasons.iter().map(|reason| reason.code);
-        (measurement.value, codes.collect::<Vec<_>>())
+        let record = job.run_faulty(&faults).record;
+        let value = record.judgments.measurement.value;
+        (value, measurement_reasons(&record))
     };
     assert_eq!(judged(25), (Measurement::Valid, vec![]));
     let much = (Measurement::Inconclusive, vec![ReasonCode::OutcomeUnknown]);
@@ -251,8 +240,7 @@ fn a_session_that_cannot_come_back_while_others_work_is_missing_and_ends_no_run(
     let (record, text) = (&end.record, report::text(&end.record));
     assert_eq!(end.ended, Ended::Complete, "{text}");
     assert_eq!(record.streams[0].working, Some(3), "{text}");
-    let reasons = &record.judgments.measurement.reasons;
-    let codes: Vec<ReasonCode> = reasons.iter().map(|reason| reason.code).collect();
+    let codes = measurement_reasons(record);
     assert!(codes.contains(&ReasonCode::SessionsMissing), "{text}");
     assert!(!codes.contains(&ReasonCode::TargetLost), "{text}");
     assert_eq!(record.judgments.data.value, Data::Clean, "{text}");

@@ -6,9 +6,7 @@ use std::rc::Rc;
 use highwater_model::event::{Event, LATENCY_BOUNDS_NS, SecondProgress, StreamCounts};
 use highwater_model::record::{IntervalRecord, RunRecord};
 use highwater_model::units::Nanos;
-use highwater_runner::interrupts;
 use highwater_runner::observer::Observer;
-use highwater_runner::run::run;
 
 use crate::support::{Job, closed, one_node, open};
 
@@ -26,12 +24,9 @@ impl Observer for Seconds {
 
 /// The seconds of a run of one stream, each reported once, whose sums are those of its record.
 fn reported(job: &Job) -> Vec<SecondProgress> {
-    let root = tempfile::tempdir().unwrap();
-    let request = job.request(job.open_target(root.path()), root.path());
     let seconds = Rc::new(Seconds::default());
-    let (_keep, interrupts) = interrupts::channel();
     let observer = Rc::clone(&seconds) as Rc<dyn Observer>;
-    let record = run(request, observer, interrupts).unwrap().record;
+    let record = job.run_watched(observer).record;
     let seconds = seconds.0.take();
     let numbers: Vec<u64> = seconds.iter().map(|second| second.second).collect();
     let expected: Vec<u64> = (1..).take(numbers.len()).collect();

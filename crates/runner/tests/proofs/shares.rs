@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use highwater_analysis as analysis;
 use highwater_driver::Target;
-use highwater_model::plan::{Arrivals, Share};
+use highwater_model::plan::Arrivals;
 use highwater_model::record::{AuditStatus, ResultRecord, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_runner::clock::SimulatedTimeline;
@@ -22,24 +22,14 @@ struct Done {
 }
 
 /// All shares one after the other against one target, whose cores never make anyone wait: so the
-/// shares do not feel each other. Each begins a minute after the one before, so that the last
-/// audit sees the rows of all; all times of a record count from its first phase.
+/// shares do not feel each other, and the last audit sees the rows of all; all times of a record
+/// count from its first phase.
 fn split(job: &Job, of: u32) -> Done {
     let root = tempfile::tempdir().unwrap();
     let target = job.open_target(root.path());
     let records: Vec<RunRecord> = (1..=of)
-        .map(|index| {
-            let mut part = job.clone();
-            let minute = index - 1;
-            part.started_at = format!("2026-01-01T{:02}:{:02}:00Z", minute / 60, minute % 60);
-            part.start_in = Nanos::from_secs(60 * u64::from(minute));
-            part.share = Share {
-                index,
-                of,
-                start_at: None,
-            };
-            part.run_on(Arc::clone(&target), root.path()).record
-        })
+        .map(|index| job.share_of(index, of))
+        .map(|part| part.run_on(Arc::clone(&target), root.path()).record)
         .collect();
     let stored = stored(job, &target);
     let record = analysis::merge(&records).unwrap();

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use highwater_model::judgment::{Data, Measurement};
-use highwater_model::plan::{PhaseKind, Predicate, Share};
+use highwater_model::plan::{PhaseKind, Predicate};
 use highwater_model::record::{PhaseRecord, RunRecord};
 use highwater_model::units::{Nanos, Rate};
 use highwater_runner::run::Ended;
@@ -274,16 +274,8 @@ fn shares_keep_the_spawn_rate_together() {
     let root = tempfile::tempdir().unwrap();
     let target = ramping().open_target(root.path());
     let both = [1, 2].map(|index| {
-        let mut job = ramping();
-        let minute = index - 1;
-        job.started_at = format!("2026-01-01T00:0{minute}:00Z");
-        job.start_in = Nanos::from_secs(60 * u64::from(minute));
-        job.share = Share {
-            index,
-            of: 2,
-            start_at: None,
-        };
-        job.run_on(Arc::clone(&target), root.path()).record
+        let part = ramping().share_of(index, 2);
+        part.run_on(Arc::clone(&target), root.path()).record
     });
     for record in &both {
         assert_eq!(phase(record, "ramp").duration_ns, 5 * Nanos::SECOND.0);

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use highwater_model::control::Command;
 use highwater_model::judgment::Measurement;
-use highwater_model::plan::Share;
 use highwater_model::record::RunRecord;
 use highwater_model::units::{Nanos, Rate};
 use highwater_runner::ceilings;
@@ -125,15 +124,9 @@ fn shares_together_send_what_one_load_generator_sends() {
     let root = tempfile::tempdir().unwrap();
     let target = thinking("inf").open_target(root.path());
     let parts = [1, 2].map(|index| {
-        let mut job = thinking("inf");
         // The second one begins when the first is over, on the tables that the first made.
-        job.start_in = Nanos::from_secs(60 * u64::from(index - 1));
-        job.share = Share {
-            index,
-            of: 2,
-            start_at: None,
-        };
-        acknowledged(&job.run_on(Arc::clone(&target), root.path()).record)
+        let part = thinking("inf").share_of(index, 2);
+        acknowledged(&part.run_on(Arc::clone(&target), root.path()).record)
     });
     assert!(parts.iter().all(|ops| ops.abs_diff(100) <= 10), "{parts:?}");
 }

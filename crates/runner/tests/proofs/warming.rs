@@ -9,9 +9,7 @@ use std::rc::Rc;
 use highwater_model::event::Event;
 use highwater_model::record::{PhaseRecord, RunRecord};
 use highwater_model::units::Nanos;
-use highwater_runner::interrupts;
 use highwater_runner::observer::Observer;
-use highwater_runner::run::run;
 
 use crate::support::{At, Job, closed, one_node, open};
 
@@ -40,12 +38,9 @@ fn job(parameters: &str, most_s: u64) -> Job {
 
 /// Its record, whose warm-up was reported as it is recorded.
 fn ran(job: &Job) -> RunRecord {
-    let root = tempfile::tempdir().unwrap();
-    let request = job.request(job.open_target(root.path()), root.path());
     let reported = Rc::new(Reported::default());
-    let (_keep, interrupts) = interrupts::channel();
     let observer = Rc::clone(&reported) as Rc<dyn Observer>;
-    let record = run(request, observer, interrupts).unwrap().record;
+    let record = job.run_watched(observer).record;
     let phase = warm_up(&record);
     let expected = (phase.duration_ns, phase.steady.unwrap());
     assert_eq!(reported.0.take(), [expected]);

@@ -2,17 +2,15 @@
 //! behind it did. From that follows what an audit must find, without a look at the ledger.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use highwater_driver::sim::{Planted, SimTarget};
-use highwater_driver::{
-    Admin, BoxFuture, Capabilities, Connect, Encoder, Request, Session, Target, TargetError,
-    Timeline,
-};
-use highwater_model::op::{OpBody, PlaceholderStyle};
+use highwater_driver::{BoxFuture, Connect, Encoder, Request, Session, TargetError};
+use highwater_model::op::OpBody;
 use highwater_model::outcome::{Certainty, Outcome};
+
+use crate::support::hooked::Hooks;
 
 /// A batch, after its last attempt.
 #[derive(Debug, Clone, Copy)]
@@ -46,48 +44,24 @@ pub(crate) struct Seen {
     pub(crate) worked: BTreeSet<u32>,
 }
 
-/// The target; `inner` is what makes the faults around the model.
+/// Who looks, at the model behind what makes the faults.
 pub(crate) struct Witness {
-    pub(crate) inner: Arc<dyn Target>,
     pub(crate) model: Arc<SimTarget>,
     pub(crate) seen: Arc<Mutex<Seen>>,
 }
 
-impl Target for Witness {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    fn placeholders(&self) -> PlaceholderStyle {
-        self.inner.placeholders()
-    }
-
-    fn urls(&self) -> Vec<String> {
-        self.inner.urls()
-    }
-
-    fn host_of(&self, number: u32, attempt: u32) -> usize {
-        self.inner.host_of(number, attempt)
-    }
-
-    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
-        Box::pin(async move {
-            let number = connect.number;
-            let session = Watched {
-                number,
-                inner: self.inner.connect(connect).await?,
-                model: Arc::clone(&self.model),
-                seen: Arc::clone(&self.seen),
-            };
-            Ok(Box::new(session) as Box<dyn Session>)
-        })
-    }
-
-    fn administer(
+impl Hooks for Witness {
+    fn opened(
         &self,
-        timeline: Rc<dyn Timeline>,
-    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
-        self.inner.administer(timeline)
+        connect: &Connect,
+        inner: Box<dyn Session>,
+    ) -> Result<Box<dyn Session>, TargetError> {
+        Ok(Box::new(Watched {
+            number: connect.number,
+            inner,
+            model: Arc::clone(&self.model),
+            seen: Arc::clone(&self.seen),
+        }))
     }
 }
 

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use highwater_driver::{
-    Admin, BoxFuture, Capabilities, Connect, Encoder, KeyCounts, KeySums, Lease, LeaseAction,
-    RegistryEntry, Request, RowTaker, ServerAdmin, Session, TableAdmin, TableDescriber,
-    TablePolicy, TableReader, Target, TargetError, TargetErrorKind, TargetFacts, Timeline,
+    Admin, BoxFuture, Connect, Encoder, Request, Response, Session, TargetError, TargetErrorKind,
+    Timeline,
 };
-use highwater_model::op::{BoundTable, BoundWorkload, PlaceholderStyle};
+use highwater_model::op::BoundTable;
 use highwater_model::outcome::{ErrorClass, OpError, Outcome};
-use highwater_model::stored::KeyRange;
 use highwater_model::units::Nanos;
+
+use super::hooked::{AdminHooks, HookedAdmin, Hooks};
 
 /// What is wrong with it, and what it was asked.
 #[derive(Debug, Default)]
@@ -34,6 +34,8 @@ pub(crate) struct Faults {
     pub(crate) keys_requested: Mutex<Vec<String>>,
     /// Something is at work for ever.
     pub(crate) never_quiet: bool,
+    /// So many requests to end leases come to nothing.
+    pub(crate) leases_kept: AtomicU64,
     /// A session is closed so long after it was opened.
     pub(crate) closes_after: Option<Nanos>,
     /// Only the session of this number is, and it is never let in again.
@@ -50,73 +52,40 @@ pub(crate) struct Faults {
     pub(crate) sizes_requested: AtomicU64,
 }
 
-/// The target.
-pub(crate) struct Faulty {
-    pub(crate) inner: Arc<dyn Target>,
-    pub(crate) faults: Arc<Faults>,
-}
-
-impl Target for Faulty {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    fn placeholders(&self) -> PlaceholderStyle {
-        self.inner.placeholders()
-    }
-
-    fn urls(&self) -> Vec<String> {
-        self.inner.urls()
-    }
-
-    fn host_of(&self, number: u32, attempt: u32) -> usize {
-        self.inner.host_of(number, attempt)
-    }
-
-    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
-        Box::pin(async move {
-            let timeline = Rc::clone(&connect.timeline);
-            let number = connect.number;
-            let inner = self.inner.connect(connect).await?;
-            let faults = Arc::clone(&self.faults);
-            let closes = faults.closes_for_good.is_none_or(|only| only == number);
-            if faults.closes_for_good == Some(number)
-                && faults.let_in.fetch_add(1, Ordering::Relaxed) > 0
-            {
-                return Err(TargetError::unreachable("this one is not let in again"));
-            }
-            let place = Place::take(&faults.open);
-            let open = faults.open.load(Ordering::Relaxed);
-            if faults.sessions_max.is_some_and(|most| open > most) {
-                return Err(TargetError::unreachable("too many clients already"));
-            }
-            faults.opened.fetch_add(1, Ordering::Relaxed);
-            let closes_at = faults
-                .closes_after
-                .filter(|_| closes)
-                .map(|life| timeline.now().saturating_add(life));
-            let session: Box<dyn Session> = Box::new(FaultySession {
-                inner,
-                faults,
-                requests: 0,
-                closes: closes_at.map(|at| (at, timeline.sleep_until(at))),
-                timeline,
-                _place: place,
-            });
-            Ok(session)
-        })
-    }
-
-    fn administer(
+impl Hooks for Arc<Faults> {
+    fn opened(
         &self,
-        timeline: Rc<dyn Timeline>,
-    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
-        Box::pin(async move {
-            let inner = self.inner.administer(timeline).await?;
-            let faults = Arc::clone(&self.faults);
-            let admin: Box<dyn Admin> = Box::new(FaultyAdmin { inner, faults });
-            Ok(admin)
-        })
+        connect: &Connect,
+        inner: Box<dyn Session>,
+    ) -> Result<Box<dyn Session>, TargetError> {
+        let (timeline, number) = (Rc::clone(&connect.timeline), connect.number);
+        let closes = self.closes_for_good.is_none_or(|only| only == number);
+        if self.closes_for_good == Some(number) && self.let_in.fetch_add(1, Ordering::Relaxed) > 0 {
+            return Err(TargetError::unreachable("this one is not let in again"));
+        }
+        let place = Place::take(&self.open);
+        let open = self.open.load(Ordering::Relaxed);
+        if self.sessions_max.is_some_and(|most| open > most) {
+            return Err(TargetError::unreachable("too many clients already"));
+        }
+        self.opened.fetch_add(1, Ordering::Relaxed);
+        let closes_at = self
+            .closes_after
+            .filter(|_| closes)
+            .map(|life| timeline.now().saturating_add(life));
+        Ok(Box::new(FaultySession {
+            inner,
+            faults: Arc::clone(self),
+            requests: 0,
+            closes: closes_at.map(|at| (at, timeline.sleep_until(at))),
+            timeline,
+            _place: place,
+        }))
+    }
+
+    fn administers(&self, inner: Box<dyn Admin>, _: &Rc<dyn Timeline>) -> Box<dyn Admin> {
+        let hooks = Arc::clone(self);
+        Box::new(HookedAdmin { inner, hooks })
     }
 }
 
@@ -168,131 +137,39 @@ impl Session for FaultySession {
             .as_ref()
             .is_some_and(|(at, _)| *at <= self.timeline.now())
         {
-            let error = OpError {
-                class: ErrorClass::Connection,
-                code: None,
-                message: "the server closed the connection".to_owned(),
+            let error = error(ErrorClass::Connection, "the server closed the connection");
+            let outcome = Outcome {
+                session_usable: false,
+                ..Outcome::refused(request.op.rows(), error)
             };
-            let mut outcome = Outcome::refused(request.op.rows(), error);
-            outcome.session_usable = false;
-            return Box::pin(async move { outcome });
+            return Box::pin(std::future::ready(outcome));
         }
         if !fails {
             return self.inner.execute(request);
         }
         let rows = request.op.rows();
-        if let Some(fails_with) = self.faults.fails_with {
-            return Box::pin(async move { fails_with(rows) });
-        }
-        let error = OpError {
-            class: ErrorClass::Resource,
-            code: None,
-            message: "no space left on device".to_owned(),
+        let outcome = match self.faults.fails_with {
+            Some(fails_with) => fails_with(rows),
+            None => Outcome::refused(rows, error(ErrorClass::Resource, "no space left on device")),
         };
-        Box::pin(async move { Outcome::refused(rows, error) })
+        Box::pin(std::future::ready(outcome))
     }
 }
 
-struct FaultyAdmin {
-    inner: Box<dyn Admin>,
-    faults: Arc<Faults>,
-}
-
-impl ServerAdmin for FaultyAdmin {
-    fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
-        self.inner.facts()
+impl AdminHooks for Arc<Faults> {
+    fn quiesced(&mut self, _: Nanos, quiet: bool) -> Response<'_, bool> {
+        Box::pin(std::future::ready(Ok(quiet && !self.never_quiet)))
     }
 
-    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
-        Box::pin(async move {
-            let quiet = self.inner.quiesce(deadline).await?;
-            Ok(quiet && !self.faults.never_quiet)
-        })
-    }
-}
-
-impl TableAdmin for FaultyAdmin {
-    fn create_tables<'a>(
-        &'a mut self,
-        workload: &'a BoundWorkload,
-        policy: &'a TablePolicy<'a>,
-    ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
-        self.inner.create_tables(workload, policy)
+    fn ends_leases(&self) -> bool {
+        !is_one_left(&self.leases_kept)
     }
 
-    fn update_registry<'a>(
-        &'a mut self,
-        notes: &'a [RegistryEntry],
-    ) -> BoxFuture<'a, Result<(), TargetError>> {
-        self.inner.update_registry(notes)
+    fn size(&self) -> Option<u64> {
+        Some(self.sizes_requested.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
-    fn leases<'a>(
-        &'a mut self,
-        action: LeaseAction<'a>,
-    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>> {
-        self.inner.leases(action)
-    }
-
-    fn rows_inserted<'a>(
-        &'a mut self,
-        workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        self.inner.rows_inserted(workload)
-    }
-
-    fn storage_bytes<'a>(
-        &'a mut self,
-        _workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        let requests = self.faults.sizes_requested.fetch_add(1, Ordering::Relaxed) + 1;
-        Box::pin(async move { Ok(Some(requests)) })
-    }
-}
-
-impl TableReader for FaultyAdmin {
-    fn count_by_key<'a>(
-        &'a mut self,
-        table: &'a BoundTable,
-        width: u64,
-    ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
-        if let Some(error) = self.faults.refusal(table) {
-            return Box::pin(async { Err(error) });
-        }
-        self.inner.count_by_key(table, width)
-    }
-
-    fn sums_by_key<'a>(
-        &'a mut self,
-        table: &'a BoundTable,
-        width: u64,
-    ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
-        if let Some(error) = self.faults.refusal(table) {
-            return Box::pin(async { Err(error) });
-        }
-        self.inner.sums_by_key(table, width)
-    }
-
-    fn read_rows<'a>(
-        &'a mut self,
-        table: &'a BoundTable,
-        ranges: &'a [KeyRange],
-        take: &'a mut RowTaker<'a>,
-    ) -> BoxFuture<'a, Result<(), TargetError>> {
-        Box::pin(async move {
-            let fails = is_one_left(&self.faults.reads_refused);
-            self.inner.read_rows(table, ranges, take).await?;
-            // After all rows have been taken: they come a second time.
-            if fails { Err(no_room()) } else { Ok(()) }
-        })
-    }
-}
-
-impl TableDescriber for FaultyAdmin {}
-
-impl Faults {
-    /// Why sums or counts are refused.
-    fn refusal(&self, table: &BoundTable) -> Option<TargetError> {
+    fn refuses_sums(&self, table: &BoundTable) -> Option<TargetError> {
         self.keys_requested.lock().unwrap().push(table.key.clone());
         if self.refuses_to_count {
             return Some(TargetError {
@@ -301,6 +178,11 @@ impl Faults {
             });
         }
         is_one_left(&self.sums_refused).then(no_room)
+    }
+
+    /// They come a second time.
+    fn refuses_rows(&self) -> Option<TargetError> {
+        is_one_left(&self.reads_refused).then(no_room)
     }
 }
 
@@ -313,4 +195,26 @@ fn is_one_left(refusals: &AtomicU64) -> bool {
 
 fn no_room() -> TargetError {
     TargetError::unreachable("CircuitBreakingException")
+}
+
+/// An error of this class, without a code.
+pub(crate) fn error(class: ErrorClass, message: &str) -> OpError {
+    OpError {
+        class,
+        code: None,
+        message: message.to_owned(),
+    }
+}
+
+/// Rows that a target does not take at this moment.
+pub(crate) fn refused(rows: u64) -> Outcome {
+    Outcome::refused(rows, error(ErrorClass::Unavailable, "come again"))
+}
+
+/// Rows of unknown outcome, on a session that goes on.
+pub(crate) fn unknown(_: u64) -> Outcome {
+    Outcome {
+        session_usable: true,
+        ..Outcome::unknown(error(ErrorClass::Unavailable, "come again"))
+    }
 }

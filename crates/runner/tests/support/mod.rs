@@ -7,6 +7,8 @@
 )]
 
 pub(crate) mod faulty;
+pub(crate) mod hooked;
+pub(crate) mod verdict;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -33,7 +35,8 @@ use highwater_runner::run::{RunEnd, RunError, RunRequest, TableRequest, Telemetr
 use highwater_runner::store::RunDirectory;
 use highwater_workload::{Workload, WorkloadSpec, builtin};
 
-use self::faulty::{Faults, Faulty};
+use self::faulty::Faults;
+use self::hooked::Hooked;
 
 /// Version of the program in records.
 const VERSION: &str = "0";
@@ -79,6 +82,7 @@ pub(crate) struct Job {
     pub(crate) audit: AuditLevel,
     pub(crate) audit_limit: Nanos,
     pub(crate) telemetry: TelemetryRequest,
+    pub(crate) drop_tables: bool,
     /// What this load generator reaches against a sink, units per second.
     pub(crate) ceiling: Option<f64>,
     /// The workload's file; `cpu` without one.
@@ -113,8 +117,24 @@ impl Job {
             audit: AuditLevel::Sums,
             audit_limit: Nanos::from_secs(60),
             telemetry: TelemetryRequest::default(),
+            drop_tables: false,
             ceiling: None,
             text: None,
+        }
+    }
+
+    /// A share of it, which begins a minute after the one before.
+    pub(crate) fn share_of(&self, index: u32, of: u32) -> Self {
+        let minute = index - 1;
+        Self {
+            started_at: format!("2026-01-01T{:02}:{:02}:00Z", minute / 60, minute % 60),
+            start_in: Nanos::from_secs(60 * u64::from(minute)),
+            share: Share {
+                index,
+                of,
+                start_at: None,
+            },
+            ..self.clone()
         }
     }
 
@@ -166,7 +186,7 @@ impl Job {
             target,
             driver: "test".to_owned(),
             started_at: self.started_at.clone(),
-            drop_tables: false,
+            drop_tables: self.drop_tables,
             drop_foreign: Vec::new(),
             tables: TableRequest::default(),
             guard_disk: true,
@@ -235,8 +255,25 @@ impl Job {
     pub(crate) fn run_faulty(&self, faults: &Arc<Faults>) -> RunEnd {
         let root = tempfile::tempdir().unwrap();
         let inner = self.open_target(root.path());
-        let faults = Arc::clone(faults);
-        self.run_on(Arc::new(Faulty { inner, faults }), root.path())
+        let hooks = Arc::clone(faults);
+        self.run_on(Arc::new(Hooked { inner, hooks }), root.path())
+    }
+
+    /// Runs it; somebody watches.
+    pub(crate) fn run_watched(&self, user: Rc<dyn Observer>) -> RunEnd {
+        let root = tempfile::tempdir().unwrap();
+        self.run_watched_on(self.open_target(root.path()), root.path(), user)
+    }
+
+    /// The same against a target that others may have used before.
+    pub(crate) fn run_watched_on(
+        &self,
+        target: Arc<dyn Target>,
+        root: &Path,
+        user: Rc<dyn Observer>,
+    ) -> RunEnd {
+        let (_keep, interrupts) = interrupts::channel();
+        run(self.request(target, root), user, interrupts).unwrap()
     }
 
     /// Runs it; the user wishes to stop so many times at that point of the run.
@@ -388,6 +425,12 @@ pub(crate) fn exit_code(end: &RunEnd) -> u8 {
 /// The codes of all reasons of the judgment of the data.
 pub(crate) fn data_reasons(record: &RunRecord) -> Vec<ReasonCode> {
     let reasons = record.judgments.data.reasons.iter();
+    reasons.map(|reason| reason.code).collect()
+}
+
+/// The codes of all reasons of the judgment of the measurement.
+pub(crate) fn measurement_reasons(record: &RunRecord) -> Vec<ReasonCode> {
+    let reasons = record.judgments.measurement.reasons.iter();
     reasons.map(|reason| reason.code).collect()
 }
 

@@ -30,18 +30,15 @@ pub fn batch_too_small(experiment: &ExperimentRecord) -> Option<RuleFinding> {
         _ => 1.0,
     };
     // The lower end: what the scatter of the configurations leaves of it.
+    let part = percent(share(fixed_s));
+    let times = [fixed_s, per_row_s].map(|s| duration(round_to_u64(s * sessions * 1e9)));
+    let ([fixed, per_row], rows) = (times, rate(greatest));
     (share(line.fixed_s.low) >= FIXED).then(|| RuleFinding {
         code: "batch_too_small",
         sentence: format!(
-            "{} of the time of the largest batch measured, {} rows, does not depend on its rows",
-            percent(share(fixed_s)),
-            rate(greatest)
+            "{part} of the time of the largest batch measured, {rows} rows, does not depend on its rows"
         ),
-        evidence: format!(
-            "a batch takes {} and {} for each row",
-            duration(round_to_u64(fixed_s * sessions * 1e9)),
-            duration(round_to_u64(per_row_s * sessions * 1e9))
-        ),
+        evidence: format!("a batch takes {fixed} and {per_row} for each row"),
         hint: "larger batches (--over batch=…), until that share is small",
     })
 }

@@ -1,11 +1,10 @@
 //! The finding, on both sides of its bound.
 
 use highwater_analysis::fixture;
+use highwater_analysis::fixture::tune::{trial, tune};
 use highwater_analysis::tuning::conclude;
-use highwater_model::plan::Unit;
 use highwater_model::tune::{
-    NoBest, NoBestReason, TrialPurpose, TrialRecord, TrialVerdict, TuneAxis, TuneFigure,
-    TuneOutcome, TunePolicy, TuneRecord,
+    NoBest, NoBestReason, TrialPurpose, TuneAxis, TuneOutcome, TuneRecord,
 };
 
 use super::*;
@@ -23,42 +22,21 @@ fn concluded(tune: TuneRecord) -> ExperimentRecord {
 
 /// A tuning over batches that each take 10 ms and 10 µs for each row, with 8 sessions.
 fn batches(rows: &[u32]) -> TuneRecord {
-    let trial = |(position, rows): (usize, &u32)| TrialRecord {
-        number: u32::try_from(position + 1).unwrap(),
-        purpose: TrialPurpose::Search,
-        at: vec![position],
-        verdict: TrialVerdict::Counts,
-        reasons: Vec::new(),
-        throughput_per_s: 8.0 * f64::from(*rows) / (0.01 + 1e-5 * f64::from(*rows)),
-        figure: None,
-        showed: None,
-        started_at: String::new(),
-        took_ns: 1,
-        run: String::new(),
+    let mut tune = tune(&[rows.len()]);
+    tune.axes[0] = TuneAxis {
+        name: "batch".to_owned(),
+        values: rows.iter().map(ToString::to_string).collect(),
     };
-    TuneRecord {
-        axes: vec![TuneAxis {
-            name: "batch".to_owned(),
-            values: rows.iter().map(ToString::to_string).collect(),
-        }],
-        by: TuneFigure::Throughput,
-        stream: "insert".to_owned(),
-        unit: Unit::Rows,
-        sessions: None,
-        policy: TunePolicy {
-            seed: 42,
-            confirmations: 5,
-            probes_max: 25,
-            budget_ns: 1,
-            trial_cost_ns: 1,
-        },
-        definition_hash: String::new(),
-        trials: rows.iter().enumerate().map(trial).collect(),
-        outcome: Some(TuneOutcome::NoBest(NoBest {
-            why: NoBestReason::BudgetSpent,
-            best_so_far: Some(vec![rows.len() - 1]),
-        })),
+    for (position, rows) in rows.iter().enumerate() {
+        let mut trial = trial(&tune, vec![position], TrialPurpose::Search, None);
+        trial.throughput_per_s = 8.0 * f64::from(*rows) / (0.01 + 1e-5 * f64::from(*rows));
+        tune.trials.push(trial);
     }
+    tune.outcome = Some(TuneOutcome::NoBest(NoBest {
+        why: NoBestReason::BudgetSpent,
+        best_so_far: Some(vec![rows.len() - 1]),
+    }));
+    tune
 }
 
 #[test]
@@ -82,13 +60,8 @@ fn batches_are_too_small_where_much_of_the_largest_ones_time_is_fixed() {
     // From some size on a row costs twice as much: no one line is the model of all.
     assert_eq!(found(by_times([1.0, 1.0, 1.0, 1.7, 1.75])), None);
     let said = batch_too_small(&concluded(batches(&[100, 300, 1_000]))).unwrap();
-    assert!(
-        said.sentence
-            .starts_with("50.0 % of the time of the largest"),
-        "{said:?}"
-    );
-    assert_eq!(
-        said.evidence,
-        "a batch takes 10.0 ms and 10.0 µs for each row"
-    );
+    let half = "50.0 % of the time of the largest";
+    assert!(said.sentence.starts_with(half), "{said:?}");
+    let times = "a batch takes 10.0 ms and 10.0 µs for each row";
+    assert_eq!(said.evidence, times);
 }

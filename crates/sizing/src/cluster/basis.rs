@@ -160,9 +160,9 @@ impl Basis {
             ));
         }
         if self.model.take().is_some() {
+            let unit = &self.unit;
             self.notes.push(format!(
-                "--model is not used for {}, whose growth is assumed.",
-                self.unit
+                "--model is not used for {unit}, whose growth is assumed."
             ));
         }
         self
@@ -269,11 +269,8 @@ fn doubts(points: &[&Point], requested: Option<ScalingModel>) -> Vec<String> {
     };
     let warnings = plausibility::audit(&set, requested.map(ModelRequest::of).as_ref());
     let note = |warning: &plausibility::PlausibilityWarning| {
-        format!(
-            "Is it plausible? {} {}",
-            sentence(&warning.message),
-            sentence(&warning.check)
-        )
+        let (message, check) = (sentence(&warning.message), sentence(&warning.check));
+        format!("Is it plausible? {message} {check}")
     };
     warnings.iter().map(note).collect()
 }
@@ -352,25 +349,16 @@ fn replica_cost(
 
 /// `5 sizes, 1 to 5 nodes, 293,147 to 1,043,659 rows/s`.
 pub(super) fn measured_sizes(basis: &Basis) -> String {
-    let sizes = basis.sweep.sizes();
+    let (sizes, unit) = (basis.sweep.sizes(), &basis.unit);
     let rates = sizes.iter().map(|size| size.per_s);
     let least = rates.clone().fold(f64::INFINITY, f64::min);
     let greatest = rates.fold(0.0, f64::max);
     if sizes.len() == 1 {
         let nodes = display::plain(basis.sweep.largest());
-        return format!(
-            "1 size, {nodes} nodes, {} {}",
-            display::rate(least),
-            basis.unit
-        );
+        let least = display::rate(least);
+        return format!("1 size, {nodes} nodes, {least} {unit}");
     }
-    format!(
-        "{} sizes, {} to {} nodes, {} to {} {}",
-        sizes.len(),
-        display::plain(basis.sweep.smallest()),
-        display::plain(basis.sweep.largest()),
-        display::rate(least),
-        display::rate(greatest),
-        basis.unit
-    )
+    let [few, many] = [basis.sweep.smallest(), basis.sweep.largest()].map(display::plain);
+    let ([least, greatest], sizes) = ([least, greatest].map(display::rate), sizes.len());
+    format!("{sizes} sizes, {few} to {many} nodes, {least} to {greatest} {unit}")
 }

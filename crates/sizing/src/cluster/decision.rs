@@ -163,6 +163,19 @@ struct Weights<'a> {
 }
 
 impl Weights<'_> {
+    /// Of a value of the request, where it is assumed.
+    fn of<T: Copy + Into<f64>>(
+        &mut self,
+        what: Assumption,
+        traced: &Traced<T>,
+        other: T,
+        change: impl Fn(&mut Request),
+    ) {
+        if traced.origin.is_assumption() {
+            self.add(what, traced.value.into(), other.into(), change);
+        }
+    }
+
     fn add(&mut self, what: Assumption, value: f64, other: f64, change: impl Fn(&mut Request)) {
         let mut changed = self.request.clone();
         change(&mut changed);
@@ -181,46 +194,32 @@ fn assumptions(request: &Request, planned: u32) -> Vec<AssumptionWeight> {
         request,
         all: Vec::new(),
     };
-    if request.growth_per_month.origin.is_assumption() {
-        let value = request.growth_per_month.value;
-        weights.add(Assumption::Growth, value, USUAL_GROWTH, |changed| {
-            changed.growth_per_month.value = USUAL_GROWTH;
-        });
-    }
-    if request.spare.origin.is_assumption() {
-        let value = request.spare.value;
-        weights.add(Assumption::Headroom, value, USUAL_HEADROOM, |changed| {
+    let growth = &request.growth_per_month;
+    weights.of(Assumption::Growth, growth, USUAL_GROWTH, |changed| {
+        changed.growth_per_month.value = USUAL_GROWTH;
+    });
+    weights.of(
+        Assumption::Headroom,
+        &request.spare,
+        USUAL_HEADROOM,
+        |changed| {
             changed.spare.value = USUAL_HEADROOM;
-        });
-    }
-    if request.survive.origin.is_assumption() {
-        let value = request.survive.value;
-        weights.add(
-            Assumption::Failures,
-            f64::from(value),
-            f64::from(value + 1),
-            |changed| {
-                changed.survive.value = value + 1;
-                changed.replicas.value = changed.replicas.value.max(value + 1);
-            },
-        );
-    }
-    if request.replicas.origin.is_assumption() {
-        let value = request.replicas.value;
-        weights.add(
-            Assumption::Replicas,
-            f64::from(value),
-            f64::from(value + 1),
-            |changed| changed.replicas.value = value + 1,
-        );
-    }
-    if request.probability.origin.is_assumption() {
-        let value = request.probability.value;
-        let other = if value < SURER { SURER } else { LESS_SURE };
-        weights.add(Assumption::Confidence, value, other, |changed| {
-            changed.probability.value = other;
-        });
-    }
+        },
+    );
+    let more = request.survive.value.saturating_add(1);
+    weights.of(Assumption::Failures, &request.survive, more, |changed| {
+        changed.survive.value = more;
+        changed.replicas.value = changed.replicas.value.max(more);
+    });
+    let more = request.replicas.value.saturating_add(1);
+    weights.of(Assumption::Replicas, &request.replicas, more, |changed| {
+        changed.replicas.value = more;
+    });
+    let sure = &request.probability;
+    let other = if sure.value < SURER { SURER } else { LESS_SURE };
+    weights.of(Assumption::Confidence, sure, other, |changed| {
+        changed.probability.value = other;
+    });
     of_needs(&mut weights);
     let mut all = weights.all;
     let moved = |weight: &AssumptionWeight| weight.nodes.map_or(u32::MAX, |n| n.abs_diff(planned));

@@ -34,18 +34,13 @@ fn of_need(need: &Need, list: &mut Vec<Input>) {
     let sizes = super::basis::measured_sizes(basis);
     list.push(measured.input(&format!("throughput, {unit}"), sizes, "--from"));
     of_growth(basis, list);
-    let error = format!(
-        "{} of each measurement",
-        percent_plain(basis.growth.error())
-    );
+    let part = percent_plain(basis.growth.error());
+    let error = format!("{part} of each measurement");
     list.push(basis.error().input("measurement error", error, "--error"));
     let cost = basis.replica_cost.value.cost;
     let text = format!("{} of the first", percent_plain(cost));
-    list.push(basis.replica_cost.input(
-        &format!("cost of a further copy, {unit}"),
-        text,
-        "--replica-cost",
-    ));
+    let what = format!("cost of a further copy, {unit}");
+    list.push(basis.replica_cost.input(&what, text, "--replica-cost"));
 }
 
 /// The model that growth is taken to follow, or that it is assumed.
@@ -73,27 +68,18 @@ fn of_growth(basis: &Basis, list: &mut Vec<Input>) {
 
 fn of_cluster(request: &Request, list: &mut Vec<Input>) {
     let probability = percent_plain(request.probability.value);
-    list.push(request.probability.input(
-        "chance that the nodes suffice",
-        probability,
-        "--confidence",
-    ));
+    let what = "chance that the nodes suffice";
+    list.push(request.probability.input(what, probability, "--confidence"));
     let spare = percent_plain(request.spare.value);
-    list.push(
-        request
-            .spare
-            .input("capacity kept free", spare, "--headroom"),
-    );
+    let free = &request.spare;
+    list.push(free.input("capacity kept free", spare, "--headroom"));
     let growth = format!("{} a month", percent_plain(request.growth_per_month.value));
     list.push(request.growth_per_month.input("growth", growth, "--growth"));
     let months = request.months.value.to_string();
     list.push(request.months.input("months ahead", months, "--months"));
     let survive = request.survive.value.to_string();
-    list.push(
-        request
-            .survive
-            .input("nodes that may be lost", survive, "--tolerate-failures"),
-    );
+    let what = "nodes that may be lost";
+    list.push(request.survive.input(what, survive, "--tolerate-failures"));
     let replicas = request.replicas.value.to_string();
     list.push(request.replicas.input("replicas", replicas, "--replicas"));
     if let Some(vcpus) = planned_vcpus(request) {
@@ -116,26 +102,17 @@ fn of_data(request: &Request, list: &mut Vec<Input>) {
             list.push(input.input(name, format!("{} B", display::plain(input.value)), flag));
         }
     };
-    bytes(
-        &request.stored_bytes_per_row,
-        "a row on disk",
-        "--bytes-per-row",
-    );
-    bytes(
-        &request.sent_bytes_per_row,
-        "a row as sent",
-        "--sent-bytes-per-row",
-    );
+    let (stored, sent) = (&request.stored_bytes_per_row, &request.sent_bytes_per_row);
+    bytes(stored, "a row on disk", "--bytes-per-row");
+    bytes(sent, "a row as sent", "--sent-bytes-per-row");
     bytes(&request.bytes_per_answer, "an answer", "--bytes-per-answer");
     if request.rows_per_s() > 0.0 {
         let rules = &request.guidance.value;
         let per_vcpu = format!("{} written at once", display::plain(rules.shards_per_vcpu));
         let guidance = &request.guidance;
         list.push(guidance.input("shards a vCPU", per_vcpu, "--shards-per-vcpu"));
-        let most = format!(
-            "{} GB at most",
-            display::plain(rules.greatest_shard_bytes / 1e9)
-        );
+        let greatest = display::plain(rules.greatest_shard_bytes / 1e9);
+        let most = format!("{greatest} GB at most");
         list.push(guidance.input("size of a shard", most, "--shard-size"));
         let fill = percent_plain(rules.greatest_disk_fill);
         list.push(guidance.input("disk in use", format!("{fill} at most"), "--disk-fill"));
@@ -207,11 +184,10 @@ fn of_basis(request: &Request, need: &Need, notes: &mut Vec<String>) {
     let requested = request.vcpus_per_node.as_ref();
     match (requested, need.basis.vcpus_per_node) {
         (Some(requested), Some(measured)) if (requested.value - measured).abs() > 1e-9 => {
+            let times = display::significant(requested.value / measured);
+            let [planned, measured] = [requested.value, measured].map(display::plain);
             notes.push(format!(
-                "That nodes of {} vCPUs do {} times as much as the measured ones of {} is assumed.",
-                display::plain(requested.value),
-                display::significant(requested.value / measured),
-                display::plain(measured)
+                "That nodes of {planned} vCPUs do {times} times as much as the measured ones of {measured} is assumed."
             ));
         }
         (Some(_), None) => notes.push(format!(
@@ -257,10 +233,8 @@ fn of_layout(request: &Request, nodes: u32, notes: &mut Vec<String>) {
         missing.push("--retention");
     }
     if !missing.is_empty() {
-        notes.push(format!(
-            "Disk and sizes of shards need {}.",
-            missing.join(" and ")
-        ));
+        let missing = missing.join(" and ");
+        notes.push(format!("Disk and sizes of shards need {missing}."));
     }
     if request.network(nodes, request.replicas.value).is_none() {
         notes.push(
@@ -274,11 +248,11 @@ fn of_layout(request: &Request, nodes: u32, notes: &mut Vec<String>) {
     };
     let rules = &request.guidance.value;
     if shards.per_node > rules.most_shards_per_node {
+        let (on_node, most) = (shards.per_node, rules.most_shards_per_node);
+        let (on_node, most) = (display::rate(on_node), display::plain(most));
         notes.push(format!(
-            "{} shards on a node are more than the {} that are advised: keep rows for less time, or \
-             give --shard-size a larger size.",
-            display::rate(shards.per_node),
-            display::plain(rules.most_shards_per_node)
+            "{on_node} shards on a node are more than the {most} that are advised: keep rows for less \
+             time, or give --shard-size a larger size."
         ));
     }
     if let Some(bytes) = shards

@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use highwater_model::display::plain;
 use highwater_model::numbers::round_to_u32;
 
 use super::request::Request;
@@ -137,19 +138,15 @@ impl Request {
         let size = f64::from(nodes);
         let by_vcpus = (size * vcpus * rules.shards_per_vcpu).max(1.0);
         let primaries = (by_vcpus / size).ceil() * size;
-        let mut notes = vec![format!(
-            "{} for each of {} vCPUs on each of {nodes} nodes: {primaries}",
-            plain(rules.shards_per_vcpu),
-            plain(vcpus)
-        )];
+        let [each, vcpus] = [rules.shards_per_vcpu, vcpus].map(plain);
+        let busy =
+            format!("{each} for each of {vcpus} vCPUs on each of {nodes} nodes: {primaries}");
+        let mut notes = vec![busy];
         let split = self.split(primaries, &mut notes);
         let per_node = split.primaries * split.partitions * f64::from(1 + replicas) / size;
         let most = rules.most_shards_per_node;
-        notes.push(format!(
-            "at most {} on a node, copies included: {}",
-            plain(most),
-            plain(per_node.ceil())
-        ));
+        let [most, each] = [most, per_node.ceil()].map(plain);
+        notes.push(format!("at most {most} on a node, copies included: {each}"));
         Some(Shards {
             primaries: round_to_u32(split.primaries),
             partition_days: split.days,
@@ -176,11 +173,9 @@ impl Request {
         let per_day = self.rows_per_s() * bytes.value * DAY_S;
         let kept_days = retention.value / DAY_S;
         let shard_bytes = |days: f64| per_day * days / primaries;
-        let range = format!(
-            "shards of {} to {} GB",
-            plain(rules.least_shard_bytes / 1e9),
-            plain(rules.greatest_shard_bytes / 1e9)
-        );
+        let least = plain(rules.least_shard_bytes / 1e9);
+        let greatest = plain(rules.greatest_shard_bytes / 1e9);
+        let range = format!("shards of {least} to {greatest} GB");
         if shard_bytes(kept_days) <= rules.greatest_shard_bytes {
             notes.push(format!("{range}: no partitions are needed"));
             return Split {
@@ -229,8 +224,4 @@ pub fn length(days: f64) -> String {
         return "day".to_owned();
     }
     format!("{} days", plain(days))
-}
-
-fn plain(value: f64) -> String {
-    highwater_model::display::plain(value)
 }

@@ -15,10 +15,8 @@ pub(super) fn summary(request: &Request, plan: &SizePlan) -> String {
     sentences.push(nodes(plan));
     sentences.extend(storage(request, plan));
     if let Some(price) = plan.price_per_month {
-        sentences.push(format!(
-            "They cost {} a month of 730 hours.",
-            display::rate(price)
-        ));
+        let price = display::rate(price);
+        sentences.push(format!("They cost {price} a month of 730 hours."));
     }
     sentences.extend(assumptions(plan));
     sentences.join(" ")
@@ -41,10 +39,9 @@ fn headline(request: &Request, plan: &SizePlan) -> String {
     } else {
         ""
     };
+    let (needs, nodes) = (needs.join(" and "), plan.nodes.planned);
     format!(
-        "To carry {} with {copies} of each row, {} nodes are planned{loss}{extrapolated}.",
-        needs.join(" and "),
-        plan.nodes.planned
+        "To carry {needs} with {copies} of each row, {nodes} nodes are planned{loss}{extrapolated}."
     )
 }
 
@@ -67,30 +64,25 @@ fn basis(need: &NeedPlan) -> String {
         }
         _ => String::new(),
     };
-    format!(
-        "This rests on {} {verb} as {source}{growth}.",
-        need.measured
-    )
+    let measured = &need.measured;
+    format!("This rests on {measured} {verb} as {source}{growth}.")
 }
 
 fn nodes(plan: &SizePlan) -> String {
     let nodes = &plan.nodes;
     let capacity = match &plan.needs[..] {
-        [need] => format!(
-            " They are expected to carry {} {} (90 % interval {} to {}).",
-            display::about(need.capacity.expected),
-            need.unit,
-            display::about(need.capacity.low),
-            display::about(need.capacity.high)
-        ),
+        [need] => {
+            let of = need.capacity;
+            let [about, low, high] = [of.expected, of.low, of.high].map(display::about);
+            let unit = &need.unit;
+            format!(" They are expected to carry {about} {unit} (90 % interval {low} to {high}).")
+        }
         _ => String::new(),
     };
     let headroom = headroom(nodes.headroom);
     let after = if nodes.survive > 0 {
-        format!(
-            ", and {} after that loss",
-            self::headroom(nodes.headroom_after_loss)
-        )
+        let after = self::headroom(nodes.headroom_after_loss);
+        format!(", and {after} after that loss")
     } else {
         String::new()
     };
@@ -108,12 +100,10 @@ fn nodes(plan: &SizePlan) -> String {
 
 fn headroom(headroom: Headroom) -> String {
     let part = |part: f64| format!("{:.0}", 100.0 * part);
-    format!(
-        "{} % ({} to {} %)",
-        part(headroom.expected),
-        part(headroom.low),
-        part(headroom.high)
-    )
+    let expected = part(headroom.expected);
+    let low = part(headroom.low);
+    let high = part(headroom.high);
+    format!("{expected} % ({low} to {high} %)")
 }
 
 fn storage(request: &Request, plan: &SizePlan) -> Vec<String> {
@@ -144,10 +134,8 @@ fn storage(request: &Request, plan: &SizePlan) -> Vec<String> {
         ));
     }
     if let Some(network) = &plan.network {
-        sentences.push(format!(
-            "Each node moves {} Gbit/s.",
-            display::significant(network.per_node_bytes_per_s * 8.0 / 1e9)
-        ));
+        let gbit = display::significant(network.per_node_bytes_per_s * 8.0 / 1e9);
+        sentences.push(format!("Each node moves {gbit} Gbit/s."));
     }
     sentences
 }

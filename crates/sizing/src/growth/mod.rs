@@ -73,7 +73,7 @@ fn with_replicas(rate: PredictedRate, from: u32, to: u32) -> PredictedRate {
     }
 }
 
-/// Sizes with so many replicas and how they grow: one alone as published clusters do.
+/// Sizes with so many replicas and how they grow: one alone as published clusters do whose rows are placed alike.
 fn measured(scale: &ScaleRecord, with: u32) -> Option<(Sweep, Growth)> {
     let unchanged = drift(scale).is_some_and(|drift| !drift.is_drifted());
     let again = scale.trials.iter();
@@ -92,7 +92,12 @@ fn measured(scale: &ScaleRecord, with: u32) -> Option<(Sweep, Growth)> {
     let growth = if sweep.sizes().len() > 1 {
         Growth::Measured(Average::new(&sweep))
     } else {
-        Growth::Assumed(PooledGrowth::new(&sweep, Placement::Divided))
+        let placement = if scale.rows_everywhere {
+            Placement::Everywhere
+        } else {
+            Placement::Divided
+        };
+        Growth::Assumed(PooledGrowth::new(&sweep, placement))
     };
     Some((sweep, growth))
 }

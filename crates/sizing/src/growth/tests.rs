@@ -2,9 +2,11 @@
 //! of known growth.
 
 use highwater_analysis::fixture::growth::{add, grown, growth, of_verdict};
+use highwater_model::record::Question;
 use highwater_model::scale::SizeVerdict;
 
 use super::*;
+use crate::series::{names, of_record};
 
 /// Rows per second that an article published for 1 to 5 nodes.
 const ARTICLE: [(u32, f64); 5] = [
@@ -48,6 +50,26 @@ fn each_size_is_predicted_from_those_before_it() {
 }
 
 #[test]
+fn one_size_whose_nodes_hold_all_rows_grows_as_such_clusters_do() {
+    let mut scale = grown(&[(1, 1_000.0)]);
+    let divided = predicted(&scale, 2).unwrap();
+    scale.rows_everywhere = true;
+    let everywhere = predicted(&scale, 2).unwrap();
+    let expected = 1_000.0 * 2_f64.powf(0.45);
+    assert!((everywhere.expected / expected - 1.0).abs() < 1e-9);
+    assert!(everywhere.holds(1_000.0) && !divided.holds(1_000.0));
+    // A plan that is made from the record knows it, too.
+    let mut record = super::fixture::grown();
+    let Question::Scale(scale) = &mut record.question else {
+        panic!("a growth");
+    };
+    scale.rows_everywhere = true;
+    let points = of_record(&record);
+    let mut words = points.iter().map(|point| point.word(names::PLACEMENT));
+    assert!(!points.is_empty() && words.all(|word| word == Some("everywhere")));
+}
+
+#[test]
 fn sizes_with_other_replicas_predict_only_where_there_are_none_with_the_same() {
     // One replica each, which one node cannot hold.
     let mut scale = grown(&[(1, 1_000.0), (2, 1_000.0), (3, 1_500.0)]);
@@ -68,10 +90,8 @@ fn sizes_with_other_replicas_predict_only_where_there_are_none_with_the_same() {
     let report = report(&scale);
     let (next, predicted) = report.next.unwrap();
     assert_eq!(next, 4);
-    assert!(
-        (predicted.expected / 2_000.0 - 1.0).abs() < 0.05,
-        "{predicted:?}"
-    );
+    let off = (predicted.expected / 2_000.0 - 1.0).abs();
+    assert!(off < 0.05, "{predicted:?}");
     let rules: Vec<_> = report
         .sizes
         .iter()
@@ -142,10 +162,8 @@ fn sizes_are_set_beside_each_other_as_in_the_article() {
     near(price, &expected);
     let (next, predicted) = report.next.unwrap();
     assert_eq!(next, 6);
-    assert!(
-        (1.05e6..1.35e6).contains(&predicted.expected),
-        "{predicted:?}"
-    );
+    let expected = predicted.expected;
+    assert!((1.05e6..1.35e6).contains(&expected), "{predicted:?}");
     assert_eq!(report.predictions, (0, 0), "none was made before");
     assert!(report.drift.is_some_and(|drift| !drift.is_drifted()));
     assert!(!report.models.is_empty() && report.identifiability.is_some());

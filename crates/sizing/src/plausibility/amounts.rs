@@ -1,6 +1,6 @@
 //! Rate × duration against the amount that was written or asked.
 
-use super::warning::{PlausibilityWarning, Rule, Weight};
+use super::warning::{PlausibilityWarning, Rule};
 use crate::series::{Point, names, number_text};
 
 /// Most that both may differ, as a fraction: a rate is often the mean without its beginning.
@@ -15,22 +15,11 @@ pub(super) fn rate_times_duration(point: &Point) -> Option<PlausibilityWarning> 
     if (expected / amount - 1.0).abs() <= TOLERANCE {
         return None;
     }
-    let message = format!(
-        "{} {} for {} s are {} {noun}, but {} are stated",
-        number_text(point.throughput),
-        point.unit,
-        number_text(duration_s),
-        number_text(expected),
-        number_text(amount),
-    );
+    let figures = [point.throughput, duration_s, expected, amount];
+    let ([rate, seconds, all, amount], unit) = (figures.map(number_text), &point.unit);
+    let message =
+        format!("{rate} {unit} for {seconds} s are {all} {noun}, but {amount} are stated");
     let check = "is the rate a peak, or the mean over all of the time? Were all of these written \
                  in that time, or were some there before?";
-    let weight = Weight::Contradiction;
-    Some(PlausibilityWarning::new(
-        Rule::RateTimesDuration,
-        weight,
-        &[point],
-        message,
-        check,
-    ))
+    Some(Rule::RateTimesDuration.contradiction(&[point], message, check))
 }

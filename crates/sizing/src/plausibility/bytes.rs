@@ -1,7 +1,7 @@
 //! Stated bytes of a batch, or of all rows, against rows × bytes per row.
 
 use super::traffic::bytes_text;
-use super::warning::{PlausibilityWarning, Rule, Weight};
+use super::warning::{PlausibilityWarning, Rule};
 use crate::series::{Point, names, number_text};
 
 /// Most and least of the stated bytes, in products of rows and row size: names of columns and
@@ -23,23 +23,14 @@ pub(super) fn size_of_data(point: &Point) -> Vec<PlausibilityWarning> {
         if computed <= 0.0 || BOUNDS.contains(&(stated / computed)) {
             return None;
         }
+        let [stated, computed] = [stated, computed].map(bytes_text);
+        let [rows, bytes] = [rows, bytes].map(number_text);
         let message = format!(
-            "{what} is said to have {}, but {} rows of {} bytes are {}",
-            bytes_text(stated),
-            number_text(rows),
-            number_text(bytes),
-            bytes_text(computed),
+            "{what} is said to have {stated}, but {rows} rows of {bytes} bytes are {computed}"
         );
         let check = "which of the three figures is right, and does everything that was computed \
                      from it (traffic, disk) still hold?";
-        let weight = Weight::Contradiction;
-        Some(PlausibilityWarning::new(
-            Rule::SizeOfData,
-            weight,
-            &[point],
-            message,
-            check,
-        ))
+        Some(Rule::SizeOfData.contradiction(&[point], message, check))
     });
     warnings.collect()
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::warning::{PlausibilityWarning, Rule, Weight};
+use super::warning::{PlausibilityWarning, Rule};
 use crate::series::{Origin, Point, SeriesSet, Setting, number_text};
 
 /// Greatest of equal points over their least, at most.
@@ -43,25 +43,15 @@ fn warning(equal: &[&Point]) -> Option<PlausibilityWarning> {
     if most.throughput <= least.throughput * AGREE {
         return None;
     }
-    let message = format!(
-        "{} and {} {} for equal settings ({}): {:.0} % apart",
-        number_text(most.throughput),
-        number_text(least.throughput),
-        most.unit,
-        settings(most),
-        (most.throughput / least.throughput - 1.0) * 100.0,
-    );
+    let [high, low] = [most, least].map(|point| number_text(point.throughput));
+    let apart = (most.throughput / least.throughput - 1.0) * 100.0;
+    let (unit, equal) = (&most.unit, settings(most));
+    let message =
+        format!("{high} and {low} {unit} for equal settings ({equal}): {apart:.0} % apart");
     let check = "what was not written down changed between them: other data, a cache, burst \
                  credits, another day? A difference between settings that is smaller than this one \
                  means nothing.";
-    let rule = Rule::DuplicatesDisagree;
-    Some(PlausibilityWarning::new(
-        rule,
-        Weight::Contradiction,
-        &[most, least],
-        message,
-        check,
-    ))
+    Some(Rule::DuplicatesDisagree.contradiction(&[most, least], message, check))
 }
 
 /// Whether two points may be repeats of each other.

@@ -27,20 +27,12 @@ pub(super) fn littles_law(point: &Point) -> Option<PlausibilityWarning> {
     } else {
         return None;
     };
+    let figures = [ops, (mean_s + think_s) * 1e3, busy, sessions];
+    let [ops, each_ms, busy, sessions] = figures.map(number_text);
     let message = format!(
-        "{} ops/s of {} ms each keep {} sessions busy, but {} are stated",
-        number_text(ops),
-        number_text((mean_s + think_s) * 1e3),
-        number_text(busy),
-        number_text(sessions),
+        "{ops} ops/s of {each_ms} ms each keep {busy} sessions busy, but {sessions} are stated"
     );
-    Some(PlausibilityWarning::new(
-        Rule::LittlesLaw,
-        weight,
-        &[point],
-        message,
-        CHECK,
-    ))
+    Some(Rule::LittlesLaw.warning(weight, &[point], message, CHECK))
 }
 
 /// Sessions that are always busy spend sessions / rate on each op; few of them can take longer
@@ -57,18 +49,10 @@ fn above_p99(
     if open || mean_s <= p99_s * (1.0 + TOLERANCE) {
         return None;
     }
+    let figures = [sessions, ops, mean_s * 1e3, p99_s * 1e3];
+    let [sessions, ops, mean, p99] = figures.map(number_text);
     let message = format!(
-        "{} sessions and {} ops/s make a mean of {} ms, above the stated p99 of {} ms",
-        number_text(sessions),
-        number_text(ops),
-        number_text(mean_s * 1e3),
-        number_text(p99_s * 1e3),
+        "{sessions} sessions and {ops} ops/s make a mean of {mean} ms, above the stated p99 of {p99} ms"
     );
-    Some(PlausibilityWarning::new(
-        Rule::LittlesLaw,
-        Weight::Doubt,
-        &[point],
-        message,
-        CHECK,
-    ))
+    Some(Rule::LittlesLaw.doubt(&[point], message, CHECK))
 }

@@ -1,7 +1,7 @@
 //! Efficiency against the word "linear", for a series over nodes.
 
 use super::points::{by_nodes, short};
-use super::warning::{PlausibilityWarning, Rule, Weight};
+use super::warning::{PlausibilityWarning, Rule};
 use crate::series::{Point, number_text};
 
 /// Least efficiency that may be called linear: two throughputs that are known within 3 % each make
@@ -31,29 +31,19 @@ pub(super) fn not_linear(points: &[&Point]) -> Option<PlausibilityWarning> {
     if efficiency >= LINEAR {
         return None;
     }
+    let figures = [*many, many / few, *few, largest.throughput, base.throughput];
+    let [many, times, few, reached, first] = figures.map(number_text);
+    let said: String = claim.claim.chars().take(80).collect();
     let message = format!(
-        "the source says \"{}\", but {} nodes reach {:.1} % of {} times what {} reach ({} against \
-         {} {}, {})",
-        claim.claim.chars().take(80).collect::<String>(),
-        number_text(*many),
+        "the source says \"{said}\", but {many} nodes reach {:.1} % of {times} times what {few} \
+         reach ({reached} against {first} {}, {})",
         efficiency * 100.0,
-        number_text(many / few),
-        number_text(*few),
-        number_text(largest.throughput),
-        number_text(base.throughput),
         base.unit,
         short(&base.origin),
     );
     let check = "say by how much it grows, or which part of the range is linear; size with the \
                  measured efficiency.";
-    let places = [base, largest];
-    Some(PlausibilityWarning::new(
-        Rule::NotLinear,
-        Weight::Contradiction,
-        &places,
-        message,
-        check,
-    ))
+    Some(Rule::NotLinear.contradiction(&[base, largest], message, check))
 }
 
 fn says_linear(claim: &str) -> bool {

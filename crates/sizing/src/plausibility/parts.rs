@@ -1,6 +1,6 @@
 //! Parts above their total, in one row or in rows of one series that differ in `op`.
 
-use super::warning::{PlausibilityWarning, Rule, Weight};
+use super::warning::{PlausibilityWarning, Rule};
 use crate::series::{Point, Setting, names, number_text};
 
 /// Most that the sum of parts may exceed their total, as a fraction: rounding.
@@ -50,22 +50,10 @@ fn warning(
     if above <= TOLERANCE {
         return None;
     }
-    let message = format!(
-        "{} make {} {}, {:.1} % above the total of {}",
-        parts.join(" + "),
-        number_text(sum),
-        total.unit,
-        above * 100.0,
-        number_text(total.throughput),
-    );
-    let rule = Rule::PartsExceedTotal;
-    Some(PlausibilityWarning::new(
-        rule,
-        Weight::Contradiction,
-        places,
-        message,
-        CHECK,
-    ))
+    let [sum, all] = [sum, total.throughput].map(number_text);
+    let (parts, unit, above) = (parts.join(" + "), &total.unit, above * 100.0);
+    let message = format!("{parts} make {sum} {unit}, {above:.1} % above the total of {all}");
+    Some(Rule::PartsExceedTotal.contradiction(places, message, CHECK))
 }
 
 fn same_but_op(a: &Point, b: &Point) -> bool {

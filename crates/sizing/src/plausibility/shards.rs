@@ -1,6 +1,6 @@
 //! Shards per node: too many for the database's own guidance, or too few to use every node.
 
-use super::warning::{PlausibilityWarning, Rule, Weight};
+use super::warning::{PlausibilityWarning, Rule};
 use crate::guidance::Guidance;
 use crate::series::{Point, names, number_text};
 
@@ -13,31 +13,18 @@ pub(super) fn shards_per_node(point: &Point) -> Option<PlausibilityWarning> {
     let replicas = point.number(names::REPLICAS).unwrap_or(0.0);
     let copies = shards * partitions * (1.0 + replicas);
     let of_partitions = if partitions > 1.0 {
-        format!(
-            " ({} in each of {} partitions)",
-            number_text(shards),
-            number_text(partitions)
-        )
+        let [shards, partitions] = [shards, partitions].map(number_text);
+        format!(" ({shards} in each of {partitions} partitions)")
     } else {
         String::new()
     };
-    let what = format!(
-        "{} shards{of_partitions} on {} nodes",
-        number_text(copies),
-        number_text(nodes)
-    );
+    let [all, on] = [copies, nodes].map(number_text);
+    let what = format!("{all} shards{of_partitions} on {on} nodes");
     if copies < nodes {
         let message = format!("{what}: {} nodes hold nothing", number_text(nodes - copies));
         let check = "with fewer shards than nodes some nodes only pass work on; give each node at \
                      least one.";
-        let rule = Rule::ShardsPerNode;
-        return Some(PlausibilityWarning::new(
-            rule,
-            Weight::Doubt,
-            &[point],
-            message,
-            check,
-        ));
+        return Some(Rule::ShardsPerNode.doubt(&[point], message, check));
     }
     let engine = point.word(names::ENGINE)?;
     let most = Guidance::of(Some(engine))?.most_shards_per_node;
@@ -46,23 +33,13 @@ pub(super) fn shards_per_node(point: &Point) -> Option<PlausibilityWarning> {
         return None;
     }
     let rows = point.number(names::ROWS).map_or(String::new(), |rows| {
-        format!(
-            ", {} rows in each",
-            number_text(rows / (shards * partitions))
-        )
+        let each = number_text(rows / (shards * partitions));
+        format!(", {each} rows in each")
     });
-    let message = format!(
-        "{what} are {} per node{rows}; the guidance of {engine} is at most {}",
-        number_text(per_node),
-        number_text(most),
-    );
+    let (per_node, most) = (number_text(per_node), number_text(most));
+    let message =
+        format!("{what} are {per_node} per node{rows}; the guidance of {engine} is at most {most}");
     let check = "with larger partitions or fewer shards each, does it go faster? Small shards cost \
                  memory and slow queries down.";
-    Some(PlausibilityWarning::new(
-        Rule::ShardsPerNode,
-        Weight::Doubt,
-        &[point],
-        message,
-        check,
-    ))
+    Some(Rule::ShardsPerNode.doubt(&[point], message, check))
 }

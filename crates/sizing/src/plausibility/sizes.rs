@@ -49,11 +49,5 @@ pub(super) fn too_few(points: &[&Point], request: &ModelRequest) -> Option<Plaus
         (Weight::Doubt, message)
     };
     let check = "measure more sizes, or ask for a model with fewer parameters.";
-    Some(PlausibilityWarning::new(
-        Rule::TooFewSizes,
-        weight,
-        points,
-        message,
-        check,
-    ))
+    Some(Rule::TooFewSizes.warning(weight, points, message, check))
 }

@@ -3,7 +3,7 @@
 //! 12.86 new orders per minute and warehouse follow from the keying and think times of TPC-C
 //! revision 5.11, clause 5.2.5.7.
 
-use super::warning::{PlausibilityWarning, Rule, Weight};
+use super::warning::{PlausibilityWarning, Rule};
 use crate::series::{Point, names, number_text};
 
 /// New orders per minute and warehouse, at most.
@@ -19,24 +19,15 @@ pub(super) fn ceiling(point: &Point) -> Option<PlausibilityWarning> {
     if tpmc <= most * (1.0 + TOLERANCE) {
         return None;
     }
+    let figures = [tpmc, warehouses, tpmc / warehouses, most];
+    let [tpmc, warehouses, each, most] = figures.map(number_text);
     let message = format!(
-        "{} tpmC from {} warehouses are {} each; with the waiting times of the specification they \
-         cannot ask for more than 12.86 each, {} in all",
-        number_text(tpmc),
-        number_text(warehouses),
-        number_text(tpmc / warehouses),
-        number_text(most),
+        "{tpmc} tpmC from {warehouses} warehouses are {each} each; with the waiting times of the \
+         specification they cannot ask for more than 12.86 each, {most} in all"
     );
     let check = "is the number of warehouses right? Without keying and think times the result must \
                  not be called tpmC.";
-    let rule = Rule::TpmcPerWarehouse;
-    Some(PlausibilityWarning::new(
-        rule,
-        Weight::Contradiction,
-        &[point],
-        message,
-        check,
-    ))
+    Some(Rule::TpmcPerWarehouse.contradiction(&[point], message, check))
 }
 
 /// From three sizes on, all at the ceiling.
@@ -57,14 +48,7 @@ pub(super) fn limited_by_load(points: &[&Point]) -> Option<PlausibilityWarning> 
     );
     let check = "raise the warehouses at each size until efficiency falls; do not fit a scaling \
                  model to these.";
-    let rule = Rule::TpmcPerWarehouse;
-    Some(PlausibilityWarning::new(
-        rule,
-        Weight::Doubt,
-        points,
-        message,
-        check,
-    ))
+    Some(Rule::TpmcPerWarehouse.doubt(points, message, check))
 }
 
 fn figures(point: &Point) -> Option<(f64, f64)> {

@@ -28,21 +28,17 @@ pub(super) fn row_bytes(point: &Point) -> Option<PlausibilityWarning> {
     if (least..=most).contains(&per_row) {
         return None;
     }
-    let against = size.as_ref().map_or_else(
-        || "more than rows of most workloads have".to_owned(),
-        |size| format!("against {} bytes, {}", number_text(size.bytes), size.origin),
-    );
+    let against = match &size {
+        None => "more than rows of most workloads have".to_owned(),
+        Some(size) => format!("against {} bytes, {}", number_text(size.bytes), size.origin),
+    };
     let bits = bits_for_bytes(traffic).filter(|_| per_row > most);
     let bits = bits.map_or_else(String::new, |(text, bytes_per_s)| {
         let per_row = number_text(bytes_per_s / point.throughput);
         format!("; read as {text}/s it is {per_row} bytes per row")
     });
-    let message = format!(
-        "{}/s for {} are {} bytes per row, {against}{bits}",
-        bytes_text(traffic),
-        rate_text(point),
-        number_text(per_row),
-    );
+    let (traffic, rate, each) = (bytes_text(traffic), rate_text(point), number_text(per_row));
+    let message = format!("{traffic}/s for {rate} are {each} bytes per row, {against}{bits}");
     let check = "are these bits or bytes, and whose traffic is it: one machine's, one direction's, \
                  with or without copies between nodes?";
     let weight = if size.is_some_and(|size| size.origin == Origin::Stated) {
@@ -50,13 +46,7 @@ pub(super) fn row_bytes(point: &Point) -> Option<PlausibilityWarning> {
     } else {
         Weight::Doubt
     };
-    Some(PlausibilityWarning::new(
-        Rule::RowBytes,
-        weight,
-        &[point],
-        message,
-        check,
-    ))
+    Some(Rule::RowBytes.warning(weight, &[point], message, check))
 }
 
 /// A kind of hardware, its stated limit per node, its stated traffic, and whether every copy of
@@ -100,23 +90,13 @@ fn exceeded(point: &Point, carrier: &Carrier, limit: f64) -> Vec<PlausibilityWar
     let nodes = number_text(point.nodes().unwrap_or(1.0));
     let check = "is the limit one node's, is the traffic that of the nodes and not of their \
                  clients, and was anything compressed on the way?";
-    let can = format!(
-        "the {} of {nodes} nodes carry {}/s",
-        carrier.what,
-        bytes_text(limit)
-    );
+    let (what, most) = (carrier.what, bytes_text(limit));
+    let can = format!("the {what} of {nodes} nodes carry {most}/s");
     let mut warnings = Vec::new();
     let stated = point.number(carrier.traffic);
     if let Some(stated) = stated.filter(|stated| *stated > limit) {
         let message = format!("{}/s are stated, but {can}", bytes_text(stated));
-        let weight = Weight::Contradiction;
-        warnings.push(PlausibilityWarning::new(
-            Rule::Bandwidth,
-            weight,
-            &[point],
-            message,
-            check,
-        ));
+        warnings.push(Rule::Bandwidth.contradiction(&[point], message, check));
     }
     let size = row_size::of(point).filter(|_| point.counts_rows());
     if let Some(size) = size {
@@ -126,20 +106,10 @@ fn exceeded(point: &Point, carrier: &Carrier, limit: f64) -> Vec<PlausibilityWar
         };
         let needed = point.throughput * size.bytes * copies;
         if needed > limit {
-            let message = format!(
-                "{} of {} bytes ({}) need {}/s, but {can}",
-                rate_text(point),
-                number_text(size.bytes),
-                size.origin,
-                bytes_text(needed),
-            );
-            warnings.push(PlausibilityWarning::new(
-                Rule::Bandwidth,
-                carrier.weight,
-                &[point],
-                message,
-                check,
-            ));
+            let (rate, needed) = (rate_text(point), bytes_text(needed));
+            let (bytes, origin) = (number_text(size.bytes), &size.origin);
+            let message = format!("{rate} of {bytes} bytes ({origin}) need {needed}/s, but {can}");
+            warnings.push(Rule::Bandwidth.warning(carrier.weight, &[point], message, check));
         }
     }
     warnings

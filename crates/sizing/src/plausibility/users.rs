@@ -1,7 +1,7 @@
 //! Load per node that changes with the nodes: then the series shows both at once.
 
 use super::points::by_nodes;
-use super::warning::{PlausibilityWarning, Rule, Weight};
+use super::warning::{PlausibilityWarning, Rule};
 use crate::series::{Point, names, number_text};
 
 /// Most that the load per node may differ between sizes, as a fraction.
@@ -43,24 +43,15 @@ fn changes(
     } else {
         (most, least)
     };
+    let [from, to] = [before.1, after.1].map(number_text);
+    let [few, many] = [before.0, after.0].map(nodes);
     let message = format!(
-        "{what} per node go from {} at {} to {} at {}: what changes between the sizes is the \
-         load as well as the cluster",
-        number_text(before.1),
-        nodes(before.0),
-        number_text(after.1),
-        nodes(after.0),
+        "{what} per node go from {from} at {few} to {to} at {many}: what changes between the sizes \
+         is the load as well as the cluster"
     );
     let check = "measure every size with the same load per node, or with the best load of each \
                  and say so.";
-    let places = [before.2, after.2];
-    Some(PlausibilityWarning::new(
-        Rule::UsersPerNode,
-        Weight::Doubt,
-        &places,
-        message,
-        check,
-    ))
+    Some(Rule::UsersPerNode.doubt(&[before.2, after.2], message, check))
 }
 
 fn nodes(nodes: f64) -> String {

@@ -7,34 +7,71 @@ use serde::Serialize;
 
 use crate::series::Point;
 
-/// A rule, by its stable code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Rule {
+macro_rules! rules {
+    ($($(#[$of_variant:meta])* $variant:ident = $code:literal: $compares:literal,)*) => {
+        /// A rule, by its stable code.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Rule { $($(#[$of_variant])* $variant,)* }
+
+        impl Rule {
+            /// Every rule with its code and what it compares, for the reference.
+            pub const ALL: &[(Self, &str, &str)] = &[$((Self::$variant, $code, $compares),)*];
+
+            /// Its code, as in the reference.
+            pub fn code(self) -> &'static str {
+                match self { $(Self::$variant => $code,)* }
+            }
+        }
+    };
+}
+
+rules! {
     /// Sessions, rate and latency.
-    LittlesLaw,
+    LittlesLaw = "littles_law":
+        "Sessions = ops per second × (mean latency + think time), within 15 %; where only the p99 \
+         is stated, the mean that follows must not exceed it. With `pace` open, fewer busy sessions \
+         are no warning.",
     /// Traffic against rate and row size.
-    RowBytes,
+    RowBytes = "row_bytes":
+        "Stated traffic divided by the rate, against `bytes_per_row` or the size of a row of a \
+         workload that comes with the program: at most 4 times it for each copy, at least a tenth. \
+         Where no size is known, at most 4 KiB.",
     /// Traffic against what network or disk can carry.
-    Bandwidth,
+    Bandwidth = "bandwidth":
+        "Rate × bytes per row, and stated traffic, against nodes × what one node's network or \
+         disks can carry.",
     /// Parts above their total.
-    PartsExceedTotal,
+    PartsExceedTotal = "parts_exceed_total":
+        "The sum of the parts is at most 1 % above the total.",
     /// Efficiency against the word "linear".
-    NotLinear,
+    NotLinear = "not_linear":
+        "Where the source says \"linear\", throughput per node at the largest size is at least 85 \
+         % of that at the smallest.",
     /// Rate times duration against rows.
-    RateTimesDuration,
+    RateTimesDuration = "rate_times_duration":
+        "Rate × duration = rows (or queries, metrics, …: whatever the rate counts), within 15 %.",
     /// Bytes of a batch or of all rows against the row size.
-    SizeOfData,
+    SizeOfData = "size_of_data":
+        "Stated bytes of a batch, or of all rows, are between 0.8 and 2 times rows × bytes per \
+         row.",
     /// Load per node changes with nodes.
-    UsersPerNode,
+    UsersPerNode = "users_per_node":
+        "Sessions per node (or load generators per node) are the same at every size, within 10 %.",
     /// Shards per node.
-    ShardsPerNode,
+    ShardsPerNode = "shards_per_node":
+        "Shard copies per node are within the database's own guidance, and no fewer than one.",
     /// TPC-C's ceiling.
-    TpmcPerWarehouse,
+    TpmcPerWarehouse = "tpmc_per_warehouse":
+        "tpmC is at most 12.86 per warehouse; a series that stays within 3 % of it measures its \
+         own load.",
     /// Equal settings, different figures.
-    DuplicatesDisagree,
+    DuplicatesDisagree = "duplicates_disagree":
+        "Points with equal settings differ by at most 20 %, within a series, and between series of \
+         one source that vary different settings.",
     /// Fewer sizes than the model needs.
-    TooFewSizes,
+    TooFewSizes = "too_few_sizes":
+        "As many different sizes as the model that is asked for needs.",
 }
 
 /// How sure a warning is.
@@ -63,98 +100,37 @@ pub struct PlausibilityWarning {
 }
 
 impl Rule {
-    /// Every rule with its code and what it compares, for the reference.
-    pub const ALL: &[(Self, &str, &str)] = &[
-        (
-            Self::LittlesLaw,
-            "littles_law",
-            "Sessions = ops per second × (mean latency + think time), within 15 %; where only the p99 is stated, \
-             the mean that follows must not exceed it. With `pace` open, fewer busy sessions are no warning.",
-        ),
-        (
-            Self::RowBytes,
-            "row_bytes",
-            "Stated traffic divided by the rate, against `bytes_per_row` or the size of a row of a workload that \
-             comes with the program: at most 4 times it for each copy, at least a tenth. Where no size is known, at \
-             most 4 KiB.",
-        ),
-        (
-            Self::Bandwidth,
-            "bandwidth",
-            "Rate × bytes per row, and stated traffic, against nodes × what one node's network or disks can carry.",
-        ),
-        (
-            Self::PartsExceedTotal,
-            "parts_exceed_total",
-            "The sum of the parts is at most 1 % above the total.",
-        ),
-        (
-            Self::NotLinear,
-            "not_linear",
-            "Where the source says \"linear\", throughput per node at the largest size is at least 85 % of that at \
-             the smallest.",
-        ),
-        (
-            Self::RateTimesDuration,
-            "rate_times_duration",
-            "Rate × duration = rows (or queries, metrics, …: whatever the rate counts), within 15 %.",
-        ),
-        (
-            Self::SizeOfData,
-            "size_of_data",
-            "Stated bytes of a batch, or of all rows, are between 0.8 and 2 times rows × bytes per row.",
-        ),
-        (
-            Self::UsersPerNode,
-            "users_per_node",
-            "Sessions per node (or load generators per node) are the same at every size, within 10 %.",
-        ),
-        (
-            Self::ShardsPerNode,
-            "shards_per_node",
-            "Shard copies per node are within the database's own guidance, and no fewer than one.",
-        ),
-        (
-            Self::TpmcPerWarehouse,
-            "tpmc_per_warehouse",
-            "tpmC is at most 12.86 per warehouse; a series that stays within 3 % of it measures its own load.",
-        ),
-        (
-            Self::DuplicatesDisagree,
-            "duplicates_disagree",
-            "Points with equal settings differ by at most 20 %, within a series, and between series of one source \
-             that vary different settings.",
-        ),
-        (
-            Self::TooFewSizes,
-            "too_few_sizes",
-            "As many different sizes as the model that is asked for needs.",
-        ),
-    ];
-
-    /// Its code, as in the reference.
-    pub fn code(self) -> &'static str {
-        let found = Self::ALL.iter().find(|(rule, _, _)| *rule == self);
-        found.map_or("", |(_, code, _)| code)
+    pub(super) fn contradiction(
+        self,
+        places: &[&Point],
+        message: String,
+        check: &str,
+    ) -> PlausibilityWarning {
+        self.warning(Weight::Contradiction, places, message, check)
     }
-}
 
-impl PlausibilityWarning {
-    pub(super) fn new(
-        rule: Rule,
+    pub(super) fn doubt(
+        self,
+        places: &[&Point],
+        message: String,
+        check: &str,
+    ) -> PlausibilityWarning {
+        self.warning(Weight::Doubt, places, message, check)
+    }
+
+    pub(super) fn warning(
+        self,
         weight: Weight,
         places: &[&Point],
         message: String,
         check: &str,
-    ) -> Self {
-        Self {
-            rule,
+    ) -> PlausibilityWarning {
+        let places = places.iter().map(|point| point.origin.to_string());
+        PlausibilityWarning {
+            rule: self,
             weight,
             message,
-            places: places
-                .iter()
-                .map(|point| point.origin.to_string())
-                .collect(),
+            places: places.collect(),
             check: check.to_owned(),
         }
     }

@@ -11,6 +11,7 @@ use super::posterior::{LogPrediction, ModelPosterior};
 use super::reach::{LEAST_SIDE, NEAR_LINEAR, Sides};
 use super::shapes::shapes;
 use super::sweep::{Size, Sweep};
+use highwater_model::numbers::len_to_f64;
 
 /// From so many sizes on, leaving one out leaves enough to tell a straight line from a bent one.
 const SIZES_TO_LEAVE_ONE_OUT: usize = 3;
@@ -101,10 +102,8 @@ impl Average {
         let between = self.mean(|posterior| (posterior.predict(size).mean - log_mean).powi(2));
         // All models err together where the same measurements mislead them: deviations add up.
         let within = self.mean(|posterior| posterior.predict(size).variance.sqrt());
-        Forecast::even(
-            log_mean,
-            side.max(DEVIATIONS * between.sqrt().hypot(within)),
-        )
+        let deviation = between.sqrt().hypot(within);
+        Forecast::even(log_mean, side.max(DEVIATIONS * deviation))
     }
 
     /// What a single model predicts by itself, with the same error.
@@ -149,11 +148,10 @@ fn counts(posterior: &ModelPosterior, all: &[ModelPosterior]) -> bool {
 /// Birge's ratio (1932) of the best model, at least 1: where even that model misses the points by more
 /// than their error explains, the error was stated too small. A model with as many parameters as
 /// there are sizes is granted one degree of freedom, because its bounds leave it some.
-#[expect(clippy::cast_precision_loss, reason = "sizes are few")]
 fn excess(posteriors: &[ModelPosterior], sizes: usize) -> f64 {
     let ratio = |posterior: &ModelPosterior| {
-        let freedom = sizes.saturating_sub(posterior.model.parameters()).max(1) as f64;
-        (posterior.least_chi_squared / freedom).sqrt()
+        let freedom = sizes.saturating_sub(posterior.model.parameters()).max(1);
+        (posterior.least_chi_squared / len_to_f64(freedom)).sqrt()
     };
     let counted = posteriors.iter().filter(|one| counts(one, posteriors));
     let least = counted.map(ratio).fold(f64::INFINITY, f64::min);
@@ -166,13 +164,13 @@ fn excess(posteriors: &[ModelPosterior], sizes: usize) -> f64 {
 
 /// Weights by leaving one out (Geisser and Eddy 1979; Yao and others 2018, "pseudo-BMA"). From two
 /// sizes nothing can be left out; there a model counts by how near it comes to them.
-#[expect(clippy::cast_precision_loss, reason = "sizes are few")]
 fn weighed(posteriors: Vec<ModelPosterior>, sizes: &[Size]) -> Vec<Member> {
     let logarithms: Vec<(f64, Option<f64>)> = posteriors
         .iter()
         .map(|posterior| {
             let left_out = posterior.leave_one_out(sizes);
-            let error = (sizes.len() > 1).then(|| (left_out.squares / sizes.len() as f64).sqrt());
+            let mean = left_out.squares / len_to_f64(sizes.len());
+            let error = (sizes.len() > 1).then(|| mean.sqrt());
             let log = if !counts(posterior, &posteriors) {
                 f64::NEG_INFINITY
             } else if sizes.len() < SIZES_TO_LEAVE_ONE_OUT {

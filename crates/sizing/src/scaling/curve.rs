@@ -1,4 +1,4 @@
-//! Scaling models with their parameters: throughput at a size, the size for a throughput, the peak.
+//! Scaling models with their parameters: throughput at a size, the peak.
 //!
 //! Plain formulas; nothing here is fitted or judged.
 
@@ -153,24 +153,6 @@ impl Curve {
         }
     }
 
-    /// The smallest size that reaches a throughput (per second, above 0); `None` where none does.
-    /// Below the throughput of size 1 the answer is below 1, or 0.
-    pub fn size_for(&self, per_s: f64) -> Option<f64> {
-        let size = match *self {
-            Self::Linear { per_node } => per_s / per_node,
-            Self::Affine { fixed, .. } if per_s <= fixed => 0.0,
-            Self::Affine { fixed, per_node } => (per_s - fixed) / per_node,
-            Self::Amdahl { first, contention } => rising(first, contention, 0.0, per_s)?,
-            Self::Usl {
-                first,
-                contention,
-                crosstalk,
-            } => rising(first, contention, crosstalk, per_s)?,
-            Self::Power { first, exponent } => (per_s / first).powf(1.0 / exponent),
-        };
-        size.is_finite().then_some(size)
-    }
-
     /// The peak, for a curve that has one: N* = √((1 − σ)/κ), Gunther 2007, and never below 1.
     pub fn peak(&self) -> Option<Peak> {
         match *self {
@@ -188,24 +170,4 @@ impl Curve {
             _ => None,
         }
     }
-
-    /// The throughput per second that no size reaches, for a curve that has one without a peak.
-    pub fn ceiling_per_s(&self) -> Option<f64> {
-        match *self {
-            Self::Amdahl { first, contention } if contention > 0.0 => Some(first / contention),
-            _ => None,
-        }
-    }
-}
-
-/// The smaller root of κX·n² − (γ − (σ − κ)X)·n + (1 − σ)X = 0, which is X = γ·n/(1 + …) solved
-/// for n on the rising side, in the form that does not cancel and allows κ = 0.
-fn rising(first: f64, contention: f64, crosstalk: f64, per_s: f64) -> Option<f64> {
-    let constant = (1.0 - contention) * per_s;
-    let slope = first - (contention - crosstalk) * per_s;
-    let discriminant = slope * slope - 4.0 * crosstalk * per_s * constant;
-    if slope <= 0.0 || discriminant < 0.0 {
-        return None;
-    }
-    Some(2.0 * constant / (slope + discriminant.sqrt()))
 }

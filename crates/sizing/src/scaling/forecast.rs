@@ -84,9 +84,8 @@ impl Forecast {
         let part = |(per_s, alone): &(f64, Self)| per_s / alone.log_middle.exp();
         let total: f64 = needs.iter().map(part).sum();
         let side = |of: fn(&Self) -> f64| {
-            let squares = needs
-                .iter()
-                .map(|need| (part(need) / total * of(&need.1)).powi(2));
+            let needs = needs.iter();
+            let squares = needs.map(|need| (part(need) / total * of(&need.1)).powi(2));
             squares.sum::<f64>().sqrt()
         };
         (total > 0.0).then(|| Self {

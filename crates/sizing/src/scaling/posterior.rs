@@ -129,9 +129,8 @@ impl ModelPosterior {
     /// Shapes whose sum of squares is above the least by at most `margin`.
     pub(super) fn within(&self, margin: f64) -> impl Iterator<Item = &WeightedCurve> {
         let most = self.least_chi_squared + margin;
-        self.shapes
-            .iter()
-            .filter(move |shape| shape.chi_squared <= most)
+        let shapes = self.shapes.iter();
+        shapes.filter(move |shape| shape.chi_squared <= most)
     }
 
     /// The throughput at a size, as it is and not as it would be measured.

@@ -3,6 +3,7 @@
 //! The error is what the measuring leaves open, relative to the rate. It comes from replicates
 //! where there are any and is never taken below a floor.
 
+use highwater_model::numbers::len_to_f64;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -202,7 +203,6 @@ fn mean_log(group: &[Point]) -> f64 {
     group.iter().map(|point| point.per_s.ln()).sum::<f64>() / count(group)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a file holds far fewer points")]
 fn count(group: &[Point]) -> f64 {
-    group.len() as f64
+    len_to_f64(group.len())
 }

@@ -236,9 +236,8 @@ impl SeriesSet {
 
     /// The points of one series.
     pub fn of<'a>(&'a self, series: &'a str) -> impl Iterator<Item = &'a Point> {
-        self.points
-            .iter()
-            .filter(move |point| point.series == series)
+        let points = self.points.iter();
+        points.filter(move |point| point.series == series)
     }
 
     /// Adds the points of another file or record behind these.

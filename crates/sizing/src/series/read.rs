@@ -140,12 +140,8 @@ impl<'a> Reading<'a> {
         }
         let is_number = |cell: &String| number(cell, Dimension::Count, None).is_ok();
         if header.cells.iter().all(is_number) {
-            self.error(
-                header,
-                0,
-                "numbers stand where the names of columns belong",
-                HEADER_HINT,
-            );
+            let what = "numbers stand where the names of columns belong";
+            self.error(header, 0, what, HEADER_HINT);
             return;
         }
         self.bound = bind(&header.cells);
@@ -153,28 +149,17 @@ impl<'a> Reading<'a> {
         let mut seen: BTreeMap<String, String> = BTreeMap::new();
         for (at, column) in self.bound.clone().iter().enumerate() {
             if column.name.is_empty() {
-                self.error(
-                    header,
-                    at,
-                    &format!("column {} has no name", at + 1),
-                    HEADER_HINT,
-                );
+                let what = format!("column {} has no name", at + 1);
+                self.error(header, at, &what, HEADER_HINT);
             } else if let Some(first) = seen.insert(column.name.clone(), column.header.clone()) {
                 let what = format!("`{first}` and `{}` are the same column", column.header);
-                self.error(
-                    header,
-                    at,
-                    &what,
-                    "give one of them another name, or delete it",
-                );
+                let hint = "give one of them another name, or delete it";
+                self.error(header, at, &what, hint);
             }
             self.note_unknown(column);
         }
-        if !self
-            .bound
-            .iter()
-            .any(|column| column.role == Role::Throughput)
-        {
+        let mut bound = self.bound.iter();
+        if bound.all(|column| column.role != Role::Throughput) {
             let near = header.cells.iter().find_map(|cell| {
                 let names = ["throughput", "rows_per_s", "queries_per_s"];
                 suggest(&normalized(cell), names).filter(|said| said.starts_with("did"))
@@ -293,19 +278,16 @@ impl<'a> Reading<'a> {
                 point.settings.insert(name, setting);
             }
             Role::Setting => {
-                if let Some(value) = self.number(line, at, column) {
-                    point.settings.insert(name, Setting::Number(value));
-                }
+                let value = self.number(line, at, column).map(Setting::Number);
+                point.settings.extend(value.map(|value| (name, value)));
             }
             Role::Figure => {
-                if let Some(value) = self.number(line, at, column) {
-                    point.figures.insert(name, value);
-                }
+                let value = self.number(line, at, column);
+                point.figures.extend(value.map(|value| (name, value)));
             }
             Role::Part => {
-                if let Some(value) = self.number(line, at, column) {
-                    point.parts.insert(name, value);
-                }
+                let value = self.number(line, at, column);
+                point.parts.extend(value.map(|value| (name, value)));
             }
         }
     }
@@ -316,22 +298,17 @@ impl<'a> Reading<'a> {
         {
             point.unit.clone_from(unit);
         }
-        if is_absent(&line.cells[at]) {
-            let what = format!("column `{}`: the throughput is missing", column.header);
-            self.error(
-                line,
-                at,
-                &what,
-                "delete the line if the source does not state it",
-            );
+        let cell = &line.cells[at];
+        if is_absent(cell) {
+            let hint = "delete the line if the source does not state it";
+            self.wrong(line, at, "the throughput is missing", hint);
             return;
         }
         match self.number(line, at, column) {
             Some(value) if value > 0.0 => point.throughput = value,
             Some(_) => {
-                let cell = &line.cells[at];
-                let what = format!("column `{}`: `{cell}` is not above zero", column.header);
-                self.error(line, at, &what, "delete the line if nothing was measured");
+                let what = format!("`{cell}` is not above zero");
+                self.wrong(line, at, &what, "delete the line if nothing was measured");
             }
             None => {}
         }
@@ -339,32 +316,27 @@ impl<'a> Reading<'a> {
 
     /// A number that must not be below zero, and not zero where it counts machines.
     fn number(&mut self, line: &Line, at: usize, column: &Bound) -> Option<f64> {
-        match number(&line.cells[at], column.dimension, column.scale) {
-            Ok(value) if value < 0.0 => {
-                let what = format!(
-                    "column `{}`: `{}` is negative",
-                    column.header, line.cells[at]
-                );
-                self.error(
-                    line,
-                    at,
-                    &what,
-                    "nothing that is counted here can be below zero",
-                );
-                None
-            }
-            Ok(0.0) if column.name == "nodes" => {
-                let what = format!("column `{}`: there must be a node", column.header);
-                self.error(line, at, &what, "count the database's nodes from 1");
-                None
-            }
-            Ok(value) => Some(value),
-            Err(wrong) => {
-                let what = format!("column `{}`: {}", column.header, wrong.cause);
-                self.error(line, at, &what, wrong.hint);
-                None
-            }
-        }
+        let cell = &line.cells[at];
+        let (what, hint) = match number(cell, column.dimension, column.scale) {
+            Ok(value) if value < 0.0 => (
+                format!("`{cell}` is negative"),
+                "nothing that is counted here can be below zero",
+            ),
+            Ok(0.0) if column.name == "nodes" => (
+                "there must be a node".to_owned(),
+                "count the database's nodes from 1",
+            ),
+            Ok(value) => return Some(value),
+            Err(wrong) => (wrong.cause, wrong.hint),
+        };
+        self.wrong(line, at, &what, hint);
+        None
+    }
+
+    /// What is wrong with a cell, after the name of its column.
+    fn wrong(&mut self, line: &Line, at: usize, what: &str, hint: &str) {
+        let message = format!("column `{}`: {what}", self.bound[at].header);
+        self.error(line, at, &message, hint);
     }
 
     fn error(&mut self, line: &Line, field: usize, message: &str, hint: &str) {
@@ -399,8 +371,6 @@ fn delimiter(text: &str) -> u8 {
     let candidates = [b',', b';', b'\t'];
     let count = |byte: u8| header.bytes().filter(|b| *b == byte).count();
     let most = candidates.into_iter().map(count).max().unwrap_or(0);
-    candidates
-        .into_iter()
-        .find(|byte| count(*byte) == most)
-        .unwrap_or(b',')
+    let mut candidates = candidates.into_iter();
+    candidates.find(|byte| count(*byte) == most).unwrap_or(b',')
 }

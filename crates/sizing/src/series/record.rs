@@ -24,9 +24,8 @@ pub fn of_records<'a>(records: impl IntoIterator<Item = RecordRef<'a>>) -> Vec<P
 fn grown(scale: &ScaleRecord, record: RecordRef<'_>) -> Vec<Point> {
     let (id, last) = (&record.header().id, record.measured_run().run);
     let measured = measured_streams(last);
-    let of_stream = measured
-        .iter()
-        .find(|one| one.stream.stream == scale.stream);
+    let mut measured = measured.iter();
+    let of_stream = measured.find(|one| one.stream.stream == scale.stream);
     let Some(of_stream) = of_stream else {
         return Vec::new();
     };
@@ -48,6 +47,12 @@ fn grown(scale: &ScaleRecord, record: RecordRef<'_>) -> Vec<Point> {
         point
             .settings
             .insert(names::NODES.to_owned(), Setting::Number(nodes));
+        if scale.rows_everywhere {
+            let everywhere = Setting::Word("everywhere".to_owned());
+            point
+                .settings
+                .insert(names::PLACEMENT.to_owned(), everywhere);
+        }
         if !of_stream.is_open() {
             let sessions = f64::from(figures.sessions);
             point
@@ -91,7 +96,7 @@ pub fn of_record<'a>(record: impl Into<RecordRef<'a>>) -> Vec<Point> {
 fn point(record: &RunRecord, id: &str, measured: &MeasuredStream<'_>, several: bool) -> Point {
     let unit = measured.stream.unit.name();
     let origin = if several {
-        format!("{id} {}", measured.place())
+        format!("{id} {measured}")
     } else {
         id.to_owned()
     };
@@ -171,10 +176,8 @@ fn figures(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<String
             figures.insert(name.to_owned(), number);
         }
     };
-    figure(
-        names::MEAN_LATENCY,
-        measured.mean_seconds(|result| result.latency_ns.mean),
-    );
+    let mean = measured.mean_seconds(|result| result.latency_ns.mean);
+    figure(names::MEAN_LATENCY, mean);
     if let [only] = &measured.results[..] {
         let p99 = only.latency_ns.p99;
         figure(names::P99_LATENCY, p99.map(|ns| Nanos(ns).as_secs_f64()));

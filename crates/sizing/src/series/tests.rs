@@ -50,17 +50,13 @@ fn names_that_nobody_knows_are_settings_and_the_second_of_two_is_the_throughput(
     let set = read("load,X\n1,64.9\n18,995.9\n").unwrap();
     assert_eq!(point(&set).settings["load"], Setting::Number(1.0));
     assert!(same(point(&set).throughput, 64.9));
-    assert_eq!(
-        set.notes,
-        ["`X`, the second of two columns, is the throughput"]
-    );
+    let note = "`X`, the second of two columns, is the throughput";
+    assert_eq!(set.notes, [note]);
 
     let set = read("ndoes,disk_kind,rows_per_s\n3,nvme,1000\n").unwrap();
     assert_eq!(point(&set).word("disk_kind"), Some("nvme"));
-    assert_eq!(
-        set.notes,
-        ["`ndoes` is taken as a setting of its own: did you mean `nodes`?"]
-    );
+    let note = "`ndoes` is taken as a setting of its own: did you mean `nodes`?";
+    assert_eq!(set.notes, [note]);
 }
 
 #[test]
@@ -75,17 +71,11 @@ fn units_stand_in_the_name_or_in_the_cell() {
     let check = |header: &str, cell: &str, name: &str, expected: f64| {
         let set = read(&format!("nodes,rows_per_s,{header}\n1,1000,{cell}\n")).unwrap();
         let read = point(&set).number(name).unwrap();
-        assert!(
-            (read / expected - 1.0).abs() < 1e-12,
-            "{header}={cell}: {read}"
-        );
+        let off = (read / expected - 1.0).abs();
+        assert!(off < 1e-12, "{header}={cell}: {read}");
     };
-    check(
-        "network",
-        "10 GiB/s",
-        names::NETWORK,
-        10.0 * 1_073_741_824.0,
-    );
+    let ten_gib = 10.0 * 1_073_741_824.0;
+    check("network", "10 GiB/s", names::NETWORK, ten_gib);
     check("network", "10 Gbit/s", names::NETWORK, 1.25e9);
     check("network", "10 Gbps", names::NETWORK, 1.25e9);
     check("network_gbit_per_s", "10", names::NETWORK, 1.25e9);
@@ -209,11 +199,8 @@ fn a_record_is_a_point_for_each_stream_and_phase() {
     let points = of_record(&record);
     assert_eq!(points.len(), 1);
     let point = &points[0];
-    assert_eq!(
-        point.nodes(),
-        Some(3.0),
-        "a label wins over one embedded node"
-    );
+    // A label wins over one embedded node.
+    assert_eq!(point.nodes(), Some(3.0));
     assert_eq!(point.unit, "rows/s");
     assert!(same(
         point.throughput,
@@ -228,11 +215,8 @@ fn a_record_is_a_point_for_each_stream_and_phase() {
     let places: Vec<String> = steps.iter().map(|p| p.origin.to_string()).collect();
     assert_eq!(steps.len(), 4);
     assert!(places[0].ends_with("step 1 insert"), "{places:?}");
-    assert_eq!(
-        steps[0].sessions(),
-        None,
-        "open load has no number of busy sessions"
-    );
+    // Open load has no number of busy sessions.
+    assert_eq!(steps[0].sessions(), None);
 }
 
 proptest::proptest! {
@@ -269,9 +253,6 @@ fn every_published_file_is_read_without_a_note_and_names_its_source() {
     let mut distinct = series.clone();
     distinct.sort();
     distinct.dedup();
-    assert_eq!(
-        distinct.len(),
-        series.len(),
-        "a series has one file: {series:?}"
-    );
+    // A series has one file.
+    assert_eq!(distinct.len(), series.len(), "{series:?}");
 }

@@ -127,11 +127,8 @@ fn numeric(set: &SeriesSet, points: &[&Point]) -> Vec<String> {
     let in_file = set.columns.iter().map(|column| &column.name);
     let in_points = points.iter().flat_map(|point| point.settings.keys());
     let names = distinct(in_file.chain(in_points));
-    names
-        .into_iter()
-        .filter(|name| all(name))
-        .cloned()
-        .collect()
+    let names = names.into_iter();
+    names.filter(|name| all(name)).cloned().collect()
 }
 
 /// Settings that differ between points with the same value of the axis: they split the series.

@@ -4,6 +4,7 @@
 //! known within 3 % gives a time that is known within 3 %, whatever its size. Textbook formulas:
 //! Draper and Smith, "Applied Regression Analysis", chapter 2, with weights 1/y².
 
+use highwater_model::numbers::len_to_f64;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Relative standard deviation of a throughput of which nothing else is known.
@@ -43,8 +44,7 @@ impl Line {
         let determinant = s * sxx - sx * sx;
         let slope = (s * sxy - sx * sy) / determinant;
         let intercept = (sy - slope * sx) / s;
-        #[expect(clippy::cast_precision_loss, reason = "a count of points")]
-        let freedom = (points.len() - 2) as f64;
+        let freedom = len_to_f64(points.len() - 2);
         let squares: f64 = points
             .iter()
             .map(|(x, y)| ((intercept + slope * x) / y - 1.0).powi(2))

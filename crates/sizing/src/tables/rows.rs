@@ -2,12 +2,13 @@
 //!
 //! Points with the same value are repeats of one row, which shows their arithmetic mean.
 
+use highwater_model::numbers::len_to_f64;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::amount::amount_s;
 use super::axis::Axis;
-use crate::series::{Origin, Point, Setting, names};
+use crate::series::{Point, Setting, names};
 use highwater_analysis::growth::SizedRate;
 
 /// One value of the axis.
@@ -73,7 +74,7 @@ pub(super) fn rows(points: &[&Point], axis: &Axis) -> Vec<Row> {
             value: setting.to_string(),
             throughput,
             repeats: points.len(),
-            places: points.iter().map(|p| place(&p.origin)).collect(),
+            places: points.iter().map(|p| p.origin.to_string()).collect(),
             change: rows
                 .last()
                 .map(|before| throughput / before.throughput - 1.0),
@@ -108,12 +109,7 @@ fn by_value<'a>(points: &[&'a Point], axis: &Axis) -> Vec<(Setting, Vec<&'a Poin
     groups
 }
 
-fn place(origin: &Origin) -> String {
-    origin.to_string()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a count of repeats")]
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let count = values.len() as f64;
+    let count = len_to_f64(values.len());
     values.sum::<f64>() / count
 }

@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::spec::WorkloadSpec;
+use crate::entity::quoted;
 use crate::sql::{Sql, SqlInputError, Token, tokens};
 use crate::transaction::{Control, MAX_STATEMENTS, statements};
 use highwater_model::input_error::{InputError, suggest};
@@ -40,7 +41,7 @@ impl WorkloadSpec {
         let mut errors = Vec::new();
         let mut names: Vec<String> = Vec::new();
         let mut used = Vec::new();
-        let (mut ops, mut weights) = (String::new(), String::new());
+        let (mut ops, mut weights) = (String::new(), Vec::new());
         for (number, script) in scripts.iter().enumerate() {
             let name = op_name(script.name, &names);
             let mut reader = ScriptReader {
@@ -54,13 +55,7 @@ impl WorkloadSpec {
             errors.extend(reader.errors.into_iter().map(|m| (Some(number), m)));
             used.extend(reader.used);
             write_op(&mut ops, &name, &body, &reader.parameters);
-            let _ = write!(
-                weights,
-                "{}{} = {}",
-                separator(number),
-                quoted(&name),
-                script.weight
-            );
+            weights.push(format!("{} = {}", quoted(&name), script.weight));
             names.push(name);
         }
         for name in settings.keys().filter(|name| !used.contains(name)) {
@@ -85,10 +80,11 @@ impl WorkloadSpec {
         let text = format!(
             "format = 1\nname = {}\nversion = 1\nsummary = \"statements of files\"\n\
              [parameters]\n{}{ops}[streams.{}]\nunit = \"queries\"\narrivals = \"poisson\"\n\
-             ops = {{ {weights} }}\n",
+             ops = {{ {} }}\n",
             quoted(&name),
             parameters.collect::<String>(),
             quoted(&name),
+            weights.join(", "),
         );
         Self::parse(&text).map_err(|errors| errors.into_iter().map(|m| (None, m)).collect())
     }
@@ -263,15 +259,13 @@ impl ScriptReader<'_> {
 
     /// The generator of an expression, in the words of a workload file.
     fn generator(&mut self, expression: &str) -> Result<String, String> {
-        let Some((function, arguments)) = expression.split_once('(') else {
+        let call = expression.split_once('(');
+        let call = call.map(|(function, arguments)| (function.trim(), arguments));
+        let random = call.filter(|(function, _)| function.starts_with("random"));
+        let Some((function, arguments)) = random else {
             let value = self.number(expression)?;
             return Ok(format!("generator = \"constant\", value = {value}"));
         };
-        let function = function.trim();
-        if !function.starts_with("random") {
-            let value = self.number(expression)?;
-            return Ok(format!("generator = \"constant\", value = {value}"));
-        }
         let arguments = arguments.trim_end().strip_suffix(')').unwrap_or(arguments);
         let arguments: Vec<&str> = arguments.split(',').map(str::trim).collect();
         let ([first, last] | [first, last, _]) = arguments[..] else {
@@ -344,13 +338,14 @@ impl ScriptReader<'_> {
             }
             if let Some(value) = self.settings.get(&name) {
                 self.used.push(name.clone());
-                let (kind, value) = match value.parse::<i64>() {
-                    Ok(_) => ("bigint", format!("\"${{{name}}}\"")),
-                    Err(_) => ("text", quoted(value)),
-                };
-                let generator = match kind {
-                    "bigint" => format!("generator = \"uniform\", min = {value}, max = {value}"),
-                    _ => format!("generator = \"constant\", value = {value}"),
+                let (kind, generator) = if value.parse::<i64>().is_ok() {
+                    let value = format!("\"${{{name}}}\"");
+                    let generator =
+                        format!("generator = \"uniform\", min = {value}, max = {value}");
+                    ("bigint", generator)
+                } else {
+                    let value = quoted(value);
+                    ("text", format!("generator = \"constant\", value = {value}"))
                 };
                 self.parameters.push((name, kind, generator));
             }
@@ -432,17 +427,9 @@ fn write_op(
 
 /// A name of letters, digits and dashes that none of the others has.
 fn op_name(name: &str, taken: &[String]) -> String {
-    let mut plain: String = name
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || c == '_' {
-                c
-            } else {
-                '-'
-            }
-        })
-        .take(50)
-        .collect();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let letters = name.chars().take(50);
+    let mut plain: String = letters.map(|c| if is_plain(c) { c } else { '-' }).collect();
     if !plain.starts_with(|c: char| c.is_ascii_alphabetic()) {
         plain.insert(0, 'f');
     }
@@ -451,13 +438,4 @@ fn op_name(name: &str, taken: &[String]) -> String {
         .into_iter()
         .find(|name| !taken.contains(name) && name != "files");
     free.unwrap_or(plain)
-}
-
-/// A TOML string: JSON's escapes are among TOML's.
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
-
-fn separator(number: usize) -> &'static str {
-    if number == 0 { "" } else { ", " }
 }

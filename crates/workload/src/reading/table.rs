@@ -1,7 +1,5 @@
 //! Tables: their columns, the statements that create them, and the key of their rows.
 
-use std::collections::BTreeMap;
-
 use toml::de::DeValue;
 
 use crate::entity::Entity;
@@ -22,15 +20,7 @@ pub(super) fn read_tables(root: &Section<'_>, entities: &[Entity]) -> Vec<Table>
     for entry in all.things("table", "tables") {
         let mut table = Table {
             name: entry.key.to_owned(),
-            entity: None,
-            order: Order::TimeMajor,
-            repeat: 0,
-            replaces: None,
-            columns: Vec::new(),
-            create: BTreeMap::new(),
-            key: BTreeMap::new(),
-            values: BTreeMap::new(),
-            locate: BTreeMap::new(),
+            ..Table::default()
         };
         if let Some(section) = entry.section(format!("table `{}`", entry.key)) {
             read_table(&section, &mut table, entities, &tables);
@@ -45,7 +35,7 @@ fn read_table(of: &Section<'_>, table: &mut Table, entities: &[Entity], earlier:
     table.entity = entity.and_then(|entry| entry.position("entity", entities));
     let orders = [("time-major", Order::TimeMajor), ("drawn", Order::Sampled)];
     let order = of.word("order", &orders, Some(Order::TimeMajor));
-    table.order = order.unwrap_or(Order::TimeMajor);
+    table.order = order.unwrap_or_default();
     table.repeat = of.natural("repeat", 0, Some(0));
     let elements = of.list("columns");
     if elements.is_empty() {

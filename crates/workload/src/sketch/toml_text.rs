@@ -3,9 +3,7 @@
 //! What must not be here: which keys a workload file has.
 
 /// A TOML string: JSON's escapes are among TOML's.
-pub(super) fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
+pub(super) use crate::entity::quoted;
 
 /// A TOML string that reads well with quotes and lines in it.
 pub(super) fn text(text: &str) -> String {

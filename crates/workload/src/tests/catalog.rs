@@ -17,7 +17,7 @@ fn workload(name: &str, settings: &[(&str, &str)], seed: u64) -> Workload {
     spec.instantiate(&owned(settings), Seed(seed)).unwrap()
 }
 
-fn digest(text: &str) -> String {
+pub(super) fn digest(text: &str) -> String {
     let hash = Sha256::digest(text.as_bytes());
     hash[..8]
         .iter()

@@ -293,24 +293,29 @@ fn normal_numbers_follow_the_normal_distribution() {
     assert!(distance(10.4) > LIMIT, "{}", distance(10.4));
 }
 
-#[test]
-fn words_of_a_dictionary_are_different_and_picked_by_their_distribution() {
-    let options =
-        r#""dictionary", size = 500, length = 7, distribution = "zipfian", order = "ranked""#;
-    let batch = rows("text", options, DRAWS);
-    let ColumnData::TextDictionary(words) = &batch.columns[0] else {
+/// How often each word of a dictionary of 500 is picked, and the words.
+fn picked(options: &str) -> (Vec<u64>, Vec<Box<str>>) {
+    let mut batch = rows("text", options, DRAWS);
+    let ColumnData::TextDictionary(words) = batch.columns.remove(0) else {
         panic!("coded text")
     };
     let mut counts = vec![0_u64; 500];
     for code in &words.codes {
         counts[usize::try_from(*code).unwrap()] += 1;
     }
+    (counts, words.values.to_vec())
+}
+
+#[test]
+fn words_of_a_dictionary_are_different_and_picked_by_their_distribution() {
+    let options =
+        r#""dictionary", size = 500, length = 7, distribution = "zipfian", order = "ranked""#;
+    let (counts, words) = picked(options);
     check(&counts, gray(500, 0.99), gray(500, 0.95));
-    let distinct: std::collections::BTreeSet<&Box<str>> = words.values.iter().collect();
+    let distinct: std::collections::BTreeSet<&Box<str>> = words.iter().collect();
     assert_eq!(distinct.len(), 500);
     assert!(
         words
-            .values
             .iter()
             .all(|word| word.len() == 7 && word.bytes().all(|b| b.is_ascii_lowercase()))
     );
@@ -318,15 +323,7 @@ fn words_of_a_dictionary_are_different_and_picked_by_their_distribution() {
 
 #[test]
 fn words_of_a_dictionary_are_all_alike_where_nothing_else_is_said() {
-    let options = r#""dictionary", size = 500, length = 7"#;
-    let batch = rows("text", options, DRAWS);
-    let ColumnData::TextDictionary(words) = &batch.columns[0] else {
-        panic!("coded text")
-    };
-    let mut counts = vec![0_u64; 500];
-    for code in &words.codes {
-        counts[usize::try_from(*code).unwrap()] += 1;
-    }
+    let (counts, _) = picked(r#""dictionary", size = 500, length = 7"#);
     check(&counts, |k| k / 500.0, |k| (k / 490.0).min(1.0));
     // Two hundred each; the last one, too.
     assert!(counts.iter().all(|count| *count > 100), "{counts:?}");

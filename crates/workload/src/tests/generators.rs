@@ -140,7 +140,8 @@ fn binding_takes_the_first_dialect_that_is_known_or_any() {
         error.message,
         "table `cpu` has no SQL for this target (oracle)"
     );
-    let hint = "it has clickhouse, cratedb, mysql, postgresql, sqlite; add the dialect to the file";
+    let hint = "it has clickhouse, cratedb, mysql, postgresql, questdb, sqlite; \
+                add the dialect to the file";
     assert_eq!(error.hint.as_deref(), Some(hint));
 }
 

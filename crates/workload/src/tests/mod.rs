@@ -15,8 +15,8 @@ mod walk;
 
 use std::collections::BTreeMap;
 
-use super::{Workload, WorkloadSpec, builtin};
-use highwater_model::op::{ColumnData, RowBatch};
+use super::{OpContext, Workload, WorkloadSpec, builtin};
+use highwater_model::op::{ColumnData, OpBody, RowBatch, Value};
 use highwater_model::units::Seed;
 
 /// The cpu workload with some parameters set.
@@ -40,6 +40,15 @@ fn identity(workload: &Workload) -> String {
 /// A workload file that is known to be good.
 fn parsed(text: &str) -> WorkloadSpec {
     WorkloadSpec::parse(text).unwrap_or_else(|errors| panic!("{errors:#?}"))
+}
+
+/// The values of an op of the first stream.
+fn values(workload: &Workload, index: u64) -> Vec<Value> {
+    let stream = &workload.streams()[0];
+    match workload.op(stream, index, &OpContext::default()).body {
+        OpBody::Query(values) => values,
+        OpBody::Insert(_) => panic!(),
+    }
 }
 
 /// The doubles of a column.

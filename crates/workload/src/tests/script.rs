@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::owned;
-use crate::{Arrivals, OpContext, Script, Workload, WorkloadSpec};
-use highwater_model::op::{BoundOpKind, OpBody, PlaceholderStyle, Value};
+use super::{owned, values};
+use crate::{Arrivals, Script, Workload, WorkloadSpec};
+use highwater_model::op::{BoundOpKind, PlaceholderStyle, Value};
 use highwater_model::units::Seed;
 
 fn script(name: &'static str, text: &'static str, weight: u32) -> Script<'static> {
@@ -23,14 +23,6 @@ fn sql(workload: &Workload, op: usize) -> String {
     match &bound.ops[op].kind {
         BoundOpKind::Query { sql, .. } => sql.clone(),
         other => panic!("{other:?}"),
-    }
-}
-
-fn values(workload: &Workload, index: u64) -> Vec<Value> {
-    let stream = &workload.streams()[0];
-    match workload.op(stream, index, &OpContext::default()).body {
-        OpBody::Query(values) => values,
-        OpBody::Insert(_) => panic!(),
     }
 }
 

@@ -2,9 +2,9 @@
 //! at its place.
 
 use super::input_errors::shown;
-use super::{owned, parsed};
-use crate::{EXAMPLE, OpContext, Script, Unit, Workload, WorkloadSpec};
-use highwater_model::op::{BoundOpKind, BoundStatement, OpBody, PlaceholderStyle, Value};
+use super::{owned, parsed, values};
+use crate::{EXAMPLE, Script, Unit, Workload, WorkloadSpec};
+use highwater_model::op::{BoundOpKind, BoundStatement, PlaceholderStyle, Value};
 use highwater_model::units::Seed;
 
 const TPCB: &str = include_str!("tpcb.toml");
@@ -32,14 +32,6 @@ fn statements(workload: &Workload, style: PlaceholderStyle) -> Vec<BoundStatemen
     match &bound.ops[0].kind {
         BoundOpKind::Transaction(statements) => statements.clone(),
         other => panic!("{other:?}"),
-    }
-}
-
-fn values(workload: &Workload, index: u64) -> Vec<Value> {
-    let stream = &workload.streams()[0];
-    match workload.op(stream, index, &OpContext::default()).body {
-        OpBody::Query(values) => values,
-        OpBody::Insert(_) => panic!(),
     }
 }
 

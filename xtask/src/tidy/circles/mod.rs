@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::modules::{Import, Module, modules};
 use crate::tidy::finding::Finding;
-use crate::tidy::tree::Tree;
+use crate::tidy::tree::{Tree, directory_of};
 
 /// Longer chains of imports are not followed: imports can be circular themselves.
 const LONGEST_WAY: usize = 24;
@@ -44,13 +44,9 @@ pub(super) fn no_circles(tree: &Tree) -> Vec<Finding> {
     for root in roots(tree) {
         let modules = modules(tree, &root);
         let uses = file_uses(&modules);
-        let directory = root.rsplit_once('/').map_or("", |(directory, _)| directory);
-        findings.extend(
-            circles(&uses)
-                .iter()
-                .map(|files| found(&uses, files, "files")),
-        );
-        findings.extend(folder_circles(&uses, directory));
+        let groups = circles(&uses);
+        findings.extend(groups.iter().map(|files| found(&uses, files, "files")));
+        findings.extend(folder_circles(&uses, directory_of(&root)));
     }
     findings
 }
@@ -150,14 +146,14 @@ fn resolve_within(
     let Some((first, mut rest)) = path.split_first() else {
         return Vec::new();
     };
+    let above = |of: usize| -> Vec<Place> {
+        let parent = modules[of].parent;
+        parent.map(Place::Module).into_iter().collect()
+    };
     let mut places = match first.as_str() {
         "crate" => vec![Place::Module(0)],
         "self" => vec![Place::Module(from)],
-        "super" => modules[from]
-            .parent
-            .map(Place::Module)
-            .into_iter()
-            .collect(),
+        "super" => above(from),
         name => {
             let mut places = named(modules, from, name, way);
             if places.is_empty() && scope == Scope::Inside {
@@ -176,11 +172,7 @@ fn resolve_within(
             .flat_map(|place| match place {
                 // An item's own names, such as variants, are in its module.
                 Place::ItemOf(_) => vec![place],
-                Place::Module(module) if segment == "super" => modules[module]
-                    .parent
-                    .map(Place::Module)
-                    .into_iter()
-                    .collect(),
+                Place::Module(module) if segment == "super" => above(module),
                 Place::Module(module) => {
                     let found = named(modules, module, segment, way);
                     // A macro may define what is not found.
@@ -225,10 +217,8 @@ fn brought_in(
         return Vec::new();
     }
     let imports = || {
-        modules[module]
-            .imports
-            .iter()
-            .filter(|import| import.at_top == at_top)
+        let imports = modules[module].imports.iter();
+        imports.filter(|import| import.at_top == at_top)
     };
     let mut places: Vec<Place> = imports()
         // `use name;` of another crate would lead back to itself.

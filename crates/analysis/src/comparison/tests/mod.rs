@@ -39,10 +39,7 @@ fn equal_groups_are_seldom_called_different() {
                 matches!(verdict, Verdict::Better | Verdict::Worse)
             })
             .count();
-        assert!(
-            different <= MOST,
-            "{runs} runs, {spread}: {different} of {PAIRS}"
-        );
+        assert!(different <= MOST, "{runs} runs, {spread}: {different}");
     }
 }
 
@@ -70,10 +67,7 @@ fn a_planted_difference_is_found_at_the_stated_power_with_the_stated_repeats() {
             })
             .count();
         assert!(found >= FEWEST, "{found} of {PAIRS} with {repeats} repeats");
-        assert!(
-            found < 200,
-            "a test with more repeats than it needs shows no power"
-        );
+        assert!(found < 200, "more repeats than needed show no power");
     }
 }
 
@@ -82,10 +76,8 @@ fn one_run_against_one_is_never_a_verdict_and_says_what_would_be() {
     let comparison = verdict_of(&[run(1.0, 1.0)], &[run(0.5, 2.0)]);
     assert_eq!(comparison.verdict(), Verdict::Inconclusive);
     for compared in &comparison.figures {
-        assert_eq!(
-            (compared.verdict, compared.effect),
-            (Verdict::Inconclusive, None)
-        );
+        assert_eq!(compared.verdict, Verdict::Inconclusive);
+        assert_eq!(compared.effect, None);
         assert!(compared.repeats >= 3);
     }
     // A spread of 3 %, a difference of 5 %, a level of 4.5 %: as of the noncentral distribution.
@@ -164,23 +156,16 @@ fn all_that_differs_is_listed() {
         .iter()
         .map(|d| d.name.as_str())
         .collect();
-    assert_eq!(
-        names,
-        [
-            "2026-11-20T18-20-11-cpu-7f3a91",
-            "setting cache",
-            "machine cores"
-        ]
-    );
+    let id = "2026-11-20T18-20-11-cpu-7f3a91";
+    assert_eq!(names, [id, "setting cache", "machine cores"]);
 }
 
 /// The figures of a tuning's last run are not the tuning's.
 #[test]
 fn of_tunings_the_best_configurations_are_compared() {
     use crate::tuning::conclude;
-    use highwater_model::tune::{
-        BestConfiguration, TuneFigure, TuneOutcome, TunePolicy, TuneRecord,
-    };
+    use highwater_model::tune::TuneFigure::{DiskBytesPerRow, ServerCpuPerRow, Throughput};
+    use highwater_model::tune::{BestConfiguration, TuneOutcome, TuneRecord};
     let tuning = |figure: f64, by| {
         let best = BestConfiguration {
             at: vec![0],
@@ -190,40 +175,16 @@ fn of_tunings_the_best_configurations_are_compared() {
             cut_short: false,
         };
         let tune = TuneRecord {
-            axes: Vec::new(),
             by,
-            stream: "insert".to_owned(),
-            unit: highwater_model::plan::Unit::Rows,
-            sessions: None,
-            policy: TunePolicy {
-                seed: 1,
-                confirmations: 5,
-                probes_max: 20,
-                budget_ns: 1,
-                trial_cost_ns: 1,
-            },
-            definition_hash: String::new(),
-            trials: Vec::new(),
             outcome: Some(TuneOutcome::Best(best)),
+            ..crate::fixture::tune::tune(&[2])
         };
         conclude(run(1.0, 1.0), tune, "tune".to_owned())
     };
     for (by, name, expected) in [
-        (
-            TuneFigure::Throughput,
-            "best configuration",
-            Verdict::Better,
-        ),
-        (
-            TuneFigure::ServerCpuPerRow,
-            "best cpu per row",
-            Verdict::Worse,
-        ),
-        (
-            TuneFigure::DiskBytesPerRow,
-            "best disk per row",
-            Verdict::Worse,
-        ),
+        (Throughput, "best configuration", Verdict::Better),
+        (ServerCpuPerRow, "best cpu per row", Verdict::Worse),
+        (DiskBytesPerRow, "best disk per row", Verdict::Worse),
     ] {
         let group = |center: f64| -> Vec<ExperimentRecord> {
             [1.0, 1.01, 0.99]
@@ -233,12 +194,10 @@ fn of_tunings_the_best_configurations_are_compared() {
         let comparison = verdict_of(&group(100.0), &group(130.0));
         let figures = &comparison.figures;
         assert_eq!(figures.len(), 1);
-        assert_eq!(
-            (figures[0].figure.name.as_str(), figures[0].verdict),
-            (name, expected)
-        );
+        assert_eq!(figures[0].figure.name.as_str(), name);
+        assert_eq!(figures[0].verdict, expected);
     }
-    let mixed = verdict_of(&[tuning(1.0, TuneFigure::Throughput)], &[run(1.0, 1.0)]);
+    let mixed = verdict_of(&[tuning(1.0, Throughput)], &[run(1.0, 1.0)]);
     assert!(mixed.is_guarded() && mixed.figures.is_empty());
 }
 
@@ -307,10 +266,8 @@ fn cpu_of_the_server_per_row_is_compared_where_all_runs_report_it() {
     let group = |seconds: f64| [1.0, 1.01, 0.99].map(|noise| cpu(seconds * noise));
     let worse = verdict_of(&group(10.0), &group(13.0));
     let named = |c: &&Compared| c.figure.name == "server cpu per row";
-    assert_eq!(
-        worse.figures.iter().find(named).unwrap().verdict,
-        Verdict::Worse
-    );
+    let found = worse.figures.iter().find(named).unwrap();
+    assert_eq!(found.verdict, Verdict::Worse);
     let mut unreported = group(10.0);
     unreported[1].clients[0].embedded_cpu_seconds = 0.0;
     let one_lacks_it = verdict_of(&unreported, &group(13.0));

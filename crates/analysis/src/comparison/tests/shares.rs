@@ -91,10 +91,8 @@ fn seconds_without_an_answer_and_slow_ones_are_figures_of_their_own() {
     let well = [seconds(60, 1, 0), seconds(60, 0, 0), seconds(60, 1, 0)];
     let slow = [seconds(60, 30, 0), seconds(60, 32, 0), seconds(60, 28, 0)];
     let verdicts = |a: &[RunRecord], b: &[RunRecord]| names.map(|name| verdict_on(name, a, b));
-    assert_eq!(
-        verdicts(&well, &slow),
-        [Verdict::Inconclusive, Verdict::Worse]
-    );
+    let found = verdicts(&well, &slow);
+    assert_eq!(found, [Verdict::Inconclusive, Verdict::Worse]);
     let silent = [
         seconds(60, 30, 30),
         seconds(60, 32, 32),
@@ -117,10 +115,8 @@ fn enough_seconds_without_any_slow_one_are_equal() {
         // The repeats that are named are enough.
         let needed = usize::try_from(slow.repeats).unwrap();
         let repeated = vec![seconds(length, 0, 0); needed];
-        assert_eq!(
-            verdict_on("slow seconds", &repeated, &repeated),
-            Verdict::Equal
-        );
+        let found = verdict_on("slow seconds", &repeated, &repeated);
+        assert_eq!(found, Verdict::Equal);
     }
 }
 
@@ -181,10 +177,8 @@ fn equal_groups_with_failures_and_outages_are_seldom_called_different() {
                 matches!(verdict, Verdict::Better | Verdict::Worse)
             })
             .count();
-        assert!(
-            different <= MOST,
-            "{outages}, {single}, {runs} runs: {different} of {PAIRS}"
-        );
+        let case = format!("{outages}, {single}, {runs} runs: {different}");
+        assert!(different <= MOST, "{case}");
     }
 }
 
@@ -192,10 +186,9 @@ fn equal_groups_with_failures_and_outages_are_seldom_called_different() {
 fn one_run_of_each_shows_no_share_and_says_how_many_would() {
     let compared = verdict_of(&[failing(0)], &[failing(400)]);
     let failed = figure(&compared, "failed").unwrap();
-    assert_eq!(
-        (failed.verdict, failed.effect, failed.detectable),
-        (Verdict::Inconclusive, None, None)
-    );
+    assert_eq!(failed.verdict, Verdict::Inconclusive);
+    assert_eq!(failed.effect, None);
+    assert_eq!(failed.detectable, None);
     // 401 of 8,426 with one more of each, a difference of 0.1 points, a level of 0.5 % for seven: as
     // of the noncentral distribution.
     assert_eq!(failed.repeats, 388);

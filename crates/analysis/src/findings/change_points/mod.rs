@@ -65,18 +65,16 @@ fn sentence(change: &ChangePoint) -> String {
     };
     let at = format!("{} s", count(change.at_ns / 1_000_000_000));
     let by = percent((change.after - change.before).abs() / change.before.abs().max(1.0));
+    let values = [change.before, change.after];
     match change.figure {
-        Figure::Throughput => format!(
-            "throughput {verb} by {by} at {at}, from {} to {} {}/s",
-            rate(change.before),
-            rate(change.after),
-            change.unit.name()
-        ),
-        Figure::Latency => format!(
-            "the median latency {verb} by {by} at {at}, from {} to {}",
-            duration(round_to_u64(change.before)),
-            duration(round_to_u64(change.after))
-        ),
+        Figure::Throughput => {
+            let ([before, after], unit) = (values.map(rate), change.unit.name());
+            format!("throughput {verb} by {by} at {at}, from {before} to {after} {unit}/s")
+        }
+        Figure::Latency => {
+            let [before, after] = values.map(|ns| duration(round_to_u64(ns)));
+            format!("the median latency {verb} by {by} at {at}, from {before} to {after}")
+        }
     }
 }
 
@@ -133,13 +131,10 @@ pub(super) fn regular_slowdowns(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let found = slowdowns(read.record).into_iter();
     let reported = found.filter(|slowdown| slowdown.depth >= DEPTH);
     let deepest = reported.max_by(|a, b| a.depth.total_cmp(&b.depth))?;
+    let (period, depth) = (plain(deepest.period_s), percent(deepest.depth));
     Some(RuleFinding {
         code: "regular_slowdowns",
-        sentence: format!(
-            "throughput fell about every {} s, by {} of its mean",
-            plain(deepest.period_s),
-            percent(deepest.depth)
-        ),
+        sentence: format!("throughput fell about every {period} s, by {depth} of its mean"),
         evidence: format!("{} over {} s", deepest.place, deepest.seconds),
         hint: "look at what the target does at that interval: checkpoints, merges, collecting \
                garbage, backups",

@@ -2,12 +2,10 @@
 
 use super::super::findings;
 use super::*;
-use crate::fixture;
+use crate::fixture::{self, S};
 use crate::synthetic::Noise;
 use highwater_model::record::{IntervalRecord, RunRecord};
 use highwater_model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySeries};
-
-const S: u64 = 1_000_000_000;
 
 /// Ten minutes; ops of 1,000 rows each second around a level, and their median latency.
 fn record_of(
@@ -15,11 +13,8 @@ fn record_of(
     ops: impl Fn(u64) -> f64,
     p50_ms: impl Fn(u64) -> f64,
 ) -> RunRecord {
-    let phase = record
-        .phases
-        .iter_mut()
-        .find(|phase| phase.name == "measure")
-        .unwrap();
+    let mut phases = record.phases.iter_mut();
+    let phase = phases.find(|phase| phase.name == "measure").unwrap();
     phase.duration_ns = 600 * S;
     let mut noise = Noise::new(7);
     let pattern = record.intervals[0].clone();
@@ -64,6 +59,12 @@ fn findings_over_time(record: &RunRecord) -> Vec<RuleFinding> {
     found.filter(|found| codes.contains(&found.code)).collect()
 }
 
+#[track_caller]
+fn says(found: &RuleFinding, part: &str) {
+    let said = format!("{}: {}", found.sentence, found.evidence);
+    assert!(said.contains(part), "{said}");
+}
+
 #[test]
 fn a_fall_for_good_is_dated_and_explained_by_what_moved_then() {
     let closed = fixture::closed();
@@ -86,11 +87,8 @@ fn a_fall_for_good_is_dated_and_explained_by_what_moved_then() {
     let [found] = found.as_slice() else {
         panic!("{found:?}");
     };
-    assert!(
-        found.sentence.starts_with("throughput fell by 75"),
-        "{found:?}"
-    );
-    assert!(found.sentence.contains("at 402 s, from "), "{found:?}");
+    says(found, "throughput fell by 75");
+    says(found, "at 402 s, from ");
     for part in ["disk_busy of n1 0 % → 100 %", "cpu_busy of n1 97", "→ 25"] {
         assert!(found.evidence.contains(part), "{part}: {found:?}");
     }
@@ -114,11 +112,7 @@ fn a_course_without_a_change_is_not_reported_nor_is_a_small_one() {
         |_| 4.0,
     );
     assert_eq!(findings_over_time(&larger)[0].code, "throughput_changed");
-    assert!(
-        findings_over_time(&larger)[0]
-            .evidence
-            .contains("no telemetry moved then")
-    );
+    says(&findings_over_time(&larger)[0], "no telemetry moved then");
 }
 
 #[test]
@@ -127,17 +121,10 @@ fn latency_is_looked_at_in_open_load_only() {
     let open = record_of(fixture::open_gate(), |_| 1_000.0, slower);
     let found = findings_over_time(&open);
     assert_eq!(found.len(), 1, "{found:?}");
-    assert!(
-        found[0]
-            .sentence
-            .starts_with("the median latency rose by 12"),
-        "{found:?}"
-    );
-    assert!(found[0].sentence.contains("at 202 s"), "{found:?}");
-    assert_eq!(
-        findings_over_time(&record_of(fixture::closed(), |_| 1_000.0, slower)),
-        []
-    );
+    says(&found[0], "the median latency rose by 12");
+    says(&found[0], "at 202 s");
+    let record = record_of(fixture::closed(), |_| 1_000.0, slower);
+    assert_eq!(findings_over_time(&record), []);
 }
 
 #[test]
@@ -155,7 +142,7 @@ fn slowdowns_that_come_again_are_reported_with_their_distance() {
     let found = repeated(0.3);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].code, "regular_slowdowns");
-    assert!(found[0].sentence.contains("about every 30 s"), "{found:?}");
+    says(&found[0], "about every 30 s");
     assert_eq!(repeated(0.06), [], "not deep");
 }
 
@@ -196,15 +183,9 @@ fn levels(steps: &[(u64, f64)]) -> impl Fn(u64) -> f64 + use<> {
 fn of_several_changes_the_largest_is_reported_and_the_others_are_counted() {
     let falls = levels(&[(0, 1_000.0), (200, 800.0), (400, 250.0)]);
     let found = only(&record_of(fixture::closed(), falls, |_| 4.0));
-    assert!(
-        found.sentence.starts_with("throughput fell by 68"),
-        "{found:?}"
-    );
-    assert!(found.sentence.contains("at 402 s"), "{found:?}");
-    assert!(
-        found.evidence.contains("; one more change was smaller;"),
-        "{found:?}"
-    );
+    says(&found, "throughput fell by 68");
+    says(&found, "at 402 s");
+    says(&found, "; one more change was smaller;");
 }
 
 #[test]
@@ -223,16 +204,8 @@ fn telemetry_is_compared_up_to_the_changes_beside_one() {
         let busy = steps(303, busy);
         add_series(&mut record, "cpu_busy", busy);
         let found = only(&record);
-        assert!(
-            found.sentence.starts_with("throughput rose by 7"),
-            "{found:?}"
-        );
-        assert!(
-            found
-                .evidence
-                .ends_with("then cpu_busy of n1 30.0 % → 90.0 %"),
-            "{found:?}"
-        );
+        says(&found, "throughput rose by 7");
+        says(&found, "then cpu_busy of n1 30.0 % → 90.0 %");
     }
 }
 
@@ -258,12 +231,7 @@ fn only_what_moved_clearly_is_named_and_of_several_nodes_the_one_that_moved_most
         *value = value.filter(|_| told_at.contains(&second));
     }
     let found = only(&record);
-    assert!(
-        found
-            .evidence
-            .ends_with("then cpu_busy of n2 90.0 % → 20.0 %"),
-        "{found:?}"
-    );
+    says(&found, "then cpu_busy of n2 90.0 % → 20.0 %");
 }
 
 #[test]
@@ -294,7 +262,7 @@ fn a_stream_of_queries_is_described_in_queries() {
         interval.rows_acknowledged = 0;
     }
     let found = only(&record);
-    assert!(found.sentence.ends_with(" queries/s"), "{found:?}");
+    says(&found, " queries/s");
 }
 
 #[test]
@@ -324,7 +292,7 @@ fn a_latency_is_that_of_the_op_that_was_asked_most_and_lasts_while_none_is_answe
         interval.p50_ns = None;
     }
     let found = only(&record);
-    assert!(found.sentence.contains("at 202 s"), "{found:?}");
+    says(&found, "at 202 s");
 }
 
 #[test]

@@ -4,8 +4,7 @@ use crate::telemetry::{OverTime, TimeRange, mean, measured, named, rejected};
 use highwater_model::display::{bytes, count, percent, plain};
 use highwater_model::numbers::round_to_u64;
 use highwater_model::outcome::ErrorClass;
-use highwater_model::plan::PhaseKind;
-use highwater_model::record::RunRecord;
+use highwater_model::record::{PhaseRecord, RunRecord};
 use highwater_model::target_telemetry::{TelemetrySeries, names};
 
 use super::rule::{RuleFinding, RuleInput};
@@ -61,15 +60,12 @@ pub(super) fn unequal_nodes(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let inside = inside(read)?;
     let (series, busiest) = inside.greatest(names::CPU_BUSY)?;
     let (mean, nodes) = (inside.cpu()?, inside.means(names::CPU_BUSY).len());
-    (nodes > 1 && busiest >= NODE_BUSY && busiest > UNEQUAL * mean).then(|| RuleFinding {
+    let is_unequal = nodes > 1 && busiest >= NODE_BUSY && busiest > UNEQUAL * mean;
+    let ([busiest, mean], node) = ([busiest, mean].map(percent), of_node(series));
+    is_unequal.then(|| RuleFinding {
         code: "unequal_nodes",
         sentence: "one node worked more than its share".to_owned(),
-        evidence: format!(
-            "{} {} busy, all {nodes} nodes {} on average",
-            of_node(series),
-            percent(busiest),
-            percent(mean)
-        ),
+        evidence: format!("{node} {busiest} busy, all {nodes} nodes {mean} on average"),
         hint: "look at how shards and their primaries are spread, and at keys that all rows share",
     })
 }
@@ -162,10 +158,7 @@ fn rate_between(record: &RunRecord, from: u64, to: u64) -> Option<f64> {
     let half = SECOND_NS / 2;
     let (first, last) = ((from + half) / SECOND_NS, (to + half) / SECOND_NS);
     let seconds = last.checked_sub(first).filter(|seconds| *seconds > 0)?;
-    let loads = |name: &str| {
-        let phase = record.phases.iter().find(|phase| phase.name == name);
-        phase.is_some_and(|phase| phase.kind == PhaseKind::Load)
-    };
+    let loads = |phase: &str| PhaseRecord::is_load(&record.phases, phase);
     let intervals = record
         .intervals
         .iter()
@@ -178,16 +171,12 @@ fn rate_between(record: &RunRecord, from: u64, to: u64) -> Option<f64> {
 pub(super) fn network_limits(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let inside = inside(read)?;
     let (series, carried, speed) = inside.full_network()?;
+    let (node, gbit) = (of_node(series), plain(speed * 8.0 / 1e9));
+    let [carried, most] = [carried, speed].map(|per_s| bytes(round_to_u64(per_s)));
     Some(RuleFinding {
         code: "network_limits",
         sentence: "a network carried about all that one of its speed can".to_owned(),
-        evidence: format!(
-            "{}/s at {}, {} Gbit/s carry {}/s",
-            bytes(round_to_u64(carried)),
-            of_node(series),
-            plain(speed * 8.0 / 1e9),
-            bytes(round_to_u64(speed))
-        ),
+        evidence: format!("{carried}/s at {node}, {gbit} Gbit/s carry {most}/s"),
         hint: "more nodes or a faster network; an --insert mode or a compression that sends less",
     })
 }

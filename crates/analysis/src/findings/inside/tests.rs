@@ -17,10 +17,7 @@ fn add_counts(record: &mut RunRecord, name: &str, node: &str, value: impl Fn(u32
 
 fn reported_of(mut record: RunRecord, change: impl FnOnce(&mut RunRecord)) -> Vec<&'static str> {
     change(&mut record);
-    findings(&record)
-        .iter()
-        .map(|codes_after| codes_after.code)
-        .collect()
+    findings(&record).iter().map(|found| found.code).collect()
 }
 
 fn codes_after(change: impl FnOnce(&mut RunRecord)) -> Vec<&'static str> {
@@ -89,21 +86,15 @@ fn a_node_above_its_share_is_reported() {
     assert_eq!(nodes([0.9, 0.4, 0.4]), ["unequal_nodes"]);
     assert_eq!(nodes([0.8, 0.5, 0.5]), NONE);
     assert_eq!(nodes([0.49, 0.1, 0.1]), ["few_sessions"], "not busy at all");
-    assert_eq!(
-        codes_after(|record| cpu(record, 0.9)),
-        NONE,
-        "the only node"
-    );
+    let only_node = codes_after(|record| cpu(record, 0.9));
+    assert_eq!(only_node, NONE);
     let of_two_sources = codes_after(|record| {
         cpu(record, 0.9);
         add_levels(record, "cpu_busy", "this machine", |_| 0.1);
         let codes_after = record.target_telemetry.as_mut().unwrap();
         "host".clone_into(&mut codes_after.series[1].source);
     });
-    assert_eq!(
-        of_two_sources, NONE,
-        "what another source tells is no further node"
-    );
+    assert_eq!(of_two_sources, NONE, "another source tells of no node");
 }
 
 #[test]
@@ -195,11 +186,8 @@ fn checkpoints_are_looked_at_while_it_was_measured_by_what_shows_them_best() {
         });
         add_counts(record, "checkpoint_blocks", "n1", begun);
     });
-    assert_eq!(
-        beside_a_load,
-        ["checkpoints_slow"],
-        "what filled the tables was not measured"
-    );
+    // What filled the tables was not measured.
+    assert_eq!(beside_a_load, ["checkpoints_slow"]);
 }
 
 #[test]
@@ -250,16 +238,10 @@ fn rejections_that_no_client_heard_of_are_reported_and_miss_an_objective_of_none
     let value = |record: &RunRecord| judge(record).objective.value;
     assert_eq!(value(&rejecting(7.0, 0)), ObjectiveValue::Missed);
     assert_eq!(value(&rejecting(0.0, 0)), ObjectiveValue::Met);
-    assert_eq!(
-        value(&rejecting(7.0, 1_000)),
-        ObjectiveValue::Met,
-        "no share of ops"
-    );
-    let judged = judge(&rejecting(7.0, 0)).objective;
-    assert!(
-        judged.reasons[0].evidence.contains("7 tasks internally"),
-        "{judged:?}"
-    );
+    // They are no share of ops.
+    assert_eq!(value(&rejecting(7.0, 1_000)), ObjectiveValue::Met);
+    let said = &judge(&rejecting(7.0, 0)).objective.reasons[0].evidence;
+    assert!(said.contains("7 tasks internally"), "{said}");
 }
 
 #[test]
@@ -284,26 +266,15 @@ fn sessions_are_too_few_where_nothing_of_the_target_is_busy() {
     };
     assert_eq!(codes_after(idle(0.4, "queue", 0.0)), ["few_sessions"]);
     assert_eq!(codes_after(idle(0.5, "queue", 0.0)), NONE, "busy");
-    assert_eq!(
-        codes_after(idle(0.4, "queue", 0.2)),
-        NONE,
-        "something waits"
-    );
-    assert_eq!(
-        codes_after(idle(0.4, "disk_busy", 0.6)),
-        NONE,
-        "the disk is busy"
-    );
-    assert_eq!(
-        codes_after(idle(0.4, "disk_waits", 1.0)),
-        NONE,
-        "they wait for the disk"
-    );
-    assert_eq!(
-        codes_after(idle(0.4, "lock_waits", 0.5)),
-        NONE,
-        "they wait for each other"
-    );
+    // Something waits, the disk is busy, they wait for the disk, or for each other.
+    for (name, value) in [
+        ("queue", 0.2),
+        ("disk_busy", 0.6),
+        ("disk_waits", 1.0),
+        ("lock_waits", 0.5),
+    ] {
+        assert_eq!(codes_after(idle(0.4, name, value)), NONE, "{name}");
+    }
     let open = reported_of(fixture::open_gate(), idle(0.4, "queue", 0.0));
     assert_eq!(open, NONE, "the rate says what there is to do");
     let client = |record: &mut RunRecord| {
@@ -321,14 +292,9 @@ fn relaxed_durability_is_reported_with_the_setting() {
             settings.insert(name.to_owned(), value.to_owned());
         })
     };
-    assert_eq!(
-        with("durability.relaxed", "fsync=off"),
-        ["durability_relaxed"]
-    );
-    assert_eq!(with("durability.relaxed", ""), NONE);
-    assert_eq!(
-        with("with.translog.durability", "ASYNC"),
-        ["durability_relaxed"]
-    );
-    assert_eq!(with("with.translog.durability", "REQUEST"), NONE);
+    let (relaxed, translog) = ("durability.relaxed", "with.translog.durability");
+    assert_eq!(with(relaxed, "fsync=off"), ["durability_relaxed"]);
+    assert_eq!(with(relaxed, ""), NONE);
+    assert_eq!(with(translog, "ASYNC"), ["durability_relaxed"]);
+    assert_eq!(with(translog, "REQUEST"), NONE);
 }

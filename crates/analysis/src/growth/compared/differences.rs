@@ -5,10 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use highwater_model::judgment::{Data, Measurement};
 use highwater_model::record::{ExperimentRecord, RecordRef};
 use highwater_model::sample::Kind;
-use highwater_model::scale::{ClusterStart, ScaleEach, ScaleRecord, ScaleSize};
+use highwater_model::scale::{ScaleEach, ScaleRecord, ScaleSize};
 
 /// A growth with the record that it is part of.
 #[derive(Debug, Clone, Copy)]
@@ -55,13 +54,7 @@ const QUESTIONS: [(&str, Trait); 6] = [
     ("each size", |grown| grown.scale.each.name().to_owned()),
     ("stream", |grown| grown.scale.stream.clone()),
     ("unit", |grown| grown.scale.unit.name().to_owned()),
-    ("start", |grown| {
-        let name = match grown.scale.start {
-            ClusterStart::Fresh => "fresh",
-            ClusterStart::Grow => "grow",
-        };
-        name.to_owned()
-    }),
+    ("start", |grown| grown.scale.start.name().to_owned()),
     ("axes", |grown| grown.scale.over.join(" ")),
     ("workload", |grown| {
         let workload = &grown.record.last_run.workload;
@@ -102,7 +95,9 @@ pub(super) fn differences(a: Grown<'_>, b: Grown<'_>) -> Vec<GrowthDifference> {
         .filter_map(|(name, value)| of(Kind::Question, name, *value))
         .collect();
     found.extend(of_last_runs(a, b));
-    found.extend(of(Kind::Trust, "judged", distrusted));
+    found.extend(of(Kind::Trust, "judged", |grown| {
+        grown.record.judgments.distrusted()
+    }));
     let settings = SETTINGS.iter();
     found.extend(settings.filter_map(|(name, value)| of(Kind::Setting, name, *value)));
     found
@@ -117,22 +112,6 @@ fn differing(kind: Kind, name: &str, values: [String; 2]) -> Option<GrowthDiffer
         a,
         b,
     })
-}
-
-/// A growth whose own judgments say that its figures or data are not right; else empty.
-fn distrusted(grown: Grown<'_>) -> String {
-    let judged = &grown.record.judgments;
-    let mut said = Vec::new();
-    if judged.measurement.value == Measurement::Invalid {
-        said.push("measurement invalid");
-    }
-    if matches!(
-        judged.data.value,
-        Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered
-    ) {
-        said.push("data not right");
-    }
-    said.join(", ")
 }
 
 /// In what the last runs show that the questions differ: objective, workload, parameters, plan. What depends on the

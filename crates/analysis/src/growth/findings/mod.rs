@@ -53,10 +53,10 @@ fn steps(scale: &ScaleRecord) -> impl Iterator<Item = (&ScaleTrial, &ScaleTrial)
 fn client_limits_growth(scale: &ScaleRecord) -> Option<RuleFinding> {
     let mut trials = scale.trials.iter();
     let limited = trials.find(|trial| trial.figures.verdict == SizeVerdict::ClientCeiling)?;
-    let shown = counted(scale).next_back().map_or_else(
-        || "no size shows the target".to_owned(),
-        |last| format!("only sizes up to {} show the target", nodes(last)),
-    );
+    let shown = match counted(scale).next_back() {
+        None => "no size shows the target".to_owned(),
+        Some(last) => format!("only sizes up to {} show the target", nodes(last)),
+    };
     let by = limited.figures.limit.as_ref();
     let by = by.and_then(|limit| limit.by.as_ref());
     let by = by.filter(|by| by.resource == Resource::LoadGenerator);
@@ -110,17 +110,14 @@ fn uneven(scale: &ScaleRecord) -> Option<RuleFinding> {
     } else {
         format!(" in {copies} copies")
     };
+    let (shards, on, excess) = (count(shards), nodes(trial), percent_whole(excess));
     Some(RuleFinding {
         code: "unbalanced_shards",
         sentence: format!(
-            "with {} one node had more shards than the others, and was full before them",
-            nodes(trial)
+            "with {on} one node had more shards than the others, and was full before them"
         ),
         evidence: format!(
-            "{} shards{in_copies} on {}: the fullest one has {} of its equal share",
-            count(shards),
-            nodes(trial),
-            percent_whole(excess)
+            "{shards} shards{in_copies} on {on}: the fullest one has {excess} of its equal share"
         ),
         hint: "a number of shards that the nodes divide at each size, such as --shards 8n",
     })
@@ -176,21 +173,16 @@ fn replica_cost(scale: &ScaleRecord) -> Option<RuleFinding> {
         1 => "1 replica".to_owned(),
         more => format!("{more} replicas"),
     };
+    let rates = [before.figures.per_s, trial.figures.per_s, expected];
+    let ([first, second, expected], missing) = (rates.map(rate), percent(missing));
+    let ([from, to], [few, more]) = ([before, trial].map(nodes), [before, trial].map(replicas));
     Some(RuleFinding {
         code: "replica_cost",
         sentence: format!(
-            "from {} to {} the number of replicas grew, too, which cost {} of the throughput",
-            nodes(before),
-            nodes(trial),
-            percent(missing)
+            "from {from} to {to} the number of replicas grew, too, which cost {missing} of the throughput"
         ),
         evidence: format!(
-            "{} with {}, {} with {}; without more replicas the 0.8 rule expects {}",
-            rate(before.figures.per_s),
-            replicas(before),
-            rate(trial.figures.per_s),
-            replicas(trial),
-            rate(expected)
+            "{first} with {few}, {second} with {more}; without more replicas the 0.8 rule expects {expected}"
         ),
         hint: "compare sizes with the same replicas, from the smallest that can hold them; the models count only these",
     })
@@ -200,25 +192,18 @@ fn replica_cost(scale: &ScaleRecord) -> Option<RuleFinding> {
 fn unequal_alone(scale: &ScaleRecord) -> Option<RuleFinding> {
     let spread = node_spread(scale).filter(NodeSpread::is_unequal)?;
     let of_first = spread.of_first.map_or_else(String::new, |part| {
-        format!(
-            "; linear growth from node 1 would show as {} of linear",
-            percent_whole(part)
-        )
+        let part = percent_whole(part);
+        format!("; linear growth from node 1 would show as {part} of linear")
     });
+    let [apart, allowed] = [spread.apart, spread.allowed].map(percent);
+    let [least, most] = [spread.slowest.per_s, spread.fastest.per_s].map(rate);
     Some(RuleFinding {
         code: "unequal_alone",
         sentence: format!(
-            "node {} alone makes {} more than node {}, so what a size gains depends on which node it adds",
-            spread.fastest.node,
-            percent(spread.apart),
-            spread.slowest.node
+            "node {} alone makes {apart} more than node {}, so what a size gains depends on which node it adds",
+            spread.fastest.node, spread.slowest.node
         ),
-        evidence: format!(
-            "{} to {}; equal nodes are apart by up to {}{of_first}",
-            rate(spread.slowest.per_s),
-            rate(spread.fastest.per_s),
-            percent(spread.allowed)
-        ),
+        evidence: format!("{least} to {most}; equal nodes are apart by up to {allowed}{of_first}"),
         hint: "give all nodes the same machine and quota, or read gains of sizes only as exact as that",
     })
 }

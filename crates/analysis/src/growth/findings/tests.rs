@@ -9,15 +9,9 @@ use crate::fixture::growth::{add, add_alone, grown, of_verdict};
 
 /// Codes and sentences of what is reported.
 fn reported(scale: &ScaleRecord) -> Vec<(&'static str, String)> {
+    let said = |finding: &RuleFinding| format!("{}: {}", finding.sentence, finding.evidence);
     let reported = findings(scale).into_iter();
-    reported
-        .map(|finding| {
-            (
-                finding.code,
-                format!("{}: {}", finding.sentence, finding.evidence),
-            )
-        })
-        .collect()
+    reported.map(|found| (found.code, said(&found))).collect()
 }
 
 fn codes(scale: &ScaleRecord) -> Vec<&'static str> {
@@ -69,10 +63,8 @@ fn a_load_generator_that_gave_out_is_named_with_the_size_that_still_shows_the_ta
     add(&mut scale, 4, ScalePurpose::Grow, figures);
     let sentence = "the load generator limited the growth at 4 nodes, so only sizes up to 2 nodes show the target";
     let evidence = "its CPU was at 97 %, the CPU of the busiest node at 71 %";
-    assert_eq!(
-        reported(&scale),
-        [("client_limits_growth", format!("{sentence}: {evidence}"))]
-    );
+    let expected = ("client_limits_growth", format!("{sentence}: {evidence}"));
+    assert_eq!(reported(&scale), [expected]);
     let last = scale.trials.last_mut().unwrap();
     last.figures.client_cpu = 0.3;
     last.figures.reasons = vec![ReasonCode::ClientLag];
@@ -88,10 +80,8 @@ fn a_load_generator_that_gave_out_is_named_with_the_size_that_still_shows_the_ta
     let figures = of_verdict(SizeVerdict::ClientCeiling, 3.4e3, None);
     add(&mut none, 1, ScalePurpose::First, figures);
     let said = &reported(&none)[0].1;
-    assert!(
-        said.contains("at 1 node, so no size shows the target"),
-        "{said}"
-    );
+    let no_size = "at 1 node, so no size shows the target";
+    assert!(said.contains(no_size), "{said}");
 }
 
 #[test]
@@ -102,32 +92,16 @@ fn shards_that_the_nodes_do_not_divide_are_told_where_throughput_is_missing() {
     let sentence =
         "with 3 nodes one node had more shards than the others, and was full before them";
     let evidence = "4 shards on 3 nodes: the fullest one has 150 % of its equal share";
-    assert_eq!(
-        reported(&uneven),
-        [("unbalanced_shards", format!("{sentence}: {evidence}"))]
-    );
+    let expected = ("unbalanced_shards", format!("{sentence}: {evidence}"));
+    assert_eq!(reported(&uneven), [expected]);
     let none: [&str; 0] = [];
     // A sixth of what is linear is half of the third that the shards explain.
-    assert_eq!(
-        codes(&laid_out(&sizes(2_499.0), &[4, 4, 4], &[0, 0, 0])),
-        ["unbalanced_shards"]
-    );
-    assert_eq!(
-        codes(&laid_out(&sizes(2_510.0), &[4, 4, 4], &[0, 0, 0])),
-        none,
-        "it grew"
-    );
-    assert_eq!(
-        codes(&laid_out(&sizes(2_050.0), &[6, 6, 6], &[0, 0, 0])),
-        none,
-        "divided"
-    );
+    let of = |third, shards| codes(&laid_out(&sizes(third), &[shards; 3], &[0, 0, 0]));
+    assert_eq!(of(2_499.0, 4), ["unbalanced_shards"]);
+    assert_eq!(of(2_510.0, 4), none, "it grew");
+    assert_eq!(of(2_050.0, 6), none, "divided");
     // 31 on 3 nodes: one more than 30.
-    assert_eq!(
-        codes(&laid_out(&sizes(2_050.0), &[31, 31, 31], &[0, 0, 0])),
-        none,
-        "few more"
-    );
+    assert_eq!(of(2_050.0, 31), none, "few more");
     // The copies are what is spread.
     let copies = laid_out(&[(3, 3e3), (4, 2e3)], &[4, 3], &[2, 2]);
     let said = reported(&copies)[0].1.clone();

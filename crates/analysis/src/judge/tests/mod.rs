@@ -32,8 +32,8 @@ fn objective(record: &RunRecord) -> (ObjectiveValue, Vec<ReasonCode>) {
 }
 
 fn codes<T>(judged: Judgment<T>) -> (T, Vec<ReasonCode>) {
-    let codes = judged.reasons.iter().map(|reason| reason.code);
-    (judged.value, codes.collect())
+    let codes = judged.codes();
+    (judged.value, codes)
 }
 
 const VALID: (Measurement, Vec<ReasonCode>) = (Measurement::Valid, vec![]);
@@ -151,10 +151,8 @@ fn a_phase_below_three_seconds_cannot_be_judged() {
         record.streams[0].steadiness = Steadiness::NotTested;
     });
     assert_eq!(short, inconclusive(ReasonCode::TooShort));
-    assert_eq!(
-        spoilt(|record| record.phases[1].duration_ns = 3 * S).0,
-        Measurement::Valid
-    );
+    let found = spoilt(|record| record.phases[1].duration_ns = 3 * S).0;
+    assert_eq!(found, Measurement::Valid);
 }
 
 #[test]
@@ -171,10 +169,8 @@ fn nothing_acknowledged_is_unknown() {
 #[test]
 fn answers_to_earlier_ops_are_a_throughput_without_a_latency() {
     let unknown = vec![ReasonCode::LatencyUnknown];
-    assert_eq!(
-        spoilt(|record| record.results[0].acknowledged = 0),
-        (Measurement::Inconclusive, unknown)
-    );
+    let found = spoilt(|record| record.results[0].acknowledged = 0);
+    assert_eq!(found, (Measurement::Inconclusive, unknown));
 }
 
 #[test]
@@ -201,10 +197,8 @@ fn a_run_of_which_more_than_a_twentieth_is_unknown_is_inconclusive() {
     let sent = closed().results[0].rows.sent;
     assert_eq!(unknown(sent / 20), VALID);
     let too_much = vec![ReasonCode::OutcomeUnknown];
-    assert_eq!(
-        unknown(sent / 20 + 1),
-        (Measurement::Inconclusive, too_much.clone())
-    );
+    let found = unknown(sent / 20 + 1);
+    assert_eq!(found, (Measurement::Inconclusive, too_much.clone()));
     // Ops that were never sent were offered too: as many again.
     let dropped = spoilt(|record| {
         let result = &mut record.results[0];
@@ -292,18 +286,14 @@ fn what_the_runner_found_becomes_a_reason() {
         (IncidentKind::DiskFull, ReasonCode::DiskFull),
         (IncidentKind::RecordIncomplete, ReasonCode::RecordIncomplete),
     ] {
-        assert_eq!(
-            spoilt(|record| incident(record, kind, "after 6 s")),
-            invalid(code)
-        );
+        let found = spoilt(|record| incident(record, kind, "after 6 s"));
+        assert_eq!(found, invalid(code));
     }
     let after = spoilt(|record| incident(record, IncidentKind::AuditInterrupted, "after 6 s"));
     assert_eq!(after, VALID);
     // A note is for people: no judgment reads its code.
-    assert_eq!(
-        spoilt(|record| note(record, "interrupted", "after 6 s")),
-        VALID
-    );
+    let found = spoilt(|record| note(record, "interrupted", "after 6 s"));
+    assert_eq!(found, VALID);
 }
 
 fn wrong_key() -> WrongSql {

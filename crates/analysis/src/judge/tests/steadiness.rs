@@ -1,7 +1,6 @@
 //! What a drift makes of a measurement, and of the exit code.
 
 use super::*;
-use highwater_model::plan::SteadinessRule;
 
 /// A drift with its interval, as the plan's rule calls it.
 fn drifts(percent: f64, half: f64) -> impl Fn(&mut RunRecord) {
@@ -25,14 +24,9 @@ fn what_drifted_is_inconclusive_what_may_have_is_noted_and_within_the_bound_is_s
     assert_eq!(spoilt(drifts(-9.0, 0.9)), VALID);
     assert_eq!(spoilt(drifts(9.0, 2.0)), noted());
     assert_eq!(spoilt(drifts(-30.0, 25.0)), noted());
-    assert_eq!(
-        spoilt(drifts(-12.0, 1.9)),
-        inconclusive(ReasonCode::NotSteady)
-    );
-    assert_eq!(
-        spoilt(drifts(31.0, 6.0)),
-        inconclusive(ReasonCode::NotSteady)
-    );
+    let not_steady = inconclusive(ReasonCode::NotSteady);
+    assert_eq!(spoilt(drifts(-12.0, 1.9)), not_steady);
+    assert_eq!(spoilt(drifts(31.0, 6.0)), not_steady);
     let untested = spoilt(|record| {
         record.streams[0].steadiness = Steadiness::NotTested;
         record.streams[0].drift_ci95 = None;
@@ -61,17 +55,13 @@ fn the_words_hold_the_drift_both_thirds_and_how_long_a_run_would_show_it() {
         let reason = judge(&record).measurement.reasons.remove(0);
         reason.evidence
     };
-    assert_eq!(
-        words(&drifts(-12.0, 1.9)),
-        "insert: throughput fell by 12.0 % [10.1 … 13.9] during the measured phase: \
-         421,000 rows/s in its first third, 380,000 in its last"
-    );
+    let drifted = "insert: throughput fell by 12.0 % [10.1 … 13.9] during the measured phase: \
+                   421,000 rows/s in its first third, 380,000 in its last";
+    assert_eq!(words(&drifts(-12.0, 1.9)), drifted);
     // (1.8 · 15 / 10)² times the 10 s of the phase.
-    assert_eq!(
-        words(&drifts(2.0, 15.0)),
-        "insert: drift +2.0 % [-13.0 % … +17.0 %] over the measured phase; the bound is 10 %; \
-         about 80 s would show it"
-    );
+    let unknown = "insert: drift +2.0 % [-13.0 % … +17.0 %] over the measured phase; the bound \
+                   is 10 %; about 80 s would show it";
+    assert_eq!(words(&drifts(2.0, 15.0)), unknown);
 }
 
 #[test]
@@ -97,27 +87,18 @@ fn a_plain_run_that_drifted_ends_well_and_one_that_something_was_asked_of_does_n
         exit_code(&judge(&record), Ended::Complete)
     };
     assert_eq!(code(&|_| {}), 0);
-    assert_eq!(
-        code(&|record| {
-            record.plan.definition.steadiness = SteadinessRule {
-                required: true,
-                ..SteadinessRule::default()
-            };
-        }),
-        3
-    );
+    let required = |record: &mut RunRecord| record.plan.definition.steadiness.required = true;
+    assert_eq!(code(&required), 3);
     let gate = |record: &mut RunRecord| {
         record.plan.definition.objectives = vec![Objective::Errors { max_ppm: 10_000 }];
     };
     assert_eq!(code(&gate), 3);
     // A note spoils no gate.
-    assert_eq!(
-        code(&|record| {
-            gate(record);
-            drifts(2.0, 15.0)(record);
-        }),
-        0
-    );
+    let noted = |record: &mut RunRecord| {
+        gate(record);
+        drifts(2.0, 15.0)(record);
+    };
+    assert_eq!(code(&noted), 0);
     let saturated = |record: &mut RunRecord| record.clients[0].cpu_fraction = 1.0;
     assert_eq!(code(&saturated), 3);
 }

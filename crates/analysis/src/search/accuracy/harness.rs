@@ -122,10 +122,8 @@ impl Found {
     pub fn story(&self) -> String {
         let probes = self.probes.iter();
         let lines = probes.map(|p| {
-            format!(
-                "\n  {:?} {} {:?} {:?}",
-                p.purpose, p.at, p.verdict, p.pressure
-            )
+            let (purpose, at, verdict, pressure) = (&p.purpose, &p.at, &p.verdict, &p.pressure);
+            format!("\n  {purpose:?} {at} {verdict:?} {pressure:?}")
         });
         lines.collect()
     }

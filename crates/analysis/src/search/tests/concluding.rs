@@ -40,14 +40,12 @@ fn marked(last: RunRecord, confirmed: f64, probes: Vec<ProbeRecord>) -> Experime
 
 fn measurement(record: &ExperimentRecord) -> (Measurement, Vec<ReasonCode>) {
     let judged = &record.judgments.measurement;
-    let codes = judged.reasons.iter().map(|reason| reason.code);
-    (judged.value, codes.collect())
+    (judged.value, judged.codes())
 }
 
 fn objective(record: &ExperimentRecord) -> (ObjectiveValue, Vec<ReasonCode>) {
     let judged = &record.judgments.objective;
-    let codes = judged.reasons.iter().map(|reason| reason.code);
-    (judged.value, codes.collect())
+    (judged.value, judged.codes())
 }
 
 fn code(record: &ExperimentRecord) -> u8 {

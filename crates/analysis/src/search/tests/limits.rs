@@ -81,12 +81,8 @@ fn closed_load_that_the_load_generator_limits_is_left_by_long_steps() {
         };
         let found = go_on(&search(), &mut target, vec![closed]);
         let no_mark = found.no_mark();
-        assert_eq!(
-            no_mark.why,
-            NoMarkReason::ClientCeiling,
-            "{}",
-            found.story()
-        );
+        let ceiling = NoMarkReason::ClientCeiling;
+        assert_eq!(no_mark.why, ceiling, "{}", found.story());
         assert!(no_mark.highest_met.unwrap() >= target.client / CEILING_NEAR);
         assert!(found.probes.len() <= 10, "{}", found.story());
     }
@@ -207,11 +203,8 @@ fn a_bound_of_the_search_that_is_met_is_a_mark_without_an_upper_end() {
     let mark = found.mark();
     assert!(is_same(mark.confirmed, 500.0));
     assert_eq!(mark.failed, None);
-    assert_eq!(
-        found.probes.len(),
-        5,
-        "an estimate, a probe, and the confirmations"
-    );
+    // An estimate, a probe, and the confirmations.
+    assert_eq!(found.probes.len(), 5);
 }
 
 /// Has too few ops for a percentile where a probe at this rate and of this length is too little.
@@ -435,8 +428,6 @@ fn the_same_probes_always_lead_to_the_same_step() {
         let step = || next(&search(), &found.probes[..n]);
         assert_eq!(step(), step());
     }
-    assert_eq!(
-        next(&search(), &found.probes),
-        Step::End(found.outcome.clone())
-    );
+    let end = Step::End(found.outcome.clone());
+    assert_eq!(next(&search(), &found.probes), end);
 }

@@ -111,11 +111,7 @@ fn what_the_long_run_showed_raises_no_mark() {
         search.policy.soak_ns = Some(SOAK);
         let found = find(&search, &mut queue());
         assert_eq!(found.outcome, without.outcome, "seed {seed}");
-        assert_eq!(
-            found.probes.len(),
-            without.probes.len() + 1,
-            "{}",
-            found.story()
-        );
+        let expected = without.probes.len() + 1;
+        assert_eq!(found.probes.len(), expected, "{}", found.story());
     }
 }

@@ -8,7 +8,7 @@ use super::*;
 use crate::fixture;
 use crate::synthetic::Noise;
 use highwater_model::judgment::ReasonCode;
-use highwater_model::numbers::round_to_u64;
+use highwater_model::numbers::{round_to_u64, truncate_to_u64};
 use highwater_model::plan::Objective;
 use highwater_model::search::{NoMark, ProbePurpose, ProbeVerdict, SearchAxis};
 use highwater_model::units::Nanos;
@@ -40,13 +40,8 @@ fn with_p99(max: Nanos) -> SearchRecord {
     search
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a few minutes"
-)]
 fn nanos(seconds: f64) -> u64 {
-    (seconds * 1e9) as u64
+    truncate_to_u64(seconds * 1e9)
 }
 
 /// How searches of many seeds came out.

@@ -155,11 +155,8 @@ fn a_target_that_remembers_an_overload_is_never_given_more_than_it_sustains() {
         let found = find(&search(), &mut (capacity, memory));
         let mark = found.mark();
         assert!(mark.confirmed <= capacity * 1.011, "{mark:?}");
-        assert!(
-            mark.confirmed >= capacity * 0.5,
-            "{mark:?}{}",
-            found.story()
-        );
+        let story = found.story();
+        assert!(mark.confirmed >= capacity * 0.5, "{mark:?}{story}");
         assert!(found.probes.len() <= 25);
     }
 }

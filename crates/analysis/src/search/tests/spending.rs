@@ -51,11 +51,8 @@ fn what_is_left_of_a_budget_is_reported_by_what_probes_took_and_not_by_what_was_
     // Filling took two minutes before each, and the target was left alone for one more.
     let slow = [made(ProbePurpose::Search, 120, 60)];
     assert_eq!(least(&slow, (1, 0)), 240 + 240);
-    assert_eq!(
-        least(&slow, (0, 1)),
-        240 + 310,
-        "no confirmation has said so yet"
-    );
+    let found = least(&slow, (0, 1));
+    assert_eq!(found, 240 + 310, "no confirmation has said so yet");
     let both = [slow[0].clone(), made(ProbePurpose::Confirm, 100, 0)];
     assert_eq!(least(&both, (0, 1)), 240 + 160 + 400);
     // A probe that lost its target tells nothing of the next one.

@@ -106,6 +106,21 @@ fn halving_goes_by_what_was_known_then_and_counts_all_that_was_measured_of_a_cel
     assert_eq!((&best.at, other), (&vec![1], &vec![2]));
 }
 
+/// Runs it to its end; each trial takes what `takes` says of its purpose.
+fn taking(tune: &mut TuneRecord, takes: impl Fn(TrialPurpose) -> u64) -> TuneOutcome {
+    loop {
+        match next(tune) {
+            TuneStep::End(outcome) => return outcome,
+            TuneStep::Measure { at, purpose } => {
+                let figure = Some(100.0 + len_to_f64(at.iter().sum()));
+                let mut trial = trial(tune, at, purpose, figure);
+                trial.took_ns = takes(purpose);
+                tune.trials.push(trial);
+            }
+        }
+    }
+}
+
 #[test]
 fn time_for_the_confirming_round_is_kept_by_what_cells_took_and_not_by_what_was_planned() {
     // Two configurations, and five more of each.
@@ -113,22 +128,9 @@ fn time_for_the_confirming_round_is_kept_by_what_cells_took_and_not_by_what_was_
         let mut tune = tune(&[7, 6, 5]);
         let took = 3 * tune.policy.trial_cost_ns;
         tune.policy.budget_ns = configurations * took;
-        let outcome = loop {
-            match next(&tune) {
-                TuneStep::End(outcome) => break outcome,
-                TuneStep::Measure { at, purpose } => {
-                    let figure = Some(100.0 + len_to_f64(at.iter().sum()));
-                    let mut trial = trial(&tune, at, purpose, figure);
-                    trial.took_ns = took;
-                    tune.trials.push(trial);
-                }
-            }
-        };
-        assert!(
-            tune.trials.len() as u64 <= configurations,
-            "{}",
-            tune.trials.len()
-        );
+        let outcome = taking(&mut tune, |_| took);
+        let trials = tune.trials.len() as u64;
+        assert!(trials <= configurations, "{trials}");
         assert!(best(&outcome).runner_up.is_some());
     }
 }
@@ -137,25 +139,14 @@ fn time_for_the_confirming_round_is_kept_by_what_cells_took_and_not_by_what_was_
 fn a_confirming_round_that_the_budget_does_not_suffice_for_is_not_gone_on_with() {
     let mut tune = tune(&[7, 6, 5]);
     tune.policy.budget_ns = 120 * S;
-    let outcome = loop {
-        match next(&tune) {
-            TuneStep::End(outcome) => break outcome,
-            TuneStep::Measure { at, purpose } => {
-                let figure = Some(100.0 + len_to_f64(at.iter().sum()));
-                let mut trial = trial(&tune, at, purpose, figure);
-                if purpose == TrialPurpose::Confirm {
-                    trial.took_ns = 100 * S;
-                }
-                tune.trials.push(trial);
-            }
-        }
-    };
+    let outcome = taking(&mut tune, |purpose| match purpose {
+        TrialPurpose::Search => 10 * S,
+        TrialPurpose::Confirm => 100 * S,
+    });
     let TuneOutcome::NoBest(no_best) = outcome else {
         panic!("{outcome:?}");
     };
-    assert_eq!(
-        (no_best.why, tune.trials.len()),
-        (NoBestReason::BudgetSpent, 3)
-    );
+    assert_eq!(no_best.why, NoBestReason::BudgetSpent);
+    assert_eq!(tune.trials.len(), 3);
     assert!(no_best.best_so_far.is_some());
 }

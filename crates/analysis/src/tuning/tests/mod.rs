@@ -6,66 +6,26 @@
 
 use super::*;
 use crate::fixture;
+use crate::fixture::S;
+use crate::fixture::tune::trial;
 use crate::judge::measured_streams;
 use crate::synthetic::Noise;
 use highwater_model::numbers::len_to_f64;
-use highwater_model::plan::Unit;
 use highwater_model::target_telemetry::names;
 use highwater_model::tune::TrialPurpose;
-use highwater_model::tune::{BestConfiguration, TrialRecord, TuneAxis, TuneFigure, TunePolicy};
+use highwater_model::tune::{BestConfiguration, TrialRecord, TuneAxis, TuneFigure};
 
 mod concluding;
 mod confirming;
 mod grid;
 
-const S: u64 = 1_000_000_000;
 /// Spread of what a probe shows, as a share.
 const SPREAD: f64 = 0.01;
 
 fn tune(lengths: &[usize]) -> TuneRecord {
-    let axis = |(position, length): (usize, &usize)| TuneAxis {
-        name: format!("with.axis{position}"),
-        values: (0..*length).map(|value| value.to_string()).collect(),
-    };
-    let axes: Vec<TuneAxis> = lengths.iter().enumerate().map(axis).collect();
-    TuneRecord {
-        by: TuneFigure::Throughput,
-        stream: "insert".to_owned(),
-        unit: Unit::Rows,
-        sessions: None,
-        policy: TunePolicy {
-            seed: 42,
-            confirmations: 5,
-            probes_max: probes_most(&axes, 5),
-            budget_ns: u64::MAX,
-            trial_cost_ns: 10 * S,
-        },
-        axes,
-        definition_hash: String::new(),
-        trials: Vec::new(),
-        outcome: None,
-    }
-}
-
-fn trial(
-    tune: &TuneRecord,
-    at: Vec<usize>,
-    purpose: TrialPurpose,
-    figure: Option<f64>,
-) -> TrialRecord {
-    TrialRecord {
-        number: u32::try_from(tune.trials.len() + 1).unwrap(),
-        purpose,
-        at,
-        verdict: TrialVerdict::Counts,
-        reasons: Vec::new(),
-        throughput_per_s: figure.unwrap_or(0.0),
-        figure,
-        showed: None,
-        started_at: String::new(),
-        took_ns: 10 * S,
-        run: String::new(),
-    }
+    let mut tune = fixture::tune::tune(lengths);
+    tune.policy.probes_max = probes_most(&tune.axes, 5);
+    tune
 }
 
 /// The loop that a caller runs.
@@ -330,10 +290,8 @@ fn a_tuning_goes_on_where_it_was_left_and_orders_follow_the_seed() {
         let TuneStep::Measure { at, purpose } = next(&left) else {
             panic!("ended early");
         };
-        assert_eq!(
-            (&at, purpose),
-            (&whole.trials[made].at, whole.trials[made].purpose)
-        );
+        assert_eq!(at, whole.trials[made].at);
+        assert_eq!(purpose, whole.trials[made].purpose);
     }
     let order = |tune: &TuneRecord| tune.trials.iter().map(|c| c.at.clone()).collect::<Vec<_>>();
     assert_ne!(order(&whole), order(&course(2)));

@@ -123,8 +123,7 @@ fn check(settings: &CheckIntent) -> Result<u8, Failure> {
             return missing.map_or(Ok(exit::SUCCESS), Err);
         }
     };
-    terminal::data(&text)?;
-    Ok(exit::SUCCESS)
+    terminal::data(&text).map(|()| exit::SUCCESS)
 }
 
 fn describe_file(path: &Path) -> Result<String, Failure> {
@@ -209,11 +208,10 @@ fn missing(inspection: &TargetInspection, table: &str) -> Option<Failure> {
     } else {
         String::new()
     };
+    let cause = format!("may not {}: {}", refused.name, refusal.message);
     Some(Failure {
         exit: exit::TARGET,
-        message: format!("may not {}: {}", refused.name, refusal.message),
-        place: None,
-        hint: Some(format!("{hint}{left}")),
+        ..Failure::usage(cause).with_hint(format!("{hint}{left}"))
     })
 }
 
@@ -242,16 +240,16 @@ fn describe_target(target: &dyn Target, inspection: &TargetInspection) -> Vec<Fa
         .into_iter()
         .map(|url| fact("connected", url))
         .collect();
-    lines.push(fact("version", &facts.version));
-    lines.push(fact("dialects", facts.dialects.join(", ")));
-    lines.push(fact("--insert", capabilities.insert_modes.join(", ")));
-    lines.push(fact(
-        "--sessions",
-        format!("{} by default", capabilities.default_sessions),
-    ));
-    lines.push(fact("spread", spread(target)));
-    lines.push(fact("rights", rights(inspection.rights.as_deref())));
-    lines.push(fact("disk", disk(inspection.disk.as_ref())));
+    let sessions = format!("{} by default", capabilities.default_sessions);
+    lines.extend([
+        fact("version", &facts.version),
+        fact("dialects", facts.dialects.join(", ")),
+        fact("--insert", capabilities.insert_modes.join(", ")),
+        fact("--sessions", sessions),
+        fact("spread", spread(target)),
+        fact("rights", rights(inspection.rights.as_deref())),
+        fact("disk", disk(inspection.disk.as_ref())),
+    ]);
     if !facts.traits.is_empty() {
         lines.push(fact("note", facts.traits.join(" · ")));
     }

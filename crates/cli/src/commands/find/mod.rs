@@ -173,7 +173,7 @@ pub(super) fn is_same(settings: &FindIntent, directory: &Path) -> Result<bool, F
 /// A search in a directory of its own below that of another experiment.
 pub(super) fn nested(
     settings: &FindIntent,
-    place: NestedPlace,
+    place: &NestedPlace,
 ) -> Result<ExperimentRecord, ProbeFailure> {
     let Prepared {
         mut runs,
@@ -183,22 +183,16 @@ pub(super) fn nested(
     } = prepared(settings)?;
     let directory = RunDirectory::create(&place.root, &place.name, &first)?;
     runs.directory = Some(directory.clone());
-    let NestedPlace {
-        observer,
-        interrupts,
-        ..
-    } = place;
-    let (search, settle) = (preview.search, settings.settle);
     experiment::run(
         experiment::Side {
-            experiment: search,
+            experiment: preview.search,
             directory,
             maker: &runs,
             pauses,
         },
-        settle,
-        &observer,
-        &interrupts,
+        settings.settle,
+        &place.observer,
+        &place.interrupts,
     )
 }
 
@@ -253,7 +247,6 @@ fn search(settings: &FindIntent, stops: &Stops) -> Result<(ExperimentRecord, Str
     let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
     runs.directory = Some(directory.clone());
     let shown = directory.path().display().to_string();
-    let settle = settings.settle;
     let record = experiment::run(
         experiment::Side {
             experiment: search,
@@ -261,7 +254,7 @@ fn search(settings: &FindIntent, stops: &Stops) -> Result<(ExperimentRecord, Str
             maker: &runs,
             pauses,
         },
-        settle,
+        settings.settle,
         &observer,
         &stops.interrupts,
     )
@@ -371,12 +364,6 @@ impl TrialMaker<Probe> for ProbeRuns<'_> {
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, ProbeFailure> {
-        let data = self
-            .directory
-            .as_ref()
-            .unwrap_or(&directory)
-            .path()
-            .to_owned();
         let workload = Arc::clone(&self.workload);
         let mut run = self.run(&request.trial);
         let in_the_way = request.tables_kept && !run.drop && trials::writes(&self.workload, &plan);
@@ -390,11 +377,7 @@ impl TrialMaker<Probe> for ProbeRuns<'_> {
         let chances = self.settings.target_seed;
         run.seed.0 = run.seed.0.wrapping_add(chances);
         run.seed.0 = run.seed.0.wrapping_add(request.number.into());
-        let stored = StoredPlan {
-            plan,
-            directory,
-            data,
-        };
+        let stored = StoredPlan::new(plan, directory, self.directory.as_ref());
         Ok(prepare::request(&run, workload, stored, &self.urls)?)
     }
 }

@@ -10,7 +10,7 @@ use highwater_workload::Workload;
 
 use super::intent::FindIntent;
 use crate::failure::Failure;
-use crate::prepare::trials::Around;
+use crate::prepare::trials::{Around, resumed, within_budget};
 
 /// Confirmations of a candidate.
 const CONFIRMATIONS: u32 = 3;
@@ -179,17 +179,10 @@ impl Preview {
             SearchAxis::Rate => format!("rate of {}, in {}/s", search.stream, search.unit.name()),
             SearchAxis::Sessions => format!("number of sessions of {}", search.stream),
         };
-        let budget = settings.budget.0;
-        let most = match self.time(PROBES_MAX) {
-            most if most > budget => format!("{}, the budget", duration(budget)),
-            most => duration(most),
-        };
+        let most = within_budget(self.time(PROBES_MAX), Some(settings.budget.0));
         let (fewest, most_usual) = (PROBES_OF_NINE_IN_TEN.start(), PROBES_OF_NINE_IN_TEN.end());
         let hash: String = search.objective_hash.chars().take(6).collect();
-        let resumed = match search.probes.len() {
-            0 => String::new(),
-            probes => format!("{probes} probes are resumed\n"),
-        };
+        let resumed = resumed(search.probes.len(), "probes");
         format!(
             "find the highest {varied}, within {}%; objective {hash}\n\
              probes of {}, then {CONFIRMATIONS} confirmations of {}\n\

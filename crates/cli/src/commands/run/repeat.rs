@@ -14,6 +14,7 @@ use highwater_model::group::{GroupRecord, GroupTrial, REPEAT_LABEL, VARIANT_LABE
 use highwater_model::incident::Ended;
 use highwater_model::plan::Plan;
 use highwater_model::record::{InterventionRecord, Question};
+use highwater_runner::interrupts::Interrupts;
 use highwater_runner::run::RunRequest;
 use highwater_runner::store::RunDirectory;
 use highwater_workload::Workload;
@@ -35,13 +36,9 @@ pub(super) fn repeat(settings: &RepeatIntent) -> Result<u8, Failure> {
     if settings.is_plain() || settings.run.output.plan_only {
         return single::run(&settings.run);
     }
-    let runs = VariantRuns {
-        settings,
-        workload: prepare::workload(&settings.run)?,
-        urls: RefCell::default(),
-    };
-    let first = runs.plan_of(&settings.variants[0])?;
-    let mut group = group(settings, &runs.workload, &first)?;
+    let workload = prepare::workload(&settings.run)?;
+    let first = prepare::plan(&settings.run, &workload, &settings.variants[0].targets)?;
+    let mut group = group(settings, &workload, &first)?;
     let pauses = match &settings.resume {
         Some(name) => resume(settings, name, &mut group)?,
         None => Vec::new(),
@@ -51,13 +48,18 @@ pub(super) fn repeat(settings: &RepeatIntent) -> Result<u8, Failure> {
     if settings.dry_run {
         return terminal::data(&preview).map(|()| exit::SUCCESS);
     }
-    prepare::warn_about_audit(&runs.workload, &first);
+    prepare::warn_about_audit(&workload, &first);
     let stops = stops()?;
     let observer = trials::observer(&settings.run.output, &preview, &stops)?;
-    let id = prepare::id("group", runs.workload.name(), &group.definition_hash);
+    let id = prepare::id("group", workload.name(), &group.definition_hash);
     let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
     let shown = directory.path().display().to_string();
-    let settle = settings.settle;
+    let runs = VariantRuns {
+        settings,
+        workload,
+        urls: RefCell::default(),
+        interrupts: stops.interrupts.clone(),
+    };
     let record = experiment::run(
         experiment::Side {
             experiment: group,
@@ -65,7 +67,7 @@ pub(super) fn repeat(settings: &RepeatIntent) -> Result<u8, Failure> {
             maker: &runs,
             pauses,
         },
-        settle,
+        settings.settle,
         &observer,
         &stops.interrupts,
     )
@@ -138,19 +140,13 @@ fn resume(
 fn preview(group: &GroupRecord) -> String {
     let order = order(group);
     let all = order.len() as u64;
-    let most = all.saturating_mul(group.trial_cost_ns);
-    let most = match group.budget_ns {
-        Some(budget) if most > budget => format!("{}, the budget", duration(budget)),
-        _ => duration(most),
-    };
+    let all_ns = all.saturating_mul(group.trial_cost_ns);
+    let most = trials::within_budget(all_ns, group.budget_ns);
     let mut listed: Vec<&str> = order.iter().take(LISTED_MAX).copied().collect();
     if order.len() > LISTED_MAX {
         listed.push("…");
     }
-    let resumed = match group.trials.len() {
-        0 => String::new(),
-        runs => format!("{runs} runs are resumed\n"),
-    };
+    let resumed = trials::resumed(group.trials.len(), "runs");
     format!(
         "run {} {} times each of {} variants\n{all} runs of {} each: {most}; filling tables not \
          counted\norder: {}\n{resumed}",
@@ -180,13 +176,10 @@ struct VariantRuns<'a> {
     workload: Arc<Workload>,
     /// The targets of variants that were run, with their passwords.
     urls: RefCell<BTreeMap<usize, Vec<TargetUrl>>>,
+    interrupts: Interrupts,
 }
 
 impl VariantRuns<'_> {
-    fn plan_of(&self, variant: &Variant) -> Result<Plan, Failure> {
-        prepare::plan(&self.settings.run, &self.workload, &variant.targets)
-    }
-
     /// The targets of a variant's run. Before its first command there may be none that could want a
     /// password.
     fn urls(&self, variant: usize, run: &RunIntent) -> Result<Vec<TargetUrl>, Failure> {
@@ -207,7 +200,9 @@ impl TrialMaker<GroupRun> for VariantRuns<'_> {
     type Error = ProbeFailure;
 
     fn plan(&self, requested: &Requested<GroupRun>) -> Result<Plan, ProbeFailure> {
-        Ok(self.plan_of(self.variant(requested))?)
+        let targets = &self.variant(requested).targets;
+        let plan = prepare::plan(&self.settings.run, &self.workload, targets)?;
+        Ok(plan)
     }
 
     fn request(
@@ -217,7 +212,7 @@ impl TrialMaker<GroupRun> for VariantRuns<'_> {
         directory: RunDirectory,
     ) -> Result<RunRequest, ProbeFailure> {
         let variant = self.variant(requested);
-        variants::configure(&variant.name, variant.command.as_deref())?;
+        variants::configure(&variant.name, variant.command.as_deref(), &self.interrupts)?;
         let mut run = self.settings.run.clone();
         run.targets.clone_from(&variant.targets);
         if run.targets != self.settings.run.targets {
@@ -235,11 +230,7 @@ impl TrialMaker<GroupRun> for VariantRuns<'_> {
         // A simulated target gets another seed in each round; rows and ops stay the same.
         let round = u64::from(requested.trial.round - 1);
         run.seed.0 = run.seed.0.wrapping_add(round);
-        let stored = StoredPlan {
-            plan,
-            data: directory.path().to_owned(),
-            directory,
-        };
+        let stored = StoredPlan::new(plan, directory, None);
         let workload = Arc::clone(&self.workload);
         Ok(prepare::request(&run, workload, stored, &urls)?)
     }

@@ -77,11 +77,7 @@ fn request(settings: &RunIntent, prepared: Prepared) -> Result<RunRequest, Failu
     } = prepared;
     let id = prepare::id("", workload.name(), &plan.hash());
     let directory = RunDirectory::create(&settings.out, &id, &plan)?;
-    let stored = StoredPlan {
-        data: directory.path().to_owned(),
-        plan,
-        directory,
-    };
+    let stored = StoredPlan::new(plan, directory, None);
     prepare::request(settings, workload, stored, &urls)
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use highwater_model::cluster::Rows;
 use highwater_model::display::{count, duration, rate};
 use highwater_model::plan::{Plan, Unit};
 use highwater_model::scale::{GrowthVariant, ScaleEach, ScaleRecord, ScaleSize};
@@ -13,8 +14,9 @@ use super::intent::ScaleIntent;
 use super::short::run_alone;
 use crate::commands::{find, tune};
 use crate::failure::Failure;
+use crate::intent::RunIntent;
 use crate::prepare;
-use crate::prepare::trials::Around;
+use crate::prepare::trials::{self, Around};
 use crate::variants;
 
 /// What is intended at a size.
@@ -31,42 +33,30 @@ struct IntendedSize {
 
 impl IntendedSize {
     fn of(settings: &ScaleIntent, at: usize) -> Result<Self, Failure> {
-        match settings.each {
+        let (plan, cost, definition, stream, unit) = match settings.each {
             ScaleEach::Find => {
                 let (search, plan, cost) = find::intended(&settings.find_at(at)?)?;
-                Ok(Self {
-                    plan,
-                    definition: search.definition_hash,
-                    cost,
-                    stream: search.stream,
-                    unit: search.unit,
-                })
+                let hash = search.definition_hash;
+                (plan, cost, hash, search.stream, search.unit)
             }
             ScaleEach::Tune => {
                 let (tune, plan, cost) = tune::intended(&settings.tune_at(at, false)?)?;
-                Ok(Self {
-                    plan,
-                    definition: tune.definition_hash,
-                    cost,
-                    stream: tune.stream,
-                    unit: tune.unit,
-                })
+                (plan, cost, tune.definition_hash, tune.stream, tune.unit)
             }
             ScaleEach::Run => {
-                let run = settings.run_at(at)?;
-                let workload = prepare::workload(&run)?;
-                let plan = prepare::plan(&run, &workload, &run.targets)?;
-                let around = Around::new(&run, settings.settle, &workload, &plan)?;
-                let stream = &plan.streams[0];
-                Ok(Self {
-                    definition: plan.hash(),
-                    cost: around.of_run(&plan),
-                    stream: stream.name.clone(),
-                    unit: stream.unit,
-                    plan,
-                })
+                let (plan, cost) = planned(settings, &settings.run_at(at)?)?;
+                let (hash, first) = (plan.hash(), &plan.streams[0]);
+                let (stream, unit) = (first.name.clone(), first.unit);
+                (plan, cost, hash, stream, unit)
             }
-        }
+        };
+        Ok(Self {
+            plan,
+            definition,
+            cost,
+            stream,
+            unit,
+        })
     }
 }
 
@@ -90,6 +80,10 @@ pub(super) fn intended(settings: &ScaleIntent) -> Result<(ScaleRecord, Plan), Fa
             .cluster
             .as_ref()
             .is_some_and(|cluster| cluster.flags.no_quota),
+        rows_everywhere: settings
+            .cluster
+            .as_ref()
+            .is_some_and(|cluster| cluster.spec.rows == Rows::Everywhere),
         sizes: settings.sizes.clone(),
         start: settings.start,
         until_per_s: settings.until,
@@ -119,11 +113,17 @@ pub(super) fn intended(settings: &ScaleIntent) -> Result<(ScaleRecord, Plan), Fa
 
 /// What measuring a node alone takes; also tries it on the workload.
 fn cost_alone(settings: &ScaleIntent) -> Result<Nanos, Failure> {
-    let run = run_alone(settings)?;
-    let workload = prepare::workload(&run)?;
-    let plan = prepare::plan(&run, &workload, &run.targets)?;
-    let around = Around::new(&run, settings.settle, &workload, &plan)?;
-    Ok(around.of_run(&plan))
+    let (_, cost) = planned(settings, &run_alone(settings)?)?;
+    Ok(cost)
+}
+
+/// The plan of a run, and what it takes.
+fn planned(settings: &ScaleIntent, run: &RunIntent) -> Result<(Plan, Nanos), Failure> {
+    let workload = prepare::workload(run)?;
+    let plan = prepare::plan(run, &workload, &run.targets)?;
+    let around = Around::new(run, settings.settle, &workload, &plan)?;
+    let cost = around.of_run(&plan);
+    Ok((plan, cost))
 }
 
 /// How many nodes are still to be measured alone.
@@ -166,10 +166,7 @@ pub(super) fn preview(scale: &ScaleRecord) -> String {
         Some(_) => "starting clusters, bringing data back, and filling tables",
         None => "filling tables",
     };
-    let resumed = match scale.trials.len() {
-        0 => String::new(),
-        sizes => format!("{sizes} sizes are resumed\n"),
-    };
+    let resumed = trials::resumed(scale.trials.len(), "sizes");
     let of_nodes = nodes_line(scale, alone);
     format!(
         "grow {} over {} nodes, then the first size again; {} at each\n{}{until}{of_nodes}{} sizes of about {} each: \

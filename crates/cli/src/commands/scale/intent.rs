@@ -56,8 +56,6 @@ const ONLY: [(&str, &[ScaleEach]); 9] = [
 const MOST_SIZES: usize = 64;
 const MOST_NODES: u64 = 100_000;
 const NODES_HINT: &str = "write `--nodes 1..5` or `--nodes 3,6,12,24`";
-/// The price of a node at most, in any currency.
-const MOST_PRICE: f64 = 1e9;
 
 /// What is measured.
 #[derive(Debug, Clone)]
@@ -179,7 +177,7 @@ impl ScaleIntent {
                 .iter()
                 .map(|given| given.text.clone())
                 .collect(),
-            price: layers.parse("price", price)?,
+            price: layers.parse("price", parsers::amount)?,
             budget: resolve::duration_above_zero(layers, "budget")?,
             each_budget: layers.require("each-budget", parse_duration)?,
             settle: probes::settle(layers)?,
@@ -389,14 +387,6 @@ fn sizes(text: &str) -> Result<Vec<u32>, QuantityError> {
         return Err(wrong("is not ascending".to_owned()));
     }
     Ok(all)
-}
-
-/// An amount of money.
-fn price(text: &str) -> Result<f64, QuantityError> {
-    let is_plain = text.chars().all(|c| c.is_ascii_digit() || c == '.');
-    let amount: Option<f64> = text.parse().ok().filter(|_| is_plain);
-    let amount = amount.filter(|amount| (f64::MIN_POSITIVE..=MOST_PRICE).contains(amount));
-    amount.ok_or_else(|| parsers::wrong(text, "is not an amount", "such as `0.80` or `2`"))
 }
 
 #[cfg(test)]

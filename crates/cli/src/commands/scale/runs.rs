@@ -4,7 +4,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use highwater_driver::TargetUrl;
 use highwater_experiment::SizedTrial;
@@ -31,7 +30,7 @@ use crate::failure::Failure;
 use crate::intent::RunIntent;
 use crate::prepare::trials::ProbeFailure;
 use crate::prepare::{self, StoredPlan, target};
-use crate::{cluster_file, exit, variants};
+use crate::{cluster_file, variants};
 
 /// What is measured when a cluster is warm and its quotas have not begun: the least that is judged.
 const BEFORE_QUOTA: Nanos = Nanos::from_secs(3);
@@ -86,8 +85,7 @@ impl SizedRuns<'_> {
             other.borrow_mut().end().map_err(Failure::from)?;
         }
         if let Some(variant) = &self.settings.variant {
-            let configured = variants::configure(&variant.name, variant.command.as_deref());
-            configured.map_err(|failure| self.stopped_or(failure))?;
+            variants::configure(&variant.name, variant.command.as_deref(), &self.interrupts)?;
         }
         let mut cluster = self.cluster.borrow_mut();
         let start = self.settings.start;
@@ -115,25 +113,6 @@ impl SizedRuns<'_> {
         Ok(())
     }
 
-    /// What a command's failure is: where the user stops, the shell gets the signal, too, and may end a moment before
-    /// this process hears of it.
-    fn stopped_or(&self, failure: Failure) -> Failure {
-        const HEARD: Nanos = Nanos::from_millis(200);
-        let is_stopped = || self.interrupts.requested().is_some();
-        let clock = RealClock::start();
-        while !is_stopped() && clock.now() < HEARD {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        if !is_stopped() {
-            return failure;
-        }
-        let stopped = Failure::usage("interrupted while the command of a variant ran");
-        Failure {
-            exit: exit::TARGET,
-            ..stopped
-        }
-    }
-
     /// Runs the load of a size until its cluster is warm, before the quotas of its nodes begin: servers that compile
     /// while they run would else do so for very long. The tables that it made are made anew by the run behind it.
     fn warm_up(
@@ -154,11 +133,7 @@ impl SizedRuns<'_> {
         let root = self.directory.path().join(PROBES);
         let name = requested.trial.name(requested.number) + "-warm-up";
         let directory = RunDirectory::create(&root, &name, &plan)?;
-        let stored = StoredPlan {
-            plan,
-            data: directory.path().to_owned(),
-            directory: directory.clone(),
-        };
+        let stored = StoredPlan::new(plan, directory.clone(), None);
         let request = prepare::request(&warming, workload, stored, &urls)?;
         let (observer, interrupts) = (Rc::clone(&self.observer), self.interrupts.clone());
         let record = runner::run(request, observer, interrupts)?.record;
@@ -188,7 +163,7 @@ impl SizedRuns<'_> {
     fn tuning(
         &self,
         requested: &Requested<SizedTrial>,
-        place: NestedPlace,
+        place: &NestedPlace,
     ) -> Result<ExperimentRecord, ProbeFailure> {
         let trial = &requested.trial;
         let at = self.at(&trial.size);
@@ -260,11 +235,7 @@ impl TrialMaker<SizedTrial> for SizedRuns<'_> {
         };
         // A simulated target gets another seed; rows and ops stay the same.
         run.seed.0 = run.seed.0.wrapping_add(seed_of(requested.number));
-        let stored = StoredPlan {
-            plan,
-            data: directory.path().to_owned(),
-            directory,
-        };
+        let stored = StoredPlan::new(plan, directory, None);
         Ok(prepare::request(&run, workload, stored, &urls)?)
     }
 
@@ -278,7 +249,7 @@ impl TrialMaker<SizedTrial> for SizedRuns<'_> {
         place: NestedPlace,
     ) -> Result<ExperimentRecord, ProbeFailure> {
         if self.settings.each == ScaleEach::Tune {
-            return self.tuning(requested, place);
+            return self.tuning(requested, &place);
         }
         let mut search = self.settings.find_at(self.at(&requested.trial.size))?;
         self.place(requested, &mut search.run, Some(search.searched))?;
@@ -289,7 +260,7 @@ impl TrialMaker<SizedTrial> for SizedRuns<'_> {
             search.resume = Some(unfinished.directory.display().to_string());
             search.resumed_from = Some(unfinished.from.clone());
         }
-        find::nested(&search, place)
+        find::nested(&search, &place)
     }
 }
 

@@ -110,7 +110,7 @@ impl SizeIntent {
             series: texts("series").collect(),
             assume: texts("assume").collect(),
             reading: Reading {
-                nodes: layers.parse("nodes", above_zero)?.map(f64::from),
+                nodes: layers.parse("nodes", above_zero)?,
                 error: layers.parse("error", part)?,
                 p99_s: layers.parse("p99", seconds)?,
                 replica_cost: layers.parse("replica-cost", part)?,
@@ -137,13 +137,13 @@ impl Conditions {
             months: required(layers, "months", number)?,
             tolerated_failures: required(layers, "tolerate-failures", number)?,
             replicas: traced(layers, "replicas", number)?,
-            vcpus_per_node: traced(layers, "vcpus", above_zero)?.map(float),
+            vcpus_per_node: traced(layers, "vcpus", above_zero)?,
             retention_s: traced(layers, "retention", retention)?,
             stored_bytes_per_row: traced(layers, "bytes-per-row", bytes)?,
             sent_bytes_per_row: traced(layers, "sent-bytes-per-row", bytes)?,
             bytes_per_answer: traced(layers, "bytes-per-answer", bytes)?,
-            price_per_node_hour: traced(layers, "price", amount)?,
-            shards_per_vcpu: traced(layers, "shards-per-vcpu", amount)?,
+            price_per_node_hour: traced(layers, "price", parsers::amount)?,
+            shards_per_vcpu: traced(layers, "shards-per-vcpu", parsers::amount)?,
             shard_bytes: traced(layers, "shard-size", bytes)?,
             disk_fill: traced(layers, "disk-fill", inner_part)?,
         })
@@ -181,13 +181,6 @@ fn trace<T>(
         value: given.parse(parser)?,
         origin,
     })
-}
-
-fn float(traced: Traced<u32>) -> Traced<f64> {
-    Traced {
-        value: f64::from(traced.value),
-        origin: traced.origin,
-    }
 }
 
 /// Further files behind `--from FILE`, as a shell makes them of `--from runs/*`, and the rates: a
@@ -261,10 +254,10 @@ fn number(text: &str) -> Result<u32, QuantityError> {
     Ok(count)
 }
 
-fn above_zero(text: &str) -> Result<u32, QuantityError> {
+fn above_zero(text: &str) -> Result<f64, QuantityError> {
     match number(text)? {
         0 => Err(wrong(text, "is not above zero", "give at least 1")),
-        number => Ok(number),
+        number => Ok(f64::from(number)),
     }
 }
 
@@ -340,15 +333,6 @@ fn bytes(text: &str) -> Result<f64, QuantityError> {
     }
 }
 
-/// An amount of money, or a number that need not be whole.
-fn amount(text: &str) -> Result<f64, QuantityError> {
-    let plain = text.chars().all(|c| c.is_ascii_digit() || c == '.');
-    let amount: Option<f64> = text.parse().ok().filter(|amount| plain && *amount > 0.0);
-    amount
-        .filter(|amount| *amount <= 1e9)
-        .ok_or_else(|| wrong(text, "is not an amount", "such as `0.80` or `2`"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -407,9 +391,9 @@ mod tests {
 
     #[test]
     fn amounts_are_plain_and_above_zero() {
-        assert_eq!(amount("0.80"), Ok(0.8));
+        assert_eq!(parsers::amount("0.80"), Ok(0.8));
         for wrong in ["0", "-1", "1e400", "inf", "nan", "", "1,5"] {
-            assert!(amount(wrong).is_err(), "{wrong}");
+            assert!(parsers::amount(wrong).is_err(), "{wrong}");
         }
     }
 }

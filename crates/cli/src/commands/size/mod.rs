@@ -5,6 +5,8 @@
 mod flags;
 mod intent;
 
+use std::collections::BTreeSet;
+
 use highwater_model::display;
 use highwater_report as report;
 use highwater_sizing::Guidance;
@@ -17,7 +19,7 @@ use highwater_sizing::series::{self, Point, SeriesSet};
 
 use self::flags::FLAGS;
 use self::intent::{Conditions, RequestedRate, SizeIntent};
-use crate::failure::{Failure, did_you_mean};
+use crate::failure::{Failure, did_you_mean, suggestion};
 use crate::grammar::{CommandSpec, Positional, words};
 use crate::{exit, figures, terminal};
 
@@ -170,9 +172,8 @@ fn assumed(
         }
     };
     let points = published.iter().filter(|point| point.series == series);
-    let points: Vec<&Point> = points
-        .filter(|point| counts_same(requested, point))
-        .collect();
+    let points = points.filter(|point| counts_same(requested, point));
+    let points: Vec<&Point> = points.collect();
     // The user's objectives and errors concern the user's own points only.
     let reading = Reading {
         replica_cost: settings.reading.replica_cost,
@@ -192,10 +193,8 @@ fn published_series<'a>(name: &str, published: &'a [Point]) -> Result<&'a str, F
     if let Some(series) = names.iter().find(|series| **series == name) {
         return Ok(series);
     }
-    let hint = match did_you_mean(name, names.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("such as {}", choice(published, true)),
-    };
+    let such_as = || format!("such as {}", choice(published, true));
+    let hint = suggestion(did_you_mean(name, names), such_as);
     let cause = format!("--assume: no published series `{name}` has several sizes");
     Err(Failure::usage(cause).with_hint(hint))
 }
@@ -204,14 +203,10 @@ fn published_series<'a>(name: &str, published: &'a [Point]) -> Result<&'a str, F
 fn growing(published: &[Point], rows: bool) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for point in published.iter().filter(|point| point.counts_rows() == rows) {
-        let others = published
-            .iter()
-            .filter(|other| other.series == point.series);
-        let nodes = |point: &Point| point.nodes().map(f64::to_bits);
-        let mut sizes: Vec<Option<u64>> = others.map(nodes).collect();
-        sizes.sort_unstable();
-        sizes.dedup();
-        if sizes.iter().flatten().count() > 1 && !names.contains(&point.series.as_str()) {
+        let others = published.iter();
+        let others = others.filter(|other| other.series == point.series);
+        let sizes = others.filter_map(|other| other.nodes().map(f64::to_bits));
+        if sizes.collect::<BTreeSet<u64>>().len() > 1 && !names.contains(&point.series.as_str()) {
             names.push(&point.series);
         }
     }
@@ -252,6 +247,12 @@ fn nothing_to_size_with(
     Failure::usage(cause).with_hint(hint)
 }
 
+/// All different ones, in the order of the alphabet.
+fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let names: BTreeSet<&str> = names.collect();
+    names.into_iter().collect()
+}
+
 /// Refuses a name that no series has.
 fn check_series(settings: &SizeIntent, measured: &[Point]) -> Result<(), Failure> {
     let is_known = |name: &&String| {
@@ -261,9 +262,7 @@ fn check_series(settings: &SizeIntent, measured: &[Point]) -> Result<(), Failure
     let Some(unknown) = settings.series.iter().find(|name| !is_known(name)) else {
         return Ok(());
     };
-    let mut names: Vec<&str> = measured.iter().map(|point| point.series.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
+    let names = distinct(measured.iter().map(|point| point.series.as_str()));
     let cause = format!("--series {unknown}: the figures have no series of this name");
     Err(Failure::usage(cause).with_hint(format!("there are {}", names.join(", "))))
 }
@@ -280,9 +279,7 @@ fn chosen<'a>(
         .filter(|point| counts_same(requested, point))
         .collect();
     if of_kind.is_empty() {
-        let mut units: Vec<&str> = measured.iter().map(|point| point.unit.as_str()).collect();
-        units.sort_unstable();
-        units.dedup();
+        let units = distinct(measured.iter().map(|point| point.unit.as_str()));
         return Err(
             Failure::usage(format!("--from: no figures for {}", unit(requested)))
                 .with_hint(format!("the figures are in {}", units.join(", "))),
@@ -294,13 +291,7 @@ fn chosen<'a>(
     };
     let by_name: Vec<&Point> = of_kind.iter().filter(named).copied().collect();
     let candidates = if by_name.is_empty() { of_kind } else { by_name };
-    let mut names: Vec<&str> = candidates
-        .iter()
-        .map(|point| point.series.as_str())
-        .collect();
-    names.dedup();
-    names.sort_unstable();
-    names.dedup();
+    let names = distinct(candidates.iter().map(|point| point.series.as_str()));
     // An exact name wins over others that begin with it.
     let exact = settings
         .series

@@ -127,7 +127,6 @@ fn tune(settings: &TuneIntent) -> Result<u8, Failure> {
     let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
     runs.directory = Some(directory.clone());
     let shown = directory.path().display().to_string();
-    let settle = settings.settle;
     let made = experiment::run(
         experiment::Side {
             experiment: tune,
@@ -135,7 +134,7 @@ fn tune(settings: &TuneIntent) -> Result<u8, Failure> {
             maker: &runs,
             pauses,
         },
-        settle,
+        settings.settle,
         &observer,
         &stops.interrupts,
     );
@@ -161,14 +160,14 @@ fn prepared(settings: &TuneIntent) -> Result<Prepared<'_>, Failure> {
 /// A tuning as it is intended, the plan of its first trial, and what it takes at most; connects nothing.
 pub(super) fn intended(settings: &TuneIntent) -> Result<(TuneRecord, Plan, Nanos), Failure> {
     let Prepared { tune, first, .. } = prepared_on(settings, settings.run.targets.clone())?;
-    let most = Nanos(most_ns(&tune));
+    let most = Nanos(all_ns(&tune.policy).min(tune.policy.budget_ns));
     Ok((tune, first, most))
 }
 
 /// A tuning in a directory of its own below that of another experiment.
 pub(super) fn nested(
     settings: &TuneIntent,
-    place: NestedPlace,
+    place: &NestedPlace,
 ) -> Result<ExperimentRecord, ProbeFailure> {
     let Prepared {
         mut runs,
@@ -178,11 +177,6 @@ pub(super) fn nested(
     experiment::check(&tune)?;
     let directory = RunDirectory::create(&place.root, &place.name, &first)?;
     runs.directory = Some(directory.clone());
-    let NestedPlace {
-        observer,
-        interrupts,
-        ..
-    } = place;
     experiment::run(
         experiment::Side {
             experiment: tune,
@@ -191,16 +185,14 @@ pub(super) fn nested(
             pauses: Vec::new(),
         },
         settings.settle,
-        &observer,
-        &interrupts,
+        &place.observer,
+        &place.interrupts,
     )
 }
 
-/// What all trials take, or the budget if that is less.
-fn most_ns(tune: &TuneRecord) -> u64 {
-    let policy = &tune.policy;
-    let most = u64::from(policy.probes_max).saturating_mul(policy.trial_cost_ns);
-    most.min(policy.budget_ns)
+/// What all trials take.
+fn all_ns(policy: &TunePolicy) -> u64 {
+    u64::from(policy.probes_max).saturating_mul(policy.trial_cost_ns)
 }
 
 fn prepared_on(settings: &TuneIntent, urls: Vec<TargetUrl>) -> Result<Prepared<'_>, Failure> {
@@ -289,22 +281,13 @@ fn preview(tune: &TuneRecord) -> String {
     let axes: Vec<String> = tune.axes.iter().map(in_words).collect();
     let grid: usize = tune.axes.iter().map(|axis| axis.values.len()).product();
     let policy = &tune.policy;
-    let most = u64::from(policy.probes_max).saturating_mul(policy.trial_cost_ns);
-    let most = match most {
-        most if most > policy.budget_ns => {
-            format!("{}, the budget", duration(policy.budget_ns))
-        }
-        most => duration(most),
-    };
+    let most = trials::within_budget(all_ns(policy), Some(policy.budget_ns));
     let order = if is_small(&tune.axes) {
         "each configuration is measured, and the better half of them repeatedly"
     } else {
         "a random part of the configurations is measured, then those along the axes through the best"
     };
-    let resumed = match tune.trials.len() {
-        0 => String::new(),
-        trials => format!("{trials} trials are resumed\n"),
-    };
+    let resumed = trials::resumed(tune.trials.len(), "trials");
     format!(
         "tune {} by {} over {}\n{grid} configurations, at most {} probes of {} each, {CONFIRMATIONS} + \
          {CONFIRMATIONS} of them to confirm: {most}; filling tables not counted\n\
@@ -383,8 +366,6 @@ impl TrialMaker<Configuration> for TrialRuns<'_> {
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, ProbeFailure> {
-        let own = self.directory.as_ref().unwrap_or(&directory);
-        let data = own.path().to_owned();
         let (mut run, workload, urls) = self.trial(&request.trial.at)?;
         if request.tables_kept && !run.drop && self.varies_tables() {
             let cause = "the tables held rows before, and each trial needs new tables";
@@ -400,11 +381,7 @@ impl TrialMaker<Configuration> for TrialRuns<'_> {
         // A simulated target gets another seed; rows and ops stay the same.
         run.seed.0 = run.seed.0.wrapping_add(self.settings.target_seed);
         run.seed.0 = run.seed.0.wrapping_add(request.number.into());
-        let stored = StoredPlan {
-            plan,
-            directory,
-            data,
-        };
+        let stored = StoredPlan::new(plan, directory, self.directory.as_ref());
         Ok(prepare::request(&run, workload, stored, &urls)?)
     }
 }

@@ -55,7 +55,7 @@ fn what_a_cluster_cannot_be_is_a_usage_error_with_a_hint() {
 fn it_says_that_it_is_simulated_and_on_which_clock() {
     let simulated = target("", 1).capabilities();
     assert!(simulated.simulated && simulated.simulated_clock && simulated.embedded);
-    assert!(!simulated.stores_values);
+    assert!(!simulated.stores_values && !simulated.reads_values);
     assert_eq!(simulated.insert_modes, ["bulk"]);
     assert!(!target("clock=real", 1).capabilities().simulated_clock);
     assert_eq!(target("", 1).placeholders(), PlaceholderStyle::Dollar);

@@ -8,11 +8,12 @@ use highwater_driver::contract::{Response, ServerAdmin, TableAdmin, TargetError,
 use highwater_driver::disk::DiskSpace;
 use highwater_driver::lease::{Lease, LeaseAction};
 use highwater_driver::network::one_line;
+use highwater_driver::sql_query::first_value;
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
 use highwater_model::op::BoundWorkload;
 use highwater_model::units::Nanos;
 
-use super::{Cluster, each, first_text, tables};
+use super::{Cluster, each, tables};
 
 impl ServerAdmin for Cluster {
     fn facts(&mut self) -> Response<'_, TargetFacts> {
@@ -21,7 +22,7 @@ impl ServerAdmin for Cluster {
             let versions = each(&mut opened, |server| {
                 Box::pin(server.own.connection().rows("SELECT version()"))
             });
-            let versions = versions.await?.into_iter().map(first_text);
+            let versions = versions.await?.into_iter().map(first_value);
             let versions: Vec<String> = versions.map(Option::unwrap_or_default).collect();
             let nodes = opened.iter().zip(&versions);
             let nodes = nodes.map(|(server, version)| {

@@ -13,7 +13,6 @@ use highwater_driver::sql::admin::SqlAdmin;
 use highwater_driver::sql::connection::rows_of;
 use highwater_driver::sql::describe::number;
 use highwater_driver::sql::dialect::Dialect;
-use highwater_driver::sql_query::Texts;
 use highwater_driver::time_limit;
 
 use super::admin::{self, ClickHouseServer};
@@ -158,9 +157,4 @@ async fn make_database(wire: &mut Wire, node: &Node) -> Result<(), TargetError> 
         rows_of(wire, &node.shown, &create).await?;
     }
     Ok(())
-}
-
-/// The first value of an answer.
-fn first_text(rows: Texts) -> Option<String> {
-    rows.into_iter().flatten().flatten().next()
 }

@@ -152,8 +152,7 @@ fn tables_above(database: &str, workload: &BoundWorkload, cluster: &str) -> Boun
     });
     BoundWorkload {
         tables: tables.collect(),
-        ops: Vec::new(),
-        rows: None,
+        ..BoundWorkload::default()
     }
 }
 

@@ -7,19 +7,14 @@ use highwater_model::outcome::{Certainty, ErrorClass};
 use highwater_testing::clickhouse::{PASSWORD, READER, USER};
 
 use crate::client::{
-    Client, POINTS, Stage, admin, batch, count, key, nothing, open, points, points_of, queries,
-    refused, said, stage_with, started, started_with, target, words,
+    Client, POINTS, Stage, admin, batch, count, key, nothing, on_server, on_stage, open, points,
+    points_of, queries, refused, said, stage_with, started, started_with, target, words,
 };
 use crate::support::block_on;
 
 #[test]
 fn what_is_not_there_is_an_error_of_the_statement_and_the_session_goes_on() {
-    let Some(server) = started() else {
-        return;
-    };
-    let target = target(&server);
-    block_on(async {
-        let mut stage = Stage::set(target.as_ref(), points()).await;
+    on_stage(started(), async |server, target, mut stage| {
         assert!(stage.client.insert(0, 2).await.is_success());
         let ops = queries(&[
             ("SELECT nothing FROM points", &[]),
@@ -54,12 +49,7 @@ fn what_is_not_there_is_an_error_of_the_statement_and_the_session_goes_on() {
 /// Inserts as texts, as those of `kv`.
 #[test]
 fn rows_in_the_text_of_a_statement_count_and_those_that_cannot_be_read_are_refused() {
-    let Some(server) = started() else {
-        return;
-    };
-    let target = target(&server);
-    block_on(async {
-        let mut stage = Stage::set(target.as_ref(), points()).await;
+    on_stage(started(), async |server, target, mut stage| {
         let ops = queries(&[
             (
                 "INSERT INTO points (k, word) VALUES ($1, 'it\\'s'), ($2, 'b')",
@@ -121,11 +111,7 @@ fn who_may_not_enter_or_write_is_refused_before_the_load() {
 
 #[test]
 fn too_many_parts_are_rejected_and_none_of_the_rejected_rows_is_there() {
-    let Some(server) = started() else {
-        return;
-    };
-    let target = target(&server);
-    block_on(async {
+    on_server(started(), async |server, target| {
         // Inserts are slowed down before they are rejected: here at the same number of parts.
         let settings = [
             ("parts_to_throw_insert", "5"),
@@ -167,12 +153,7 @@ fn too_many_parts_are_rejected_and_none_of_the_rejected_rows_is_there() {
 #[test]
 fn too_little_memory_refuses_the_whole_block() {
     let limit = "<max_memory_usage>60000000</max_memory_usage>";
-    let Some(server) = started_with("", limit) else {
-        return;
-    };
-    let target = target(&server);
-    block_on(async {
-        let mut stage = Stage::set(target.as_ref(), points()).await;
+    on_stage(started_with("", limit), async |server, _, mut stage| {
         let outcome = stage.client.send(0, words(200_000, &"x".repeat(500))).await;
         assert_eq!(said(&outcome), refused(241, ErrorClass::Resource));
         assert_eq!(outcome.rows_refused, 200_000);
@@ -186,26 +167,24 @@ fn too_little_memory_refuses_the_whole_block() {
 fn more_queries_than_the_server_takes_are_rejected() {
     let configuration = "<max_concurrent_queries>1</max_concurrent_queries>";
     let settings = "<queue_max_wait_ms>100</queue_max_wait_ms>";
-    let Some(server) = started_with(configuration, settings) else {
-        return;
-    };
-    let target = target(&server);
-    block_on(async {
-        let mut stage = Stage::set(target.as_ref(), points()).await;
-        let ops = queries(&[("SELECT sleep(3)", &[])]);
-        let mut other = Client::connect(target.as_ref(), &ops).await.unwrap();
-        let rejected = async {
-            loop {
-                let outcome = stage.client.insert(0, 10).await;
-                if !outcome.is_success() {
-                    return outcome;
+    on_stage(
+        started_with(configuration, settings),
+        async |_server, target, mut stage| {
+            let ops = queries(&[("SELECT sleep(3)", &[])]);
+            let mut other = Client::connect(target.as_ref(), &ops).await.unwrap();
+            let rejected = async {
+                loop {
+                    let outcome = stage.client.insert(0, 10).await;
+                    if !outcome.is_success() {
+                        return outcome;
+                    }
                 }
-            }
-        };
-        let (slept, outcome) = tokio::join!(other.send(0, nothing()), rejected);
-        assert!(slept.is_success(), "{slept:?}");
-        assert_eq!(said(&outcome), refused(202, ErrorClass::Rejected));
-    });
+            };
+            let (slept, outcome) = tokio::join!(other.send(0, nothing()), rejected);
+            assert!(slept.is_success(), "{slept:?}");
+            assert_eq!(said(&outcome), refused(202, ErrorClass::Rejected));
+        },
+    );
 }
 
 #[test]
@@ -238,11 +217,7 @@ fn a_question_that_is_killed_or_out_of_time_changed_nothing() {
 
 #[test]
 fn an_error_behind_a_status_of_200_is_one() {
-    let Some(server) = started() else {
-        return;
-    };
-    let target = target(&server);
-    block_on(async {
+    on_server(started(), async |_server, target| {
         let late = "SELECT throwIf(number = 240000), concat(toString(number), ' of a long text') \
                     FROM numbers(1000000)";
         let ops = queries(&[(late, &[]), ("SELECT number FROM numbers(1000)", &[])]);
@@ -259,11 +234,7 @@ fn an_error_behind_a_status_of_200_is_one() {
 
 #[test]
 fn a_value_that_its_column_cannot_hold_is_not_sent() {
-    let Some(server) = started() else {
-        return;
-    };
-    let target = target(&server);
-    block_on(async {
+    on_server(started(), async |server, target| {
         let narrow = POINTS.replace("Int64", "Int16");
         let mut stage = Stage::set(target.as_ref(), points_of(&narrow, "$1")).await;
         let mut rows = batch(0, 2);
@@ -280,11 +251,7 @@ fn a_value_that_its_column_cannot_hold_is_not_sent() {
 
 #[test]
 fn a_column_of_a_type_that_is_not_sent_and_a_table_that_holds_nothing_are_refused() {
-    let Some(server) = started() else {
-        return;
-    };
-    let target = target(&server);
-    block_on(async {
+    on_server(started(), async |server, target| {
         for (create, says) in [
             (POINTS.replace("String", "FixedString(9)"), "FixedString(9)"),
             (POINTS.replace("k Int64", "k DateTime"), "DateTime"),

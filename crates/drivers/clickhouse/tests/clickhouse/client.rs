@@ -5,11 +5,11 @@ use std::sync::Arc;
 use highwater_driver::{Driver, TablePolicy, Target, TargetError, TargetOptions, TargetUrl};
 use highwater_driver_clickhouse::ClickHouseDriver;
 use highwater_model::op::{BoundWorkload, ColumnData, OpBody};
-use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
 use highwater_model::units::Seed;
 use highwater_testing::clickhouse::{ClickHouse, SUPERUSER, skipped};
 
 pub(crate) use crate::points::{Client, Stage, admin, batch, key, nothing, points_of, queries};
+pub(crate) use crate::said::{refused, said};
 use crate::support;
 
 /// Opens a target.
@@ -42,6 +42,28 @@ pub(crate) fn started_with(configuration: &str, settings: &str) -> Option<ClickH
     (!skipped()).then(|| ClickHouse::start_with(configuration, settings))
 }
 
+/// Runs a test with a server, if there is one, and a target there.
+pub(crate) fn on_server(
+    server: Option<ClickHouse>,
+    test: impl AsyncFnOnce(ClickHouse, Arc<dyn Target>),
+) {
+    if let Some(server) = server {
+        let target = target(&server);
+        support::block_on(test(server, target));
+    }
+}
+
+/// The same, with an empty table of [`points`].
+pub(crate) fn on_stage(
+    server: Option<ClickHouse>,
+    test: impl AsyncFnOnce(ClickHouse, Arc<dyn Target>, Stage),
+) {
+    on_server(server, async |server, target| {
+        let stage = Stage::set(target.as_ref(), points()).await;
+        test(server, target, stage).await;
+    });
+}
+
 /// The statement that makes the table of [`points`].
 pub(crate) const POINTS: &str =
     "CREATE TABLE points (k Int64, word String) ENGINE = MergeTree ORDER BY k";
@@ -65,15 +87,7 @@ pub(crate) async fn stage_with(
         settings: &settings,
         ..TablePolicy::new("f", Seed(1)).dropping(true)
     };
-    let mut admin = admin(target).await.expect("an admin");
-    let created = admin.create_tables(&workload, &policy).await;
-    created.expect("an empty table");
-    let client = Client::connect(target, &workload).await;
-    Stage {
-        client: client.expect("a session"),
-        workload,
-        admin,
-    }
+    Stage::set_by(target, workload, &policy).await
 }
 
 /// A batch whose rows have this word.
@@ -82,24 +96,6 @@ pub(crate) fn words(rows: i64, word: &str) -> OpBody {
     let count = usize::try_from(rows).expect("a number of rows");
     batch.columns[1] = ColumnData::Text(vec![word.into(); count]);
     OpBody::Insert(batch)
-}
-
-/// What an outcome says: number, class, certainty, whether the session goes on.
-pub(crate) type Said = (Option<String>, ErrorClass, Certainty, bool);
-
-pub(crate) fn said(outcome: &Outcome) -> Said {
-    let error = outcome.error.clone().expect("an error");
-    (
-        error.code,
-        error.class,
-        outcome.certainty,
-        outcome.session_usable,
-    )
-}
-
-/// Refused as a whole, and the session goes on.
-pub(crate) fn refused(code: u32, class: ErrorClass) -> Said {
-    (Some(code.to_string()), class, Certainty::NotApplied, true)
 }
 
 /// Rows of the table of [`points`].

@@ -9,7 +9,8 @@ use highwater_model::outcome::Certainty;
 use highwater_model::units::Nanos;
 
 use crate::client::{
-    Client, Stage, count, key, nothing, points, queries, started, started_with, target,
+    Client, Stage, count, key, nothing, on_server, on_stage, points, queries, started,
+    started_with, target,
 };
 use crate::killing::until_killed;
 use crate::support::{self, block_on};
@@ -42,12 +43,7 @@ fn rows_after_a_server_that_was_killed_in_mid_load_are_those_that_were_acknowled
 #[test]
 fn an_insert_whose_client_left_while_the_server_stood_still_is_applied_later_and_quiescence_waits()
 {
-    let Some(server) = started() else {
-        return;
-    };
-    let target = target(&server);
-    block_on(async {
-        let mut stage = Stage::set(target.as_ref(), points()).await;
+    on_stage(started(), async |server, _, mut stage| {
         assert!(stage.client.insert(0, 10).await.is_success());
         server.freeze();
         let waited = tokio::time::timeout(Duration::from_millis(300), stage.client.insert(10, 10));
@@ -63,35 +59,28 @@ fn an_insert_whose_client_left_while_the_server_stood_still_is_applied_later_and
 #[test]
 fn a_connection_that_was_idle_is_replaced_before_it_is_used() {
     let configuration = "<keep_alive_timeout>1</keep_alive_timeout>";
-    let Some(server) = started_with(configuration, "") else {
-        return;
-    };
-    let target = target(&server);
-    block_on(async {
-        let mut stage = Stage::set(target.as_ref(), points()).await;
-        assert!(stage.client.insert(0, 10).await.is_success());
-        // Longer than a connection is kept by either side, and watched as a worker does.
-        let closed = std::future::poll_fn(|context| stage.client.session.poll_closed(context));
-        let closed = tokio::time::timeout(Duration::from_millis(2_300), closed);
-        let _watched = closed.await;
-        let outcome = stage.client.insert(10, 10).await;
-        assert!(
-            outcome.is_success() && outcome.session_usable,
-            "{outcome:?}"
-        );
-        let rows = stage.admin.query("SELECT count() FROM points").await;
-        assert_eq!(rows.unwrap(), [[Some("20".to_owned())]]);
-    });
+    on_stage(
+        started_with(configuration, ""),
+        async |_server, _, mut stage| {
+            assert!(stage.client.insert(0, 10).await.is_success());
+            // Longer than a connection is kept by either side, and watched as a worker does.
+            let closed = std::future::poll_fn(|context| stage.client.session.poll_closed(context));
+            let closed = tokio::time::timeout(Duration::from_millis(2_300), closed);
+            let _watched = closed.await;
+            let outcome = stage.client.insert(10, 10).await;
+            assert!(
+                outcome.is_success() && outcome.session_usable,
+                "{outcome:?}"
+            );
+            let rows = stage.admin.query("SELECT count() FROM points").await;
+            assert_eq!(rows.unwrap(), [[Some("20".to_owned())]]);
+        },
+    );
 }
 
 #[test]
 fn a_server_that_is_gone_takes_nothing_and_a_session_says_that_it_was_closed() {
-    let Some(mut server) = started() else {
-        return;
-    };
-    let target = target(&server);
-    block_on(async {
-        let mut stage = Stage::set(target.as_ref(), points()).await;
+    on_stage(started(), async |mut server, target, mut stage| {
         let mut other = Client::connect(target.as_ref(), &stage.workload)
             .await
             .unwrap();
@@ -111,11 +100,7 @@ fn a_server_that_is_gone_takes_nothing_and_a_session_says_that_it_was_closed() {
 
 #[test]
 fn questions_that_cannot_be_read_are_named_before_the_load() {
-    let Some(server) = started() else {
-        return;
-    };
-    let target = target(&server);
-    block_on(async {
+    on_server(started(), async |_server, target| {
         let _stage = Stage::set(target.as_ref(), points()).await;
         let check = |ops| {
             target.check_statements(highwater_driver::Connect {
@@ -196,12 +181,7 @@ fn servers_of_a_cluster_have_one_database_and_one_server_passes_nothing_on() {
 
 #[test]
 fn answers_larger_than_the_buffer_are_counted_to_the_last_byte() {
-    let Some(server) = started() else {
-        return;
-    };
-    let target = target(&server);
-    block_on(async {
-        let mut stage = Stage::set(target.as_ref(), points()).await;
+    on_stage(started(), async |_server, target, mut stage| {
         assert!(stage.client.insert(0, 10).await.is_success());
         let sql = "SELECT toString(number), 'a\\nb\\tc' FROM numbers(300000)";
         let ops = queries(&[(sql, &[]), ("SELECT 1", &[])]);

@@ -7,17 +7,15 @@ use highwater_model::op::{
     Dictionary, OpBody, RowBatch,
 };
 
-use crate::client::{Client, Stage, admin, open_as, points, queries, stage_with, started, target};
+use crate::client::{
+    Client, Stage, admin, on_server, on_stage, open_as, points, queries, stage_with, started,
+    target,
+};
 use crate::support::block_on;
 
 #[test]
 fn a_batch_is_one_part_and_the_same_batch_again_is_a_second_one() {
-    let Some(server) = started() else {
-        return;
-    };
-    let target = target(&server);
-    block_on(async {
-        let mut stage = Stage::set(target.as_ref(), points()).await;
+    on_stage(started(), async |server, _, mut stage| {
         server.sql("SYSTEM STOP MERGES");
         for batches in 1..4_u64 {
             // More rows than a part of the server's own making has.
@@ -72,8 +70,7 @@ fn an_object_without_a_column_is_stored_as_a_column_for_each_attribute() {
             ],
             create: vec![create.to_owned()],
             key: "k".to_owned(),
-            locate: None,
-            replaces: false,
+            ..BoundTable::default()
         }],
         ops: vec![BoundOp {
             name: "insert".to_owned(),
@@ -117,11 +114,7 @@ fn an_object_without_a_column_is_stored_as_a_column_for_each_attribute() {
 
 #[test]
 fn a_table_is_made_with_the_engine_and_the_settings_that_are_asked_for() {
-    let Some(server) = started() else {
-        return;
-    };
-    let target = target(&server);
-    block_on(async {
+    on_server(started(), async |server, target| {
         let settings = [
             ("engine", "ReplacingMergeTree"),
             ("index_granularity", "1024"),
@@ -146,16 +139,12 @@ fn a_table_is_made_with_the_engine_and_the_settings_that_are_asked_for() {
 
 #[test]
 fn a_table_is_described_from_its_columns_and_a_sample() {
-    let Some(server) = started() else {
-        return;
-    };
-    server.sql(
-        "CREATE TABLE made (host String, n Nullable(Int32), f Float64, day Date, \
+    on_server(started(), async |server, target| {
+        server.sql(
+            "CREATE TABLE made (host String, n Nullable(Int32), f Float64, day Date, \
          twice Nullable(Int64) MATERIALIZED n * 2) ENGINE = MergeTree ORDER BY (host, f)",
-    );
-    server.sql("INSERT INTO made VALUES ('a', 1, 0.5, '2016-01-01'), ('a', NULL, 1, '2016-01-01'), ('b', 3, 2, '2016-01-01')");
-    let target = target(&server);
-    block_on(async {
+        );
+        server.sql("INSERT INTO made VALUES ('a', 1, 0.5, '2016-01-01'), ('a', NULL, 1, '2016-01-01'), ('b', 3, 2, '2016-01-01')");
         let mut admin = admin(target.as_ref()).await.unwrap();
         let shape = admin.describe("made").await.unwrap();
         assert_eq!((shape.rows, shape.rows_all), (3, Some(3)));
@@ -179,12 +168,7 @@ fn a_table_is_described_from_its_columns_and_a_sample() {
 
 #[test]
 fn what_the_server_does_is_told_while_it_does_it() {
-    let Some(server) = started() else {
-        return;
-    };
-    let target = target(&server);
-    block_on(async {
-        let mut stage = Stage::set(target.as_ref(), points()).await;
+    on_stage(started(), async |_server, target, mut stage| {
         let timeline = crate::support::WallTimeline::start();
         let mut reader = target.telemetry(timeline).await.unwrap().unwrap();
         assert!(stage.client.insert(0, 5_000).await.is_success());

@@ -1,11 +1,8 @@
 //! Leases on a server that has neither transactions nor updates.
 
-use highwater_driver::lease::Owner;
 use highwater_driver::{Lease, LeaseAction};
-use highwater_model::units::Nanos;
 
-use crate::client::{admin, started, target};
-use crate::support::block_on;
+use crate::client::{admin, on_server, started};
 
 fn lease(token: &str) -> Lease {
     Lease {
@@ -14,10 +11,7 @@ fn lease(token: &str) -> Lease {
         shares: 1,
         token: token.to_owned(),
         plan: "p".to_owned(),
-        owner: Owner::default(),
-        held: Nanos::ZERO,
-        silent: Nanos::ZERO,
-        is_locked: None,
+        ..Lease::default()
     }
 }
 
@@ -27,11 +21,7 @@ fn tokens(leases: &[Lease]) -> Vec<&str> {
 
 #[test]
 fn of_takers_at_the_same_moment_one_has_it_and_all_see_the_same() {
-    let Some(server) = started() else {
-        return;
-    };
-    let target = target(&server);
-    block_on(async {
+    on_server(started(), async |_server, target| {
         let mut one = admin(target.as_ref()).await.unwrap();
         let mut two = admin(target.as_ref()).await.unwrap();
         let mut three = admin(target.as_ref()).await.unwrap();
@@ -60,11 +50,7 @@ fn of_takers_at_the_same_moment_one_has_it_and_all_see_the_same() {
 
 #[test]
 fn whoever_ended_can_take_again_and_who_died_while_he_took_holds_up_nobody_for_long() {
-    let Some(server) = started() else {
-        return;
-    };
-    let target = target(&server);
-    block_on(async {
+    on_server(started(), async |server, target| {
         let mut one = admin(target.as_ref()).await.unwrap();
         one.leases(LeaseAction::Read).await.unwrap();
         for _ in 0..2 {

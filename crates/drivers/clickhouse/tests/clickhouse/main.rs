@@ -10,8 +10,14 @@
 mod killing;
 #[path = "../../../../driver/tests/support/points.rs"]
 mod points;
+#[path = "../../../../driver/tests/support/rules.rs"]
+mod rules;
+#[path = "../../../../driver/tests/support/said.rs"]
+mod said;
 #[path = "../../../../driver/tests/support/mod.rs"]
 mod support;
+#[path = "../../../../driver/tests/support/words.rs"]
+mod words;
 
 mod certainty;
 mod client;
@@ -21,4 +27,3 @@ mod failing;
 mod inserting;
 mod leasing;
 mod shards;
-mod words;

@@ -22,8 +22,7 @@ fn workload() -> BoundWorkload {
         ],
         create: vec!["CREATE TABLE t (k BIGINT primary key)".to_owned()],
         key: "k".to_owned(),
-        locate: None,
-        replaces: false,
+        ..BoundTable::default()
     };
     let insert = BoundOpKind::Insert { table: 0, batch: 2 };
     let query = BoundOpKind::Query {

@@ -47,15 +47,8 @@ impl Context {
 
 /// Whether the outcome depends on [`Context::stable`], so that a health check is worthwhile.
 pub(super) fn depends_on_stability(answer: &Answer, context: Context) -> bool {
-    let stable = Context {
-        stable: true,
-        ..context
-    };
-    let unstable = Context {
-        stable: false,
-        ..context
-    };
-    judge(answer, stable) != judge(answer, unstable)
+    let judged = |stable| judge(answer, Context { stable, ..context });
+    judged(true) != judged(false)
 }
 
 /// The outcome of an op with a complete response.

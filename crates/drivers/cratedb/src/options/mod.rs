@@ -5,12 +5,11 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use highwater_model::units::Nanos;
 
 use super::stability::ClusterStability;
 use highwater_driver::contract::{TargetError, TargetOptions};
+use highwater_driver::http::checked_login;
 use highwater_driver::network::{SslMode, Tls, TlsFiles};
 use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl};
 
@@ -42,7 +41,7 @@ pub(super) struct Node {
     /// The URL for display and records.
     pub(super) shown: String,
     /// What every request begins with, up to the value of its length.
-    pub(super) request: Arc<RequestHead>,
+    pub(super) request: Arc<Secret>,
     pub(super) tls: Arc<Tls>,
     /// With `prefer` and `allow`: the first kind of connection was tried, and is not spoken.
     pub(super) second_kind: Arc<AtomicBool>,
@@ -51,22 +50,6 @@ pub(super) struct Node {
     pub(super) connect_timeout: Nanos,
     /// Shared by all nodes of the target.
     pub(super) stability: Arc<ClusterStability>,
-}
-
-/// The constant part of a request. Holds the password, so it is not shown.
-pub(super) struct RequestHead(Vec<u8>);
-
-impl RequestHead {
-    /// The bytes, for the wire only.
-    pub(super) fn reveal(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl std::fmt::Debug for RequestHead {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("RequestHead(***)")
-    }
 }
 
 /// The servers that one URL names.
@@ -89,10 +72,7 @@ pub(super) fn nodes(
     let mut nodes = Vec::new();
     for host in hosts(url) {
         let port = host.port.unwrap_or(DEFAULT_PORT);
-        let host = Host {
-            name: host.name,
-            port: Some(port),
-        };
+        let host = Host::at(&host.name, port);
         let mode = sslmode.unwrap_or_else(|| SslMode::default_for(&host.name));
         let tls = Tls::new(files.clone(), mode);
         tls.check_files()?;
@@ -160,24 +140,17 @@ fn request_head(
     password: Option<&Secret>,
     schema: &str,
     gzip: bool,
-) -> Result<RequestHead, TargetError> {
+) -> Result<Secret, TargetError> {
     let mut head = format!(
         "POST /_sql HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
          Default-Schema: {schema}\r\n"
     );
-    if user.contains(':') {
-        return Err(TargetError::usage(format!(
-            "`{user}` is not the name of a user: it holds a colon"
-        )));
-    }
-    let password = password.map_or("", Secret::reveal);
-    let login = STANDARD.encode(format!("{user}:{password}"));
-    head.push_str(&format!("Authorization: Basic {login}\r\n"));
+    head.push_str(&checked_login(user, password)?);
     if gzip {
         head.push_str("Content-Encoding: gzip\r\n");
     }
     head.push_str("Content-Length: ");
-    Ok(RequestHead(head.into_bytes()))
+    Ok(Secret::new(head))
 }
 
 fn parse_gzip(text: &str) -> Result<u32, TargetError> {

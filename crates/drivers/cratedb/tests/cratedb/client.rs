@@ -57,8 +57,7 @@ pub(crate) fn workload() -> Arc<BoundWorkload> {
             .collect(),
         create: vec![create.to_owned()],
         key: "id".to_owned(),
-        locate: None,
-        replaces: false,
+        ..BoundTable::default()
     };
     let op = |table| BoundOp {
         name: "insert".to_owned(),

@@ -138,27 +138,6 @@ fn a_blocked_table_takes_no_row_and_the_session_goes_on() {
 }
 
 #[test]
-fn a_batch_that_must_not_be_is_refused_as_a_whole() {
-    for recording in [
-        "06b-bulk-insert-1-bad-type-of-3",
-        "06e-bulk-insert-int-overflow",
-    ] {
-        let double = Double::start(&[GREEN, recording]);
-        block_on(async {
-            let target = open(&double.url(), "bulk").unwrap();
-            let mut client = Client::connect(target.as_ref(), 0).await.unwrap();
-            let outcome = client.insert(CPU, recording).await;
-            assert_eq!(
-                (outcome.certainty, outcome.rows_refused),
-                (Certainty::NotApplied, 3)
-            );
-            assert_eq!(outcome.error.unwrap().class, ErrorClass::Data);
-        });
-        double.finish();
-    }
-}
-
-#[test]
 fn compressed_requests_are_the_same_requests() {
     let double = Double::start(&[GREEN, "06-bulk-insert-3-good"]);
     block_on(async {

@@ -2,28 +2,15 @@
 //! server, and what the outcome says of it is compared with what the table holds afterwards.
 
 use highwater_model::op::{ColumnData, ColumnType, OpBody};
-use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
+use highwater_model::outcome::{Certainty, ErrorClass};
 use highwater_testing::mariadb::{MariaDb, SUPERUSER, skipped};
 
-use crate::client::{Client, Stage, batch, nothing, open, points, queries, started, target, words};
+use crate::client::{
+    Client, Stage, batch, nothing, on_server, on_stage, open, points, queries, started,
+    started_with, target, words,
+};
+use crate::said::{refused, said};
 use crate::support::block_on;
-
-/// What an outcome says: number, class, certainty, whether the session goes on.
-pub(crate) type Said = (Option<String>, ErrorClass, Certainty, bool);
-
-pub(crate) fn said(outcome: &Outcome) -> Said {
-    let error = outcome.error.clone().expect("an error");
-    (
-        error.code,
-        error.class,
-        outcome.certainty,
-        outcome.session_usable,
-    )
-}
-
-pub(crate) fn refused(code: u16, class: ErrorClass) -> Said {
-    (Some(code.to_string()), class, Certainty::NotApplied, true)
-}
 
 fn count(server: &MariaDb) -> String {
     server.sql("SELECT count(*) FROM points")
@@ -151,40 +138,34 @@ fn a_server_or_a_transaction_that_only_reads_and_statements_out_of_time_change_n
 
 #[test]
 fn a_statement_longer_than_the_server_takes_is_cut_into_a_transaction() {
-    if skipped() {
-        return;
-    }
-    let server = MariaDb::start_with(&["--max-allowed-packet=65536"]);
-    let target = target(&server, Some("values"));
-    block_on(async {
-        let mut stage = Stage::set(target.as_ref(), points()).await;
-        let outcome = stage.client.insert(0, 20_000).await;
-        assert!(
-            outcome.is_success() && outcome.rows_applied == 20_000,
-            "{outcome:?}"
-        );
-        // The last of them is there already.
-        let mut rows: Vec<i64> = (20_000..40_000).collect();
-        rows.push(0);
-        let outcome = stage.client.send(0, keys(&rows, "w")).await;
-        assert_eq!(said(&outcome), refused(1062, ErrorClass::Constraint));
-        assert_eq!(count(&server), "20000");
-        // One value that is longer by itself: the server closes.
-        let long = "x".repeat(200_000);
-        let outcome = stage.client.send(0, words(50_000, &[&long])).await;
-        assert_eq!(outcome.certainty, Certainty::NotApplied, "{outcome:?}");
-        assert!(!outcome.session_usable);
-        assert_eq!(count(&server), "20000");
-    });
+    on_stage(
+        started_with(&["--max-allowed-packet=65536"]),
+        Some("values"),
+        async |server, _, mut stage| {
+            let outcome = stage.client.insert(0, 20_000).await;
+            assert!(
+                outcome.is_success() && outcome.rows_applied == 20_000,
+                "{outcome:?}"
+            );
+            // The last of them is there already.
+            let mut rows: Vec<i64> = (20_000..40_000).collect();
+            rows.push(0);
+            let outcome = stage.client.send(0, keys(&rows, "w")).await;
+            assert_eq!(said(&outcome), refused(1062, ErrorClass::Constraint));
+            assert_eq!(count(&server), "20000");
+            // One value that is longer by itself: the server closes.
+            let long = "x".repeat(200_000);
+            let outcome = stage.client.send(0, words(50_000, &[&long])).await;
+            assert_eq!(outcome.certainty, Certainty::NotApplied, "{outcome:?}");
+            assert!(!outcome.session_usable);
+            assert_eq!(count(&server), "20000");
+        },
+    );
 }
 
 #[test]
 fn a_connection_that_is_killed_leaves_its_statement_unknown_and_the_next_one_undone() {
-    let Some(server) = started() else {
-        return;
-    };
-    let target = target(&server, None);
-    block_on(async {
+    on_server(started(), None, async |_server, target| {
         let ops = queries(&[("KILL CONNECTION_ID()", &[])]);
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
         let outcome = client.send(0, nothing()).await;
@@ -198,11 +179,7 @@ fn a_connection_that_is_killed_leaves_its_statement_unknown_and_the_next_one_und
 
 #[test]
 fn a_query_that_is_killed_was_not_applied() {
-    let Some(server) = started() else {
-        return;
-    };
-    let target = target(&server, None);
-    block_on(async {
+    on_server(started(), None, async |server, target| {
         let ops = queries(&[
             ("SELECT sleep(?1)", &[ColumnType::Integer]),
             ("SELECT 1", &[]),
@@ -249,5 +226,54 @@ fn too_many_connections_are_rejected_before_the_greeting() {
         };
         assert!(error.message.contains("1040"), "{error}");
         assert_eq!(error.kind, highwater_driver::TargetErrorKind::Unreachable);
+    });
+}
+
+#[test]
+fn an_account_that_used_up_what_it_may_is_rejected() {
+    let Some(server) = started() else {
+        return;
+    };
+    server.sql(
+        "CREATE USER few@'127.0.0.1', one@'127.0.0.1'; DROP USER IF EXISTS ''@localhost; \
+         GRANT ALL ON bench.* TO few@'127.0.0.1' WITH MAX_QUERIES_PER_HOUR 100; \
+         GRANT ALL ON bench.* TO one@'127.0.0.1' WITH MAX_USER_CONNECTIONS 1",
+    );
+    let of_root = target(&server, None);
+    // Statements that are prepared do not count.
+    let limited = open(&server.url("few"), Some("values")).unwrap();
+    block_on(async {
+        let stage = Stage::set(of_root.as_ref(), points()).await;
+        let mut client = Client::connect(limited.as_ref(), &stage.workload)
+            .await
+            .unwrap();
+        let mut batches = 0;
+        let outcome = loop {
+            let outcome = client.insert(3 * batches, 3).await;
+            if !outcome.is_success() {
+                break outcome;
+            }
+            batches += 1;
+            assert!(batches <= 100, "its limit");
+        };
+        let ended = (
+            Some("1226".to_owned()),
+            ErrorClass::Rejected,
+            Certainty::NotApplied,
+            false,
+        );
+        assert_eq!(said(&outcome), ended);
+        assert_eq!(outcome.rows_refused, 3);
+        assert!(batches > 0);
+        assert_eq!(count(&server), (3 * batches).to_string());
+
+        // Further connections than it may have.
+        let limited = open(&server.url("one"), None).unwrap();
+        let ops = queries(&[("SELECT 1", &[])]);
+        let mut first = Client::connect(limited.as_ref(), &ops).await.unwrap();
+        let error = Client::connect(limited.as_ref(), &ops).await.err().unwrap();
+        assert!(error.message.contains("1226"), "{error}");
+        assert_eq!(error.kind, highwater_driver::TargetErrorKind::Unreachable);
+        assert!(first.send(0, nothing()).await.is_success());
     });
 }

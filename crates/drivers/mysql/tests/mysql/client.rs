@@ -9,6 +9,7 @@ use highwater_testing::mariadb::{MariaDb, SUPERUSER, skipped};
 
 pub(crate) use crate::points::{Client, Stage, admin, batch, key, nothing, points_of, queries};
 use crate::support;
+pub(crate) use crate::transaction::transaction;
 
 /// Ways to insert.
 pub(crate) const MODES: [&str; 3] = ["values", "prepared", "load-data"];
@@ -30,6 +31,35 @@ pub(crate) fn target(server: &MariaDb, insert: Option<&str>) -> Arc<dyn Target> 
 /// A server of its own; nothing if MariaDB is left out.
 pub(crate) fn started() -> Option<MariaDb> {
     (!skipped()).then(MariaDb::start)
+}
+
+/// The same, with these flags.
+pub(crate) fn started_with(flags: &[&str]) -> Option<MariaDb> {
+    (!skipped()).then(|| MariaDb::start_with(flags))
+}
+
+/// Runs a test with a server, if there is one, and a target there.
+pub(crate) fn on_server(
+    server: Option<MariaDb>,
+    insert: Option<&str>,
+    test: impl AsyncFnOnce(MariaDb, Arc<dyn Target>),
+) {
+    if let Some(server) = server {
+        let target = target(&server, insert);
+        support::block_on(test(server, target));
+    }
+}
+
+/// The same, with an empty table of [`points`].
+pub(crate) fn on_stage(
+    server: Option<MariaDb>,
+    insert: Option<&str>,
+    test: impl AsyncFnOnce(MariaDb, Arc<dyn Target>, Stage),
+) {
+    on_server(server, insert, async |server, target| {
+        let stage = Stage::set(target.as_ref(), points()).await;
+        test(server, target, stage).await;
+    });
 }
 
 /// Op 0 inserts into `points(k, word)`, op 1 reads one of its rows.

@@ -3,22 +3,18 @@
 use highwater_model::op::ColumnType;
 use highwater_model::units::Nanos;
 
-use crate::client::{admin, open, started, target};
+use crate::client::{admin, on_server, open, started};
 use crate::support::{WallTimeline, block_on};
 
 #[test]
 fn a_table_is_described_by_its_columns_a_sample_and_its_indexes() {
-    let Some(server) = started() else {
-        return;
-    };
-    server.sql(
+    on_server(started(), None, async |server, target| {
+        server.sql(
         "CREATE TABLE `rows` (id BIGINT PRIMARY KEY, ts DATETIME(3) NOT NULL, ok BOOLEAN, f FLOAT, \
          `word` VARCHAR(20) CHARACTER SET utf8mb4, twice BIGINT AS (id * 2), INDEX w (word, ts)); \
          INSERT INTO `rows` (id, ts, ok, f, word) SELECT seq, '2016-01-01' + INTERVAL seq SECOND, \
          seq % 2, 0.5, concat('w', seq % 3) FROM seq_1_to_90",
     );
-    let target = target(&server, None);
-    block_on(async {
         let mut admin = admin(target.as_ref()).await.unwrap();
         let shape = admin.describe("rows").await.unwrap();
         assert_eq!((shape.rows, shape.dialect.as_str()), (90, "mysql"));

@@ -1,16 +1,16 @@
 //! What becomes of ops when sessions and servers end early, and of transactions of several statements.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use highwater_driver::{RefusedStatement, TargetErrorKind};
-use highwater_model::op::{
-    BoundOp, BoundOpKind, BoundStatement, BoundWorkload, ColumnType, OpBody, Value,
-};
+use highwater_model::op::{ColumnType, OpBody, Value};
 use highwater_model::outcome::{Certainty, ErrorClass};
 use highwater_model::units::Nanos;
 
-use crate::client::{Client, MODES, Stage, admin, nothing, points, queries, started, target};
+use crate::client::{
+    Client, MODES, Stage, admin, nothing, on_server, on_stage, points, queries, started, target,
+    transaction,
+};
 use crate::killing::until_killed;
 use crate::support::block_on;
 
@@ -40,12 +40,7 @@ fn rows_after_a_server_that_was_killed_in_mid_load_are_those_that_were_acknowled
 
 #[test]
 fn an_insert_whose_client_left_while_it_waited_is_applied_later_and_quiescence_waits_for_it() {
-    let Some(server) = started() else {
-        return;
-    };
-    let target = target(&server, None);
-    block_on(async {
-        let mut stage = Stage::set(target.as_ref(), points()).await;
+    on_stage(started(), None, async |server, target, mut stage| {
         let ops = queries(&[
             ("START TRANSACTION", &[]),
             ("INSERT INTO points VALUES (5, 'other')", &[]),
@@ -70,11 +65,7 @@ fn an_insert_whose_client_left_while_it_waited_is_applied_later_and_quiescence_w
 
 #[test]
 fn statements_that_cannot_be_prepared_are_named() {
-    let Some(server) = started() else {
-        return;
-    };
-    let target = target(&server, None);
-    block_on(async {
+    on_server(started(), None, async |_server, target| {
         let ops = queries(&[("SELECT * FROM nowhere", &[])]);
         let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();
         let refused = RefusedStatement {
@@ -95,11 +86,7 @@ fn statements_that_cannot_be_prepared_are_named() {
 
 #[test]
 fn answers_larger_than_the_buffer_are_counted_to_the_last_byte() {
-    let Some(server) = started() else {
-        return;
-    };
-    let target = target(&server, None);
-    block_on(async {
+    on_server(started(), None, async |server, target| {
         let sql = "SELECT repeat('x', seq * 1000) FROM seq_0_to_300";
         let ops = queries(&[(sql, &[]), ("SELECT 1", &[]), (sql, &[])]);
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
@@ -124,42 +111,22 @@ fn answers_larger_than_the_buffer_are_counted_to_the_last_byte() {
 }
 
 /// Adds the op's value to the account, and notes it; a note of 13 fails.
-fn transfer() -> Arc<BoundWorkload> {
-    let statements = [
-        "UPDATE account SET balance = balance + ?1",
-        "SELECT balance, 'text' FROM account",
-        "INSERT INTO note VALUES (?1)",
-    ];
-    let statements = statements.map(|sql| {
-        let count = usize::from(sql.contains("?1"));
-        BoundStatement {
-            sql: sql.to_owned(),
-            parameters: vec![ColumnType::Bigint; count],
-            values: vec![0; count],
-        }
-    });
-    Arc::new(BoundWorkload {
-        tables: Vec::new(),
-        ops: vec![BoundOp {
-            name: "transfer".to_owned(),
-            kind: BoundOpKind::Transaction(statements.to_vec()),
-        }],
-        rows: None,
-    })
-}
+const TRANSFER: [&str; 3] = [
+    "UPDATE account SET balance = balance + ?1",
+    "SELECT balance, 'text' FROM account",
+    "INSERT INTO note VALUES (?1)",
+];
 
 #[test]
 fn a_transaction_counts_as_a_whole_or_not_at_all() {
-    let Some(server) = started() else {
-        return;
-    };
-    server.sql(
-        "CREATE TABLE account (balance BIGINT); INSERT INTO account VALUES (0); \
+    on_server(started(), None, async |server, target| {
+        server.sql(
+            "CREATE TABLE account (balance BIGINT); INSERT INTO account VALUES (0); \
          CREATE TABLE note (delta BIGINT, CHECK (delta <> 13))",
-    );
-    let target = target(&server, None);
-    block_on(async {
-        let mut client = Client::connect(target.as_ref(), &transfer()).await.unwrap();
+        );
+        let mut client = Client::connect(target.as_ref(), &transaction(&TRANSFER))
+            .await
+            .unwrap();
         for (delta, succeeds) in [(7, true), (13, false), (5, true)] {
             let outcome = client
                 .send(0, OpBody::Query(vec![Value::Integer(delta)]))

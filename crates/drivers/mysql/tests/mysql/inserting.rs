@@ -7,63 +7,61 @@ use highwater_model::units::Seed;
 use highwater_testing::mariadb::{MariaDb, SUPERUSER, skipped};
 
 use crate::client::{
-    Client, MODES, Stage, admin, key, open, points, points_of, started, target, words,
+    Client, MODES, Stage, admin, key, on_server, on_stage, open, points, points_of, started,
+    started_with, target, words,
 };
 use crate::support::block_on;
 
 #[test]
 fn lines_that_load_data_skips_are_refused_and_those_that_it_alters_are_acknowledged() {
-    let Some(server) = started() else {
-        return;
-    };
-    let target = target(&server, Some("load-data"));
-    block_on(async {
-        let mut stage = Stage::set(target.as_ref(), points()).await;
-        assert!(stage.client.insert(0, 10).await.is_success());
-        // Keys 5 to 9 are there.
-        let outcome = stage.client.insert(5, 20).await;
-        assert_eq!(outcome.certainty, Certainty::Applied);
-        assert_eq!((outcome.rows_applied, outcome.rows_refused), (15, 5));
-        let error = outcome.error.unwrap();
-        assert_eq!(error.class, ErrorClass::Constraint);
-        assert!(error.message.contains("Skipped: 5"), "{error:?}");
-        assert!(outcome.session_usable);
-        assert_eq!(server.sql("SELECT count(*), max(k) FROM points"), "25\t24");
-        // Too long: cut, which the audit finds.
-        let long = "y".repeat(30);
-        let outcome = stage.client.send(0, words(100, &[&long])).await;
-        assert!(
-            outcome.is_success() && outcome.rows_applied == 1,
-            "{outcome:?}"
-        );
-        assert_eq!(
-            server.sql("SELECT length(word) FROM points WHERE k = 100"),
-            "20"
-        );
-        let facts = stage.admin.facts().await.unwrap();
-        assert!(facts.transactions && !facts.atomic_batches);
-    });
+    on_stage(
+        started(),
+        Some("load-data"),
+        async |server, _, mut stage| {
+            assert!(stage.client.insert(0, 10).await.is_success());
+            // Keys 5 to 9 are there.
+            let outcome = stage.client.insert(5, 20).await;
+            assert_eq!(outcome.certainty, Certainty::Applied);
+            assert_eq!((outcome.rows_applied, outcome.rows_refused), (15, 5));
+            let error = outcome.error.unwrap();
+            assert_eq!(error.class, ErrorClass::Constraint);
+            assert!(error.message.contains("Skipped: 5"), "{error:?}");
+            assert!(outcome.session_usable);
+            assert_eq!(server.sql("SELECT count(*), max(k) FROM points"), "25\t24");
+            // Too long: cut, which the audit finds.
+            let long = "y".repeat(30);
+            let outcome = stage.client.send(0, words(100, &[&long])).await;
+            assert!(
+                outcome.is_success() && outcome.rows_applied == 1,
+                "{outcome:?}"
+            );
+            assert_eq!(
+                server.sql("SELECT length(word) FROM points WHERE k = 100"),
+                "20"
+            );
+            let facts = stage.admin.facts().await.unwrap();
+            assert!(facts.transactions && !facts.atomic_batches);
+        },
+    );
 }
 
 #[test]
 fn a_server_without_local_files_refuses_load_data_and_the_session_goes_on() {
-    if skipped() {
-        return;
-    }
-    let server = MariaDb::start_with(&["--local-infile=0"]);
-    let target = target(&server, Some("load-data"));
-    block_on(async {
-        let mut stage = Stage::set(target.as_ref(), points()).await;
-        let outcome = stage.client.insert(0, 10_000).await;
-        let error = outcome.error.unwrap();
-        assert_eq!(
-            (error.class, error.code.as_deref()),
-            (ErrorClass::Statement, Some("4166"))
-        );
-        assert_eq!(outcome.certainty, Certainty::NotApplied);
-        assert!(outcome.session_usable);
-        assert_eq!(stage.client.send(1, key(1)).await.response_rows, 0);
-    });
+    on_stage(
+        started_with(&["--local-infile=0"]),
+        Some("load-data"),
+        async |_server, _, mut stage| {
+            let outcome = stage.client.insert(0, 10_000).await;
+            let error = outcome.error.unwrap();
+            assert_eq!(
+                (error.class, error.code.as_deref()),
+                (ErrorClass::Statement, Some("4166"))
+            );
+            assert_eq!(outcome.certainty, Certainty::NotApplied);
+            assert!(outcome.session_usable);
+            assert_eq!(stage.client.send(1, key(1)).await.response_rows, 0);
+        },
+    );
 }
 
 #[test]
@@ -95,11 +93,7 @@ fn the_session_s_own_mode_holds_whatever_the_server_s_is() {
 
 #[test]
 fn an_engine_without_transactions_is_refused_and_nothing_is_left() {
-    let Some(server) = started() else {
-        return;
-    };
-    let target = target(&server, None);
-    block_on(async {
+    on_server(started(), None, async |server, target| {
         let mut admin = admin(target.as_ref()).await.unwrap();
         let create = "CREATE TABLE points (k INT PRIMARY KEY, word TEXT)";
         for (create, settings) in [

@@ -6,60 +6,57 @@ use highwater_model::op::ColumnType;
 use highwater_model::outcome::ErrorClass;
 use highwater_testing::mariadb::{MariaDb, SUPERUSER, skipped};
 
-use crate::certainty::{refused, said};
 use crate::client::{
-    Client, Stage, key, nothing, open, points, points_of, queries, started, target, words,
+    Client, Stage, key, nothing, on_server, open, points, points_of, queries, started,
+    started_with, target, words,
 };
+use crate::said::{refused, said};
 use crate::support::block_on;
 
 #[test]
 fn a_value_or_a_row_that_does_not_fit_is_refused_by_its_number() {
-    let Some(server) = started() else {
-        return;
-    };
-    server.sql(
-        "CREATE TABLE parent (id INT PRIMARY KEY); \
+    on_server(started(), None, async |server, target| {
+        server.sql(
+            "CREATE TABLE parent (id INT PRIMARY KEY); \
          CREATE TABLE zero (n BIGINT UNSIGNED NOT NULL); INSERT INTO zero VALUES (0); \
          CREATE TABLE child (id INT NOT NULL, must INT NOT NULL, parent INT, kind ENUM('a'), \
          at DATETIME, big BIGINT UNSIGNED, FOREIGN KEY (parent) REFERENCES parent (id))",
-    );
-    let cases = [
-        ("(id, must) VALUES (NULL, 1)", 1048, ErrorClass::Constraint),
-        (
-            "(id, must, parent) VALUES (1, 1, 5)",
-            1452,
-            ErrorClass::Constraint,
-        ),
-        ("(id, must) VALUES (1 << 40, 1)", 1264, ErrorClass::Data),
-        (
-            "(id, must, kind) VALUES (1, 1, 'b')",
-            1265,
-            ErrorClass::Data,
-        ),
-        (
-            "(id, must, at) VALUES (1, 1, 'never')",
-            1292,
-            ErrorClass::Data,
-        ),
-        ("(id) VALUES (1)", 1364, ErrorClass::Data),
-        ("(id, must) VALUES ('x', 1)", 1366, ErrorClass::Data),
-        (
-            "(id, must, big) SELECT 1, 1, n - 1 FROM zero",
-            1690,
-            ErrorClass::Data,
-        ),
-    ];
-    let statements: Vec<String> = cases
-        .iter()
-        .map(|(rest, ..)| format!("INSERT INTO child {rest}"))
-        .chain(["INSERT INTO child (id, must) VALUES (1, 1)".to_owned()])
-        .collect();
-    let statements: Vec<(&str, &[ColumnType])> = statements
-        .iter()
-        .map(|sql| (sql.as_str(), &[][..]))
-        .collect();
-    let target = target(&server, None);
-    block_on(async {
+        );
+        let cases = [
+            ("(id, must) VALUES (NULL, 1)", 1048, ErrorClass::Constraint),
+            (
+                "(id, must, parent) VALUES (1, 1, 5)",
+                1452,
+                ErrorClass::Constraint,
+            ),
+            ("(id, must) VALUES (1 << 40, 1)", 1264, ErrorClass::Data),
+            (
+                "(id, must, kind) VALUES (1, 1, 'b')",
+                1265,
+                ErrorClass::Data,
+            ),
+            (
+                "(id, must, at) VALUES (1, 1, 'never')",
+                1292,
+                ErrorClass::Data,
+            ),
+            ("(id) VALUES (1)", 1364, ErrorClass::Data),
+            ("(id, must) VALUES ('x', 1)", 1366, ErrorClass::Data),
+            (
+                "(id, must, big) SELECT 1, 1, n - 1 FROM zero",
+                1690,
+                ErrorClass::Data,
+            ),
+        ];
+        let statements: Vec<String> = cases
+            .iter()
+            .map(|(rest, ..)| format!("INSERT INTO child {rest}"))
+            .chain(["INSERT INTO child (id, must) VALUES (1, 1)".to_owned()])
+            .collect();
+        let statements: Vec<(&str, &[ColumnType])> = statements
+            .iter()
+            .map(|sql| (sql.as_str(), &[][..]))
+            .collect();
         let mut client = Client::connect(target.as_ref(), &queries(&statements))
             .await
             .unwrap();
@@ -119,14 +116,10 @@ fn what_a_statement_may_not_do_is_an_error_of_the_statement_and_the_session_goes
 
 #[test]
 fn of_two_transactions_in_a_deadlock_one_is_undone_and_its_session_goes_on() {
-    let Some(server) = started() else {
-        return;
-    };
-    server.sql(
-        "CREATE TABLE pair (k INT PRIMARY KEY, n INT); INSERT INTO pair VALUES (1, 0), (2, 0)",
-    );
-    let target = target(&server, None);
-    block_on(async {
+    on_server(started(), None, async |server, target| {
+        server.sql(
+            "CREATE TABLE pair (k INT PRIMARY KEY, n INT); INSERT INTO pair VALUES (1, 0), (2, 0)",
+        );
         let ops = queries(&[
             ("START TRANSACTION", &[]),
             (
@@ -157,34 +150,33 @@ fn of_two_transactions_in_a_deadlock_one_is_undone_and_its_session_goes_on() {
 
 #[test]
 fn a_table_that_is_full_refuses_the_batch_for_want_of_room() {
-    if skipped() {
-        return;
-    }
-    let server = MariaDb::start_with(&[
-        "--innodb-file-per-table=0",
-        "--innodb-data-file-path=ibdata1:12M:autoextend:max:24M",
-    ]);
-    let wide = "CREATE TABLE points (k INT PRIMARY KEY, word MEDIUMTEXT NOT NULL)";
-    let target = target(&server, None);
-    block_on(async {
-        let mut stage = Stage::set(target.as_ref(), points_of(wide, "?1")).await;
-        let long = "x".repeat(100_000);
-        let ten = [long.as_str(); 10];
-        let mut acknowledged = 0;
-        let outcome = loop {
-            let outcome = stage.client.send(0, words(acknowledged, &ten)).await;
-            if !outcome.is_success() {
-                break outcome;
-            }
-            acknowledged += 10;
-            assert!(acknowledged < 400, "24 MiB have room for no 40 MB");
-        };
-        assert_eq!(said(&outcome), refused(1114, ErrorClass::Resource));
-        assert_eq!(outcome.rows_refused, 10);
-        let there = server.sql("SELECT count(*) FROM points");
-        assert_eq!(there, acknowledged.to_string());
-        assert_eq!(stage.client.send(1, key(-1)).await.response_rows, 0);
-    });
+    on_server(
+        started_with(&[
+            "--innodb-file-per-table=0",
+            "--innodb-data-file-path=ibdata1:12M:autoextend:max:24M",
+        ]),
+        None,
+        async |server, target| {
+            let wide = "CREATE TABLE points (k INT PRIMARY KEY, word MEDIUMTEXT NOT NULL)";
+            let mut stage = Stage::set(target.as_ref(), points_of(wide, "?1")).await;
+            let long = "x".repeat(100_000);
+            let ten = [long.as_str(); 10];
+            let mut acknowledged = 0;
+            let outcome = loop {
+                let outcome = stage.client.send(0, words(acknowledged, &ten)).await;
+                if !outcome.is_success() {
+                    break outcome;
+                }
+                acknowledged += 10;
+                assert!(acknowledged < 400, "24 MiB have room for no 40 MB");
+            };
+            assert_eq!(said(&outcome), refused(1114, ErrorClass::Resource));
+            assert_eq!(outcome.rows_refused, 10);
+            let there = server.sql("SELECT count(*) FROM points");
+            assert_eq!(there, acknowledged.to_string());
+            assert_eq!(stage.client.send(1, key(-1)).await.response_rows, 0);
+        },
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use memchr::memchr_iter;
 
-use super::conversation::Conversation;
+use super::conversation::{Conversation, keep};
 use answer::{Answer, greet};
 use statement::{Effect, Statement};
 use value_rows::ValueRows;
@@ -91,15 +91,6 @@ impl Server {
             statements: HashMap::new(),
             last_statement: 0,
         }
-    }
-
-    /// Takes bytes until `needed` are kept; whether they are.
-    fn keep(&mut self, input: &mut &[u8], needed: usize) -> bool {
-        let taken = needed.saturating_sub(self.kept.len()).min(input.len());
-        let (kept, rest) = input.split_at(taken);
-        self.kept.extend_from_slice(kept);
-        *input = rest;
-        self.kept.len() >= needed
     }
 
     /// The header is whole.
@@ -220,13 +211,13 @@ impl Conversation for Server {
         loop {
             match self.part {
                 PacketPart::Header => {
-                    if !self.keep(&mut input, HEADER) {
+                    if !keep(&mut self.kept, &mut input, HEADER) {
                         return true;
                     }
                     self.begin();
                 }
                 PacketPart::Payload { needed, rest } => {
-                    if !self.keep(&mut input, needed) {
+                    if !keep(&mut self.kept, &mut input, needed) {
                         return true;
                     }
                     self.read();

@@ -69,6 +69,12 @@ impl Mode {
         }
     }
 
+    /// Whether a server of the dialect is to be sent rows so: as `prepared` it would be one row a statement,
+    /// and the others it does not know.
+    pub(super) fn is_taken_by(self, dialect: Dialect) -> bool {
+        dialect != Dialect::QuestDb || self == Self::Values
+    }
+
     /// From a name of `--insert`.
     pub(super) fn of(name: &str) -> Option<Self> {
         [Self::Copy, Self::Values, Self::Unnest, Self::Prepared]

@@ -95,43 +95,31 @@ pub(super) fn nodes(
     let shown_user = &login.user;
     let database = login.database.as_deref();
     let path = database.map_or(String::new(), |name| format!("/{name}"));
-    let nodes = addresses(url, environment)?
-        .into_iter()
-        .map(|address| {
-            let place = match &address {
-                Address::Tcp(host, port) => {
-                    let host = Host {
-                        name: host.clone(),
-                        port: Some(*port),
-                    };
-                    format!("{host}{path}{}", url.parameters_but(SERVER_PARAMETERS, '?'))
-                }
-                Address::Socket(directory, port) => {
-                    format!(
-                        "/{}?host={}&port={port}{}",
-                        database.unwrap_or_default(),
-                        directory.display(),
-                        url.parameters_but(SERVER_PARAMETERS, '&')
-                    )
-                }
-            };
-            let mode = match &address {
-                Address::Socket(..) => SslMode::Disable,
-                Address::Tcp(host, _) => {
-                    login.sslmode.unwrap_or_else(|| SslMode::default_for(host))
-                }
-            };
-            Node {
-                shown: format!("{}://{shown_user}@{place}", url.scheme),
-                login: Arc::clone(&login),
-                address,
-                lingering: Arc::default(),
-                tls: Arc::new(Tls::new(login.tls.clone(), mode)),
+    let mut nodes = Vec::new();
+    for address in addresses(url, environment)? {
+        let (place, mode) = match &address {
+            Address::Tcp(name, port) => {
+                let parameters = url.parameters_but(SERVER_PARAMETERS, '?');
+                let mode = login.sslmode.unwrap_or_else(|| SslMode::default_for(name));
+                let host = Host::at(name, *port);
+                (format!("{host}{path}{parameters}"), mode)
             }
-        })
-        .collect::<Vec<Node>>();
-    for node in &nodes {
-        node.tls.check_files()?;
+            Address::Socket(directory, port) => {
+                let (name, directory) = (database.unwrap_or_default(), directory.display());
+                let parameters = url.parameters_but(SERVER_PARAMETERS, '&');
+                let place = format!("/{name}?host={directory}&port={port}{parameters}");
+                (place, SslMode::Disable)
+            }
+        };
+        let tls = Tls::new(login.tls.clone(), mode);
+        tls.check_files()?;
+        nodes.push(Node {
+            shown: format!("{}://{shown_user}@{place}", url.scheme),
+            login: Arc::clone(&login),
+            address,
+            lingering: Arc::default(),
+            tls: Arc::new(tls),
+        });
     }
     Ok(nodes)
 }

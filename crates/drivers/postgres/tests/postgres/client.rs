@@ -34,6 +34,13 @@ pub(crate) fn started(insert: Option<&str>) -> Option<(Postgres, Arc<dyn Target>
     Some((server, target.expect("a target")))
 }
 
+/// Runs a test with them.
+pub(crate) fn on_server(insert: Option<&str>, test: impl AsyncFnOnce(Postgres, Arc<dyn Target>)) {
+    if let Some((server, target)) = started(insert) {
+        support::block_on(test(server, target));
+    }
+}
+
 /// Op 0 inserts into `points(k, word)`, op 1 reads one of its rows.
 pub(crate) fn points() -> Arc<BoundWorkload> {
     points_of(

@@ -15,7 +15,7 @@ use highwater_workload::{WorkloadSpec, builtin};
 
 use crate::client::{Client, admin, open, points, queries};
 use crate::support;
-use crate::transactions::transaction;
+use crate::transaction::transaction;
 
 /// What the execution of a statement is answered with: a command tag, or SQLSTATE and message.
 type Answer = Result<&'static str, (&'static str, &'static str)>;

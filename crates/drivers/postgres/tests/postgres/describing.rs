@@ -7,8 +7,7 @@ use highwater_model::units::Seed;
 use highwater_testing::postgres::Postgres;
 use highwater_workload::{OpContext, WorkloadSpec, sketch};
 
-use crate::client::{Client, admin, started};
-use crate::support;
+use crate::client::{Client, admin, on_server};
 
 const SHOP: &str = "
 CREATE TABLE shop (id bigint PRIMARY KEY, at timestamptz NOT NULL, state text NOT NULL,
@@ -20,11 +19,8 @@ ANALYZE shop;";
 
 #[test]
 fn a_table_becomes_a_workload_that_can_be_created_and_filled() {
-    let Some((server, target)) = started(None) else {
-        return;
-    };
-    server.sql("postgres", SHOP);
-    support::block_on(async {
+    on_server(None, async |server, target| {
+        server.sql("postgres", SHOP);
         let mut admin = admin(target.as_ref()).await.unwrap();
         let shape = admin.describe("shop").await.unwrap();
         assert_eq!((shape.rows, shape.columns.len()), (1_000, 7));
@@ -68,10 +64,7 @@ fn same(server: &Postgres, what: &str) -> String {
 
 #[test]
 fn a_table_that_is_not_there_is_the_users_mistake() {
-    let Some((_server, target)) = started(None) else {
-        return;
-    };
-    support::block_on(async {
+    on_server(None, async |_server, target| {
         let mut admin = admin(target.as_ref()).await.unwrap();
         let error = admin.describe("shopp").await.unwrap_err();
         assert_eq!(error.kind, TargetErrorKind::Usage);

@@ -4,23 +4,15 @@ use highwater_driver::{RefusedStatement, TargetErrorKind};
 use highwater_model::op::{ColumnType, OpBody, Value};
 use highwater_model::outcome::{Certainty, ErrorClass};
 use highwater_model::units::Nanos;
-use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
+use highwater_testing::postgres::SUPERUSER;
 
-use crate::client::{Client, Stage, admin, key, nothing, open, points, queries, started};
-use crate::support::block_on;
+use crate::client::{Client, Stage, admin, key, nothing, on_server, open, points, queries};
 
 #[test]
 fn a_statement_that_takes_too_long_is_canceled_and_the_session_goes_on() {
-    if skipped() {
-        return;
-    }
-    let server = Postgres::start();
-    let url = format!(
-        "{}?options=-cstatement_timeout%3D50",
-        server.url(SUPERUSER, "postgres")
-    );
-    let target = open(&url, None).unwrap();
-    block_on(async {
+    on_server(None, async |server, _target| {
+        let url = server.url(SUPERUSER, "postgres");
+        let target = open(&format!("{url}?options=-cstatement_timeout%3D50"), None).unwrap();
         let ops = queries(&[("SELECT pg_sleep(60)", &[]), ("SELECT 1", &[])]);
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
         let outcome = client.send(0, nothing()).await;
@@ -33,10 +25,7 @@ fn a_statement_that_takes_too_long_is_canceled_and_the_session_goes_on() {
 
 #[test]
 fn a_backend_that_is_ended_in_the_middle_of_an_op_leaves_it_unknown() {
-    let Some((_server, target)) = started(None) else {
-        return;
-    };
-    block_on(async {
+    on_server(None, async |_server, target| {
         // The op ends its own backend, as an administrator would.
         let ops = queries(&[(
             "SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(60)",
@@ -59,10 +48,7 @@ fn a_backend_that_is_ended_in_the_middle_of_an_op_leaves_it_unknown() {
 
 #[test]
 fn a_server_that_restarts_ends_its_sessions_and_takes_new_ones() {
-    let Some((mut server, target)) = started(None) else {
-        return;
-    };
-    block_on(async {
+    on_server(None, async |mut server, target| {
         let Stage {
             workload,
             mut client,
@@ -83,10 +69,7 @@ fn a_server_that_restarts_ends_its_sessions_and_takes_new_ones() {
 
 #[test]
 fn an_abandoned_op_closes_its_connection_and_quiescence_waits_for_its_end() {
-    let Some((_server, target)) = started(None) else {
-        return;
-    };
-    block_on(async {
+    on_server(None, async |_server, target| {
         let ops = queries(&[("SELECT pg_sleep($1)", &[ColumnType::Float])]);
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
         let mut admin = admin(target.as_ref()).await.unwrap();
@@ -111,10 +94,7 @@ fn an_abandoned_op_closes_its_connection_and_quiescence_waits_for_its_end() {
 
 #[test]
 fn answers_larger_than_the_buffer_are_counted_to_the_last_byte() {
-    let Some((_server, target)) = started(None) else {
-        return;
-    };
-    block_on(async {
+    on_server(None, async |_server, target| {
         let sql = "SELECT repeat('x', n * 1000) FROM generate_series(0, 300) AS n";
         let ops = queries(&[(sql, &[]), ("SELECT 1", &[])]);
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
@@ -131,10 +111,7 @@ fn answers_larger_than_the_buffer_are_counted_to_the_last_byte() {
 
 #[test]
 fn statements_that_cannot_be_prepared_are_named() {
-    let Some((_server, target)) = started(None) else {
-        return;
-    };
-    block_on(async {
+    on_server(None, async |_server, target| {
         let ops = queries(&[("SELECT * FROM nowhere", &[])]);
         let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();
         let refused = |position| RefusedStatement {

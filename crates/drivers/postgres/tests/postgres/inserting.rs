@@ -6,20 +6,15 @@ use highwater_driver::TablePolicy;
 use highwater_model::op::{BoundOp, BoundOpKind, ColumnData, OpBody};
 use highwater_model::outcome::{Certainty, ErrorClass};
 use highwater_model::units::{Nanos, Seed};
-use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
+use highwater_testing::postgres::{Postgres, SUPERUSER};
 
-use crate::client::{Client, MODES, Stage, admin, batch, key, nothing, open, points, started};
-use crate::support::block_on;
+use crate::client::{MODES, Stage, batch, key, nothing, on_server, open, points};
 
 #[test]
 fn a_refused_batch_stores_nothing_and_the_session_goes_on() {
-    if skipped() {
-        return;
-    }
-    let server = Postgres::start();
-    let url = server.url(SUPERUSER, "postgres");
-    for mode in MODES {
-        block_on(async {
+    on_server(None, async |server, _target| {
+        let url = server.url(SUPERUSER, "postgres");
+        for mode in MODES {
             let target = open(&url, Some(mode)).unwrap();
             let Stage {
                 workload,
@@ -51,16 +46,13 @@ fn a_refused_batch_stores_nothing_and_the_session_goes_on() {
             );
             let counts = admin.count_by_key(&workload.tables[0], 10).await.unwrap();
             assert_eq!(counts.buckets, [(0, 10), (1, 5)], "{mode}");
-        });
-    }
+        }
+    });
 }
 
 #[test]
 fn values_beyond_the_most_parameters_are_one_transaction() {
-    let Some((server, target)) = started(Some("values")) else {
-        return;
-    };
-    block_on(async {
+    on_server(Some("values"), async |server, target| {
         let Stage {
             workload,
             mut admin,
@@ -93,10 +85,7 @@ fn server_rows(server: &Postgres) -> i64 {
 
 #[test]
 fn a_long_pipeline_does_not_block_on_its_own_answers() {
-    let Some((_server, target)) = started(Some("prepared")) else {
-        return;
-    };
-    block_on(async {
+    on_server(Some("prepared"), async |_server, target| {
         let Stage { mut client, .. } = Stage::set(target.as_ref(), points()).await;
         assert_eq!(client.insert(0, 200_000).await.rows_applied, 200_000);
     });
@@ -104,10 +93,7 @@ fn a_long_pipeline_does_not_block_on_its_own_answers() {
 
 #[test]
 fn a_counter_of_the_server_agrees_once_the_session_is_closed() {
-    let Some((_server, target)) = started(None) else {
-        return;
-    };
-    block_on(async {
+    on_server(None, async |_server, target| {
         let Stage {
             workload,
             mut admin,
@@ -124,50 +110,29 @@ fn a_counter_of_the_server_agrees_once_the_session_is_closed() {
 
 #[test]
 fn tables_go_to_the_schema_of_the_search_path() {
-    if skipped() {
-        return;
-    }
-    let server = Postgres::start();
-    server.sql(
-        "postgres",
-        "CREATE SCHEMA bench; CREATE TABLE points (k int)",
-    );
-    let url = format!(
-        "{}?options=-csearch_path%3Dbench",
-        server.url(SUPERUSER, "postgres")
-    );
-    let target = open(&url, None).unwrap();
-    block_on(async {
-        let workload = points();
-        let mut admin = admin(target.as_ref()).await.unwrap();
-        admin
-            .create_tables(&workload, &TablePolicy::new("f", Seed(1)))
-            .await
-            .unwrap();
-        let workload = Arc::clone(&workload);
-        let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
-        assert_eq!(client.insert(0, 3).await.rows_applied, 3);
+    on_server(None, async |server, _target| {
+        server.sql(
+            "postgres",
+            "CREATE SCHEMA bench; CREATE TABLE points (k int)",
+        );
+        let url = server.url(SUPERUSER, "postgres");
+        let target = open(&format!("{url}?options=-csearch_path%3Dbench"), None).unwrap();
+        let policy = TablePolicy::new("f", Seed(1));
+        let mut stage = Stage::set_by(target.as_ref(), points(), &policy).await;
+        assert_eq!(stage.client.insert(0, 3).await.rows_applied, 3);
+        for (question, answer) in [
+            ("SELECT count(*) FROM bench.points", "3"),
+            ("SELECT fingerprint FROM bench.highwater_tables", "f"),
+        ] {
+            assert_eq!(server.sql("postgres", question), answer);
+        }
     });
-    assert_eq!(
-        server.sql("postgres", "SELECT count(*) FROM bench.points"),
-        "3"
-    );
-    assert_eq!(
-        server.sql("postgres", "SELECT fingerprint FROM bench.highwater_tables"),
-        "f"
-    );
 }
 
 /// So the time of the first op is not that of the preparing.
 #[test]
 fn statements_for_the_announced_batch_are_prepared_before_the_first_op() {
-    if skipped() {
-        return;
-    }
-    let server = Postgres::start();
-    let url = server.url(SUPERUSER, "postgres");
-    block_on(async {
-        let target = open(&url, Some("values")).unwrap();
+    on_server(Some("values"), async |_server, target| {
         let mut workload = points().as_ref().clone();
         workload.ops.push(BoundOp {
             name: "prepared".to_owned(),
@@ -179,13 +144,7 @@ fn statements_for_the_announced_batch_are_prepared_before_the_first_op() {
                 parameters: Vec::new(),
             },
         });
-        let workload = Arc::new(workload);
-        let mut admin = admin(target.as_ref()).await.unwrap();
-        admin
-            .create_tables(&workload, &TablePolicy::new("f", Seed(1)).dropping(true))
-            .await
-            .unwrap();
-        let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
+        let Stage { mut client, .. } = Stage::set(target.as_ref(), Arc::new(workload)).await;
         // The announced batch is of 100 rows; another one is prepared when it comes.
         for (first, rows, prepared) in [(0, 0, 1), (0, 100, 1), (200, 7, 2), (300, 100, 2)] {
             let outcome = client.insert(first, rows).await;

@@ -8,8 +8,14 @@
 
 #[path = "../../../../driver/tests/support/points.rs"]
 mod points;
+#[path = "../../../../driver/tests/support/rules.rs"]
+mod rules;
 #[path = "../../../../driver/tests/support/mod.rs"]
 mod support;
+#[path = "../../../../driver/tests/support/transaction.rs"]
+mod transaction;
+#[path = "../../../../driver/tests/support/words.rs"]
+mod words;
 
 mod client;
 mod cockroach;

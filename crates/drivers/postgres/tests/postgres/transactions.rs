@@ -1,15 +1,12 @@
 //! Ops of several statements: all of them or none, and what is certain when one ends early.
 
-use std::sync::Arc;
-
-use highwater_model::op::{
-    BoundOp, BoundOpKind, BoundStatement, BoundWorkload, ColumnType, OpBody, Value,
-};
+use highwater_model::op::{OpBody, Value};
 use highwater_model::outcome::{Certainty, ErrorClass};
 use highwater_testing::postgres::Postgres;
 
-use crate::client::{Client, started};
+use crate::client::{Client, on_server, started};
 use crate::support::block_on;
+use crate::transaction::transaction;
 
 /// Adds the op's only value to the account, says what it is then, and notes it; fails at a note of
 /// 13 at once, and at one of 14 when it is committed.
@@ -19,26 +16,6 @@ const TABLES: &str = "CREATE TABLE account (balance bigint NOT NULL); \
     INSERT INTO known SELECT n FROM generate_series(-100, 100) AS n WHERE n <> 14; \
     CREATE TABLE note (delta bigint CHECK (delta <> 13) \
         REFERENCES known DEFERRABLE INITIALLY DEFERRED)";
-
-/// An op of these statements, each of which takes the op's first value where it says `$1`.
-pub(crate) fn transaction(statements: &[&str]) -> Arc<BoundWorkload> {
-    let statements = statements.iter().map(|sql| {
-        let count = usize::from(sql.contains("$1"));
-        BoundStatement {
-            sql: (*sql).to_owned(),
-            parameters: vec![ColumnType::Bigint; count],
-            values: vec![0; count],
-        }
-    });
-    Arc::new(BoundWorkload {
-        tables: Vec::new(),
-        ops: vec![BoundOp {
-            name: "transfer".to_owned(),
-            kind: BoundOpKind::Transaction(statements.collect()),
-        }],
-        rows: None,
-    })
-}
 
 const TRANSFER: [&str; 3] = [
     "UPDATE account SET balance = balance + $1",
@@ -60,11 +37,8 @@ fn sums(server: &Postgres) -> String {
 
 #[test]
 fn all_statements_count_or_none_and_the_session_goes_on() {
-    let Some((server, target)) = started(None) else {
-        return;
-    };
-    server.sql("postgres", TABLES);
-    block_on(async {
+    on_server(None, async |server, target| {
+        server.sql("postgres", TABLES);
         let workload = transaction(&TRANSFER);
         let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
         let outcome = client.send(0, delta(5)).await;
@@ -93,11 +67,8 @@ fn all_statements_count_or_none_and_the_session_goes_on() {
 
 #[test]
 fn a_session_that_ends_before_commit_has_applied_nothing_for_certain() {
-    let Some((server, target)) = started(None) else {
-        return;
-    };
-    server.sql("postgres", TABLES);
-    block_on(async {
+    on_server(None, async |server, target| {
+        server.sql("postgres", TABLES);
         let workload = transaction(&[
             TRANSFER[0],
             "SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(60)",
@@ -113,18 +84,15 @@ fn a_session_that_ends_before_commit_has_applied_nothing_for_certain() {
 
 #[test]
 fn a_session_that_ends_in_commit_leaves_it_unknown() {
-    let Some((server, target)) = started(None) else {
-        return;
-    };
-    server.sql("postgres", TABLES);
-    server.sql(
-        "postgres",
-        "CREATE FUNCTION leave() RETURNS trigger LANGUAGE plpgsql AS \
+    on_server(None, async |server, target| {
+        server.sql("postgres", TABLES);
+        server.sql(
+            "postgres",
+            "CREATE FUNCTION leave() RETURNS trigger LANGUAGE plpgsql AS \
          $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()), pg_sleep(60); RETURN NULL; END$$; \
          CREATE CONSTRAINT TRIGGER leave AFTER INSERT ON note DEFERRABLE INITIALLY DEFERRED \
          FOR EACH ROW EXECUTE FUNCTION leave()",
-    );
-    block_on(async {
+        );
         let workload = transaction(&TRANSFER);
         let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
         let outcome = client.send(0, delta(5)).await;

@@ -45,16 +45,8 @@ async fn fill(url: &str, workload: &Workload, rows: u64) -> Words {
     let dialects = admin.facts().await.unwrap().dialects;
     let bound = Arc::new(workload.bind(&dialects, target.placeholders()).unwrap());
     let literal = Arc::new(workload.bind_literally(&dialects).unwrap());
-    admin
-        .create_tables(
-            &bound,
-            &TablePolicy {
-                drop: true,
-                ..TablePolicy::new("test", Seed(1))
-            },
-        )
-        .await
-        .unwrap();
+    let policy = TablePolicy::new("test", Seed(1)).dropping(true);
+    admin.create_tables(&bound, &policy).await.unwrap();
     // On each host, in turn.
     let mut sessions = Vec::new();
     for number in (0..).take(target.urls().len()) {

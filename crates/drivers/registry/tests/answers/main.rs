@@ -15,6 +15,7 @@
 mod case;
 mod clickhouse;
 mod cratedb;
+mod json_rows;
 mod mariadb;
 mod postgres;
 #[path = "../../../../driver/tests/support/mod.rs"]

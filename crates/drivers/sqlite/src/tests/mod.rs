@@ -28,6 +28,9 @@ use highwater_driver::target_url::TargetUrl;
 mod urls;
 mod writer_lock;
 
+/// A table without constraints.
+const PLAIN: &str = "CREATE TABLE t (k INTEGER, v TEXT)";
+
 fn options() -> TargetOptions {
     TargetOptions {
         insert: None,
@@ -53,8 +56,7 @@ fn workload(create: &str) -> BoundWorkload {
             ],
             create: vec![create.to_owned()],
             key: "k".to_owned(),
-            locate: None,
-            replaces: false,
+            ..BoundTable::default()
         }],
         ops: vec![
             BoundOp {
@@ -194,31 +196,26 @@ fn count(connection: &Connection) -> i64 {
 
 #[test]
 fn a_full_disk_refuses_the_whole_batch_and_the_session_goes_on() {
-    with_statements(
-        "",
-        "CREATE TABLE t (k INTEGER, v TEXT)",
-        |connection, s, _| {
-            assert_eq!(s.execute(&insert(0..10, "x")), Outcome::applied(10));
-            connection
-                .pragma_update(None, "max_page_count", 10)
-                .unwrap();
-            let outcome = s.execute(&insert(10..1_000, &"x".repeat(500)));
-            assert_eq!(class(&outcome), Some(ErrorClass::Resource), "{outcome:?}");
-            assert_eq!(outcome.certainty, Certainty::NotApplied);
-            assert_eq!((outcome.rows_refused, outcome.session_usable), (990, true));
-            assert_eq!(count(connection), 10);
-            assert_eq!(s.execute(&insert(10..12, "x")), Outcome::applied(2));
-            connection
-                .pragma_update(None, "max_page_count", 1 << 30)
-                .unwrap();
-        },
-    );
+    with_statements("", PLAIN, |connection, s, _| {
+        assert_eq!(s.execute(&insert(0..10, "x")), Outcome::applied(10));
+        connection
+            .pragma_update(None, "max_page_count", 10)
+            .unwrap();
+        let outcome = s.execute(&insert(10..1_000, &"x".repeat(500)));
+        assert_eq!(class(&outcome), Some(ErrorClass::Resource), "{outcome:?}");
+        assert_eq!(outcome.certainty, Certainty::NotApplied);
+        assert_eq!((outcome.rows_refused, outcome.session_usable), (990, true));
+        assert_eq!(count(connection), 10);
+        assert_eq!(s.execute(&insert(10..12, "x")), Outcome::applied(2));
+        connection
+            .pragma_update(None, "max_page_count", 1 << 30)
+            .unwrap();
+    });
 }
 
 #[test]
 fn another_program_that_writes_is_a_conflict_and_nothing_is_applied() {
-    let create = "CREATE TABLE t (k INTEGER, v TEXT)";
-    with_statements("?busy_timeout=0", create, |connection, s, _| {
+    with_statements("?busy_timeout=0", PLAIN, |connection, s, _| {
         let other = Connection::open(connection.path().unwrap()).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         for op in [insert(0..5, "x"), query_op(2)] {
@@ -233,9 +230,8 @@ fn another_program_that_writes_is_a_conflict_and_nothing_is_applied() {
 
 #[test]
 fn a_reader_that_keeps_a_rollback_journal_from_committing_is_a_conflict() {
-    let create = "CREATE TABLE t (k INTEGER, v TEXT)";
     let url = "?journal_mode=delete&busy_timeout=0";
-    with_statements(url, create, |connection, s, _| {
+    with_statements(url, PLAIN, |connection, s, _| {
         let other = Connection::open(connection.path().unwrap()).unwrap();
         other
             .execute_batch("BEGIN; SELECT count(*) FROM t;")
@@ -264,8 +260,7 @@ fn rows_that_the_table_itself_ignores_are_refused_rows() {
 
 #[test]
 fn ops_that_do_not_fit_are_refused_and_leave_no_transaction() {
-    let create = "CREATE TABLE t (k INTEGER, v TEXT)";
-    with_statements("", create, |connection, s, _| {
+    with_statements("", PLAIN, |connection, s, _| {
         let mut short = insert(0..5, "x");
         if let OpBody::Insert(batch) = &mut short.body {
             batch.rows = 6;
@@ -287,8 +282,7 @@ fn ops_that_do_not_fit_are_refused_and_leave_no_transaction() {
 
 #[test]
 fn an_abandoned_batch_is_undone_and_unknown() {
-    let create = "CREATE TABLE t (k INTEGER, v TEXT)";
-    with_statements("", create, |connection, s, abandoned| {
+    with_statements("", PLAIN, |connection, s, abandoned| {
         abandoned.store(true, Ordering::SeqCst);
         let outcome = s.execute(&insert(0..5, "x"));
         assert_eq!(outcome.certainty, Certainty::Unknown);
@@ -306,7 +300,7 @@ fn many_writers_never_meet_sqlites_own_lock() {
     // Without a busy timeout any meeting would be an error.
     let url = format!("sqlite:{}?busy_timeout=0", path.display());
     let database = Database::new(settings(&url).unwrap());
-    let workload = workload("CREATE TABLE t (k INTEGER, v TEXT)");
+    let workload = workload(PLAIN);
     let start = Barrier::new(4);
     thread::scope(|scope| {
         for writer in 0..4 {
@@ -356,8 +350,7 @@ fn a_transaction_counts_as_a_whole_or_not_at_all() {
 
 #[test]
 fn a_transaction_that_writes_locks_from_its_beginning_and_one_that_reads_never() {
-    let create = "CREATE TABLE t (k INTEGER, v TEXT)";
-    with_statements("?busy_timeout=0", create, |connection, s, abandoned| {
+    with_statements("?busy_timeout=0", PLAIN, |connection, s, abandoned| {
         let other = Connection::open(connection.path().unwrap()).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         let outcome = s.execute(&pair(1));
@@ -398,8 +391,7 @@ fn waits_for_the_writer(database: &Database, query_op: impl FnOnce()) -> bool {
 
 #[test]
 fn a_transaction_that_writes_waits_for_the_writer_and_one_that_reads_does_not() {
-    let create = "CREATE TABLE t (k INTEGER, v TEXT)";
-    with_database("", create, |database, _, s, _| {
+    with_database("", PLAIN, |database, _, s, _| {
         assert!(waits_for_the_writer(database, || {
             assert!(s.execute(&pair(1)).is_success());
         }));
@@ -411,8 +403,7 @@ fn a_transaction_that_writes_waits_for_the_writer_and_one_that_reads_does_not() 
 
 #[test]
 fn a_statement_that_writes_waits_for_the_writer_and_one_that_reads_does_not() {
-    let create = "CREATE TABLE t (k INTEGER, v TEXT)";
-    with_database("", create, |database, connection, s, abandoned| {
+    with_database("", PLAIN, |database, connection, s, abandoned| {
         assert!(s.execute(&pair(1)).is_success());
         let (delete, counts) = (query_op(2), query_op(5));
         assert!(!waits_for_the_writer(database, || {
@@ -449,7 +440,7 @@ fn the_admin_waits_for_the_writer() {
     let database = Arc::new(Database::new(
         settings(&format!("sqlite:{}", path.display())).unwrap(),
     ));
-    let workload = workload("CREATE TABLE t (k INTEGER, v TEXT)");
+    let workload = workload(PLAIN);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
@@ -473,9 +464,8 @@ fn the_admin_waits_for_the_writer() {
 
 #[test]
 fn a_reader_that_keeps_a_transaction_from_committing_is_a_conflict() {
-    let create = "CREATE TABLE t (k INTEGER, v TEXT)";
     let url = "?journal_mode=delete&busy_timeout=0";
-    with_statements(url, create, |connection, s, _| {
+    with_statements(url, PLAIN, |connection, s, _| {
         let other = Connection::open(connection.path().unwrap()).unwrap();
         other
             .execute_batch("BEGIN; SELECT count(*) FROM t;")

@@ -10,7 +10,8 @@ use highwater_report as report;
 use highwater_sizing::growth;
 
 use super::cluster::{Growing, KINDS, Shape};
-use super::{code, order};
+use super::order;
+use crate::making::code;
 
 /// What the growths of some seeds showed.
 #[derive(Default)]

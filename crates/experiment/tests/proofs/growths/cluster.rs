@@ -3,7 +3,6 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::rc::Rc;
 
 use highwater_driver::TargetUrl;
 use highwater_driver::sim::{SimParameters, capacity};
@@ -14,12 +13,11 @@ use highwater_model::plan::{AuditLevel, Plan, Unit};
 use highwater_model::record::ExperimentRecord;
 use highwater_model::scale::{ClusterStart, NodesAlone, ScaleEach, ScaleRecord, ScaleSize};
 use highwater_model::units::Nanos;
-use highwater_runner::interrupts::{self, Interrupts};
-use highwater_runner::observer::{Observer, Silent};
 use highwater_runner::run::{RunError, RunRequest};
 use highwater_runner::store::RunDirectory;
 
 use crate::hunting::{Hunt, nanos, whole};
+use crate::making::Watched;
 use crate::marks::Dice;
 use crate::support::{Job, closed};
 
@@ -237,6 +235,7 @@ impl Growing {
             targets: vec!["sim:?nodes={nodes}".to_owned()],
             cluster_file: None,
             without_quotas: false,
+            rows_everywhere: false,
             sizes: sizes.collect(),
             start: ClusterStart::Fresh,
             until_per_s: None,
@@ -261,46 +260,32 @@ impl Growing {
         root: &Path,
         scale: ScaleRecord,
     ) -> Result<ExperimentRecord, RunError> {
-        let (_keep, interrupts) = interrupts::channel();
-        let observer = Rc::new(Silent) as Rc<dyn Observer>;
-        self.grow_watched(root, scale, &observer, &interrupts)
+        self.grow_watched(root, scale, &Watched::silent())
     }
 
     /// A growth that takes turns with others.
     pub(super) fn side(&self, root: &Path) -> Side<'_, ScaleRecord, Self> {
+        let first = self.job(self.nodes[0], &self.target(self.nodes[0], 1.0));
+        let first = first.plan(&first.workload(), 16);
         Side {
             experiment: self.scale(),
-            directory: self.directory(root),
+            directory: RunDirectory::create(root, "growth", &first).unwrap(),
             maker: self,
             pauses: Vec::new(),
         }
-    }
-
-    fn directory(&self, root: &Path) -> RunDirectory {
-        let first = self.job(self.nodes[0], &self.target(self.nodes[0], 1.0));
-        let first = first.plan(&first.workload(), 16);
-        RunDirectory::create(root, "growth", &first).unwrap()
     }
 
     pub(super) fn grow_watched(
         &self,
         root: &Path,
         scale: ScaleRecord,
-        observer: &Rc<dyn Observer>,
-        interrupts: &Interrupts,
+        watched: &Watched,
     ) -> Result<ExperimentRecord, RunError> {
-        let directory = self.directory(root);
-        run(
-            Side {
-                experiment: scale,
-                directory,
-                maker: self,
-                pauses: Vec::new(),
-            },
-            Nanos::ZERO,
-            observer,
-            interrupts,
-        )
+        let side = Side {
+            experiment: scale,
+            ..self.side(root)
+        };
+        run(side, Nanos::ZERO, &watched.observer, &watched.interrupts)
     }
 
     pub(super) fn whole(&self) -> ExperimentRecord {

@@ -1,7 +1,6 @@
 //! What is stored of a growth, and how growths end and go on.
 
 use std::cell::Cell;
-use std::rc::Rc;
 
 use highwater_analysis::growth::{findings, node_spread};
 use highwater_driver::TargetError;
@@ -10,13 +9,14 @@ use highwater_model::event::{Event, Part};
 use highwater_model::scale::{ScaleEach, ScaleOutcome, ScaleRecord, SizeVerdict};
 use highwater_model::units::Nanos;
 use highwater_report as report;
-use highwater_runner::interrupts::{self, Interrupter};
+use highwater_runner::interrupts::Interrupter;
 use highwater_runner::observer::Observer;
 use highwater_runner::record;
 use highwater_runner::run::RunError;
 
 use super::cluster::{Growing, Shape};
-use super::{code, order};
+use super::order;
+use crate::making::{Watched, code};
 
 #[test]
 fn the_record_of_a_growth_is_stored_with_that_of_each_size_below_it() {
@@ -70,15 +70,13 @@ fn a_growth_that_is_stopped_keeps_what_it_has_and_goes_on_where_it_was() {
     for in_the_next in [false, true] {
         let root = tempfile::tempdir().unwrap();
         let growing = Growing::new(Shape::Linear, &[1, 2, 3]);
-        let (interrupter, interrupts) = interrupts::channel();
-        let user = Rc::new(Impatient {
+        let (_, watched) = Watched::by(|interrupter| Impatient {
             sizes: 2,
             in_the_next,
             interrupter,
             seen: Cell::new(0),
-        }) as Rc<dyn Observer>;
-        let scale = growing.scale();
-        let stopped = growing.grow_watched(root.path(), scale, &user, &interrupts);
+        });
+        let stopped = growing.grow_watched(root.path(), growing.scale(), &watched);
         let stopped = stopped.unwrap();
         let known = stopped.scale().unwrap();
         assert_eq!(known.outcome, Some(ScaleOutcome::Interrupted));
@@ -186,23 +184,30 @@ fn growths_in_turns_that_are_stopped_each_keep_what_they_have() {
             ..Growing::new(Shape::Linear, &[1, 2, 3])
         };
         let both = [&growing, &growing].map(|growing| growing.side(root.path()));
-        let (interrupter, interrupts) = interrupts::channel();
-        if sizes == 0 {
-            interrupter.interrupt();
-        }
-        let user = Rc::new(Impatient {
-            sizes,
-            in_the_next: false,
-            interrupter,
-            seen: Cell::new(0),
-        }) as Rc<dyn Observer>;
+        let (_, watched) = Watched::by(|interrupter| {
+            if sizes == 0 {
+                interrupter.interrupt();
+            }
+            Impatient {
+                sizes,
+                in_the_next: false,
+                interrupter,
+                seen: Cell::new(0),
+            }
+        });
+        let Watched {
+            observer,
+            interrupts,
+            ..
+        } = &watched;
         // Equal turns are the first one's.
         let next = |trials: &[Option<&SizedTrial>]| {
             let turns = trials.iter().enumerate();
             let turns = turns.filter_map(|(at, trial)| Some(((*trial)?.size.nodes, at)));
             turns.min().map(|(_, at)| at)
         };
-        let records = run_side_by_side(both.into(), Nanos::ZERO, &user, &interrupts, next).unwrap();
+        let records =
+            run_side_by_side(both.into(), Nanos::ZERO, observer, interrupts, next).unwrap();
         let kept = records.iter().map(|record| {
             let record = record.as_ref()?;
             assert_eq!(
@@ -237,12 +242,11 @@ impl Observer for Patient {
 fn a_pause_within_a_size_is_in_the_record_of_the_growth() {
     let root = tempfile::tempdir().unwrap();
     let growing = Growing::new(Shape::Linear, &[1, 2]);
-    let (interrupter, interrupts) = interrupts::channel();
-    let user = Rc::new(Patient {
+    let (_, watched) = Watched::by(|interrupter| Patient {
         interrupter,
         has_waited: Cell::new(false),
-    }) as Rc<dyn Observer>;
-    let whole = growing.grow_watched(root.path(), growing.scale(), &user, &interrupts);
+    });
+    let whole = growing.grow_watched(root.path(), growing.scale(), &watched);
     let whole = whole.unwrap();
     let first = &whole.scale().unwrap().trials[0].run;
     let of_size = record::read(&root.path().join("growth").join(first)).unwrap();

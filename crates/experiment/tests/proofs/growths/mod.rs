@@ -9,12 +9,7 @@ mod accuracy;
 mod cluster;
 mod endings;
 
-use highwater_analysis::{Ended, exit_code};
 use highwater_model::record::ExperimentRecord;
-
-fn code(record: &ExperimentRecord) -> u8 {
-    exit_code(&record.judgments, Ended::of(&record.incidents))
-}
 
 /// The nodes of each measured size.
 fn order(record: &ExperimentRecord) -> Vec<u32> {

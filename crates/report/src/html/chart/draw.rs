@@ -339,21 +339,26 @@ fn fine(pixels: f64) -> i64 {
 
 fn polyline(chart: &Chart, frame: &Frame, points: &[Point]) -> String {
     let mut path = String::new();
+    for part in points.split(|point| !point.y.is_some_and(f64::is_finite)) {
+        let places = part
+            .iter()
+            .filter_map(|point| Some(place(chart, frame, point.x, point.y?)));
+        // A point of its own is a dot: a line of no length with round ends.
+        through(&mut path, places, "h0");
+    }
+    path
+}
+
+/// A line through these places, with this behind the first one.
+fn through(path: &mut String, places: impl Iterator<Item = (i64, i64)>, first: &str) {
     let mut last: Option<(i64, i64)> = None;
-    for point in points {
-        let Some(y) = point.y.filter(|y| y.is_finite()) else {
-            last = None;
-            continue;
-        };
-        let (x, y) = place(chart, frame, point.x, y);
+    for (x, y) in places {
         let _ = match last {
-            // A point of its own is a dot: a line of no length with round ends.
-            None => write!(path, "M{x} {y}h0"),
+            None => write!(path, "M{x} {y}{first}"),
             Some((before, above)) => write!(path, "l{} {}", x - before, y - above),
         };
         last = Some((x, y));
     }
-    path
 }
 
 /// Closed areas, one for each part without an interruption.
@@ -364,17 +369,9 @@ fn band(chart: &Chart, frame: &Frame, points: &[Point]) -> String {
             part.iter()
                 .filter_map(move |point| Some(place(chart, frame, point.x, of(point)?)))
         };
-        let upper: Vec<(i64, i64)> = edge(|point| point.y).collect();
-        let lower: Vec<(i64, i64)> = edge(|point| point.low).collect();
-        let mut last: Option<(i64, i64)> = None;
-        for (x, y) in upper.into_iter().chain(lower.into_iter().rev()) {
-            let _ = match last {
-                None => write!(path, "M{x} {y}"),
-                Some((before, above)) => write!(path, "l{} {}", x - before, y - above),
-            };
-            last = Some((x, y));
-        }
-        if last.is_some() {
+        let places = edge(|point| point.y).chain(edge(|point| point.low).rev());
+        through(&mut path, places, "");
+        if !part.is_empty() {
             path.push('Z');
         }
     }

@@ -29,11 +29,9 @@ impl Frame {
             height: 300.0,
             left: 76.0,
             right: room.max(14.0),
-            top: 32.0,
-            bottom: 44.0,
             x_ticks: 10.0,
             y_ticks: 5.0,
-            names_x: true,
+            ..Self::narrow()
         }
     }
 

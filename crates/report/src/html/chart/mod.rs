@@ -17,13 +17,11 @@ pub(super) use scale::{Axis, Quantity};
 pub(super) use sparkline::sparklines;
 pub(super) use thin::Thinning;
 
-use serde::Serialize;
-
 /// Colors that can be told apart by color-blind readers; series beyond them are dashed.
 pub(super) const COLORS: usize = 8;
 
 /// One chart.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Chart {
     /// Unique on its page; letters, digits and dashes.
     pub(super) id: String,
@@ -44,7 +42,7 @@ pub(super) struct Chart {
 }
 
 /// Points of one name.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Series {
     /// In the legend. Series of one name are switched together.
     pub(super) name: String,
@@ -81,14 +79,13 @@ pub(super) fn values(series: &[Series]) -> impl Iterator<Item = f64> + Clone + '
 }
 
 /// One point. Without `y` a line is interrupted.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Point {
     /// To the right.
     pub(super) x: f64,
     /// Upwards.
     pub(super) y: Option<f64>,
     /// Of a band: its lower edge.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) low: Option<f64>,
 }
 
@@ -99,8 +96,7 @@ impl Point {
 }
 
 /// How a series is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// A line.
     Line,
@@ -130,7 +126,7 @@ impl Shape {
 }
 
 /// A shaded part of the x axis.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Span {
     /// Where it begins.
     pub(super) from: f64,
@@ -143,8 +139,7 @@ pub(super) struct Span {
 }
 
 /// What a shaded part stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SpanKind {
     /// A measured phase.
     Measured,
@@ -159,7 +154,7 @@ pub(super) enum SpanKind {
 }
 
 /// A horizontal line.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Level {
     /// Where.
     pub(super) y: f64,

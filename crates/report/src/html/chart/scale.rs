@@ -5,7 +5,7 @@ use serde::Serialize;
 use highwater_model::display::{foreign, plain};
 
 /// An axis.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::html) struct Axis {
     /// With the unit, as it stands beside the axis.
     pub(in crate::html) title: String,
@@ -18,12 +18,11 @@ pub(in crate::html) struct Axis {
     /// Greatest value; more than `from`.
     pub(in crate::html) to: f64,
     /// The only values that are labeled, ascending; where there are none the axis finds them itself.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(in crate::html) labels: Vec<Label>,
 }
 
 /// A value of an axis with its name.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(in crate::html) struct Label {
     /// Where.
     pub(in crate::html) at: f64,
@@ -32,7 +31,7 @@ pub(in crate::html) struct Label {
 }
 
 /// What the values of an axis are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::html) enum Quantity {
     /// Seconds since the run began.
@@ -42,6 +41,7 @@ pub(in crate::html) enum Quantity {
     /// Anything per second.
     Rate,
     /// Whole or broken numbers: cores, nodes, sessions.
+    #[default]
     Number,
     /// Bytes.
     Bytes,
@@ -54,10 +54,11 @@ pub(in crate::html) enum Quantity {
 }
 
 /// How values are spread over an axis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::html) enum Scale {
     /// Evenly.
+    #[default]
     Linear,
     /// By their logarithm; all values are above 0.
     Log,
@@ -80,14 +81,7 @@ impl Axis {
         let greatest = values.filter(|v| v.is_finite()).fold(0.0, f64::max);
         let greatest = if greatest > 0.0 { greatest } else { 1.0 };
         let step = nice_step(greatest * 1.04, 5.0);
-        Self {
-            title: title.into(),
-            quantity,
-            scale: Scale::Linear,
-            from: 0.0,
-            to: (greatest * 1.04 / step).ceil() * step,
-            labels: Vec::new(),
-        }
+        Self::between(title, quantity, 0.0, (greatest * 1.04 / step).ceil() * step)
     }
 
     /// Around positive values: by their logarithm where they differ much, else from 0.
@@ -96,20 +90,13 @@ impl Axis {
         quantity: Quantity,
         values: impl Iterator<Item = f64> + Clone,
     ) -> Self {
-        let positive = values.clone().filter(|v| v.is_finite() && *v > 0.0);
-        let (least, greatest) = positive.fold((f64::INFINITY, 0.0), |(least, greatest), v| {
-            (f64::min(least, v), f64::max(greatest, v))
-        });
+        let (least, greatest) = of_positive(values.clone());
         if greatest < LOG_FROM * least {
             return Self::from_zero(title, quantity, values);
         }
         Self {
-            title: title.into(),
-            quantity,
             scale: Scale::Log,
-            from: below(least),
-            to: above(greatest),
-            labels: Vec::new(),
+            ..Self::between(title, quantity, below(least), above(greatest))
         }
     }
 
@@ -119,10 +106,7 @@ impl Axis {
         quantity: Quantity,
         values: impl Iterator<Item = f64>,
     ) -> Self {
-        let positive = values.filter(|v| v.is_finite() && *v > 0.0);
-        let (least, greatest) = positive.fold((f64::INFINITY, 0.0), |(least, greatest), v| {
-            (f64::min(least, v), f64::max(greatest, v))
-        });
+        let (least, greatest) = of_positive(values);
         if greatest <= 0.0 {
             return Self::between(title, quantity, 0.0, 1.0);
         }
@@ -146,10 +130,9 @@ impl Axis {
         Self {
             title: title.into(),
             quantity,
-            scale: Scale::Linear,
             from,
             to: if to > from { to } else { from + 1.0 },
-            labels: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -232,6 +215,14 @@ impl Axis {
     }
 }
 
+/// The least and the greatest of those that are above 0; infinity and 0 without any.
+fn of_positive(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let positive = values.filter(|v| v.is_finite() && *v > 0.0);
+    positive.fold((f64::INFINITY, 0.0), |(least, greatest), v| {
+        (f64::min(least, v), f64::max(greatest, v))
+    })
+}
+
 /// 0, 1, 2 … : the median's and the nines' places, with the median first.
 fn whole_steps(to: f64) -> Vec<f64> {
     let nines = (0..=12).map(f64::from).filter(|at| *at <= to + 1e-9);
@@ -245,13 +236,7 @@ fn whole_steps(to: f64) -> Vec<f64> {
 
 /// 1, 2 or 5 times a power of ten, of which `span` holds about so many.
 fn nice_step(span: f64, about: f64) -> f64 {
-    let rough = span / about;
-    let decade = 10f64.powf(rough.log10().floor());
-    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade);
-    steps
-        .into_iter()
-        .find(|step| *step >= rough)
-        .unwrap_or(10.0 * decade)
+    above(span / about)
 }
 
 /// Seconds, minutes or hours that people count in.
@@ -340,48 +325,26 @@ mod tests {
 
     #[test]
     fn an_axis_of_values_is_labeled_with_them_alone() {
-        let of = |values: &[&str]| {
-            let values: Vec<String> = values.iter().map(|v| (*v).to_owned()).collect();
+        let of = |values: &str| {
+            let values: Vec<String> = values.split(' ').map(str::to_owned).collect();
             let (axis, places) = Axis::of_values("", &values);
-            let labels = axis.labels.iter().map(|label| label.name.clone());
-            (
-                axis.scale,
-                axis.quantity,
-                labels.collect::<Vec<_>>().join(" "),
-                places,
-            )
-        };
-        let (log, linear) = (Scale::Log, Scale::Linear);
-        let (number, word) = (Quantity::Number, Quantity::Word);
-        for (values, expected) in [
-            (
-                &["4000", "500", "32000"][..],
-                (log, number, "500 4,000 32,000", vec![4e3, 500.0, 32e3]),
-            ),
-            (
-                &["10", "12", "15"],
-                (linear, number, "10 12 15", vec![10.0, 12.0, 15.0]),
-            ),
-            (
-                &["0", "1", "2"],
-                (linear, number, "0 1 2", vec![0.0, 1.0, 2.0]),
-            ),
-            (
-                &["1s", "-1", "30s"],
-                (linear, word, "1s -1 30s", vec![0.0, 1.0, 2.0]),
-            ),
-            (&["7"], (linear, number, "7", vec![7.0])),
-        ] {
-            let (scale, quantity, labels, places) = expected;
-            assert_eq!(of(values), (scale, quantity, labels.to_owned(), places));
-            let values: Vec<String> = values.iter().map(|v| (*v).to_owned()).collect();
-            let (axis, places) = Axis::of_values("", &values);
-            for place in places {
-                let part = axis.place(place);
+            for place in &places {
+                let part = axis.place(*place);
                 assert!((0.05..=0.95).contains(&part), "{part}");
                 assert!((axis.value(part) - place).abs() < 1e-6 * place.max(1.0));
             }
-        }
+            let labels: Vec<&str> = axis.labels.iter().map(|of| of.name.as_str()).collect();
+            let labels = labels.join(" ");
+            format!("{:?} {:?}: {labels} {places:?}", axis.scale, axis.quantity)
+        };
+        let values = ["4000 500 32000", "10 12 15", "0 1 2", "1s -1 30s", "7"];
+        insta::assert_snapshot!(values.map(of).join("\n"), @"
+        Log Number: 500 4,000 32,000 [4000.0, 500.0, 32000.0]
+        Linear Number: 10 12 15 [10.0, 12.0, 15.0]
+        Linear Number: 0 1 2 [0.0, 1.0, 2.0]
+        Linear Word: 1s -1 30s [0.0, 1.0, 2.0]
+        Linear Number: 7 [7.0]
+        ");
     }
 
     #[test]
@@ -394,9 +357,7 @@ mod tests {
     #[test]
     fn the_axis_of_percentiles_has_the_median_and_every_nine() {
         let axis = Axis::between("", Quantity::Tail, 0.0, 3.2);
-        assert_eq!(
-            ticks(&axis),
-            [0.0, std::f64::consts::LOG10_2, 1.0, 2.0, 3.0]
-        );
+        let median = std::f64::consts::LOG10_2;
+        assert_eq!(ticks(&axis), [0.0, median, 1.0, 2.0, 3.0]);
     }
 }

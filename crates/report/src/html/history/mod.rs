@@ -13,7 +13,7 @@ use highwater_model::numbers::len_to_f64;
 use super::chart::{self, Axis, Chart, Point, Quantity, Series, Shape, values};
 use super::served::served;
 use crate::history::{HistoryAnswer, HistoryKind, HistoryProgress, HistoryRow};
-use crate::text::judged::{Tone, data, measurement, objective};
+use crate::text::judged::{Tone, three};
 
 /// Lines of a list; the filter finds older ones.
 const ROWS_MAX: usize = 500;
@@ -34,15 +34,17 @@ pub struct HistoryFilter {
 impl HistoryFilter {
     /// Whether a line is listed.
     pub fn takes(&self, row: &HistoryRow) -> bool {
-        let mut labels = row
-            .labels
-            .iter()
-            .map(|(key, value)| format!("{key}={value}"));
+        let mut labels = labels(row);
         let mut targets = row.targets.iter().chain([&row.target]);
         row.workload.contains(&self.workload)
             && targets.any(|target| target.contains(&self.target))
             && (self.label.is_empty() || labels.any(|label| label.contains(&self.label)))
     }
+}
+
+fn labels(row: &HistoryRow) -> impl Iterator<Item = String> {
+    let labels = row.labels.iter();
+    labels.map(|(key, value)| format!("{key}={value}"))
 }
 
 /// The page; rows are the newest first. `may_delete` says whether runs may be removed from it, `above` stands before
@@ -106,16 +108,22 @@ fn filters(filter: &HistoryFilter) -> Markup {
     }
 }
 
+/// Columns of judgments; on a phone each has its name beside it, as all others have.
+const JUDGED: [&str; 3] = ["measurement", "data", "objective"];
+
 fn table(rows: &[&HistoryRow], may_delete: bool) -> Markup {
     html! {
         form method="get" action="/compare" {
             p { button type="submit" { "Compare the chosen" } " the oldest is the baseline" }
-            div class="table" {
-                table id="runs" {
+            div class="table" tabindex="0" role="region" aria-label="Stored runs" {
+                table id="runs" class="cards" {
                     thead { tr {
-                        @for name in ["", "begun", "what", "workload", "target"] { th { (name) } }
+                        td {}
+                        @for name in ["begun", "what", "workload", "target"] { th { (name) } }
                         th class="figure" { "answer" }
-                        @for name in ["measurement", "data", "objective", "labels", ""] { th { (name) } }
+                        @for name in JUDGED { th { (name) } }
+                        th { "labels" }
+                        td {}
                     } }
                     tbody { @for row in rows { (line(row, may_delete)) } }
                 }
@@ -125,11 +133,7 @@ fn table(rows: &[&HistoryRow], may_delete: bool) -> Markup {
 }
 
 fn line(row: &HistoryRow, may_delete: bool) -> Markup {
-    let labels: Vec<String> = row
-        .labels
-        .iter()
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
+    let labels: Vec<String> = labels(row).collect();
     html! {
         tr {
             td {
@@ -142,12 +146,12 @@ fn line(row: &HistoryRow, may_delete: bool) -> Markup {
                     a href=(format!("/run/{}", row.id)) { (begun(row)) }
                 } @else { (begun(row)) }
             }
-            td {
+            td data-label="what" {
                 @if let Some(progress) = &row.progress { b { (going_on(progress)) } } @else { (row.kind.name()) }
             }
-            td { (row.workload) }
-            td { (row.target) }
-            td class="figure" { (row.answer.map_or_else(String::new, figure)) }
+            td data-label="workload" { (row.workload) }
+            td data-label="target" { (row.target) }
+            td class="figure" data-label="answer" { (row.answer.map_or_else(String::new, figure)) }
             (judgments(row))
             td class="remark" { (labels.join(", ")) }
             td {
@@ -191,19 +195,16 @@ fn figure(answer: HistoryAnswer) -> String {
 
 fn judgments(row: &HistoryRow) -> Markup {
     let Some(judged) = &row.judgments else {
-        return html! { td {} td {} td {} };
-    };
-    let cell = |(word, tone): (&str, Tone)| {
-        let class = match tone {
-            Tone::Good | Tone::None => "",
-            Tone::Bad | Tone::Open => "note",
-        };
-        html! { td { span class=(class) { (word) } } }
+        return html! { @for _ in JUDGED { td class="absent" {} } };
     };
     html! {
-        (cell(measurement(judged.measurement.value)))
-        (cell(data(judged.data.value)))
-        (cell(objective(judged.objective.value)))
+        @for (name, of) in JUDGED.into_iter().zip(three(judged)) {
+            @let class = match of.tone {
+                Tone::Good | Tone::None => "",
+                Tone::Bad | Tone::Open => "note",
+            };
+            td data-label=(name) { span class=(class) { (of.value) } }
+        }
     }
 }
 
@@ -250,7 +251,6 @@ fn trend(rows: &[&HistoryRow]) -> Option<Chart> {
         x: Axis::between("run", Quantity::Number, 0.0, len_to_f64(answers.len() + 1)),
         y: Axis::from_zero(unit, Quantity::Number, values(&series)),
         series,
-        spans: Vec::new(),
-        levels: Vec::new(),
+        ..Chart::default()
     })
 }

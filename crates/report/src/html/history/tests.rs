@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::answer::answer;
+use crate::tests::assert_says;
+use highwater_analysis::fixture;
+use highwater_analysis::judge::measured_streams;
 use highwater_model::plan::Unit;
 
 fn row(id: &str, workload: &str, value: f64) -> HistoryRow {
@@ -19,8 +23,7 @@ fn row(id: &str, workload: &str, value: f64) -> HistoryRow {
             interval: Some([value * 0.9, value * 1.1]),
             unit: Some(Unit::Rows),
         }),
-        judgments: None,
-        progress: None,
+        ..HistoryRow::default()
     }
 }
 
@@ -42,33 +45,35 @@ fn a_filter_takes_what_has_all_of_its_parts() {
 
 #[test]
 fn runs_are_listed_and_their_answers_drawn() {
-    let rows = [
-        row("c", "cpu", 3_000.0),
-        row("b", "cpu", 2_000.0),
-        row("a", "cpu", 1_000.0),
-    ];
+    let rows = [("c", 3_000.0), ("b", 2_000.0), ("a", 1_000.0)];
+    let rows = rows.map(|(id, value)| row(id, "cpu", value));
     let page = history_page(&rows, &HistoryFilter::default(), false, &html! {});
-    assert!(
-        page.contains("3,000 rows/s") && page.contains("2026-11-20 18:20:11"),
-        "{page}"
-    );
+    assert_says(&page, &["3,000 rows/s", "2026-11-20 18:20:11"]);
     assert!(page.contains("run cpu, oldest first"), "{page}");
-    assert!(
-        page.contains("&lt;b&gt;abc") && !page.contains("<b>abc"),
-        "labels are text"
-    );
-    assert!(!page.contains("/delete/"), "nothing may be removed");
+    // Labels are text, and nothing may be removed.
+    assert!(page.contains("&lt;b&gt;abc") && !page.contains("<b>abc"));
+    assert!(!page.contains("/delete/"));
     assert!(history_page(&rows, &HistoryFilter::default(), true, &html! {}).contains("/delete/c"));
-    let drawn: Vec<Option<f64>> = {
-        let rows: Vec<&HistoryRow> = rows.iter().collect();
-        let chart = trend(&rows).unwrap();
-        let series = chart.series.last().unwrap();
-        series.points.iter().map(|point| point.y).collect()
-    };
+    let chart = trend(&rows.iter().collect::<Vec<_>>()).unwrap();
+    let drawn = chart.series.last().unwrap().points.iter();
+    let drawn: Vec<Option<f64>> = drawn.map(|point| point.y).collect();
+    // The oldest first.
+    assert_eq!(drawn, [1_000.0, 2_000.0, 3_000.0].map(Some));
+}
+
+#[test]
+fn a_run_in_steps_is_listed_with_the_answer_of_its_page() {
+    let mut record = fixture::open_steps();
+    let last = measured_streams(&record).last().unwrap().phase.name.clone();
+    for stream in record.streams.iter_mut().filter(|of| of.phase == last) {
+        stream.throughput.rows_per_s = 1_234.0;
+    }
+    let listed = HistoryRow::of((&record).into()).answer.unwrap();
+    assert_eq!(figure(listed), "1,234 rows/s");
+    let page = answer((&record).into(), &measured_streams(&record));
     assert_eq!(
-        drawn,
-        [Some(1_000.0), Some(2_000.0), Some(3_000.0)],
-        "oldest first"
+        (page.figure.as_str(), page.unit.as_str()),
+        ("1,234", "rows/s")
     );
 }
 
@@ -82,20 +87,14 @@ fn a_run_that_goes_on_shows_how_far_it_is_and_is_not_removed() {
         of_s: 22,
     });
     let page = history_page(&[running], &HistoryFilter::default(), true, &html! {});
-    assert!(
-        page.contains("running trial 3: measure, 7 of 22 s"),
-        "{page}"
-    );
+    assert_says(&page, &["running trial 3: measure, 7 of 22 s"]);
     assert!(!page.contains("/delete/"), "{page}");
 }
 
 #[test]
 fn two_answers_are_no_trend_and_other_questions_are_not_mixed_in() {
-    let rows = [
-        row("c", "cpu", 3.0),
-        row("b", "kv", 2.0),
-        row("a", "cpu", 1.0),
-    ];
+    let rows = [("c", "cpu"), ("b", "kv"), ("a", "cpu")];
+    let rows = rows.map(|(id, workload)| row(id, workload, 1.0));
     let rows: Vec<&HistoryRow> = rows.iter().collect();
     assert_eq!(trend(&rows), None);
 }

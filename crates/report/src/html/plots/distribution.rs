@@ -118,8 +118,7 @@ fn chart(id: &str, title: &str, about: String, series: Vec<Series>) -> Option<Ch
         x,
         y,
         series,
-        spans: Vec::new(),
-        levels: Vec::new(),
+        ..Chart::default()
     })
 }
 

@@ -1,14 +1,12 @@
 //! A size plan: throughput against nodes, what each node contributes, with the models' band.
 
-use highwater_sizing::cluster::{NeedPlan, SizePlan, SizePlanPoint};
+use highwater_sizing::cluster::{NeedPlan, SizePlan};
 
 use super::super::chart::{
     Axis, Chart, Level, Point, Quantity, Series, Shape, Span, SpanKind, values,
 };
 use super::super::sections::known_word;
-
-/// Of a point: its value, and the lower edge of a band.
-type Part = fn(&SizePlanPoint) -> (Option<f64>, Option<f64>);
+use super::curve;
 
 /// Two charts for each need.
 pub(in crate::html) fn growth(plan: &SizePlan) -> Vec<Chart> {
@@ -55,18 +53,12 @@ fn per_node(need: &NeedPlan, number: usize) -> Chart {
         x: axis(need, 0.0),
         y: Axis::from_zero("per node", Quantity::Rate, values(&series)),
         series,
-        spans: Vec::new(),
-        levels: Vec::new(),
+        ..Chart::default()
     }
 }
 
 fn axis(need: &NeedPlan, nodes: f64) -> Axis {
-    let last = need
-        .curve
-        .iter()
-        .map(|point| point.nodes)
-        .fold(nodes, f64::max);
-    Axis::between("nodes", Quantity::Number, 0.0, last + 0.5)
+    curve::axis(need.curve.iter().map(|point| point.nodes).chain([nodes]))
 }
 
 fn planned(nodes: f64) -> Vec<Span> {
@@ -79,22 +71,10 @@ fn planned(nodes: f64) -> Vec<Span> {
 }
 
 fn series(need: &NeedPlan, of: fn(f64, f64) -> f64) -> Vec<Series> {
-    let points = |part: Part| {
-        let points = need.curve.iter().map(|point| {
-            let (y, low) = part(point);
-            let of = |per_s| of(point.nodes, per_s);
-            Point {
-                x: point.nodes,
-                y: y.map(of),
-                low: low.map(of),
-            }
-        });
-        points.collect::<Vec<_>>()
-    };
-    let mut measured = points(|point| (point.measured_per_s, None));
-    measured.retain(|point| point.y.is_some());
-    let band = points(|point| (Some(point.predicted.high), Some(point.predicted.low)));
-    let expected = points(|point| (Some(point.predicted.expected), None));
+    let measured = need.curve.iter().filter_map(|point| {
+        let per_s = of(point.nodes, point.measured_per_s?);
+        Some(Point::new(point.nodes, Some(per_s)))
+    });
     // What others published never looks like a measurement of one's own.
     let word = known_word(need);
     let known = if word == "measured" {
@@ -102,9 +82,7 @@ fn series(need: &NeedPlan, of: fn(f64, f64) -> f64) -> Vec<Series> {
     } else {
         Shape::Ring
     };
-    vec![
-        Series::new("90 % of measurements", Shape::Band, 0, band),
-        Series::new("expected", Shape::Line, 0, expected),
-        Series::new(word, known, 1, measured),
-    ]
+    let measured = Series::new(word, known, 1, measured.collect());
+    let predicted = curve::predicted(&need.curve, of).into_iter();
+    predicted.chain([measured]).collect()
 }

@@ -4,6 +4,7 @@ use highwater_analysis::growth::counted;
 use highwater_model::display::foreign;
 
 use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, values};
+use super::curve;
 use crate::compare_report::NamedGrowth;
 
 /// Characters of a name.
@@ -25,17 +26,16 @@ pub(in crate::html) fn growths(growths: &[&NamedGrowth<'_>]) -> Option<Chart> {
     series.retain(|series| !series.points.is_empty());
     let unit = growths.first()?.growth.scale.unit.name();
     let nodes = series.iter().flat_map(|series| &series.points);
-    let last = nodes.map(|point| point.x).fold(0.0, f64::max);
+    let x = curve::axis(nodes.map(|point| point.x));
     (!series.is_empty()).then(|| Chart {
         id: "growths".to_owned(),
         title: format!("Throughput against nodes, {unit}/s"),
         about:
             "Signs were measured, each size once; the lines only lead the eye from one to the next."
                 .to_owned(),
-        x: Axis::between("nodes", Quantity::Number, 0.0, last + 0.5),
+        x,
         y: Axis::from_zero(format!("{unit}/s"), Quantity::Rate, values(&series)),
         series,
-        spans: Vec::new(),
-        levels: Vec::new(),
+        ..Chart::default()
     })
 }

@@ -38,26 +38,28 @@ fn cpu(timeline: &Timeline<'_>) -> Option<Chart> {
             Some(sample.steal_fraction? * cores).filter(|stolen| *stolen > 0.0)
         }),
     ];
-    let cores: u32 = timeline
-        .record
-        .clients
-        .iter()
-        .map(|client| client.cores)
-        .sum();
+    let cores = cores(timeline);
     let about = format!(
         "Of {cores} cores. A load generator that is busy measures itself: what this program takes \
          shall stay well below all of them."
     );
     chart(
         timeline,
-        ChartText {
-            id: "load-generator-cpu",
-            title: "CPU of the load generator, cores",
+        Chart {
+            id: "load-generator-cpu".to_owned(),
+            title: "CPU of the load generator, cores".to_owned(),
             about,
+            y: Axis::from_zero("cores", Quantity::Number, [cores].into_iter()),
+            ..Chart::default()
         },
-        Axis::from_zero("cores", Quantity::Number, [f64::from(cores)].into_iter()),
         &figures,
     )
+}
+
+/// Of all load generators.
+fn cores(timeline: &Timeline<'_>) -> f64 {
+    let cores = timeline.record.clients.iter().map(|client| client.cores);
+    f64::from(cores.sum::<u32>())
 }
 
 fn memory(timeline: &Timeline<'_>) -> Option<Chart> {
@@ -69,46 +71,37 @@ fn memory(timeline: &Timeline<'_>) -> Option<Chart> {
     let about = "Resident memory of the load generator; it shall not grow with the run.".to_owned();
     chart(
         timeline,
-        ChartText {
-            id: "load-generator-memory",
-            title: "Memory of the load generator",
+        Chart {
+            id: "load-generator-memory".to_owned(),
+            title: "Memory of the load generator".to_owned(),
             about,
+            y: Axis::from_zero("bytes", Quantity::Bytes, values),
+            ..Chart::default()
         },
-        Axis::from_zero("bytes", Quantity::Bytes, values),
         &figures,
     )
 }
 
-/// The texts of a chart.
-struct ChartText {
-    id: &'static str,
-    title: &'static str,
-    about: String,
-}
-
-/// One line per figure; of the seconds of a point the greatest value.
-fn chart(timeline: &Timeline<'_>, text: ChartText, y: Axis, figures: &[Figure]) -> Option<Chart> {
-    let cores = timeline.record.clients.iter().map(|client| client.cores);
-    let cores = f64::from(cores.sum::<u32>());
+/// A chart that has its texts and its vertical axis, with one line per figure; of the seconds of a point the greatest
+/// value.
+fn chart(timeline: &Timeline<'_>, of: Chart, figures: &[Figure]) -> Option<Chart> {
+    let cores = cores(timeline);
     let series: Vec<Series> = figures
         .iter()
-        .map(|(name, color, of)| {
+        .map(|(name, color, figure)| {
             let mut values: Vec<Option<f64>> = vec![None; timeline.thinning.points()];
             for sample in &timeline.record.telemetry {
                 // A sample is of the second that ends with it.
                 let second = sample.time_ns.div_ceil(Nanos::SECOND.0).saturating_sub(1);
                 if let Some(point) = timeline.thinning.point_of(second) {
-                    let value = of(sample, cores);
+                    let value = figure(sample, cores);
                     values[point] = [values[point], value]
                         .into_iter()
                         .flatten()
                         .reduce(f64::max);
                 }
             }
-            let points = values.into_iter().enumerate();
-            let points = points
-                .map(|(number, value)| Point::new(timeline.thinning.middle(number), value))
-                .collect();
+            let points = timeline.points(&values, |value, _| Point::new(0.0, *value));
             Series::new(name, Shape::Line, *color, points)
         })
         .filter(|series| series.points.iter().any(|point| point.y.is_some()))
@@ -118,9 +111,9 @@ fn chart(timeline: &Timeline<'_>, text: ChartText, y: Axis, figures: &[Figure]) 
     }
     let thinned = timeline.thinning.note("the greatest value of them");
     Some(Chart {
-        id: text.id.to_owned(),
-        title: text.title.to_owned(),
-        about: text.about + &thinned,
-        ..timeline.chart(y, series)
+        id: of.id,
+        title: of.title,
+        about: of.about + &thinned,
+        ..timeline.chart(of.y, series)
     })
 }

@@ -2,6 +2,7 @@
 //!
 //! Pure selection and adding up; nothing is judged, and no percentile is averaged.
 
+mod curve;
 mod distribution;
 mod growth;
 mod growths;

@@ -68,33 +68,21 @@ fn chart(groups: &[Overlaid<'_>], unit: Option<Unit>, of: Of) -> Option<Chart> {
                 units_per_op: 1,
             };
             let slots = timeline.slots(counted, |interval| selected(&interval.stream));
-            let points = slots.iter().enumerate().map(|(number, slot)| {
-                let value = of(slot, timeline.thinning.length(number));
-                Point::new(timeline.thinning.middle(number), value)
-            });
+            let points =
+                timeline.points(&slots, |slot, seconds| Point::new(0.0, of(slot, seconds)));
             longest = f64::max(longest, timeline.axis().to);
-            series.push(Series::new(
-                &group.name,
-                Shape::Line,
-                color,
-                points.collect(),
-            ));
+            series.push(Series::new(&group.name, Shape::Line, color, points));
         }
     }
     let drawn = values(&series).next().is_some();
     drawn.then(|| Chart {
-        id: String::new(),
-        title: String::new(),
-        about: String::new(),
         x: Axis::between(
             "time since the start of each run",
             Quantity::Time,
             0.0,
             longest,
         ),
-        y: Axis::between("", Quantity::Number, 0.0, 1.0),
         series,
-        spans: Vec::new(),
-        levels: Vec::new(),
+        ..Chart::default()
     })
 }

@@ -37,7 +37,6 @@ pub(in crate::html) fn runs(group: &GroupRecord) -> Vec<Chart> {
         x: Axis::between("run", Quantity::Number, 0.0, f64::from(last) + 1.0),
         y: Axis::from_zero(unit, Quantity::Rate, values(&series)),
         series,
-        spans: Vec::new(),
-        levels: Vec::new(),
+        ..Chart::default()
     }]
 }

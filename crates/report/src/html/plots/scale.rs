@@ -4,6 +4,7 @@ use highwater_model::scale::{ScalePurpose, ScaleRecord};
 use highwater_sizing::growth::GrowthReport;
 
 use super::super::chart::{Axis, Chart, Level, Point, Quantity, Series, Shape, values};
+use super::curve;
 
 /// Both charts; none where no size counts.
 pub(in crate::html) fn scale(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Chart> {
@@ -47,32 +48,18 @@ fn per_node(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Chart {
         x: axis(grown),
         y: Axis::from_zero("per node", Quantity::Rate, values(&series)),
         series,
-        spans: Vec::new(),
-        levels: Vec::new(),
+        ..Chart::default()
     }
 }
 
 fn axis(grown: &GrowthReport<'_>) -> Axis {
     let of_curve = grown.curve.iter().map(|point| point.nodes);
-    let measured = grown
-        .sizes
-        .iter()
-        .map(|size| f64::from(size.trial.size.nodes));
-    let last = of_curve.chain(measured).fold(1.0, f64::max);
-    Axis::between("nodes", Quantity::Number, 0.0, last + 0.5)
+    let sizes = grown.sizes.iter();
+    let measured = sizes.map(|size| f64::from(size.trial.size.nodes));
+    curve::axis(of_curve.chain(measured))
 }
 
 fn series(scale: &ScaleRecord, grown: &GrowthReport<'_>, of: fn(f64, f64) -> f64) -> Vec<Series> {
-    let curve = || grown.curve.iter();
-    let band = curve().map(|point| Point {
-        x: point.nodes,
-        y: Some(of(point.nodes, point.predicted.high)),
-        low: Some(of(point.nodes, point.predicted.low)),
-    });
-    let expected = curve().map(|point| {
-        let per_s = of(point.nodes, point.predicted.expected);
-        Point::new(point.nodes, Some(per_s))
-    });
     let at = |nodes: u32, per_s: f64| {
         let nodes = f64::from(nodes);
         Point::new(nodes, Some(of(nodes, per_s)))
@@ -88,14 +75,14 @@ fn series(scale: &ScaleRecord, grown: &GrowthReport<'_>, of: fn(f64, f64) -> f64
         .iter()
         .filter(|trial| trial.purpose == ScalePurpose::Again && trial.figures.verdict.counts());
     let again = again.map(|trial| at(trial.size.nodes, trial.figures.per_s));
-    let all = [
-        Series::new("90 % of measurements", Shape::Band, 0, band.collect()),
-        Series::new("expected", Shape::Line, 0, expected.collect()),
+    let measured = [
         Series::new("predicted before", Shape::Ring, 1, predicted.collect()),
         Series::new("measured", Shape::Dot, 0, measured.collect()),
         Series::new("measured again", Shape::Diamond, 2, again.collect()),
     ];
-    let all = all.into_iter();
+    let all = curve::predicted(&grown.curve, of)
+        .into_iter()
+        .chain(measured);
     all.filter(|series| !series.points.is_empty()).collect()
 }
 

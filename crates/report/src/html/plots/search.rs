@@ -10,14 +10,14 @@ use highwater_model::search::{
 use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, Span, SpanKind, values};
 use super::time::bounds;
 
-/// Name, shape and color of the probes that a test picks.
-type Kind = (&'static str, Shape, usize, fn(&ProbeRecord) -> bool);
+/// Name, shape and color of the trials that a test picks.
+pub(super) type Kind<T> = (&'static str, Shape, usize, fn(&T) -> bool);
 
 /// Probes are near a mark up to this factor below and above it.
 const NEAR: f64 = 1.5;
 
 /// Every probe that judged a value is of exactly one of them.
-const KINDS: [Kind; 4] = [
+const KINDS: [Kind<ProbeRecord>; 4] = [
     ("passed", Shape::Dot, 2, |probe| {
         probe.verdict == ProbeVerdict::Passed && probe.purpose == ProbePurpose::Search
     }),
@@ -151,17 +151,20 @@ fn axis(drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Axis> {
 }
 
 fn kinds(drawn: &Drawn<'_>, of: fn(&ProbeRecord) -> Option<f64>) -> Vec<Series> {
-    KINDS
-        .iter()
-        .map(|(name, shape, color, is)| {
-            let probes = drawn.probes.iter().filter(|probe| is(probe));
-            let points = probes.filter_map(|probe| Some(Point::new(probe.at, Some(of(probe)?))));
-            let mut points: Vec<Point> = points.collect();
-            points.sort_by(|a, b| a.x.total_cmp(&b.x));
-            Series::new(name, *shape, *color, points)
-        })
-        .filter(|series| !series.points.is_empty())
-        .collect()
+    let probes = drawn.probes.iter();
+    let points = probes.filter_map(|probe| Some((*probe, Point::new(probe.at, Some(of(probe)?)))));
+    of_kinds(&KINDS, &points.collect::<Vec<_>>())
+}
+
+/// Signs of each kind, the kinds without any left out.
+pub(super) fn of_kinds<T>(kinds: &[Kind<T>], of: &[(&T, Point)]) -> Vec<Series> {
+    let series = kinds.iter().map(|(name, shape, color, is)| {
+        let points = of.iter().filter(|(of, _)| is(of));
+        let mut points: Vec<Point> = points.map(|(_, point)| *point).collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        Series::new(name, *shape, *color, points)
+    });
+    series.filter(|series| !series.points.is_empty()).collect()
 }
 
 /// Where everything that was offered was acknowledged.

@@ -69,14 +69,8 @@ pub(in crate::html) fn target_so_far(telemetry: &TargetTelemetry) -> Vec<Chart> 
         end.unwrap_or_default().as_secs_f64(),
     );
     let blank = Chart {
-        id: String::new(),
-        title: String::new(),
-        about: String::new(),
-        y: x.clone(),
         x,
-        series: Vec::new(),
-        spans: Vec::new(),
-        levels: Vec::new(),
+        ..Chart::default()
     };
     charts(&telemetry, &blank, "target", |_| true)
 }
@@ -114,7 +108,7 @@ fn charts(
     figures
         .map(|(number, figure)| Chart {
             id: format!("{id}-{number}"),
-            ..chart(blank, telemetry, number, figure)
+            ..chart(blank, telemetry, figure)
         })
         .collect()
 }
@@ -131,7 +125,7 @@ struct Figure<'a> {
     source: &'a str,
 }
 
-fn chart(blank: &Chart, telemetry: &TargetTelemetry, number: usize, figure: Figure<'_>) -> Chart {
+fn chart(blank: &Chart, telemetry: &TargetTelemetry, figure: Figure<'_>) -> Chart {
     let Figure { name, source } = figure;
     let of_figure = telemetry.series.iter();
     let of_figure = of_figure.filter(|series| series.name == name && series.source == source);
@@ -153,7 +147,6 @@ fn chart(blank: &Chart, telemetry: &TargetTelemetry, number: usize, figure: Figu
     let title = title.map_or_else(|| foreign(name, WORDS), |(_, title)| (*title).to_owned());
     let y = Axis::from_zero(suffix, quantity, values(&series));
     Chart {
-        id: format!("target-{number}"),
         title: format!("{}: {title}", foreign(source, WORDS)),
         about: format!("As {} said of itself.", foreign(source, WORDS)),
         y,

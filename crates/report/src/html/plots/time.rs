@@ -91,22 +91,13 @@ fn rates(
     color: usize,
     open: bool,
 ) -> Vec<Series> {
-    let points = |of: &dyn Fn(&Slot, f64) -> Point| -> Vec<Point> {
-        let slots = slots.iter().enumerate();
-        slots
-            .map(|(number, slot)| Point {
-                x: timeline.thinning.middle(number),
-                ..of(slot, timeline.thinning.length(number))
-            })
-            .collect()
-    };
     let one = |name: &str, part, shape, points| Series {
         part,
         ..Series::new(name, shape, color, points)
     };
     let mut series = Vec::new();
     if timeline.thinning.seconds > 1 {
-        let extent = points(&|slot, _| {
+        let extent = timeline.points(slots, |slot, _| {
             let (least, greatest) = extent(&slot.per_second);
             Point {
                 x: 0.0,
@@ -117,7 +108,7 @@ fn rates(
         series.push(one(name, "seconds", Shape::Band, extent));
     }
     if open {
-        let offered = points(&|slot, seconds| Point::new(0.0, Some(slot.offered / seconds)));
+        let offered = timeline.per_second(slots, |slot| slot.offered);
         series.push(Series {
             color: OFFERED,
             ..one(
@@ -128,7 +119,7 @@ fn rates(
             )
         });
     }
-    let reached = points(&|slot, seconds| Point::new(0.0, Some(slot.acknowledged / seconds)));
+    let reached = timeline.per_second(slots, |slot| slot.acknowledged);
     series.push(one(name, "acknowledged", Shape::Line, reached));
     series
 }
@@ -149,13 +140,15 @@ fn failures(timeline: &Timeline<'_>) -> Option<Chart> {
     bars(
         timeline,
         &KINDS,
-        &ChartText {
-            id: "failures",
-            title: "Errors and rejections, ops per second",
-            unit: "ops/s",
+        "ops/s",
+        Chart {
+            id: "failures".to_owned(),
+            title: "Errors and rejections, ops per second".to_owned(),
             about: "Failed: the target refused or rejected the op, or its connection broke. Rejected, drawn over \
          it: the part of these that the target had no capacity for. Never sent: the op was due while \
-         every session was busy, until its phase ended.",
+         every session was busy, until its phase ended."
+                .to_owned(),
+            ..Chart::default()
         },
     )
 }
@@ -166,47 +159,37 @@ fn refusals(timeline: &Timeline<'_>) -> Option<Chart> {
     bars(
         timeline,
         &KINDS,
-        &ChartText {
-            id: "rows-refused",
-            title: "Rows refused, per second",
-            unit: "rows/s",
+        "rows/s",
+        Chart {
+            id: "rows-refused".to_owned(),
+            title: "Rows refused, per second".to_owned(),
             about: "Rows that the target said it did not store, by the second in which it said so; an op may be \
-         answered and still have some.",
+         answered and still have some."
+                .to_owned(),
+            ..Chart::default()
         },
     )
 }
 
-/// The texts of a chart.
-struct ChartText {
-    id: &'static str,
-    title: &'static str,
-    /// Behind the figures of the vertical axis.
-    unit: &'static str,
-    about: &'static str,
-}
-
 /// Bars over time; none where there is nothing of any kind.
-fn bars(timeline: &Timeline<'_>, kinds: &[Kind], text: &ChartText) -> Option<Chart> {
+fn bars(timeline: &Timeline<'_>, kinds: &[Kind], unit: &str, texts: Chart) -> Option<Chart> {
     let slots = timeline.slots(Counted::OPS, |_| true);
     let all = |of: fn(&Slot) -> f64| slots.iter().map(of).sum::<f64>();
     let kinds = kinds.iter().filter(|(_, _, of)| all(*of) > 0.0);
     let series: Vec<Series> = kinds
         .map(|(name, color, of)| {
-            let points = slots.iter().enumerate().map(|(number, slot)| {
-                let rate = of(slot) / timeline.thinning.length(number);
-                Point::new(timeline.thinning.middle(number), Some(rate))
-            });
-            Series::new(name, Shape::Bars, *color, points.collect())
+            let points = timeline.per_second(&slots, *of);
+            Series::new(name, Shape::Bars, *color, points)
         })
         .collect();
     if series.is_empty() {
         return None;
     }
-    let y = Axis::from_zero(text.unit, Quantity::Rate, values(&series));
+    let y = Axis::from_zero(unit, Quantity::Rate, values(&series));
     Some(Chart {
-        id: text.id.to_owned(),
-        title: text.title.to_owned(),
-        about: text.about.to_owned(),
+        id: texts.id,
+        title: texts.title,
+        about: texts.about,
         ..timeline.chart(y, series)
     })
 }
@@ -223,15 +206,8 @@ fn latency(timeline: &Timeline<'_>, origin: Option<&ImportRecord>) -> Option<Cha
         } else {
             (*op).to_owned()
         };
-        series.extend(percentiles(
-            timeline,
-            &slots,
-            &name,
-            OpPosition {
-                color,
-                ops: ops.len(),
-            },
-        ));
+        let few = ops.len() <= BANDS_MAX;
+        series.extend(percentiles(timeline, &slots, &name, color, few));
     }
     series.retain(|series| series.points.iter().any(|point| point.y.is_some()));
     if series.is_empty() {
@@ -272,30 +248,21 @@ fn begin(origin: Option<&ImportRecord>) -> &'static str {
     }
 }
 
-/// Which op of how many.
-#[derive(Clone, Copy)]
-struct OpPosition {
+/// Of `few` ops all percentiles have one name, and are switched together.
+fn percentiles(
+    timeline: &Timeline<'_>,
+    slots: &[Slot],
+    name: &str,
     color: usize,
-    ops: usize,
-}
-
-fn percentiles(timeline: &Timeline<'_>, slots: &[Slot], name: &str, at: OpPosition) -> Vec<Series> {
-    let OpPosition { color, ops } = at;
-    let points = |of: Percentiles| -> Vec<Point> {
-        let slots = slots.iter().enumerate();
-        slots
-            .map(|(number, slot)| {
-                let (high, low) = of(slot);
-                Point {
-                    x: timeline.thinning.middle(number),
-                    y: high.map(to_f64),
-                    low: low.map(to_f64),
-                }
-            })
-            .collect()
+    few: bool,
+) -> Vec<Series> {
+    let points = |of: Percentiles| {
+        timeline.points(slots, |slot, _| {
+            let (high, low) = of(slot);
+            let [y, low] = [high, low].map(|ns| ns.map(to_f64));
+            Point { x: 0.0, y, low }
+        })
     };
-    // Of few ops all percentiles have one name, and are switched together.
-    let few = ops <= BANDS_MAX;
     let one = |part: &'static str, shape, points| Series {
         name: if few {
             name.to_owned()

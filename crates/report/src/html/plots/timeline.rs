@@ -6,7 +6,7 @@ use highwater_model::plan::{PhaseKind, Unit};
 use highwater_model::record::{Change, IntervalRecord, InterventionRecord, RunRecord};
 use highwater_model::units::Nanos;
 
-use super::super::chart::{Axis, Chart, Quantity, Series, Span, SpanKind, Thinning};
+use super::super::chart::{Axis, Chart, Point, Quantity, Series, Span, SpanKind, Thinning};
 
 /// A gap is marked from this length on,
 const GAP_NS: u64 = 1_000_000_000;
@@ -171,15 +171,30 @@ impl<'a> Timeline<'a> {
     /// A chart of these series over the time of the run; its texts are to be filled in.
     pub(super) fn chart(&self, y: Axis, series: Vec<Series>) -> Chart {
         Chart {
-            id: String::new(),
-            title: String::new(),
-            about: String::new(),
             x: self.axis(),
             y,
             series,
             spans: self.spans(),
-            levels: Vec::new(),
+            ..Chart::default()
         }
+    }
+
+    /// A point in the middle of the seconds of each slot; `of` says where above them, of a slot and its seconds.
+    pub(super) fn points<T>(&self, slots: &[T], of: impl Fn(&T, f64) -> Point) -> Vec<Point> {
+        let slots = slots.iter().enumerate();
+        slots
+            .map(|(number, slot)| Point {
+                x: self.thinning.middle(number),
+                ..of(slot, self.thinning.length(number))
+            })
+            .collect()
+    }
+
+    /// What each slot has of something in a second.
+    pub(super) fn per_second(&self, slots: &[Slot], of: fn(&Slot) -> f64) -> Vec<Point> {
+        self.points(slots, |slot, seconds| {
+            Point::new(0.0, Some(of(slot) / seconds))
+        })
     }
 
     /// Phases, and the gaps that stand out.

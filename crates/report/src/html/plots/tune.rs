@@ -8,17 +8,15 @@ use highwater_model::tune::{
 use highwater_sizing::axis_line::{base, is_along};
 
 use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, Span, SpanKind};
+use super::search::{Kind, of_kinds};
 
 /// Half the width of the shaded best value, as a part of the axis.
 const HALF_BEST: f64 = 0.012;
 /// Nanoseconds of a second.
 const NS: f64 = 1e9;
 
-/// Name, shape and color of the configurations that a test picks.
-type Kind = (&'static str, Shape, usize, fn(&TrialRecord) -> bool);
-
 /// Every configuration with a figure is of exactly one of them.
-const KINDS: [Kind; 3] = [
+const KINDS: [Kind<TrialRecord>; 3] = [
     ("search", Shape::Dot, 2, |trial| {
         counts(trial) && trial.purpose == TrialPurpose::Search
     }),
@@ -138,13 +136,8 @@ fn series(trials: &[(&TrialRecord, Point)], means: Vec<(Point, Point)>) -> Vec<S
         },
         Series::new("mean", Shape::Line, 0, means),
     ];
-    for (name, shape, color, is) in KINDS {
-        let points = trials.iter().filter(|(trial, _)| is(trial));
-        let mut points: Vec<Point> = points.map(|(_, point)| *point).collect();
-        points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        series.push(Series::new(name, shape, color, points));
-    }
     series.retain(|series| !series.points.is_empty());
+    series.extend(of_kinds(&KINDS, trials));
     series
 }
 

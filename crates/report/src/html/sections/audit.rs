@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::answer::to_the_second;
-use crate::layout::Row;
+use crate::layout::{Row, headed};
 use crate::text::judged as judgment_text;
 use highwater_model::display::{count, foreign};
 use highwater_model::record::{AuditExample, AuditStatus, Fault, InvariantRecord, RunRecord};
@@ -67,8 +67,7 @@ pub(super) fn audit(record: &RunRecord) -> Markup {
 }
 
 fn invariants(invariants: &[InvariantRecord]) -> Vec<Row> {
-    let mut rows = vec![Row::new(["invariant", "must be", "is", "holds"])];
-    rows.extend(invariants.iter().map(|invariant| {
+    let rows = invariants.iter().map(|invariant| {
         let found = invariant.found.as_deref().unwrap_or("not one value");
         let holds = if invariant.holds { "yes" } else { "no" };
         let cells = [
@@ -78,41 +77,27 @@ fn invariants(invariants: &[InvariantRecord]) -> Vec<Row> {
             holds,
         ];
         Row::new(cells.map(|cell: &str| cell.to_owned()))
-    }));
-    rows
+    });
+    headed("invariant | must be | is | holds", rows)
 }
 
 fn examples(examples: &[AuditExample]) -> Vec<Row> {
-    let mut rows = vec![Row::new([
-        "fault",
-        "where",
-        "acknowledged",
-        "unknown",
-        "found",
-        "column",
-        "sent",
-        "stored",
-    ])];
-    rows.extend(examples.iter().take(EXAMPLES).map(|example| {
+    let head = "fault | where | acknowledged | unknown | found | column | sent | stored";
+    let rows = examples.iter().take(EXAMPLES).map(|example| {
         let fault = match example.fault {
             Fault::Missing => "missing",
             Fault::Surplus => "surplus",
             Fault::Duplicated => "duplicated",
             Fault::Altered => "altered",
         };
-        let keys = if example.first_key == example.last_key {
-            format!("{}, key {}", example.table, example.first_key)
+        let (table, first, last) = (&example.table, example.first_key, example.last_key);
+        let keys = if first == last {
+            format!("{table}, key {first}")
         } else {
-            format!(
-                "{}, keys {} to {}",
-                example.table, example.first_key, example.last_key
-            )
+            format!("{table}, keys {first} to {last}")
         };
-        let optional = |value: &Option<String>| {
-            value
-                .as_ref()
-                .map_or_else(String::new, |value| foreign(value, WORDS))
-        };
+        let optional =
+            |value: &Option<String>| foreign(value.as_deref().unwrap_or_default(), WORDS);
         Row::new([
             fault.to_owned(),
             keys,
@@ -123,6 +108,6 @@ fn examples(examples: &[AuditExample]) -> Vec<Row> {
             optional(&example.expected),
             optional(&example.stored),
         ])
-    }));
-    rows
+    });
+    headed(head, rows)
 }

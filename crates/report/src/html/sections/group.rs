@@ -3,7 +3,7 @@
 use maud::html;
 
 use crate::answer::plural;
-use crate::comparison::{basis, directions, named, rows};
+use crate::comparison::{basis, certain, named, rows};
 use crate::text::group as group_text;
 use highwater_analysis::group::comparisons;
 use highwater_model::group::GroupRecord;
@@ -42,10 +42,7 @@ fn figures(group: &GroupRecord) -> Option<Part> {
     Some(Part {
         id: "figures",
         title: "Figures",
-        abstract_line: match directions(first).as_str() {
-            "" => "no figure is better or worse for certain".to_owned(),
-            directions => directions.replace(" · ", ", "),
-        },
+        abstract_line: certain(first),
         body: html! {
             @for (variant, comparison) in &compared {
                 @let names = group_text::names(group, *variant);

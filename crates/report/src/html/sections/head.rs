@@ -2,10 +2,10 @@
 
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::foreign;
-use highwater_model::record::{MeasuredRun, Question, RecordRef};
+use highwater_model::record::{MeasuredRun, RecordRef};
 
-use crate::answer::{plural, to_the_second};
-use crate::text::tail;
+use crate::answer::{to_the_second, trials};
+use crate::text::{head, tail};
 
 /// Characters of a target's own words.
 const WORDS: usize = 60;
@@ -42,38 +42,15 @@ fn time(started_at: &str) -> String {
 }
 
 fn extent(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> String {
-    let Some(of) = record.experiment() else {
-        let mut phases: Vec<(&str, u64)> = measured
-            .iter()
-            .map(|stream| (stream.phase.name.as_str(), stream.phase.duration_ns))
-            .collect();
-        phases.dedup();
-        let total: u64 = phases.iter().map(|(_, ns)| ns).sum();
-        return if total == 0 {
-            String::new()
-        } else {
-            format!("{} measured", to_the_second(total))
-        };
-    };
-    let (number, took_ns): (String, u64) = match &of.question {
-        Question::Search(search) => (
-            plural(search.probes.len(), "probe"),
-            search.probes.iter().map(|probe| probe.took_ns).sum(),
-        ),
-        Question::Tune(tune) => (
-            plural(tune.trials.len(), "probe"),
-            tune.trials.iter().map(|trial| trial.took_ns).sum(),
-        ),
-        Question::Group(group) => (
-            plural(group.trials.len(), "run"),
-            group.trials.iter().map(|trial| trial.took_ns).sum(),
-        ),
-        Question::Scale(scale) => (
-            plural(scale.trials.len(), "size"),
-            scale.trials.iter().map(|trial| trial.took_ns).sum(),
-        ),
-    };
-    format!("{number} in {}", to_the_second(took_ns))
+    if let Some(of) = record.experiment() {
+        let (number, took_ns) = trials(&of.question);
+        return format!("{number} in {}", to_the_second(took_ns));
+    }
+    let total: u64 = head::phases(measured).iter().map(|(_, ns)| ns).sum();
+    match total {
+        0 => String::new(),
+        total => format!("{} measured", to_the_second(total)),
+    }
 }
 
 /// What must be known before the answer is read.

@@ -3,9 +3,8 @@
 use maud::{Markup, html};
 
 use crate::answer::plural;
-use crate::text::judged::{self as judgment_text};
+use crate::text::judged::{Judged, three};
 use highwater_model::display::foreign;
-use highwater_model::judgment::Reason;
 use highwater_model::record::RecordRef;
 
 use super::super::kept::sentence;
@@ -14,33 +13,17 @@ use super::super::page::Part;
 /// Characters of a target's own words.
 const WORDS: usize = 600;
 
+/// What each judgment answers, in their order.
+const QUESTIONS: [&str; 3] = [
+    "Do the figures describe the target, rather than the load generator or random variation?",
+    "Was everything that was acknowledged found afterwards, as it was sent?",
+    "Was the objective met that was stated before?",
+];
+
 pub(in crate::html) fn judged(record: RecordRef<'_>) -> Part {
-    let judged = record.judgments();
-    let all = [
-        (
-            "Measurement",
-            judgment_text::measurement(judged.measurement.value).0,
-            "Do the figures describe the target, rather than the load generator or random variation?",
-            &judged.measurement.reasons,
-        ),
-        (
-            "Data",
-            judgment_text::data(judged.data.value).0,
-            "Was everything that was acknowledged found afterwards, as it was sent?",
-            &judged.data.reasons,
-        ),
-        (
-            "Objective",
-            judgment_text::objective(judged.objective.value).0,
-            "Was the objective met that was stated before?",
-            &judged.objective.reasons,
-        ),
-    ];
-    let reasons: usize = all.iter().map(|(.., reasons)| reasons.len()).sum();
-    let values: Vec<String> = all
-        .iter()
-        .map(|(name, value, ..)| format!("{} {value}", name.to_lowercase()))
-        .collect();
+    let all = three(record.judgments());
+    let reasons: usize = all.iter().map(|of| of.reasons.len()).sum();
+    let values = all.map(|of| format!("{} {}", of.name.to_lowercase(), of.value));
     let reasons = match reasons {
         0 => "no reasons against it".to_owned(),
         some => plural(some, "reason"),
@@ -50,16 +33,16 @@ pub(in crate::html) fn judged(record: RecordRef<'_>) -> Part {
         title: "Judgments",
         abstract_line: format!("{}: {reasons}", values.join(", ")),
         body: html! {
-            @for (name, value, question, reasons) in all { (one(name, value, question, reasons)) }
+            @for (of, question) in all.into_iter().zip(QUESTIONS) { (one(of, question)) }
         },
     }
 }
 
-fn one(name: &str, value: &str, question: &str, reasons: &[Reason]) -> Markup {
+fn one(of: Judged<'_>, question: &str) -> Markup {
     html! {
-        h3 { (name) ": " (value) }
+        h3 { (of.name) ": " (of.value) }
         p class="term" { (question) }
-        @for reason in reasons {
+        @for reason in of.reasons {
             div class="reason" {
                 p {
                     (sentence(&foreign(&reason.sentence(), WORDS))) " "

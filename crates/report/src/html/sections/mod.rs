@@ -16,7 +16,7 @@ mod size;
 mod tables;
 mod tune;
 
-use crate::answer::plural;
+use crate::answer::trials;
 use highwater_model::record::Question;
 
 pub(super) use counts::rows;
@@ -46,11 +46,5 @@ pub(super) const IS_OF_LAST_RUN: [&str; 6] = [
 
 /// `last of 11 probes`.
 pub(super) fn last_of(question: &Question) -> String {
-    let all = match question {
-        Question::Search(search) => plural(search.probes.len(), "probe"),
-        Question::Tune(tune) => plural(tune.trials.len(), "probe"),
-        Question::Group(group) => plural(group.trials.len(), "run"),
-        Question::Scale(scale) => plural(scale.trials.len(), "size"),
-    };
-    format!("last of {all}")
+    format!("last of {}", trials(question).0)
 }

@@ -3,11 +3,12 @@
 use maud::html;
 
 use crate::answer::plural;
-use crate::layout::Row;
+use crate::layout::{Row, headed, or_absent};
 use crate::text::ops as op_text;
 use highwater_analysis::judge::MeasuredStream;
-use highwater_model::display::{ABSENT, bytes, count, duration, foreign, plain};
+use highwater_model::display::{bytes, count, duration, foreign, plain, ratio};
 use highwater_model::import_record::LatencyBegin;
+use highwater_model::numbers::round_to_u64;
 use highwater_model::record::{MeasuredRun, ResultRecord};
 
 use super::super::chart::{self, Chart};
@@ -116,17 +117,12 @@ fn errors(measured: &[MeasuredStream<'_>]) -> Vec<Row> {
 
 /// How much came back; none where nothing did.
 pub(in crate::html) fn answers(measured: &[MeasuredStream<'_>]) -> Option<Part> {
-    let mut rows = vec![Row::new([
-        "op",
-        "responses",
-        "bytes per response",
-        "rows per response",
-        "bytes per second",
-    ])];
-    for stream in measured {
+    let head = "op | responses | bytes per response | rows per response | bytes per second";
+    let of_streams = measured.iter().flat_map(|stream| {
         let answered = stream.results.iter().filter(|r| r.response_bytes > 0);
-        rows.extend(answered.map(|result| answer(stream, result)));
-    }
+        answered.map(move |result| answer(stream, result))
+    });
+    let rows = headed(head, of_streams);
     if rows.len() == 1 {
         return None;
     }
@@ -144,21 +140,14 @@ pub(in crate::html) fn answers(measured: &[MeasuredStream<'_>]) -> Option<Part> 
 }
 
 fn answer(stream: &MeasuredStream<'_>, result: &ResultRecord) -> Row {
-    let per = |total: u64| total.checked_div(result.acknowledged);
-    let rows = if result.acknowledged == 0 {
-        ABSENT.to_owned()
-    } else {
-        plain(highwater_model::display::ratio(
-            result.response_rows,
-            result.acknowledged,
-        ))
-    };
-    let seconds = highwater_model::numbers::round_to_u64(stream.seconds().max(1.0));
+    let acknowledged = result.acknowledged;
+    let rows = (acknowledged > 0).then(|| ratio(result.response_rows, acknowledged));
+    let seconds = round_to_u64(stream.seconds().max(1.0));
     Row::new([
         stream.place_of(result),
-        count(result.acknowledged),
-        per(result.response_bytes).map_or_else(|| ABSENT.to_owned(), bytes),
-        rows,
+        count(acknowledged),
+        or_absent(result.response_bytes.checked_div(acknowledged), bytes),
+        or_absent(rows, plain),
         bytes(result.response_bytes / seconds.max(1)),
     ])
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
-use crate::layout::Row;
+use crate::layout::{Row, headed};
 use highwater_model::display::{bytes, count, foreign};
 use highwater_model::record::RunRecord;
 
@@ -67,19 +67,12 @@ pub(in crate::html) fn settings(record: &RunRecord) -> Part {
 }
 
 fn hosts(record: &RunRecord) -> Markup {
-    let mut rows = vec![Row::new(["host", "sessions", "acknowledged ops"])];
-    rows.extend(record.target.hosts.iter().map(|host| {
-        Row::new([
-            foreign(&host.url, WORDS),
-            count(host.sessions),
-            count(host.acknowledged),
-        ])
-    }));
-    if rows.len() > 1 {
-        table("Hosts", &rows, 1)
-    } else {
-        html! {}
-    }
+    let rows = record.target.hosts.iter().map(|host| {
+        let (sessions, acknowledged) = (count(host.sessions), count(host.acknowledged));
+        Row::new([foreign(&host.url, WORDS), sessions, acknowledged])
+    });
+    let rows = headed("host | sessions | acknowledged ops", rows);
+    html! { @if rows.len() > 1 { (table("Hosts", &rows, 1)) } }
 }
 
 fn map(values: &BTreeMap<String, String>) -> Markup {

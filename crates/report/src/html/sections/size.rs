@@ -3,7 +3,7 @@
 use maud::html;
 
 use crate::answer::plural;
-use crate::layout::Row;
+use crate::layout::{Row, headed};
 use crate::size::{self as size_text, decided};
 use highwater_model::display::{about, foreign, percent, plain};
 use highwater_sizing::cluster::{NeedPlan, Origin, SizePlan};
@@ -22,25 +22,17 @@ pub(in crate::html) fn size_facts(plan: &SizePlan) -> Vec<String> {
     needs
         .map(|need| {
             let origin = &need.origin;
-            format!(
-                "{} {}: {}",
-                need.unit,
-                origin.word(),
-                foreign(origin.detail(), WORDS)
-            )
+            let detail = foreign(origin.detail(), WORDS);
+            format!("{} {}: {detail}", need.unit, origin.word())
         })
         .collect()
 }
 
 pub(in crate::html) fn size_tags(plan: &SizePlan) -> Vec<String> {
-    let mut tags = Vec::new();
-    if plan.assumed {
-        tags.push("rests on assumptions".to_owned());
-    }
-    if plan.extrapolated {
-        tags.push("extrapolated".to_owned());
-    }
-    tags
+    let assumed = plan.assumed.then_some("rests on assumptions");
+    let extrapolated = plan.extrapolated.then_some("extrapolated");
+    let tags = assumed.into_iter().chain(extrapolated);
+    tags.map(str::to_owned).collect()
 }
 
 /// `charts` are those that do not stand above the folds.
@@ -75,7 +67,7 @@ pub(in crate::html) fn size(plan: &SizePlan, charts: &[Chart]) -> Vec<Part> {
             assumed.count(),
             plural(plan.inputs.len(), "input")
         ),
-        body: html! { (table("Inputs", &inputs(plan), 4)) },
+        body: html! { (table("Inputs", &size_text::inputs(&plan.inputs, "origin", WORDS), 4)) },
     });
     parts.push(growth(plan, charts));
     parts.push(Part {
@@ -177,15 +169,8 @@ pub(in crate::html) const fn known_word(need: &NeedPlan) -> &'static str {
 /// Each size with what was measured there and what was expected.
 fn sizes(need: &NeedPlan) -> Vec<Row> {
     let word = known_word(need);
-    let of_expected = format!("{word} / expected");
-    let mut rows = vec![Row::new([
-        "nodes",
-        word,
-        "expected",
-        &of_expected,
-        "per node",
-    ])];
-    rows.extend(need.curve.iter().filter_map(|point| {
+    let head = format!("nodes | {word} | expected | {word} / expected | per node");
+    let sizes = need.curve.iter().filter_map(|point| {
         let measured = point.measured_per_s?;
         let expected = point.predicted.expected;
         Some(Row::new([
@@ -195,20 +180,6 @@ fn sizes(need: &NeedPlan) -> Vec<Row> {
             percent(measured / expected),
             about(measured / point.nodes),
         ]))
-    }));
-    rows
-}
-
-fn inputs(plan: &SizePlan) -> Vec<Row> {
-    let mut rows = vec![Row::new(["input", "value", "origin", "changed by"])];
-    rows.extend(plan.inputs.iter().map(|input| {
-        Row::new([
-            input.name.clone(),
-            input.value.clone(),
-            input.origin.word().to_owned(),
-            input.flag.clone(),
-        ])
-        .remark(foreign(input.origin.detail(), WORDS))
-    }));
-    rows
+    });
+    headed(&head, sizes)
 }

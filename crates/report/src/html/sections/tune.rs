@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::answer::to_the_second;
 use crate::figures as articles;
-use crate::layout::Row;
+use crate::layout::{Row, or_absent};
 use crate::text::tune as tune_text;
 use highwater_model::display::{ABSENT, count, foreign};
 use highwater_model::numbers::len_to_f64;
@@ -21,8 +21,8 @@ const WORDS: usize = 200;
 
 /// `charts` are those that do not stand above the folds, each with its axis.
 pub(in crate::html) fn tune(tune: &TuneRecord, charts: &[(usize, Chart)]) -> Vec<Part> {
-    let grid: usize = tune.axes.iter().map(|axis| axis.values.len()).product();
-    let measured = different(tune).len();
+    let grid = tune_text::grid(tune);
+    let measured = tune_text::different(tune).len();
     let names: Vec<&str> = tune.axes.iter().map(|axis| axis.name.as_str()).collect();
     let outcome = tune_text::outcome(tune);
     let base = base(tune);
@@ -96,7 +96,7 @@ fn along(tune: &TuneRecord, base: &[usize], axis: usize, charts: &[(usize, Chart
 
 /// Every configuration that was measured; of two axes as a grid, too.
 fn trials(tune: &TuneRecord) -> Markup {
-    let different = different(tune);
+    let different = tune_text::different(tune);
     let list = table(
         "All configurations",
         &list(tune, &different),
@@ -112,14 +112,6 @@ fn trials(tune: &TuneRecord) -> Markup {
             (list)
         }
     }
-}
-
-/// Positions of measured configurations, in the order of the grid.
-fn different(tune: &TuneRecord) -> Vec<&[usize]> {
-    let mut different: Vec<&[usize]> = tune.trials.iter().map(|trial| &trial.at[..]).collect();
-    different.sort_unstable();
-    different.dedup();
-    different
 }
 
 const fn unit(tune: &TuneRecord) -> &'static str {
@@ -171,12 +163,8 @@ fn list(tune: &TuneRecord, different: &[&[usize]]) -> Vec<Row> {
     let mut rows = vec![Row::new(head)];
     rows.extend(different.iter().map(|at| {
         let figures = figures(tune, at);
-        let shown = |figure: Option<f64>| {
-            figure.map_or_else(
-                || ABSENT.to_owned(),
-                |figure| tune_text::figure(tune, figure),
-            )
-        };
+        let shown =
+            |figure: Option<f64>| or_absent(figure, |figure| tune_text::figure(tune, figure));
         let of_configuration = || tune.trials.iter().filter(|trial| trial.at == *at);
         let values = tune.axes.iter().zip(*at);
         let values = values.map(|(axis, at)| foreign(&axis.values[*at], WORDS));

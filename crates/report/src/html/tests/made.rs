@@ -190,8 +190,8 @@ pub(super) fn of_tuning(tune: TuneRecord) -> ExperimentRecord {
 /// The same tuning, stopped before its confirming round.
 pub(super) fn tuned_in_part() -> TuneRecord {
     let mut tune = tuned();
-    tune.trials
-        .retain(|trial| trial.purpose == TrialPurpose::Search);
+    let trials = &mut tune.trials;
+    trials.retain(|trial| trial.purpose == TrialPurpose::Search);
     tune.outcome = Some(TuneOutcome::NoBest(NoBest {
         why: NoBestReason::Interrupted,
         best_so_far: Some(vec![1, 1]),
@@ -201,21 +201,16 @@ pub(super) fn tuned_in_part() -> TuneRecord {
 
 /// With no compression the target rejected ops.
 fn trial(number: u32, purpose: TrialPurpose, at: &[usize], figure: f64) -> TrialRecord {
-    let missed = at[1] == 2;
+    let (verdict, reason) = match at[1] {
+        2 => (TrialVerdict::Missed, Some(ReasonCode::ObjectiveRejected)),
+        _ => (TrialVerdict::Counts, None),
+    };
     TrialRecord {
         number,
         purpose,
         at: at.to_vec(),
-        verdict: if missed {
-            TrialVerdict::Missed
-        } else {
-            TrialVerdict::Counts
-        },
-        reasons: if missed {
-            vec![ReasonCode::ObjectiveRejected]
-        } else {
-            Vec::new()
-        },
+        verdict,
+        reasons: Vec::from_iter(reason),
         throughput_per_s: figure,
         figure: Some(figure),
         showed: None,

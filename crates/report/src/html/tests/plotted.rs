@@ -6,6 +6,7 @@ use super::{grown, html, made, size_plan};
 use crate::html::chart::{Chart, Point, Series, Shape, SpanKind};
 use crate::html::plots;
 use highwater_analysis::fixture;
+use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::record::{ExperimentRecord, MeasuredRun, Question, RunRecord};
 use highwater_model::tune::TuneFigure;
 
@@ -44,26 +45,18 @@ fn plotted(charts: &[Chart]) -> String {
             let _ = writeln!(text, "  at {:.1} {}", label.at, label.name);
         }
         for span in &chart.spans {
-            let _ = writeln!(
-                text,
-                "  {:?} {} {}..{}",
-                span.kind, span.name, span.from, span.to
-            );
+            let (kind, name, from, to) = (span.kind, &span.name, span.from, span.to);
+            let _ = writeln!(text, "  {kind:?} {name} {from}..{to}");
         }
         for level in &chart.levels {
             let _ = writeln!(text, "  level {} {}", level.name, level.y);
         }
         for series in &chart.series {
             let off = if series.on { "" } else { " (off)" };
-            let points = series.points.iter().map(point).collect::<Vec<_>>();
+            let points: Vec<String> = series.points.iter().map(point).collect();
+            let (name, part, points) = (&series.name, series.part, points.join(" "));
             let shape = format!("{:?}", series.shape).to_lowercase();
-            let _ = writeln!(
-                text,
-                "  {} {} {shape}{off}: {}",
-                series.name,
-                series.part,
-                points.join(" ")
-            );
+            let _ = writeln!(text, "  {name} {part} {shape}{off}: {points}");
         }
     }
     text
@@ -107,11 +100,8 @@ fn phases_are_shaded_and_times_without_an_answer_are_marked_behind_the_lines() {
     assert_eq!(kinds(SpanKind::LeftOut), [[0.0, 2.0]]);
     assert_eq!(kinds(SpanKind::Measured), [[2.0, 12.0], [12.0, 22.0]]);
     assert_eq!(kinds(SpanKind::Gap), [[14.0, 17.0]]);
-    assert!(
-        charts[0]
-            .about
-            .ends_with("The red bar is a time without any answer.")
-    );
+    let about = "The red bar is a time without any answer.";
+    assert!(charts[0].about.ends_with(about));
     let page = crate::html(&record);
     let drawn = page.split("id=\"throughput-rows\"").nth(1).unwrap();
     let drawn = drawn.split("class=\"inner\"").nth(1).unwrap();
@@ -125,25 +115,14 @@ fn phases_are_shaded_and_times_without_an_answer_are_marked_behind_the_lines() {
         value.split('"').next().unwrap().parse().unwrap()
     };
     let seconds = wide * 10.0 / 22.0;
-    assert!(
-        (figure("x") - 14.0 * seconds).abs() <= 1.0,
-        "{}",
-        &gap[..60]
-    );
-    assert!(
-        (figure(" width") - 3.0 * seconds).abs() <= 1.0,
-        "{}",
-        &gap[..60]
-    );
-    let line = place("line c0");
-    for span in [
-        "span left-out",
-        "span measured",
-        "span measured odd",
-        "span gap",
-    ] {
-        assert!(place(span) < line, "{span}");
-    }
+    let off = [
+        figure("x") / seconds - 14.0,
+        figure(" width") / seconds - 3.0,
+    ];
+    assert!(off.iter().all(|off| off.abs() * seconds <= 1.0), "{off:?}");
+    let spans = ["left-out", "measured", "measured odd", "gap"];
+    let last = spans.map(|span| place(&format!("span {span}"))).into_iter();
+    assert!(last.max() < Some(place("line c0")));
 }
 
 /// What was offered is no throughput.
@@ -154,7 +133,7 @@ fn acknowledged_and_offered_are_distinguished() {
         ["offered", "acknowledged"].map(|part| {
             let drawn = series(&charts, "throughput-rows", part);
             let points = drawn.iter().flat_map(|series| &series.points);
-            highwater_model::numbers::round_to_u64(points.filter_map(|point| point.y).sum())
+            round_to_u64(points.filter_map(|point| point.y).sum())
         })
     };
     let mut record = fixture::open_steps();
@@ -174,36 +153,37 @@ fn rejections() {
     let (first, second) = (seconds.next().unwrap(), seconds.next().unwrap());
     (first.errors, first.rejected, first.rows_refused) = (7, 5, 7_000);
     (second.errors, second.dropped) = (2, 30);
-    let is_wanted = |chart: &Chart| {
+    let is_wanted = |chart: &Chart| -> bool {
         let (id, ours) = (chart.id.as_str(), ["failures", "rows-refused"]);
         ours.contains(&id) || id.starts_with("target-rejected")
     };
     let mut charts = plots::over_time(&(&record).into());
     charts.retain(is_wanted);
     insta::assert_snapshot!(plotted(&charts));
-    assert!(
-        plots::over_time(&(&fixture::open_steps()).into())
-            .iter()
-            .all(|chart| !is_wanted(chart))
-    );
+    let without = plots::over_time(&(&fixture::open_steps()).into());
+    assert!(!without.iter().any(is_wanted));
 }
 
-/// Each run of two groups, from its own start: a line of its group's color with the values of its
-/// record, rows and queries apart, and of the latencies of a second the greatest p99.
+fn overlaid<const N: usize>(groups: [(&str, Vec<&RunRecord>); N]) -> Vec<Chart> {
+    plots::overlay(&groups.map(|(name, runs)| plots::Overlaid {
+        name: name.to_owned(),
+        runs,
+    }))
+}
+
 #[test]
 fn courses_end_where_the_longest_does_wherever_it_stands() {
     let (long, rows_only) = (fixture::open_steps(), fixture::closed());
-    let end_of = |runs: Vec<&RunRecord>| {
-        let name = "all".to_owned();
-        plots::overlay(&[plots::Overlaid { name, runs }])[0].x.to
-    };
-    let ends = [vec![&long], vec![&rows_only], vec![&long, &rows_only]].map(end_of);
+    let ends = [vec![&long], vec![&rows_only], vec![&long, &rows_only]];
+    let ends = ends.map(|runs| overlaid([("all", runs)])[0].x.to);
     assert!(
         ends[1] < ends[0] && ends[2].to_bits() == ends[0].to_bits(),
         "{ends:?}"
     );
 }
 
+/// Each run of two groups, from its own start: a line of its group's color with the values of its
+/// record, rows and queries apart, and of the latencies of a second the greatest p99.
 #[test]
 fn courses_of_groups_are_laid_over_each_other() {
     let long = fixture::open_steps();
@@ -218,16 +198,7 @@ fn courses_of_groups_are_laid_over_each_other() {
         interval.p99_ns = interval.p99_ns.filter(|_| interval.op != "insert");
     }
     let rows_only = fixture::closed();
-    let charts = plots::overlay(&[
-        plots::Overlaid {
-            name: "main".to_owned(),
-            runs: vec![&long, &rows_only],
-        },
-        plots::Overlaid {
-            name: "change".to_owned(),
-            runs: vec![&slow],
-        },
-    ]);
+    let charts = overlaid([("main", vec![&long, &rows_only]), ("change", vec![&slow])]);
     // Both records tell two seconds, the other one a single one; all others had no answer.
     let drawn: Vec<String> = plotted(&charts)
         .lines()
@@ -250,25 +221,17 @@ fn courses_of_groups_are_laid_over_each_other() {
       main  line: 2.50→9000000 3.50→9000000
       change  line: 2.50→12000000
     ");
-    let colors: Vec<Vec<usize>> = charts
-        .iter()
-        .map(|chart| chart.series.iter().map(|series| series.color).collect())
-        .collect();
+    let colors = |chart: &Chart| chart.series.iter().map(|of| of.color).collect();
+    let colors: Vec<Vec<usize>> = charts.iter().map(colors).collect();
     assert_eq!(colors, [vec![0, 0, 1], vec![0, 1], vec![0, 0, 1]]);
 
-    let of_many = plots::overlay(&[plots::Overlaid {
-        name: "many".to_owned(),
-        runs: vec![&rows_only; 20],
-    }]);
+    let of_many = overlaid([("many", vec![&rows_only; 20])]);
     let lines: Vec<usize> = of_many.iter().map(|chart| chart.series.len()).collect();
     assert_eq!(lines, [12, 12], "more lines are no picture");
 
     let mut without = fixture::closed();
     without.intervals.clear();
-    let nothing = plots::overlay(&[plots::Overlaid {
-        name: "imported".to_owned(),
-        runs: vec![&without],
-    }]);
+    let nothing = overlaid([("imported", vec![&without])]);
     assert!(nothing.is_empty(), "a record without seconds has no course");
 }
 
@@ -291,27 +254,17 @@ fn a_search_whose_first_guess_was_far_off() {
     search.probes[1].at = 64_000.0;
     let charts = plots::search(&record.last_run, search);
     for chart in &charts {
-        assert!(
-            chart.x.to < 1_200.0 && chart.x.from > 900.0,
-            "{:?}",
-            chart.x
-        );
-        assert!(
-            chart.about.ends_with("so not drawn: 64,000."),
-            "{}",
-            chart.about
-        );
+        let is_near = chart.x.to < 1_200.0 && chart.x.from > 900.0;
+        let is_said = chart.about.ends_with("so not drawn: 64,000.");
+        assert!(is_near && is_said, "{chart:?}");
         assert!(chart.series.iter().all(|series| series.name != "failed"));
     }
     // Where most are far off, all are drawn.
     for probe in &mut search.probes[2..] {
         probe.at *= 100.0;
     }
-    assert!(
-        plots::search(&record.last_run, search)
-            .iter()
-            .all(|chart| chart.x.to > 64_000.0)
-    );
+    let charts = plots::search(&record.last_run, search);
+    assert!(charts.iter().all(|chart| chart.x.to > 64_000.0));
 }
 
 #[test]
@@ -327,16 +280,10 @@ fn a_tuning_that_did_not_end() {
     let mut tune = made::tuned_in_part();
     let charts = plots::tune(&tune);
     assert_eq!(charts.len(), 2);
-    assert!(
-        charts
-            .iter()
-            .all(|(_, chart)| chart.spans[0].name == "best so far")
-    );
-    assert!(
-        charts
-            .iter()
-            .all(|(_, chart)| chart.series.iter().all(|s| s.name != "confirming round"))
-    );
+    for (_, chart) in charts {
+        assert_eq!(chart.spans[0].name, "best so far");
+        assert!(chart.series.iter().all(|s| s.name != "confirming round"));
+    }
     tune.trials.truncate(1);
     assert_eq!(plots::tune(&tune), []);
     tune.outcome = None;
@@ -353,12 +300,9 @@ fn a_tuning_by_cpu_or_disk() {
         let mut tune = made::tuned();
         tune.by = by;
         let (_, chart) = plots::tune(&tune).swap_remove(0);
-        let mean = chart
-            .series
-            .iter()
-            .find(|s| s.name == "mean" && s.shape == Shape::Line)
-            .unwrap();
-        assert_eq!(mean.points[0].y, Some(61_000.0 * per_unit));
+        let mut series = chart.series.iter();
+        let mean = series.find(|s| s.name == "mean" && s.shape == Shape::Line);
+        assert_eq!(mean.unwrap().points[0].y, Some(61_000.0 * per_unit));
     }
 }
 
@@ -382,31 +326,20 @@ fn thinning_loses_no_row_no_silence_and_no_peak() {
     assert_eq!(rate.points.len(), 600);
     let plotted: f64 = rate.points.iter().filter_map(|p| p.y).sum::<f64>() * 6.0;
     let counted: u64 = record.intervals.iter().map(|i| i.rows_acknowledged).sum();
-    assert!((plotted / highwater_model::numbers::to_f64(counted) - 1.0).abs() < 1e-9);
+    assert!((plotted / to_f64(counted) - 1.0).abs() < 1e-9);
     let [seconds] = series(&charts, "throughput-rows", "seconds")[..] else {
         panic!("one band")
     };
-    let silent: Vec<f64> = seconds
-        .points
-        .iter()
-        .filter(|p| p.low == Some(0.0))
-        .map(|p| p.x)
-        .collect();
-    let silence = highwater_model::numbers::to_f64(made::SILENT);
-    assert!(
-        silent.len() == 1 && (silent[0] - silence).abs() <= 3.0,
-        "{silent:?}"
-    );
+    let silent = seconds.points.iter().filter(|p| p.low == Some(0.0));
+    let silent: Vec<f64> = silent.map(|p| p.x - to_f64(made::SILENT)).collect();
+    assert!(silent.len() == 1 && silent[0].abs() <= 3.0, "{silent:?}");
     let latency = charts.iter().find(|chart| chart.id == "latency").unwrap();
-    let p99: Vec<&Series> = latency
-        .series
-        .iter()
-        .filter(|series| series.name.ends_with("p99"))
-        .collect();
+    let series = latency.series.iter();
+    let p99: Vec<&Series> = series.filter(|of| of.name.ends_with("p99")).collect();
     assert_eq!(p99.len(), 10);
     for series in p99 {
         let greatest = series.points.iter().filter_map(|p| p.y).fold(0.0, f64::max);
-        assert!((greatest - highwater_model::numbers::to_f64(made::SLOW.1)).abs() < 1.0);
+        assert!((greatest - to_f64(made::SLOW.1)).abs() < 1.0);
     }
 }
 
@@ -414,24 +347,18 @@ fn thinning_loses_no_row_no_silence_and_no_peak() {
 fn every_percentile_of_the_curve_is_that_of_the_record() {
     let record = made::hour();
     let charts = charts(&record);
-    let chart = charts
-        .iter()
-        .find(|chart| chart.id == "percentiles")
-        .unwrap();
-    for (series, result) in chart.series.iter().zip(&record.results) {
+    let chart = charts.iter().find(|chart| chart.id == "percentiles");
+    for (series, result) in chart.unwrap().series.iter().zip(&record.results) {
         for (tail, expected) in [
             (std::f64::consts::LOG10_2, result.latency_ns.p50),
             (2.0, result.latency_ns.p99),
             (3.0, result.latency_ns.p999),
         ] {
-            let expected = highwater_model::numbers::to_f64(expected.unwrap());
+            let expected = to_f64(expected.unwrap());
             // The op of this rank, or the next one that is drawn: points are 0.015 nines apart.
             let next = series.points.iter().find(|p| p.x >= tail - 1e-9).unwrap();
-            let drawn = next.y.unwrap();
-            assert!(
-                (drawn / expected - 1.0).abs() < 0.02,
-                "{tail}: {drawn} {expected}"
-            );
+            let off = next.y.unwrap() / expected - 1.0;
+            assert!(off.abs() < 0.02, "{tail}: {off} of {expected}");
         }
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn sessions(seconds: &Seconds) -> Option<Chart> {
     chart(seconds, series, |series| Chart {
         title: "Sessions".to_owned(),
         y: Axis::from_zero("sessions", Quantity::Number, values(series)),
-        ..blank()
+        ..Chart::default()
     })
 }
 
@@ -68,7 +68,7 @@ fn failures(seconds: &Seconds) -> Option<Chart> {
              the target had no capacity for. Never sent: the op was due while every session was busy.{about}"
         ),
         y: Axis::from_zero("ops/s", Quantity::Rate, values(series)),
-        ..blank()
+        ..Chart::default()
     })
 }
 
@@ -80,12 +80,8 @@ fn throughput(seconds: &Seconds, unit: Unit) -> Option<Chart> {
                 Some(of(stream)? / to_f64(slot.seconds))
             })
         };
-        series.push(Series::new(
-            &name,
-            Shape::Line,
-            number,
-            per_s(|stream| Some(stream.units)),
-        ));
+        let reached = per_s(|stream| Some(stream.units));
+        series.push(Series::new(&name, Shape::Line, number, reached));
         let offered = per_s(|stream| stream.offered);
         if offered.iter().any(|point| point.y.is_some()) {
             let name = format!("{name}, offered");
@@ -101,7 +97,7 @@ fn throughput(seconds: &Seconds, unit: Unit) -> Option<Chart> {
             "Acknowledged {unit} by the second in which the response came; dashed: offered.{about}"
         ),
         y: Axis::from_zero(format!("{unit}/s"), Quantity::Rate, values(series)),
-        ..blank()
+        ..Chart::default()
     })
 }
 
@@ -129,19 +125,17 @@ fn latency(seconds: &Seconds, objectives: &[Objective]) -> Option<Chart> {
             }
         }
     }
-    let bounds = objectives.iter().filter_map(|objective| match objective {
-        Objective::Latency { max, op, .. } => Some((max.0, op)),
-        _ => None,
-    });
-    let levels: Vec<Level> = bounds
-        .map(|(ns, op)| Level {
-            y: to_f64(ns),
+    let levels = objectives.iter().filter_map(|objective| match objective {
+        Objective::Latency { max, op, .. } => Some(Level {
+            y: to_f64(max.0),
             name: match op {
                 Some(op) => format!("allowed for {op}"),
                 None => "allowed".to_owned(),
             },
-        })
-        .collect();
+        }),
+        _ => None,
+    });
+    let levels: Vec<Level> = levels.collect();
     let about = about(seconds, "the slowest second");
     chart(seconds, series, |series| Chart {
         id: "latency".to_owned(),
@@ -152,13 +146,10 @@ fn latency(seconds: &Seconds, objectives: &[Objective]) -> Option<Chart> {
         y: Axis::around(
             "latency",
             Quantity::Latency,
-            values(series)
-                .chain(levels.iter().map(|level| level.y))
-                .collect::<Vec<_>>()
-                .into_iter(),
+            values(series).chain(levels.iter().map(|level| level.y)),
         ),
         levels: levels.clone(),
-        ..blank()
+        ..Chart::default()
     })
 }
 
@@ -224,20 +215,6 @@ fn chart(
         series,
         ..made
     })
-}
-
-fn blank() -> Chart {
-    let axis = Axis::between("", Quantity::Number, 0.0, 1.0);
-    Chart {
-        id: String::new(),
-        title: String::new(),
-        about: String::new(),
-        x: axis.clone(),
-        y: axis,
-        series: Vec::new(),
-        spans: Vec::new(),
-        levels: Vec::new(),
-    }
 }
 
 /// The phases that the slots were in.

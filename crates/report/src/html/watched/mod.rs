@@ -11,9 +11,7 @@ mod trials;
 
 use maud::{Markup, PreEscaped, html};
 
-use highwater_model::display::{
-    ABSENT, count, duration, harmless, percent_whole, rate, ratio, span,
-};
+use highwater_model::display::{count, duration, harmless, percent_whole, rate, ratio, span};
 use highwater_model::event::{LoadBounds, Part, SecondProgress, StreamProgress};
 use highwater_model::judgment::Judgments;
 use highwater_model::numbers::to_f64;
@@ -25,10 +23,11 @@ use super::plots::target_so_far;
 use super::served::served;
 use crate::answer::to_the_second;
 use crate::events::{audit_stage, part_line};
+use crate::layout::or_absent;
 use crate::live::left_at_most;
 use crate::progress::p99;
 use crate::standing::standings;
-use crate::text::judged::{data, measurement, objective, objective_bound};
+use crate::text::judged::{objective_bound, three};
 use crate::watched::{RunWatched, Slot, Stage, Watched};
 
 /// What the page of a watched run may do.
@@ -44,6 +43,9 @@ pub enum LiveRights {
 
 /// Planned phases that are named.
 const PHASES_MAX: usize = 12;
+
+/// Columns of figures in the table of streams; on a phone each figure has the name of its column.
+const FIGURES: [&str; 6] = ["offered/s", "last second", "so far", "p50", "p99", "failed"];
 
 const STYLE: &str = include_str!("../style.css");
 const LIVE_STYLE: &str = include_str!("live.css");
@@ -104,9 +106,10 @@ pub fn live_parts(watched: &Watched) -> String {
     harmless(&with_closed_percentages(&parts.into_string()))
 }
 
+/// Hidden until the script is there: without it, none of them does anything.
 fn controls(rights: LiveRights) -> Markup {
     html! {
-        form id="controls" aria-label="Control" {
+        form id="controls" aria-label="Control" hidden {
             @if rights == LiveRights::Control {
                 label { "Stream " select id="stream" {} }
                 label { "Pace "
@@ -146,26 +149,23 @@ fn controls(rights: LiveRights) -> Markup {
 /// What goes on, and how long it will.
 fn status(watched: &Watched) -> Markup {
     let run = &watched.run;
-    let words = match &run.stage {
-        _ if watched.is_over => "The command is over".to_owned(),
-        Stage::Before => "Connecting".to_owned(),
-        Stage::Part(words) => words.clone(),
-        Stage::Paused => part_line(&Part::Paused),
-        Stage::Load(bounds) => loading(run, *bounds),
+    let (words, share) = match &run.stage {
+        Stage::Before => ("Connecting".to_owned(), None),
+        Stage::Part(words) => (words.clone(), None),
+        Stage::Paused => (part_line(&Part::Paused), None),
+        Stage::Load(bounds) => (loading(run, *bounds), elapsed_share(run, *bounds)),
         Stage::Audit(progress) => {
-            let part = percent_whole(ratio(progress.rows, progress.of));
-            format!(
-                "Audit: {}, {part} of {} rows",
-                audit_stage(&progress.doing),
-                count(progress.of)
-            )
+            let share = ratio(progress.rows, progress.of);
+            let (doing, of) = (audit_stage(&progress.doing), count(progress.of));
+            let words = format!("Audit: {doing}, {} of {of} rows", percent_whole(share));
+            (words, Some(share))
         }
-        Stage::Over => "The run is over".to_owned(),
+        Stage::Over => ("The run is over".to_owned(), None),
     };
-    let share = match &run.stage {
-        Stage::Load(bounds) => elapsed_share(run, *bounds),
-        Stage::Audit(progress) => Some(ratio(progress.rows, progress.of)),
-        Stage::Before | Stage::Part(_) | Stage::Paused | Stage::Over => None,
+    let words = if watched.is_over {
+        "The command is over".to_owned()
+    } else {
+        words
     };
     let most = watched.progress.map(|progress| {
         let elapsed = run.last.as_ref().map_or(0, |last| last.second);
@@ -280,14 +280,9 @@ fn of_phase(run: &RunWatched) -> impl Iterator<Item = &Slot> {
 }
 
 fn judged(directory: &str, judgments: &Judgments) -> Markup {
-    let three = [
-        ("Measurement", measurement(judgments.measurement.value).0),
-        ("Data", data(judgments.data.value).0),
-        ("Objective", objective(judgments.objective.value).0),
-    ];
     html! {
         ul class="judged" {
-            @for (name, value) in three { li { (name) " " b { (value) } } }
+            @for of in three(judgments) { li { (of.name) " " b { (of.value) } } }
         }
         p { "Kept in " code { (directory) } "; " code { "report.html" } " there is its page." }
     }
@@ -309,13 +304,13 @@ fn machines(run: &RunWatched) -> Markup {
 
 fn streams(run: &RunWatched, last: &SecondProgress) -> Markup {
     html! {
-        section {
+        section id="streams" {
             h2 { "Streams" }
-            div class="table" {
-                table id="streams" {
+            div class="table" tabindex="0" role="region" aria-label="Figures of each stream" {
+                table class="cards" {
                     thead { tr {
                         th { "stream" }
-                        @for name in ["offered/s", "last second", "so far", "p50", "p99", "failed"] {
+                        @for name in FIGURES {
                             th class="figure" { (name) }
                         }
                     } }
@@ -335,21 +330,27 @@ fn streams(run: &RunWatched, last: &SecondProgress) -> Markup {
 }
 
 fn stream_row(run: &RunWatched, number: usize, stream: &StreamProgress) -> Markup {
-    let latency = |ns: Option<u64>| ns.map_or_else(|| ABSENT.to_owned(), duration);
     let unit = stream.unit.name();
     let slots = run.seconds.slots.iter();
     let failed = slots
         .filter_map(|slot| Some(slot.streams.get(number)?.errors))
         .sum();
+    let figures = [
+        stream
+            .offered_per_s
+            .map_or_else(|| "closed".to_owned(), rate),
+        format!("{} {unit}/s", rate(stream.units_per_s)),
+        format!("{} {unit}/s", rate(phase_rate(run, number))),
+        or_absent(stream.p50_ns, duration),
+        p99(stream),
+        count(failed),
+    ];
     html! {
         tr data-stream=(stream.stream) data-open=(stream.offered_per_s.is_some()) {
             th { (stream.stream) }
-            td class="figure" { (stream.offered_per_s.map_or_else(|| "closed".to_owned(), rate)) }
-            td class="figure" { (rate(stream.units_per_s)) " " (unit) "/s" }
-            td class="figure" { (rate(phase_rate(run, number))) " " (unit) "/s" }
-            td class="figure" { (latency(stream.p50_ns)) }
-            td class="figure" { (p99(stream)) }
-            td class="figure" { (count(failed)) }
+            @for (name, figure) in FIGURES.iter().zip(figures) {
+                td class="figure" data-label=(name) { (figure) }
+            }
         }
     }
 }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use super::super::tests::made;
 use super::*;
+use crate::tests::{assert_says, begun, lasting, p99, second as second_of, stream};
 use highwater_analysis::fixture;
 use highwater_model::control::{Change, InterventionRecord};
 use highwater_model::event::{
     Event, ExperimentProgress, ObjectiveSoFar, StreamCounts, Trial, WarningKind,
 };
 use highwater_model::judgment::ObjectiveValue;
-use highwater_model::plan::{Objective, PhaseKind, PhasePlan, Unit};
+use highwater_model::plan::{PhaseKind, PhasePlan, Unit};
 use highwater_model::record::Question;
 use highwater_model::target_telemetry::{
     SeriesKind, TelemetryPoint, TelemetryValue, names, sources, units,
@@ -18,22 +19,8 @@ use highwater_model::target_telemetry::{
 
 fn watched() -> Watched {
     let mut watched = Watched::default();
-    watched.event(&Event::Begun {
-        directory: "runs/1".to_owned(),
-        workload: "cpu".to_owned(),
-        urls: vec!["sim:".to_owned()],
-        target: "simulated cluster".to_owned(),
-        phases: Vec::new(),
-        objectives: vec![Objective::Latency {
-            quantile_ppm: 990_000,
-            max: Nanos::from_millis(100),
-            op: None,
-        }],
-    });
-    watched.event(&Event::Load(LoadBounds {
-        length: Some(Nanos::from_secs(60)),
-        ..LoadBounds::default()
-    }));
+    watched.event(&begun(vec![p99(100)]));
+    watched.event(&Event::Load(lasting(60)));
     for (number, rate) in [(1, 1_000.0), (2, 4_000.0), (3, 6_000.0)] {
         let phase = if number == 1 { "warm-up" } else { "measure" };
         watched.event(&second(number, phase, rate));
@@ -43,50 +30,32 @@ fn watched() -> Watched {
 
 fn second(second: u64, phase: &str, rate: f64) -> Event {
     let stream = StreamProgress {
-        stream: "insert <b>".to_owned(),
-        unit: Unit::Rows,
         offered_per_s: Some(5_000.0),
-        units_per_s: rate,
         p50_ns: Some(20_000_000),
         p99_ns: Some(66_000_000),
-        p99_at_least: false,
-        recent: None,
         errors: 1,
-        rejected: 0,
         counts: StreamCounts {
             offered: 10,
             ..StreamCounts::default()
         },
+        ..stream("insert <b>", Unit::Rows, rate)
     };
     Event::Second(SecondProgress {
-        second,
-        phase: phase.to_owned(),
-        streams: vec![stream],
-        errors: 1,
-        dropped: 0,
         sessions: 24,
         objectives: vec![ObjectiveSoFar::Part {
             missed: 4,
             counted: 1_000,
         }],
+        ..second_of(second, phase, vec![stream])
     })
 }
 
 #[test]
 fn the_rate_is_that_of_the_phase_so_far() {
     let parts = live_parts(&watched());
-    assert!(
-        parts.contains(r#"<b id="so-far" class="figure">5,000</b>"#),
-        "{parts}"
-    );
-    assert!(
-        parts.contains("Running: measure, 3 s, 57 s left"),
-        "{parts}"
-    );
-    assert!(
-        parts.contains("p99 ≤ 100 ms: 0.400% above, 1% may be"),
-        "{parts}"
-    );
+    assert_says(&parts, &[r#"<b id="so-far" class="figure">5,000</b>"#]);
+    assert_says(&parts, &["Running: measure, 3 s, 57 s left"]);
+    assert_says(&parts, &["p99 ≤ 100 ms: 0.400% above, 1% may be"]);
     assert!(parts.contains("Does it hold p99 ≤ 100 ms?"), "{parts}");
 }
 
@@ -117,6 +86,27 @@ fn controls_are_there_for_those_who_may() {
 }
 
 #[test]
+fn without_the_script_there_are_no_controls_that_do_nothing() {
+    let page = live_page(&watched(), LiveRights::Control);
+    assert!(
+        page.contains(r#"<form id="controls" aria-label="Control" hidden>"#),
+        "{page}"
+    );
+}
+
+#[test]
+fn the_table_of_streams_is_reached_with_a_keyboard_and_read_on_a_phone() {
+    let parts = live_parts(&watched());
+    let reached =
+        r#"<div class="table" tabindex="0" role="region" aria-label="Figures of each stream">"#;
+    assert!(parts.contains(reached), "{parts}");
+    for name in FIGURES {
+        let cell = format!(r#"<td class="figure" data-label="{name}">"#);
+        assert!(parts.contains(&cell), "{name}: {parts}");
+    }
+}
+
+#[test]
 fn planned_phases_are_named_and_which_of_them_runs() {
     let mut watched = watched();
     let phase = |name: &str, seconds| PhasePlan {
@@ -129,10 +119,7 @@ fn planned_phases_are_named_and_which_of_them_runs() {
     watched.run.phases = vec![phase("warm-up", 10), phase("measure", 60)];
     let parts = live_parts(&watched);
     assert!(parts.contains("<li>warm-up 10 s</li>"), "{parts}");
-    assert!(
-        parts.contains(r#"<li aria-current="step">measure 60 s</li>"#),
-        "{parts}"
-    );
+    assert_says(&parts, &[r#"<li aria-current="step">measure 60 s</li>"#]);
     watched.run.phases = (0..20).map(|_| phase("step", 1)).collect();
     assert!(live_parts(&watched).contains("and 8 more"));
 }
@@ -157,16 +144,11 @@ fn a_note_is_drawn_where_it_was_made() {
 fn failures_bands_and_sessions_are_drawn() {
     let parts = live_parts(&watched());
     for id in ["throughput-rows", "latency", "failures"] {
-        assert!(
-            parts.contains(&format!(r#"<figure class="chart" id="{id}">"#)),
-            "{id}"
-        );
+        assert_says(&parts, &[&format!(r#"<figure class="chart" id="{id}">"#)]);
     }
     assert!(parts.contains(r#"class="band c0""#), "p50 to p99");
-    assert!(
-        !parts.contains("arrow keys") && !parts.contains("<script"),
-        "no script reads them"
-    );
+    // No script reads them.
+    assert!(!parts.contains("arrow keys") && !parts.contains("<script"));
     assert!(parts.contains("Sessions and machines"), "{parts}");
     assert!(parts.contains("0 to 25"), "24 sessions, on a scale from 0");
 }
@@ -175,43 +157,26 @@ fn failures_bands_and_sessions_are_drawn() {
 fn what_target_and_host_say_is_shown_as_it_comes() {
     let mut watched = watched();
     for second in 1..5 {
-        let value = |node: &str, value| TelemetryValue {
-            source: sources::TARGET.to_owned(),
-            name: names::CPU_BUSY.to_owned(),
-            unit: units::SHARE.to_owned(),
-            node: Some(node.to_owned()),
-            kind: SeriesKind::Level,
-            value,
-        };
         watched.telemetry(&TelemetryPoint {
             time_ns: Nanos::from_secs(second).0,
-            values: vec![value("n1", 0.5), value("<n2>", 0.91)],
+            values: vec![cpu_of("n1", 0.5), cpu_of("<n2>", 0.91)],
         });
     }
     let parts = live_parts(&watched);
-    for said in ["target: CPU", "n1", "&lt;n2&gt;", "91"] {
-        assert!(parts.contains(said), "{said}: {parts}");
-    }
+    assert_says(&parts, &["target: CPU", "n1", "&lt;n2&gt;", "91"]);
 }
 
 #[test]
 fn judgments_and_limit_form_before_the_end_and_say_so() {
     let mut watched = watched();
-    assert!(
-        !live_parts(&watched).contains("so-far-judged"),
-        "nothing is known"
-    );
+    // Nothing is known.
+    assert!(!live_parts(&watched).contains("so-far-judged"));
     let mut record = fixture::open_gate();
     record.clients.clear();
     watched.run.record = Some(Arc::new(record.clone()));
     let parts = live_parts(&watched);
-    for said in [
-        "so far",
-        "after the load",
-        "The audit begins when the load is over.",
-    ] {
-        assert!(parts.contains(said), "{said}: {parts}");
-    }
+    let audit = "The audit begins when the load is over.";
+    assert_says(&parts, &["so far", "after the load", audit]);
     assert!(!parts.contains("the rest is being read"), "{parts}");
     watched.run.record_until = 60;
     watched.event(&second(90, "measure", 6_000.0));
@@ -256,16 +221,16 @@ fn a_search_shows_its_probes_and_between_which_values_the_mark_is() {
     let bracket = "So far: 1,000 rows/s passed, 1,500 rows/s failed";
     assert!(parts.contains(bracket), "{parts}");
     // Fifteen trials of 20 s are to come, of which 3 s have passed.
-    assert!(
-        parts.contains("trial 6 of at most 20, at most 4 min 57 s left"),
-        "{parts}"
-    );
-    assert!(parts.contains(r#"id="probes""#) && parts.contains("probes-latency"));
+    assert_says(&parts, &["trial 6 of at most 20, at most 4 min 57 s left"]);
+    assert_says(&parts, &[r#"id="probes""#, "probes-latency"]);
     watched.is_held = true;
     assert!(live_parts(&watched).contains("pauses when this trial is over"));
     watched.event(&Event::Part(Part::Paused));
     let parts = live_parts(&watched);
-    assert!(parts.contains("paused between two trials") && parts.contains(r#"data-held="true""#));
+    assert_says(
+        &parts,
+        &["paused between two trials", r#"data-held="true""#],
+    );
     assert!(!parts.contains("pauses when"), "{parts}");
 }
 
@@ -286,9 +251,12 @@ fn a_day_of_everything_keeps_no_more_and_draws_no_more_than_its_first_hours() {
     let (mut most, mut bytes) = (Vec::new(), Vec::new());
     for s in 4..=24 * 3_600_u64 {
         watched.event(&second(s, "measure", 100.0));
+        let busy = 0.5 + to_f64(s % 10) / 100.0;
         watched.telemetry(&TelemetryPoint {
             time_ns: s * 1_000_000_000,
-            values: (0..4).map(|node| cpu_of(node, s)).collect(),
+            values: (0..4)
+                .map(|node| cpu_of(&format!("n{node}"), busy))
+                .collect(),
         });
         if s % 60 == 0 {
             watched.event(&Event::Warning {
@@ -309,21 +277,20 @@ fn a_day_of_everything_keeps_no_more_and_draws_no_more_than_its_first_hours() {
     // Each is a saw: it grows until its points are joined, and all of them are at their peaks at once sometimes.
     let flat = |values: &[usize]| {
         let early = values[..first].iter().max().unwrap();
-        values[first..]
-            .iter()
-            .all(|later| *later <= early + early / 2)
+        let later = values[first..].iter();
+        later.max() <= Some(&(early + early / 2))
     };
     assert!(flat(&most), "{most:?}");
     assert!(flat(&bytes), "{bytes:?}");
 }
 
-fn cpu_of(node: u64, second: u64) -> TelemetryValue {
+fn cpu_of(node: &str, value: f64) -> TelemetryValue {
     TelemetryValue {
         source: sources::TARGET.to_owned(),
         name: names::CPU_BUSY.to_owned(),
         unit: units::SHARE.to_owned(),
-        node: Some(format!("n{node}")),
+        node: Some(node.to_owned()),
         kind: SeriesKind::Level,
-        value: 0.5 + to_f64(second % 10) / 100.0,
+        value,
     }
 }

@@ -72,11 +72,8 @@ mod tests {
             fixture::probe(ProbePurpose::Search, *at, *verdict)
         };
         search.probes = probes.iter().map(of).collect();
-        assert!(
-            bracket(&search).starts_with(expected),
-            "{}",
-            bracket(&search)
-        );
+        let said = bracket(&search);
+        assert!(said.starts_with(expected), "{said}");
     }
 
     #[test]
@@ -85,20 +82,16 @@ mod tests {
         check(&[], "So far no probe has");
         check(&[(10.0, NotDecided)], "So far no probe has");
         check(&[(10.0, Passed), (20.0, Passed)], "So far: 20.0 ");
-        check(
-            &[
-                (10.0, Passed),
-                (40.0, Failed),
-                (20.0, Passed),
-                (80.0, Failed),
-            ],
-            "So far: 20.0 ",
-        );
+        let four = [
+            (10.0, Passed),
+            (40.0, Failed),
+            (20.0, Passed),
+            (80.0, Failed),
+        ];
+        check(&four, "So far: 20.0 ");
         // One that passed above the lowest that failed narrows nothing.
-        check(
-            &[(10.0, Passed), (20.0, Failed), (30.0, Passed)],
-            "So far: 10.0 ",
-        );
+        let above = [(10.0, Passed), (20.0, Failed), (30.0, Passed)];
+        check(&above, "So far: 10.0 ");
         check(&[(20.0, Failed)], "So far: 20.0 ");
     }
 }

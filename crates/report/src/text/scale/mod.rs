@@ -7,7 +7,7 @@ mod tests;
 
 use highwater_analysis::growth::{Drift, counted, node_spread, reached};
 use highwater_model::display::{
-    ABSENT, about, duration, foreign, percent, percent_signed, percent_whole, rate, rate_signed,
+    about, duration, foreign, percent, percent_signed, percent_whole, rate, rate_signed,
 };
 use highwater_model::numbers::round_to_usize;
 use highwater_model::record::{MeasuredRun, RunRecord};
@@ -17,11 +17,13 @@ use highwater_model::scale::{
 };
 use highwater_sizing::growth::{GrowthReport, GrowthSize, report};
 
+use super::search::codes;
 use super::{head, judged};
-use crate::figures::Remark;
-use crate::layout::{Row, aligned, labeled};
+use crate::figures::{Remark, remark_lines};
+use crate::layout::{Row, aligned, headed, joined, labeled, or_absent};
 use crate::limit;
 use crate::size;
+pub(crate) use crate::size::decided::nodes;
 
 /// Characters of the targets.
 const WORDS: usize = 320;
@@ -54,12 +56,6 @@ fn title(record: &MeasuredRun<'_>, scale: &ScaleRecord) -> String {
     format!("{} → {targets}   {traits}", record.workload.name)
 }
 
-/// `3 nodes`.
-pub(crate) fn nodes(nodes: u32) -> String {
-    let plural = if nodes == 1 { "" } else { "s" };
-    format!("{nodes} node{plural}")
-}
-
 /// What is measured at which sizes.
 pub(crate) fn question(run: &RunRecord, scale: &ScaleRecord) -> String {
     let sizes: Vec<String> = scale.sizes.iter().map(|s| s.nodes.to_string()).collect();
@@ -72,7 +68,7 @@ pub(crate) fn question(run: &RunRecord, scale: &ScaleRecord) -> String {
         ClusterStart::Fresh => "a new cluster for each size",
         ClusterStart::Grow => "one cluster, to which nodes are added",
     };
-    let mut words = vec![
+    joined([
         format!("grow {} over {} nodes", scale.stream, sizes.join(", ")),
         format!("{each} at each size"),
         judged::objectives(run),
@@ -82,9 +78,7 @@ pub(crate) fn question(run: &RunRecord, scale: &ScaleRecord) -> String {
         }),
         start.to_owned(),
         format!("seed {}", run.plan.seed),
-    ];
-    words.retain(|word| !word.is_empty());
-    words.join(" · ")
+    ])
 }
 
 /// The answer, what comes next, and whether the figures are those of one machine.
@@ -132,13 +126,11 @@ fn nodes_alone(scale: &ScaleRecord) -> Option<String> {
         0 => String::new(),
         left_out => format!("; {left_out} left out, whose rates have no interval"),
     };
+    let unit = scale.unit.name();
+    let [slowest, fastest] = [spread.slowest.per_s, spread.fastest.per_s].map(rate);
+    let [apart, allowed] = [spread.apart, spread.allowed].map(percent);
     Some(format!(
-        "{unequal}{} to {} {}/s, {} apart; equal nodes are by up to {}{inexact}",
-        rate(spread.slowest.per_s),
-        rate(spread.fastest.per_s),
-        scale.unit.name(),
-        percent(spread.apart),
-        percent(spread.allowed)
+        "{unequal}{slowest} to {fastest} {unit}/s, {apart} apart; equal nodes are by up to {allowed}{inexact}"
     ))
 }
 
@@ -170,21 +162,15 @@ fn made_ready(scale: &ScaleRecord) -> Option<String> {
     } else {
         ""
     };
-    (ready > 0).then(|| {
-        format!(
-            "{} of {} were clusters that start and tables that are filled{besides}",
-            duration(ready),
-            duration(all)
-        )
-    })
+    let [took, of] = [ready, all].map(duration);
+    let text =
+        format!("{took} of {of} were clusters that start and tables that are filled{besides}");
+    (ready > 0).then_some(text)
 }
 
 /// The same as lines.
 pub(crate) fn answer_lines(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<String> {
-    let remarks = answer(scale, grown).into_iter();
-    remarks
-        .map(|remark| labeled(remark.label, &remark.sentence))
-        .collect()
+    remark_lines(&answer(scale, grown))
 }
 
 fn largest(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> String {
@@ -251,8 +237,10 @@ fn again_line(scale: &ScaleRecord, drift: Option<&Drift>) -> String {
     };
     let verdict = if drift.is_drifted() {
         "DRIFTED"
-    } else {
+    } else if drift.is_unchanged() {
         "unchanged"
+    } else {
+        "NOT DECIDED"
     };
     format!(
         "{verdict}: {} made {}, then {} {}/s, {}; measurements of one machine differ by up to {}",
@@ -270,45 +258,33 @@ pub(crate) fn growth_table(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec
     if grown.sizes.is_empty() {
         return Vec::new();
     }
-    let unit = format!("{}/s", scale.unit.name());
-    let price = format!("price of 1M {}", scale.unit.name());
-    let mut heads = vec![
-        "nodes",
-        "increase",
-        &unit,
-        "gain",
-        "change",
-        "of linear",
-        "per node",
-        "0.8 rule",
-        "off",
-    ];
-    if scale.price_per_node_hour.is_some() {
-        heads.push(&price);
-    }
-    let mut rows = vec![Row::new(heads)];
-    rows.extend(grown.sizes.iter().map(growth_row));
-    rows
+    let unit = scale.unit.name();
+    let price = match scale.price_per_node_hour {
+        Some(_) => format!(" | price of 1M {unit}"),
+        None => String::new(),
+    };
+    let head = format!(
+        "nodes | increase | {unit}/s | gain | change | of linear | per node | 0.8 rule | off{price}"
+    );
+    headed(&head, grown.sizes.iter().map(growth_row))
 }
 
 fn growth_row(size: &GrowthSize<'_>) -> Row {
-    let shown =
-        |value: Option<f64>, show: fn(f64) -> String| value.map_or_else(|| ABSENT.to_owned(), show);
     let per_s = size.trial.figures.per_s;
     let compared = size.compared;
     let rule = compared.rule_of_thumb;
     let mut cells = vec![
         size.trial.size.nodes.to_string(),
-        shown(compared.increase, |part| {
+        or_absent(compared.increase, |part| {
             format!("+{}", percent_whole(part))
         }),
         rate(per_s),
-        shown(compared.gain, rate_signed),
-        shown(compared.change, percent_signed),
+        or_absent(compared.gain, rate_signed),
+        or_absent(compared.change, percent_signed),
         percent(compared.of_linear),
         rate(compared.per_node),
-        shown(rule, rate),
-        shown(rule.map(|rule| rule / per_s - 1.0), percent_signed),
+        or_absent(rule, rate),
+        or_absent(rule.map(|rule| rule / per_s - 1.0), percent_signed),
     ];
     cells.extend(size.price_per_million.map(price));
     Row::new(cells)
@@ -323,28 +299,15 @@ fn price(amount: f64) -> String {
 
 /// The head and a row for each measured size, in order; the first column holds words.
 pub(crate) fn table(scale: &ScaleRecord) -> Vec<Row> {
-    let unit = format!("{}/s", scale.unit.name());
-    let heads = [
-        "size",
-        "nodes",
-        "sessions",
-        "shards",
-        &unit,
-        "predicted",
-        "off",
-        "p99",
-        "busiest node",
-        "load generator",
-        "took",
-    ];
-    let mut rows = vec![Row::new(heads)];
-    rows.extend(scale.trials.iter().map(row));
-    rows
+    let head = format!(
+        "size | nodes | sessions | shards | {}/s | predicted | off | p99 | busiest node | load generator | took",
+        scale.unit.name()
+    );
+    headed(&head, scale.trials.iter().map(row))
 }
 
 fn row(trial: &ScaleTrial) -> Row {
     let figures = &trial.figures;
-    let shown = |value: Option<String>| value.unwrap_or_else(|| ABSENT.to_owned());
     let measured = Some(figures.per_s).filter(|per_s| *per_s > 0.0);
     let predicted = trial.predicted.map(|predicted| predicted.expected);
     let off = predicted.zip(measured);
@@ -352,12 +315,14 @@ fn row(trial: &ScaleTrial) -> Row {
         format!("{:>2} {}", trial.number, trial.purpose.name()),
         trial.size.nodes.to_string(),
         figures.sessions.to_string(),
-        shown(figures.shards.map(|shards| shards.to_string())),
-        shown(measured.map(rate)),
-        shown(predicted.map(about)),
-        shown(off.map(|(predicted, measured)| percent_signed(predicted / measured - 1.0))),
-        shown(figures.p99_ns.map(duration)),
-        shown(figures.target_cpu.map(percent_whole)),
+        or_absent(figures.shards, |shards| shards.to_string()),
+        or_absent(measured, rate),
+        or_absent(predicted, about),
+        or_absent(off, |(predicted, measured)| {
+            percent_signed(predicted / measured - 1.0)
+        }),
+        or_absent(figures.p99_ns, duration),
+        or_absent(figures.target_cpu, percent_whole),
         percent_whole(figures.client_cpu),
         duration(trial.took_ns),
     ])
@@ -379,18 +344,15 @@ fn remark(trial: &ScaleTrial) -> String {
     let best: Vec<String> = best
         .map(|(axis, value)| format!("best {axis} {value}"))
         .collect();
-    let limit = figures.limit.as_ref().map(limit::named);
-    let limit = limit.unwrap_or_default();
-    let mut words = vec![settings.join(", "), best.join(", "), fault(trial), limit];
-    words.extend(trial.before_quota.as_ref().map(before_quota));
-    words.extend(
-        figures
-            .not_warm
-            .then(|| "NOT WARM: throughput was not steady".to_owned()),
-    );
-    words.extend(outside);
-    words.retain(|word| !word.is_empty());
-    words.join(" · ")
+    let not_warm = "NOT WARM: throughput was not steady";
+    let words = [settings.join(", "), best.join(", "), fault(trial)];
+    let others = [
+        figures.limit.as_ref().map(limit::named),
+        trial.before_quota.as_ref().map(before_quota),
+        figures.not_warm.then(|| not_warm.to_owned()),
+        outside,
+    ];
+    joined(words.into_iter().chain(others.into_iter().flatten()))
 }
 
 /// `24.4 s of warm-up before quotas`.
@@ -413,8 +375,8 @@ fn fault(trial: &ScaleTrial) -> String {
         SizeVerdict::WrongData => "WRONG DATA",
         SizeVerdict::Interrupted => "interrupted",
     };
-    let codes: Vec<&str> = figures.reasons.iter().map(|code| code.name()).collect();
-    format!("{what} {}", codes.join(", ")).trim_end().to_owned()
+    let codes = codes(&figures.reasons);
+    format!("{what} {codes}").trim_end().to_owned()
 }
 
 /// What a size showed, in a few words: `98,300 rows/s · predicted 97,100, -1.2 %`.
@@ -424,9 +386,6 @@ pub fn scale_trial_line(trial: &ScaleTrial, unit: &str) -> String {
         let off = percent_signed(predicted.expected / per_s - 1.0);
         format!("predicted {}, {off}", about(predicted.expected))
     });
-    let mut words = vec![format!("{} {unit}/s", rate(per_s))];
-    words.extend(predicted);
-    words.push(fault(trial));
-    words.retain(|word| !word.is_empty());
-    words.join(" · ")
+    let reached = format!("{} {unit}/s", rate(per_s));
+    joined([reached, predicted.unwrap_or_default(), fault(trial)])
 }

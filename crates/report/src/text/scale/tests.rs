@@ -6,6 +6,7 @@ use highwater_model::record::{ExperimentRecord, Question};
 use highwater_model::scale::{GrowthVariant, LeftOut, ScaleOutcome, SizeVerdict, WarmUpRun};
 use highwater_sizing::growth::fixture::grown;
 
+use crate::tests::assert_says;
 use crate::{markdown, text};
 
 #[test]
@@ -77,14 +78,9 @@ fn a_growth_of_a_variant_is_measured_again_alone_with_its_command() {
         before: [].into(),
     });
     let again = highwater_next::again((&grown).into());
-    assert!(
-        again.starts_with("(./use old) && highwater scale "),
-        "{again}"
-    );
-    assert!(
-        again.contains(" --cluster lab.toml --no-measure-nodes "),
-        "{again}"
-    );
+    let begin = "(./use old) && highwater scale ";
+    assert!(again.starts_with(begin), "{again}");
+    assert_says(&again, &[" --cluster lab.toml --no-measure-nodes "]);
     let text = text(&grown);
     for said in [
         "variant old, in turns with 1 more",

@@ -10,7 +10,6 @@ mod key;
 
 use std::collections::BTreeSet;
 
-use futures_util::future::{Either, select};
 use highwater_driver::{TargetError, TargetErrorKind};
 use highwater_model::audit_record::{SqlPart, WrongSql};
 use highwater_model::event::TableStep;
@@ -23,6 +22,7 @@ use super::input::TableTimes;
 use super::patient::{PatientAdmin, Waits};
 use super::rows::{Regenerator, push_range};
 use super::table::{Figures, TableAudit};
+use crate::deadline::until;
 
 /// Rows that seem to be wrong, at most.
 const SUSPECTS_MAX: usize = 12;
@@ -63,16 +63,10 @@ impl TableAudit<'_, '_> {
         // Half of the time is for the rows that are wrong.
         let now = times.timeline.now();
         let left = times.narrow_until.saturating_sub(now);
-        let limit = times
-            .timeline
-            .sleep_until(now.saturating_add(Nanos(left.0 / 2)));
-        let found = {
-            let finding = std::pin::pin!(self.find_wrong_sql(suspects));
-            match select(finding, limit).await {
-                Either::Left((found, _)) => found?,
-                Either::Right(_) => None,
-            }
-        };
+        let end = now.saturating_add(Nanos(left.0 / 2));
+        let finding = self.find_wrong_sql(suspects);
+        let found = until(end, times.timeline.as_ref(), std::pin::pin!(finding)).await;
+        let found = found.transpose()?.flatten();
         let is_wrong = found.is_some();
         if is_wrong {
             self.figures = Figures {

@@ -13,6 +13,21 @@ use highwater_testing::postgres::{self, Postgres};
 
 use super::planted::Planted;
 
+/// Checks a database, if it is there, with a directory for runs.
+pub(crate) fn on(database: Option<Database>, check: impl FnOnce(&Database, &Path)) {
+    if let Some(database) = database {
+        let root = tempfile::tempdir().unwrap();
+        check(&database, root.path());
+    }
+}
+
+/// Checks SQLite, and PostgreSQL where it is there.
+pub(crate) fn on_both(check: impl Fn(&Database, &Path)) {
+    let root = tempfile::tempdir().unwrap();
+    check(&Database::sqlite(root.path()), root.path());
+    on(Database::postgres(), check);
+}
+
 /// A real database.
 #[derive(Clone)]
 pub(crate) enum Database {
@@ -25,6 +40,11 @@ pub(crate) enum Database {
 impl Database {
     pub(crate) fn sqlite(root: &Path) -> Self {
         Self::Sqlite(root.join("meters.db"))
+    }
+
+    /// Nothing where it is left out.
+    pub(crate) fn postgres() -> Option<Self> {
+        (!postgres::skipped()).then(|| Self::Postgres(Arc::new(Postgres::start())))
     }
 
     /// Nothing where it is left out.

@@ -9,7 +9,6 @@ mod planted;
 mod proxy;
 mod random;
 mod replacing;
-mod servers;
 mod simulated;
 mod tampered;
 mod terms;

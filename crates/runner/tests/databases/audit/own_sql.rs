@@ -2,22 +2,16 @@
 //! Where rows are really missing or altered, right SQL is trusted, whatever their number.
 
 use std::path::Path;
-use std::rc::Rc;
-use std::sync::Arc;
 
 use highwater_analysis::{Ended, exit_code};
 use highwater_model::audit_record::SqlPart;
 use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::RunRecord;
-use highwater_runner::interrupts;
-use highwater_runner::observer::Silent;
-use highwater_runner::run::run;
-use highwater_testing::postgres::{Postgres, skipped};
 
-use super::database::Database;
+use super::database::{Database, on, on_both};
 use super::plans::job;
-use super::tampered::{Faults, Tampered};
+use super::tampered::{Faults, tampered};
 use crate::support::data_reasons;
 
 const METERS: &str = include_str!("meters.toml");
@@ -39,11 +33,8 @@ fn record(
             other.execute(tamper);
         }
     }));
-    let target = Tampered::target(database.open(None, None), faults);
-    let mut request = job.request(target, root);
-    request.drop_tables = true;
-    let (_keep, interrupts) = interrupts::channel();
-    run(request, Rc::new(Silent), interrupts).unwrap().record
+    let target = tampered(database.open(None, None), faults);
+    job.run_on(target, root).record
 }
 
 /// The file with these parts in place of others.
@@ -63,22 +54,6 @@ fn with_values(values: &str) -> String {
          [tables.meters.key]"
     );
     changed(&[("[tables.meters.key]", &sections)])
-}
-
-fn on_both(check: impl Fn(&Database, &Path)) {
-    let root = tempfile::tempdir().unwrap();
-    check(&Database::sqlite(root.path()), root.path());
-    on_postgres(check);
-}
-
-fn on_postgres(check: impl Fn(&Database, &Path)) {
-    if !skipped() {
-        let root = tempfile::tempdir().unwrap();
-        check(
-            &Database::Postgres(Arc::new(Postgres::start())),
-            root.path(),
-        );
-    }
 }
 
 /// The part, the column and the expression that the evidence must be about.
@@ -161,7 +136,7 @@ fn a_key_that_is_null_or_negative_is_named() {
 
 #[test]
 fn a_key_that_the_target_refuses_is_named_with_its_words() {
-    on_postgres(|database, root| {
+    on(Database::postgres(), |database, root| {
         let text = changed(&[(
             "postgresql = \"id\"",
             "postgresql = \"CAST(city AS bigint)\"",
@@ -224,7 +199,7 @@ fn an_expression_for_a_value_of_another_type_is_named() {
 
 #[test]
 fn an_expression_for_a_value_that_the_target_refuses_is_named() {
-    on_postgres(|database, root| {
+    on(Database::postgres(), |database, root| {
         let named = Named {
             part: SqlPart::Value,
             column: Some("note"),
@@ -250,7 +225,7 @@ fn a_column_of_another_type_than_the_workloads_is_named() {
     let text = changed(&[(", n INTEGER, x REAL", ", n TEXT, x REAL")]);
     let named = typed("n", "integer", "holds the text '");
     assert_wrong(&text, &sqlite, root.path(), &named);
-    on_postgres(|database, root| {
+    on(Database::postgres(), |database, root| {
         let text = changed(&[("x double precision", "x real")]);
         assert_wrong(
             &text,

@@ -2,23 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use highwater_driver::Target;
 use highwater_model::judgment::Data;
 use highwater_model::plan::{AuditLevel, StopRule};
 use highwater_model::record::{AuditRecord, AuditStatus, Fault, RunRecord};
 use highwater_model::units::Seed;
-use highwater_runner::interrupts;
-use highwater_runner::observer::Silent;
-use highwater_runner::run::run;
 use highwater_workload::random::Draws;
 
 use super::database::Database;
 use super::planted::Planted;
 use super::proxy::{Cut, Proxy};
-use super::tampered::{Faults, Tampered};
+use super::tampered::{Faults, tampered};
 use crate::support::{Job, closed};
 
 pub(crate) const BATCH: u64 = 20;
@@ -115,61 +110,43 @@ pub(crate) fn carry_out(
     let proxy = database.port().zip(cuts);
     let proxy = proxy.map(|(port, (cut, (cuts, after)))| Proxy::start(port, cut, cuts, after));
     let inner = database.open(proxy.as_ref().map(|proxy| proxy.port), None);
-    if plan.by_trigger {
-        let triggers: String = plan.planted.iter().map(|p| database.trigger(*p)).collect();
-        let database = database.clone();
-        let faults = Faults {
-            lost_answers: plan.lost_answers.clone(),
-            applied_late: plan.applied_late.clone(),
-            made: Some(Box::new(move || {
-                if !triggers.is_empty() {
-                    database.execute(&triggers);
-                }
-            })),
-            ..Faults::default()
-        };
-        let record = execute(&job(level), Tampered::target(inner, faults), root);
-        return (record, plan.planted.clone());
-    }
-    let done = Arc::new(Mutex::new(Vec::new()));
-    let (expected, noted) = (plan.planted.clone(), Arc::clone(&done));
-    let (tampers_with, besides) = (database.clone(), plan.besides);
-    let faults = Faults {
+    let mut faults = Faults {
         lost_answers: plan.lost_answers.clone(),
         applied_late: plan.applied_late.clone(),
-        made: None,
-        tamper: Some(Box::new(move |unknown: &BTreeSet<u64>| {
+        ..Faults::default()
+    };
+    let done = Arc::new(Mutex::new(plan.planted.clone()));
+    let (expected, noted) = (plan.planted.clone(), Arc::clone(&done));
+    let (changed, besides) = (database.clone(), plan.besides);
+    if plan.by_trigger {
+        let triggers: String = plan.planted.iter().map(|p| database.trigger(*p)).collect();
+        faults.made = Some(Box::new(move || changed.execute(&triggers)));
+    } else {
+        faults.tamper = Some(Box::new(move |unknown: &BTreeSet<u64>| {
             // A row of unknown fate that is changed is nobody's loss: it may never have been there.
             let known = |planted: &Planted| {
                 let rows = planted.rows();
                 rows.iter().all(|row| !unknown.contains(&(row / BATCH)))
             };
             let planted: Vec<Planted> = expected.into_iter().filter(known).collect();
-            tampers_with.plant(&planted);
-            tampers_with.execute(besides);
+            changed.plant(&planted);
+            changed.execute(besides);
             *noted.lock().unwrap() = planted;
-        })),
-        ..Faults::default()
-    };
-    let record = execute(&job(level), Tampered::target(inner, faults), root);
+        }));
+    }
+    let record = job(level).run_on(tampered(inner, faults), root).record;
     let planted = done.lock().unwrap().clone();
     (record, planted)
 }
 
-/// Runs a job on tables of its own.
-pub(crate) fn execute(job: &Job, target: Arc<dyn Target>, root: &Path) -> RunRecord {
-    let mut request = job.request(target, root);
-    request.drop_tables = true;
-    let (_keep, interrupts) = interrupts::channel();
-    run(request, Rc::new(Silent), interrupts).unwrap().record
-}
-
+/// A job on tables of its own.
 pub(crate) fn job(level: AuditLevel) -> Job {
     let mut job = Job::new("", &[("insert", closed(4))]);
     job.text = Some(include_str!("meters.toml"));
     job.settings = vec![("batch", BATCH.to_string())];
     job.sessions = 4;
     job.audit = level;
+    job.drop_tables = true;
     job.stop = StopRule {
         rows: Some(ROWS),
         ..StopRule::default()

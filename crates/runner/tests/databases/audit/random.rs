@@ -1,10 +1,8 @@
 //! Fault plans drawn from a seed: each kind of fault, alone and together, and none.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use highwater_model::plan::AuditLevel;
-use highwater_testing::postgres::{Postgres, skipped};
 
 use super::database::Database;
 use super::plans::{FaultPlan, assert_found, carry_out};
@@ -33,13 +31,6 @@ fn carry_out_on_sqlite(plans: Range<u64>) {
     carry_out_all(&Database::sqlite(root.path()), plans);
 }
 
-fn carry_out_on_postgresql(plans: Range<u64>) {
-    if !skipped() {
-        let server = Arc::new(Postgres::start());
-        carry_out_all(&Database::Postgres(server), plans);
-    }
-}
-
 fn carry_out_on(database: Option<Database>, plans: Range<u64>) {
     if let Some(database) = database {
         carry_out_all(&database, plans);
@@ -53,7 +44,7 @@ fn every_fault_planted_in_sqlite_is_found_and_named() {
 
 #[test]
 fn every_fault_planted_in_postgresql_is_found_and_named() {
-    carry_out_on_postgresql(ON_POSTGRESQL);
+    carry_out_on(Database::postgres(), ON_POSTGRESQL);
 }
 
 #[test]
@@ -70,7 +61,7 @@ fn every_fault_planted_in_clickhouse_is_found_and_named() {
 #[ignore = "more plans than a test of every day has time for"]
 fn long_planted_faults_of_all_plans_are_found_and_named() {
     carry_out_on_sqlite(ALL_ON_SQLITE);
-    carry_out_on_postgresql(ALL_ON_POSTGRESQL);
+    carry_out_on(Database::postgres(), ALL_ON_POSTGRESQL);
     carry_out_on(Database::mariadb(), ALL_ON_OTHER_SERVERS);
     carry_out_on(Database::clickhouse(), ALL_ON_OTHER_SERVERS);
 }

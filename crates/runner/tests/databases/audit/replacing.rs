@@ -13,9 +13,8 @@ use highwater_model::units::Nanos;
 use highwater_testing::postgres::{Postgres, Setup, skipped};
 use highwater_workload::{Workload, builtin};
 
-use super::database::Database;
-use super::plans::execute;
-use super::tampered::{Faults, Tampered};
+use super::database::{Database, on, on_both};
+use super::tampered::{Faults, tampered};
 use crate::support::{Job, closed, data_reasons};
 
 const KEYS: u64 = 200;
@@ -53,23 +52,15 @@ fn upserts_in_turn(settings: &[(&'static str, &str)]) -> Job {
 }
 
 fn run(job: &Job, database: &Database, faults: Faults, root: &Path) -> RunRecord {
-    let target = Tampered::target(database.open(None, None), faults);
+    let target = tampered(database.open(None, None), faults);
     job.run_on(target, root).record
 }
 
 /// On SQLite, and on PostgreSQL and MariaDB where they are there.
 fn on_each(check: impl Fn(&Database, &Path, &str)) {
-    let root = tempfile::tempdir().unwrap();
-    check(&Database::sqlite(root.path()), root.path(), "sqlite");
-    if !skipped() {
-        let root = tempfile::tempdir().unwrap();
-        let server = Arc::new(Postgres::start());
-        check(&Database::Postgres(server), root.path(), "postgres");
-    }
-    if let Some(database) = Database::mariadb() {
-        let root = tempfile::tempdir().unwrap();
-        check(&database, root.path(), database.name());
-    }
+    let named = |database: &Database, root: &Path| check(database, root, database.name());
+    on_both(named);
+    on(Database::mariadb(), named);
 }
 
 /// A server that merges rows later: few upserts, each of many keys, because each makes a part.
@@ -92,8 +83,9 @@ fn rows_that_clickhouse_replaces_when_it_merges_them_count_as_replaced() {
             lost_answers: BTreeSet::from([30, 31]),
             ..Faults::default()
         };
-        let target = Tampered::target(database.open(None, None), faults);
-        let record = execute(&upserts_in_turn(settings), target, root.path());
+        let mut job = upserts_in_turn(settings);
+        job.drop_tables = true;
+        let record = run(&job, &database, faults, root.path());
         let audit = &record.audit;
         assert_eq!(record.judgments.data.value, expected, "{audit:#?}");
         assert_eq!((audit.missing, audit.found), (missing, KEYS), "{audit:#?}");

@@ -1,18 +1,12 @@
 //! Faults that the model plants: found to the row, at every level that looks at values.
 
+use std::sync::Arc;
+
 use highwater_driver::TargetUrl;
 use highwater_driver::sim::SimTarget;
 use highwater_model::judgment::Data;
 use highwater_model::plan::AuditLevel;
-
-use std::rc::Rc;
-use std::sync::Arc;
-
-use highwater_driver::Target;
 use highwater_model::units::{Nanos, Seed};
-use highwater_runner::interrupts;
-use highwater_runner::observer::Silent;
-use highwater_runner::run::run;
 
 use crate::support::{Job, closed, one_node};
 
@@ -33,10 +27,8 @@ fn what_the_model_plants_is_counted_to_the_row() {
             job.step = Nanos::from_secs(2);
             job.audit = level;
             let root = tempfile::tempdir().unwrap();
-            let (_keep, interrupts) = interrupts::channel();
-            let shared: Arc<dyn Target> = Arc::<SimTarget>::clone(&target);
-            let request = job.request(shared, root.path());
-            let record = run(request, Rc::new(Silent), interrupts).unwrap().record;
+            let shared = Arc::<SimTarget>::clone(&target);
+            let record = job.run_on(shared, root.path()).record;
             let (planted, audit) = (target.planted(), &record.audit);
             let context = format!("{level:?} {faults}: {planted:?} {audit:?}");
             assert_eq!(audit.altered, planted.altered_rows, "{context}");

@@ -6,14 +6,15 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use highwater_driver::{
-    Admin, BoxFuture, Capabilities, Connect, Encoder, KeyCounts, KeySums, Lease, LeaseAction,
-    RegistryEntry, Request, RowTaker, ServerAdmin, Session, TableAdmin, TableDescriber,
-    TablePolicy, TableReader, Target, TargetError, TargetFacts, Timeline,
+    Admin, BoxFuture, Connect, Encoder, KeySums, Request, Response, Session, Target, TargetError,
+    Timeline,
 };
-use highwater_model::op::{BoundTable, BoundWorkload, Op, PlaceholderStyle, Value};
-use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
-use highwater_model::stored::KeyRange;
+use highwater_model::op::{BoundWorkload, Op};
+use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
 use highwater_model::units::Nanos;
+
+use crate::support::faulty::error;
+use crate::support::hooked::{AdminHooks, Hooked, HookedAdmin, Hooks};
 
 /// Changes rows, once, when the load is over; it is told which ops are of unknown fate.
 pub(crate) type Tamper = Box<dyn FnOnce(&BTreeSet<u64>) + Send>;
@@ -43,67 +44,42 @@ struct State {
     workload: Option<Arc<BoundWorkload>>,
 }
 
-/// The target.
-pub(crate) struct Tampered {
-    inner: Arc<dyn Target>,
+/// The target with these faults.
+pub(crate) fn tampered(inner: Arc<dyn Target>, faults: Faults) -> Arc<dyn Target> {
+    let state = State {
+        faults,
+        ..State::default()
+    };
+    let hooks = Tampered {
+        target: Arc::clone(&inner),
+        state: Arc::new(Mutex::new(state)),
+    };
+    Arc::new(Hooked { inner, hooks })
+}
+
+struct Tampered {
+    target: Arc<dyn Target>,
     state: Arc<Mutex<State>>,
 }
 
-impl Tampered {
-    pub(crate) fn target(inner: Arc<dyn Target>, faults: Faults) -> Arc<dyn Target> {
-        let state = State {
-            faults,
-            ..State::default()
-        };
-        Arc::new(Self {
-            inner,
-            state: Arc::new(Mutex::new(state)),
-        })
-    }
-}
-
-impl Target for Tampered {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    fn placeholders(&self) -> PlaceholderStyle {
-        self.inner.placeholders()
-    }
-
-    fn urls(&self) -> Vec<String> {
-        self.inner.urls()
-    }
-
-    fn host_of(&self, number: u32, attempt: u32) -> usize {
-        self.inner.host_of(number, attempt)
-    }
-
-    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
-        Box::pin(async move {
-            let workload = Arc::clone(&connect.workload);
-            self.state.lock().unwrap().workload = Some(workload);
-            let session = Losing {
-                inner: self.inner.connect(connect).await?,
-                state: Arc::clone(&self.state),
-            };
-            Ok(Box::new(session) as Box<dyn Session>)
-        })
-    }
-
-    fn administer(
+impl Hooks for Tampered {
+    fn opened(
         &self,
-        timeline: Rc<dyn Timeline>,
-    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
-        Box::pin(async move {
-            let admin = Tampering {
-                inner: self.inner.administer(Rc::clone(&timeline)).await?,
-                target: Arc::clone(&self.inner),
-                state: Arc::clone(&self.state),
-                timeline,
-            };
-            Ok(Box::new(admin) as Box<dyn Admin>)
-        })
+        connect: &Connect,
+        inner: Box<dyn Session>,
+    ) -> Result<Box<dyn Session>, TargetError> {
+        let state = Arc::clone(&self.state);
+        state.lock().unwrap().workload = Some(Arc::clone(&connect.workload));
+        Ok(Box::new(Losing { inner, state }))
+    }
+
+    fn administers(&self, inner: Box<dyn Admin>, timeline: &Rc<dyn Timeline>) -> Box<dyn Admin> {
+        let hooks = Tampering {
+            target: Arc::clone(&self.target),
+            state: Arc::clone(&self.state),
+            timeline: Rc::clone(timeline),
+        };
+        Box::new(HookedAdmin { inner, hooks })
     }
 }
 
@@ -113,11 +89,7 @@ struct Losing {
 }
 
 fn lost() -> Outcome {
-    Outcome::unknown(OpError {
-        class: ErrorClass::Connection,
-        code: None,
-        message: "the answer was lost".to_owned(),
-    })
+    Outcome::unknown(error(ErrorClass::Connection, "the answer was lost"))
 }
 
 impl Session for Losing {
@@ -128,19 +100,12 @@ impl Session for Losing {
     fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {
         Box::pin(async move {
             let index = request.op.index;
-            if self
-                .state
-                .lock()
-                .unwrap()
-                .faults
-                .not_applied
-                .contains(&index)
-            {
-                return Outcome::answered(0, 0);
-            }
             let (loses, late) = {
                 let state = self.state.lock().unwrap();
                 let faults = &state.faults;
+                if faults.not_applied.contains(&index) {
+                    return Outcome::answered(0, 0);
+                }
                 let loses = faults.lost_answers.contains(&index);
                 (loses, faults.applied_late.contains(&index))
             };
@@ -163,7 +128,6 @@ impl Session for Losing {
 }
 
 struct Tampering {
-    inner: Box<dyn Admin>,
     target: Arc<dyn Target>,
     state: Arc<Mutex<State>>,
     timeline: Rc<dyn Timeline>,
@@ -171,7 +135,7 @@ struct Tampering {
 
 impl Tampering {
     /// The database does what clients gave up, and then somebody changes rows.
-    async fn strike(&mut self) -> Result<(), TargetError> {
+    async fn strike(&self) -> Result<(), TargetError> {
         let (late, workload, tamper, unknown) = {
             let mut state = self.state.lock().unwrap();
             let late = std::mem::take(&mut state.late);
@@ -202,14 +166,9 @@ impl Tampering {
     }
 }
 
-impl ServerAdmin for Tampering {
-    fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
-        self.inner.facts()
-    }
-
-    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+impl AdminHooks for Tampering {
+    fn quiesced(&mut self, deadline: Nanos, quiet: bool) -> Response<'_, bool> {
         Box::pin(async move {
-            let quiet = self.inner.quiesce(deadline).await?;
             // The first call only asks whether it answers.
             if deadline > Nanos::ZERO {
                 self.strike().await?;
@@ -217,92 +176,25 @@ impl ServerAdmin for Tampering {
             Ok(quiet)
         })
     }
-}
 
-impl TableAdmin for Tampering {
-    fn create_tables<'a>(
-        &'a mut self,
-        workload: &'a BoundWorkload,
-        policy: &'a TablePolicy<'a>,
-    ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
-        Box::pin(async move {
-            let notes = self.inner.create_tables(workload, policy).await?;
-            let made = self.state.lock().unwrap().faults.made.take();
-            if let Some(made) = made {
-                made();
-            }
-            Ok(notes)
-        })
+    fn made(&self) {
+        let made = self.state.lock().unwrap().faults.made.take();
+        if let Some(made) = made {
+            made();
+        }
     }
 
-    fn update_registry<'a>(
-        &'a mut self,
-        notes: &'a [RegistryEntry],
-    ) -> BoxFuture<'a, Result<(), TargetError>> {
-        self.inner.update_registry(notes)
+    /// Waiting for a counter to rest is another test's.
+    fn has_counter(&self) -> bool {
+        false
     }
 
-    fn leases<'a>(
-        &'a mut self,
-        action: LeaseAction<'a>,
-    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>> {
-        self.inner.leases(action)
-    }
-
-    fn rows_inserted<'a>(
-        &'a mut self,
-        _workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        // Waiting for a counter to rest is another test's.
-        Box::pin(std::future::ready(Ok(None)))
-    }
-
-    fn storage_bytes<'a>(
-        &'a mut self,
-        workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        self.inner.storage_bytes(workload)
-    }
-}
-
-impl TableReader for Tampering {
-    fn count_by_key<'a>(
-        &'a mut self,
-        table: &'a BoundTable,
-        width: u64,
-    ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
-        self.inner.count_by_key(table, width)
-    }
-
-    fn sums_by_key<'a>(
-        &'a mut self,
-        table: &'a BoundTable,
-        width: u64,
-    ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
+    fn summed(&self, sums: &mut KeySums) {
         let other = self.state.lock().unwrap().faults.other_sums_of;
-        Box::pin(async move {
-            let mut sums = self.inner.sums_by_key(table, width).await?;
-            for bucket in &mut sums.buckets {
-                if let Some(sum) = other.and_then(|at| bucket.sums.get_mut(at)) {
-                    *sum = sum.wrapping_add(bucket.rows);
-                }
+        for bucket in &mut sums.buckets {
+            if let Some(sum) = other.and_then(|at| bucket.sums.get_mut(at)) {
+                *sum = sum.wrapping_add(bucket.rows);
             }
-            Ok(sums)
-        })
-    }
-
-    fn read_rows<'a>(
-        &'a mut self,
-        table: &'a BoundTable,
-        ranges: &'a [KeyRange],
-        take: &'a mut RowTaker<'a>,
-    ) -> BoxFuture<'a, Result<(), TargetError>> {
-        self.inner.read_rows(table, ranges, take)
-    }
-
-    fn condition(&self, table: &BoundTable, row: &[Value]) -> Option<String> {
-        self.inner.condition(table, row)
+        }
     }
 }
-
-impl TableDescriber for Tampering {}

@@ -13,9 +13,8 @@ use highwater_model::op::{BoundTable, ColumnData, RowBatch};
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{Expectation, ExpectedBucket, FoundBucket};
 use highwater_runner::clock::{RealClock, RealTimeline};
-use highwater_testing::postgres::{Postgres, skipped};
 
-use super::database::Database;
+use super::database::{Database, on};
 use super::plans::{FaultPlan, ROWS, carry_out, job};
 use super::planted::Planted;
 
@@ -263,9 +262,7 @@ fn every_term_of_the_sums_finds_what_no_other_finds_in_sqlite() {
 
 #[test]
 fn every_term_of_the_sums_finds_what_no_other_finds_in_postgresql() {
-    if !skipped() {
-        let root = tempfile::tempdir().unwrap();
-        let database = Database::Postgres(Arc::new(Postgres::start()));
-        check(&database, "postgresql", root.path());
-    }
+    on(Database::postgres(), |database, root| {
+        check(database, "postgresql", root);
+    });
 }

@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
-use std::thread;
 
 use highwater_analysis::Ended;
 use highwater_model::event::{AuditStage, Event};
@@ -11,13 +10,12 @@ use highwater_model::judgment::{Data, Measurement, ReasonCode};
 use highwater_model::record::{AuditStatus, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_report as report;
-use highwater_runner::interrupts;
 use highwater_runner::observer::Observer;
-use highwater_runner::run::run;
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 
-use super::server::{Database, target, try_run, wait_for};
-use crate::support::{Job, closed, data_reasons, exit_code, measured};
+use super::server::{Database, target, try_run};
+use crate::beside::{beside, wait_for};
+use crate::support::{self, Job, closed, data_reasons, exit_code, measured, measurement_reasons};
 
 const SESSIONS: u32 = 4;
 const BATCH: u64 = 2_000;
@@ -58,43 +56,32 @@ fn expect_every_row_accounted_for(record: &RunRecord) {
     );
 }
 
-/// Everything acknowledged was found, and of the rest whole batches at most.
+/// Everything acknowledged was found, and of the rest whole batches at most, of which the record says so.
 fn expect_clean(record: &RunRecord) {
-    let text = report::text(record);
-    let audit = &record.audit;
-    assert_eq!(audit.status, AuditStatus::Done, "{:?}\n{text}", audit.error);
-    assert_eq!(record.judgments.data.value, Data::Clean, "{text}");
-    assert_eq!((audit.missing, audit.surplus, audit.duplicated), (0, 0, 0));
-    let of_unknown = audit.found - audit.acknowledged;
-    assert!(of_unknown <= audit.unknown, "{text}");
-    assert_eq!(of_unknown % BATCH, 0, "{text}");
+    support::expect_clean(record, BATCH);
     let resent = data_reasons(record).contains(&ReasonCode::ResentUnknown);
-    assert_eq!(resent, of_unknown > 0, "{text}");
+    let of_unknown = record.audit.found - record.audit.acknowledged;
+    assert_eq!(resent, of_unknown > 0, "{}", report::text(record));
 }
 
 #[test]
 fn terminated_sessions_come_back_and_what_was_in_flight_is_unknown() {
-    if skipped() {
+    let Some(database) = Database::new("terminated") else {
         return;
-    }
-    let database = Database::new("terminated");
+    };
     let job = busy(&database.url(), 12);
-    let record = thread::scope(|scope| {
-        let enemy = scope.spawn(|| {
-            // The run's own connections, that for everything around the load included.
-            for _ in 0..2 {
-                let before = database.wait_for_more_rows();
-                database.sql(
-                    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
-                     WHERE application_name = 'terminated'",
-                );
-                database.wait_for_rows(before + 2 * u64::from(SESSIONS) * BATCH);
-            }
-        });
-        let record = database.run(&job).record;
-        enemy.join().unwrap();
-        record
-    });
+    let terminates = || {
+        // The run's own connections, that for everything around the load included.
+        for _ in 0..2 {
+            let before = database.wait_for_more_rows();
+            database.sql(
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+                 WHERE application_name = 'terminated'",
+            );
+            database.wait_for_rows(before + 2 * u64::from(SESSIONS) * BATCH);
+        }
+    };
+    let record = beside(terminates, || database.run(&job)).record;
     let text = report::text(&record);
     expect_every_row_accounted_for(&record);
     let insert = measured(&record, "insert");
@@ -107,8 +94,7 @@ fn terminated_sessions_come_back_and_what_was_in_flight_is_unknown() {
     let notes = record.notes.iter().map(|note| note.code.as_str());
     assert!(notes.eq(["shares_host"]), "{:?}", record.notes);
     // A target that fails is measured all the same: it does not make the measurement invalid.
-    let measurement = &record.judgments.measurement;
-    let codes: Vec<ReasonCode> = measurement.reasons.iter().map(|r| r.code).collect();
+    let codes = measurement_reasons(&record);
     assert!(!codes.contains(&ReasonCode::TargetLost), "{text}");
     assert_eq!(
         database.number("SELECT count(*) FROM cpu"),
@@ -141,16 +127,12 @@ fn run_while(
     act: fn(&mut Postgres),
 ) -> highwater_runner::run::RunEnd {
     let target = target(std::slice::from_ref(&job.target), "restarted", None);
-    thread::scope(|scope| {
-        let enemy = scope.spawn(|| {
-            let mut server = server.lock().unwrap();
-            wait_for("rows of the run", || rows(&server) >= 2 * BATCH);
-            act(&mut server);
-        });
-        let end = try_run(job, target, true).unwrap();
-        enemy.join().unwrap();
-        end
-    })
+    let acts = || {
+        let mut server = server.lock().unwrap();
+        wait_for("rows of the run", || rows(&server) >= 2 * BATCH);
+        act(&mut server);
+    };
+    beside(acts, || try_run(job, target, true).unwrap())
 }
 
 #[test]
@@ -233,20 +215,19 @@ fn the_audit_waits_for_a_crashed_server_and_finds_what_it_lost() {
     let target = target(std::slice::from_ref(&job.target), "crashed", Some("unnest"));
     let server = Arc::new(Mutex::new(server));
     let again = Rc::new(StartsAgain(Arc::clone(&server), Cell::new(false)));
-    let end = thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut server = server.lock().unwrap();
-            wait_for("rows of the run", || rows(&server) >= 4_000);
-            // The table itself survives.
-            server.sql("postgres", "CHECKPOINT");
-            let durable = rows(&server);
-            wait_for("further rows", || rows(&server) >= durable + 4_000);
-            server.stop();
-        });
+    let crashes = || {
+        let mut server = server.lock().unwrap();
+        wait_for("rows of the run", || rows(&server) >= 4_000);
+        // The table itself survives.
+        server.sql("postgres", "CHECKPOINT");
+        let durable = rows(&server);
+        wait_for("further rows", || rows(&server) >= durable + 4_000);
+        server.stop();
+    };
+    let end = beside(crashes, || {
         let root = tempfile::tempdir().unwrap();
-        let (_keep, interrupts) = interrupts::channel();
         let user = Rc::clone(&again) as Rc<dyn Observer>;
-        run(job.request(target, root.path()), user, interrupts).unwrap()
+        job.run_watched_on(target, root.path(), user)
     });
     let (record, text) = (&end.record, report::text(&end.record));
     assert!(again.1.get(), "the audit did not wait\n{text}");
@@ -266,15 +247,13 @@ fn the_audit_waits_for_a_crashed_server_and_finds_what_it_lost() {
 
 /// What the judgment says of a table to which this is done in mid-run.
 fn lost_by(name: &'static str, sql: &str) -> String {
-    let database = Database::new(name);
+    let database = Database::new(name).unwrap();
     let job = busy(&database.url(), 3);
-    let end = thread::scope(|scope| {
-        scope.spawn(|| {
-            database.wait_for_more_rows();
-            database.sql(sql);
-        });
-        database.run(&job)
-    });
+    let acts = || {
+        database.wait_for_more_rows();
+        database.sql(sql);
+    };
+    let end = beside(acts, || database.run(&job));
     let (record, text) = (&end.record, report::text(&end.record));
     assert_eq!(record.audit.status, AuditStatus::Done, "{text}");
     assert_eq!(record.judgments.data.value, Data::Lost, "{text}");

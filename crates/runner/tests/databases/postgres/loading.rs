@@ -3,7 +3,6 @@
 use highwater_model::judgment::Data;
 use highwater_model::units::Nanos;
 use highwater_report as report;
-use highwater_testing::postgres::skipped;
 
 use super::server::{Database, try_run};
 use crate::support::{Job, closed, measured, open};
@@ -11,10 +10,9 @@ use crate::support::{Job, closed, measured, open};
 /// Every row that was acknowledged is there, and the server's own counter agrees.
 #[test]
 fn rows_of_every_insert_mode_are_all_found() {
-    if skipped() {
+    let Some(database) = Database::new("modes") else {
         return;
-    }
-    let database = Database::new("modes");
+    };
     for mode in ["copy", "values", "unnest", "prepared"] {
         let mut job = Job::new(&database.url(), &[("insert", closed(2))]);
         job.settings = vec![("batch", "500".to_owned())];
@@ -41,10 +39,9 @@ fn rows_of_every_insert_mode_are_all_found() {
 /// The server tells its transactions, and they are those of the load; nothing failed.
 #[test]
 fn what_the_server_says_of_itself_fits_the_load() {
-    if skipped() {
+    let Some(database) = Database::new("told") else {
         return;
-    }
-    let database = Database::new("told");
+    };
     let mut job = Job::new(&database.url(), &[("insert", closed(2))]);
     job.settings = vec![("batch", "100".to_owned())];
     job.step = Nanos::from_secs(4);
@@ -84,10 +81,9 @@ fn what_the_server_says_of_itself_fits_the_load() {
 
 #[test]
 fn all_six_queries_are_answered_beside_an_insert_stream() {
-    if skipped() {
+    let Some(database) = Database::new("queries") else {
         return;
-    }
-    let database = Database::new("queries");
+    };
     let streams = [("insert", open(2_000)), ("dashboards", open(60))];
     let mut job = Job::new(&database.url(), &streams);
     job.settings = vec![

@@ -1,16 +1,14 @@
 //! A lock that another session holds for longer than the run waits for an answer.
 
-use highwater_model::record::AuditStatus;
-use std::thread;
-
 use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::limit::Resource;
+use highwater_model::record::AuditStatus;
 use highwater_model::units::Nanos;
 use highwater_report as report;
 use highwater_runner::run::RunEnd;
-use highwater_testing::postgres::skipped;
 
 use super::server::Database;
+use crate::beside::beside;
 use crate::support::{Job, closed, data_reasons, measured, open};
 
 /// Runs for three seconds; once rows are there, the table is locked for so many seconds.
@@ -20,25 +18,20 @@ fn run_with_lock(database: &Database, seconds: u32) -> RunEnd {
     job.sessions = 4;
     job.step = Nanos::from_secs(3);
     job.timeout = Nanos::from_millis(500);
-    thread::scope(|scope| {
-        let enemy = scope.spawn(move || {
-            database.wait_for_rows(1_000);
-            database.sql(&format!(
-                "BEGIN; LOCK TABLE cpu IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep({seconds}); COMMIT"
-            ));
-        });
-        let end = database.run(&job);
-        enemy.join().unwrap();
-        end
-    })
+    let locks = || {
+        database.wait_for_rows(1_000);
+        database.sql(&format!(
+            "BEGIN; LOCK TABLE cpu IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep({seconds}); COMMIT"
+        ));
+    };
+    beside(locks, || database.run(&job))
 }
 
 #[test]
 fn the_audit_waits_for_what_was_given_up_and_is_exact() {
-    if skipped() {
+    let Some(database) = Database::new("locked") else {
         return;
-    }
-    let database = Database::new("locked");
+    };
     let end = run_with_lock(&database, 6);
     let (record, text) = (&end.record, report::text(&end.record));
     let insert = measured(record, "insert");
@@ -70,26 +63,21 @@ fn the_audit_waits_for_what_was_given_up_and_is_exact() {
 /// Another session locks the table for nine tenths of the time.
 #[test]
 fn a_load_that_waits_for_a_lock_is_limited_by_locks() {
-    if skipped() {
+    let Some(database) = Database::new("limited_by_locks") else {
         return;
-    }
-    let database = Database::new("limited_by_locks");
+    };
     let mut job = Job::new(&database.url(), &[("insert", closed(8))]);
     job.settings = vec![("batch", "100".to_owned())];
     job.step = Nanos::from_secs(5);
-    let end = thread::scope(|scope| {
-        let enemy = scope.spawn(|| {
-            database.wait_for_rows(100);
-            for _ in 0..5 {
-                database.sql(
-                    "BEGIN; LOCK TABLE cpu IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(0.9); COMMIT",
-                );
-            }
-        });
-        let end = database.run(&job);
-        enemy.join().unwrap();
-        end
-    });
+    let locks = || {
+        database.wait_for_rows(100);
+        for _ in 0..5 {
+            database.sql(
+                "BEGIN; LOCK TABLE cpu IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(0.9); COMMIT",
+            );
+        }
+    };
+    let end = beside(locks, || database.run(&job));
     let limit = end.record.limit.as_ref().unwrap();
     // On a machine that other work keeps busy, its CPU is at its limit, too, and comes first.
     let named = [&limit.by, &limit.next].map(|of| of.as_ref().map(|of| of.resource));

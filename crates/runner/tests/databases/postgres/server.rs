@@ -1,24 +1,17 @@
 //! A server that the tests of this file share while any of them runs, each in a database and
 //! under an application name of its own; and runs against it.
 
-use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::thread;
-use std::time::Duration;
 
 use highwater_driver::{Target, TargetOptions};
 use highwater_model::units::{Nanos, Seed};
-use highwater_runner::interrupts;
-use highwater_runner::observer::Silent;
-use highwater_runner::run::{RunEnd, RunError, run};
-use highwater_testing::postgres::{Postgres, SUPERUSER};
+use highwater_runner::run::{RunEnd, RunError};
+use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
-use crate::support::Job;
+use crate::beside::wait_for;
+use crate::support::{Job, try_run_on};
 
 static SHARED: Mutex<Weak<Postgres>> = Mutex::new(Weak::new());
-
-/// Looks at the server, one each 20 ms, before a test gives up.
-const LOOKS_MAX: u32 = 1_500;
 
 /// A database for one test.
 pub(crate) struct Database {
@@ -27,8 +20,11 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// On the shared server, which ends with the last test that holds it.
-    pub(crate) fn new(name: &'static str) -> Self {
+    /// On the shared server, which ends with the last test that holds it; none where it is left out.
+    pub(crate) fn new(name: &'static str) -> Option<Self> {
+        if skipped() {
+            return None;
+        }
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         let server = shared.upgrade().unwrap_or_else(|| {
             let server = Arc::new(Postgres::start());
@@ -36,7 +32,7 @@ impl Database {
             server
         });
         server.sql("postgres", &format!("CREATE DATABASE {name}"));
-        Self { server, name }
+        Some(Self { server, name })
     }
 
     pub(crate) fn sql(&self, text: &str) -> String {
@@ -72,17 +68,6 @@ impl Database {
     }
 }
 
-/// Looks until it is so.
-pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
-    for _ in 0..LOOKS_MAX {
-        if is_so() {
-            return;
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    panic!("never came: {what}");
-}
-
 /// A target at several URLs, whose sessions have that application name.
 pub(crate) fn target(urls: &[String], name: &str, insert: Option<&str>) -> Arc<dyn Target> {
     let options = TargetOptions {
@@ -98,8 +83,9 @@ pub(crate) fn target(urls: &[String], name: &str, insert: Option<&str>) -> Arc<d
 /// Runs, with `--drop` or without.
 pub(crate) fn try_run(job: &Job, target: Arc<dyn Target>, drop: bool) -> Result<RunEnd, RunError> {
     let root = tempfile::tempdir().unwrap();
-    let (_keep, interrupts) = interrupts::channel();
-    let mut request = job.request(target, root.path());
-    request.drop_tables = drop;
-    run(request, Rc::new(Silent), interrupts)
+    let job = Job {
+        drop_tables: drop,
+        ..job.clone()
+    };
+    try_run_on(&job, target, root.path())
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use highwater_analysis as analysis;
 use highwater_model::control::{Change, Command, Refusal};
 use highwater_model::judgment::{Measurement, ReasonCode};
-use highwater_model::plan::{Arrivals, Pace, Share, Unit};
+use highwater_model::plan::{Arrivals, Pace, Unit};
 use highwater_model::record::{
     IncidentKind, InterventionRecord, ResultRecord, RunRecord, StreamRecord,
 };

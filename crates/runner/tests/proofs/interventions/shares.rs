@@ -10,15 +10,7 @@ fn shares(of: u32, paces: PaceInput, commands: &[(At, Command)]) -> Vec<RunRecor
     job.sessions = 64;
     let target = job.open_target(root.path());
     let share = |index| {
-        let mut part = job.clone();
-        let minute = index - 1;
-        part.started_at = format!("2026-01-01T00:0{minute}:00Z");
-        part.start_in = Nanos::from_secs(60 * u64::from(minute));
-        part.share = Share {
-            index,
-            of,
-            start_at: None,
-        };
+        let part = job.share_of(index, of);
         part.run_commanded_on(Arc::clone(&target), root.path(), commands)
             .end
             .record

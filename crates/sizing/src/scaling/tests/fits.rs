@@ -1,6 +1,4 @@
-//! Fits against figures that others published, and each model against its own inverse.
-
-use proptest::prelude::*;
+//! Fits against figures that others published.
 
 use crate::scaling::{Curve, Point, ScalingModel, Weighting, fit};
 
@@ -52,10 +50,8 @@ fn usl(pairs: &[(f64, f64)], weighting: Weighting) -> (Curve, Vec<f64>, Vec<Opti
 #[track_caller]
 fn rounds_to(value: f64, expected: f64, places: i32) {
     let half = 0.5 * 10f64.powi(-places);
-    assert!(
-        (value - expected).abs() <= half,
-        "{value} is not {expected}"
-    );
+    let off = (value - expected).abs();
+    assert!(off <= half, "{value} is not {expected}");
 }
 
 #[test]
@@ -103,14 +99,12 @@ fn points_of_a_curve_give_that_curve() {
 }
 
 #[test]
-fn many_points_and_their_inverse_are_those_of_the_published_fit() {
+fn many_points_are_those_of_the_published_fit() {
     let pairs: Vec<(f64, f64)> = (1..).map(f64::from).zip(CISCO).collect();
     let (curve, values, _, _) = usl(&pairs, Weighting::Absolute);
     let near = |value: f64, expected: f64| {
-        assert!(
-            (value / expected - 1.0).abs() < 2e-4,
-            "{value} is not {expected}"
-        );
+        let off = (value / expected - 1.0).abs();
+        assert!(off < 2e-4, "{value} is not {expected}");
     };
     near(values[0], 995.6486);
     near(values[1], 0.026_715_91);
@@ -118,9 +112,6 @@ fn many_points_and_their_inverse_are_those_of_the_published_fit() {
     near(curve.peak().unwrap().per_s, 12_341.0);
     rounds_to(curve.peak().unwrap().size, 35.6, 1);
     near(curve.per_s(20.0), 11_063.63);
-    rounds_to(curve.size_for(11_048.0).unwrap(), 19.92, 2);
-    rounds_to(curve.size_for(12_201.0).unwrap(), 29.57, 2);
-    assert_eq!(curve.size_for(12_500.0), None);
 }
 
 #[test]
@@ -134,17 +125,10 @@ fn a_fit_stops_at_its_bounds_and_says_so() {
         (ScalingModel::Power, 1),
     ] {
         let fit = fit(model, &points(&pairs), Weighting::Relative).unwrap();
-        assert!(
-            fit.parameters[bound].at_bound,
-            "{model:?} {:?}",
-            fit.parameters
-        );
+        assert!(fit.parameters[bound].at_bound, "{fit:?}");
         assert_eq!(fit.parameters[bound].error, None);
         let straight = fit.curve.per_s(8.0) / fit.curve.per_s(1.0);
-        assert!(
-            (straight - 8.0).abs() < 1e-6,
-            "{model:?} grows by {straight}"
-        );
+        assert!((straight - 8.0).abs() < 1e-6, "{model:?}: {straight}");
     }
 }
 
@@ -153,46 +137,4 @@ fn fewer_sizes_than_parameters_are_no_fit() {
     let pairs = [(1.0, 100.0), (1.0, 101.0), (2.0, 190.0)];
     assert!(fit(ScalingModel::Usl, &points(&pairs), Weighting::Relative).is_none());
     assert!(fit(ScalingModel::Amdahl, &points(&pairs), Weighting::Relative).is_some());
-}
-
-/// Any curve, with a size on its rising side.
-fn rising() -> impl Strategy<Value = (Curve, f64)> {
-    let rate = 1.0..1e7;
-    let curves = prop_oneof![
-        rate.clone().prop_map(|per_node| Curve::Linear { per_node }),
-        (0.0..1e6, rate.clone()).prop_map(|(fixed, per_node)| Curve::Affine { fixed, per_node }),
-        (rate.clone(), 0.0..0.99)
-            .prop_map(|(first, contention)| Curve::Amdahl { first, contention }),
-        (rate.clone(), 0.0..0.99, 0.0..0.1).prop_map(|(first, contention, crosstalk)| {
-            Curve::Usl {
-                first,
-                contention,
-                crosstalk,
-            }
-        }),
-        (rate, 0.05..1.0).prop_map(|(first, exponent)| Curve::Power { first, exponent }),
-    ];
-    let rises = |curve: &Curve| curve.peak().is_none_or(|peak| peak.size > 1.0);
-    let curves = curves.prop_filter("falls from the first node on", rises);
-    (curves, 0.0..1.0).prop_map(|(curve, part): (Curve, f64)| {
-        let largest = curve.peak().map_or(200.0, |peak| peak.size.min(200.0));
-        (curve, 1.0 + part * 0.99 * (largest - 1.0))
-    })
-}
-
-proptest! {
-    #[test]
-    fn the_inverse_leads_back((curve, size) in rising()) {
-        let back = curve.size_for(curve.per_s(size)).unwrap();
-        // Near a peak the curve is flat, and a rounding of the rate moves the size by its root.
-        prop_assert!((back / size - 1.0).abs() < 1e-5, "{back} is not {size} on {curve:?}");
-    }
-
-    #[test]
-    fn no_size_is_named_for_a_rate_above_the_peak((curve, _) in rising(), factor in 1.001..10.0) {
-        let limit = curve.peak().map(|peak| peak.per_s).or(curve.ceiling_per_s());
-        if let Some(limit) = limit {
-            prop_assert_eq!(curve.size_for(limit * factor), None);
-        }
-    }
 }

@@ -13,7 +13,7 @@ mod walk;
 use serde::Serialize;
 
 use super::plain::{PLAIN, Plain};
-use super::spec::{Specs, read_generator};
+use super::spec::{Spec, Specs, read_generator};
 use crate::input::Section;
 use making::PlainColumn;
 
@@ -41,16 +41,15 @@ macro_rules! generators {
             /// Reads a column's generator and its options.
             pub(crate) fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {
                 let name = read_generator(of, scope.kind, &[PLAIN, OF_COLUMNS])?;
-                let read = Self::read_options(of, name, scope);
+                let is_one_of = |specs: &[Spec]| specs.iter().any(|spec| spec.name == name);
+                let read = match name {
+                    $(_ if is_one_of($module::$name::SPECS) => {
+                        $module::$name::read(of, scope).map(Self::$name)
+                    })*
+                    plain => Plain::read(of, plain, scope.kind).map(Self::Plain),
+                };
                 of.finish();
                 read
-            }
-
-            fn read_options(of: &Section<'_>, name: &str, scope: &Scope<'_>) -> Option<Self> {
-                $(if <$module::$name as Generate>::SPECS.iter().any(|spec| spec.name == name) {
-                    return $module::$name::read(of, scope).map(Self::$name);
-                })*
-                Plain::read(of, name, scope.kind).map(Self::Plain)
             }
 
             /// What makes the column's values.

@@ -1,6 +1,6 @@
 //! `data-time`: the time of the last row before the stream, and an offset.
 
-use super::making::{OpScope, Parameter, TimedTable, read_ticks};
+use super::making::{OpScope, Parameter, read_ticks};
 use crate::generators::columns::Scope;
 use crate::generators::prelude::{Section, Serialize, Spec, TIMESTAMP, Ticks, Value, specs};
 
@@ -20,7 +20,7 @@ impl Parameter for DataTime {
 
     fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {
         let offset = of.duration("offset", Some(0));
-        let TimedTable { table, timeline } = read_ticks(of, scope)?;
+        let (table, timeline) = read_ticks(of, scope)?;
         of.good(Self {
             table,
             timeline,

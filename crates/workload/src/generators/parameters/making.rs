@@ -86,7 +86,7 @@ fn first_of(data: &ColumnData) -> Value {
 }
 
 /// Reads a `table` that has a time line.
-pub(super) fn read_ticks(of: &Section<'_>, scope: &Scope<'_>) -> Option<TimedTable> {
+pub(super) fn read_ticks(of: &Section<'_>, scope: &Scope<'_>) -> Option<(usize, Ticks)> {
     let entry: Entry<'_> = of.required("table", "\"…\"")?;
     let table = entry.position("table", scope.tables)?;
     let scope = scope.tables.get(table)?;
@@ -95,11 +95,5 @@ pub(super) fn read_ticks(of: &Section<'_>, scope: &Scope<'_>) -> Option<TimedTab
         let hint = "give it a timestamp column with generator = \"timeline\"";
         return entry.error(message, hint);
     };
-    Some(TimedTable { table, timeline })
-}
-
-/// A table and the times of its rows.
-pub(super) struct TimedTable {
-    pub(super) table: usize,
-    pub(super) timeline: Ticks,
+    Some((table, timeline))
 }

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::columns::Scope;
 use super::plain::{PLAIN, Plain};
-use super::spec::{Specs, read_generator};
+use super::spec::{Spec, Specs, read_generator};
 use crate::input::Section;
 use highwater_model::op::{ColumnType, Value};
 use making::Parameter;
@@ -45,16 +45,15 @@ macro_rules! generators {
             /// Reads a parameter's generator and its options.
             pub(crate) fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {
                 let name = read_generator(of, scope.kind, &[PLAIN, OF_PARAMETERS])?;
-                let read = Self::read_options(of, name, scope);
+                let is_one_of = |specs: &[Spec]| specs.iter().any(|spec| spec.name == name);
+                let read = match name {
+                    $(_ if is_one_of($module::$name::SPECS) => {
+                        $module::$name::read(of, scope).map(Self::$name)
+                    })*
+                    plain => Plain::read(of, plain, scope.kind).map(Self::Plain),
+                };
                 of.finish();
                 read
-            }
-
-            fn read_options(of: &Section<'_>, name: &str, scope: &Scope<'_>) -> Option<Self> {
-                $(if <$module::$name as Parameter>::SPECS.iter().any(|spec| spec.name == name) {
-                    return $module::$name::read(of, scope).map(Self::$name);
-                })*
-                Plain::read(of, name, scope.kind).map(Self::Plain)
             }
 
             /// Appends the values of the parameter for an op.

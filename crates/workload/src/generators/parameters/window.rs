@@ -1,7 +1,7 @@
 //! `window`: the start of a window of the data's time, uniform over those that the rows before the
 //! stream fill.
 
-use super::making::{OpScope, Parameter, TimedTable, read_ticks};
+use super::making::{OpScope, Parameter, read_ticks};
 use crate::generators::columns::Scope;
 use crate::generators::prelude::{Section, Serialize, Spec, TIMESTAMP, Ticks, Value, specs};
 
@@ -27,7 +27,7 @@ impl Parameter for Window {
         let length = of.positive("length", None);
         let step = of.positive("step", Some(1));
         let offset = of.duration("offset", Some(0));
-        let TimedTable { table, timeline } = read_ticks(of, scope)?;
+        let (table, timeline) = read_ticks(of, scope)?;
         of.good(Self {
             table,
             timeline,

@@ -9,12 +9,21 @@ use highwater_model::outcome::Outcome;
 use highwater_testing::clickhouse::skipped;
 use highwater_testing::clickhouse_shards::{SHARDS, Shards};
 
-use crate::points::{self, points_of};
+pub(crate) use crate::client::points;
+use crate::points;
 use crate::support;
 
 /// A cluster of its own; nothing if ClickHouse is left out.
 pub(crate) fn started() -> Option<Shards> {
     (!skipped()).then(Shards::start)
+}
+
+/// Runs a test with a cluster of its own, if there is one, and a target on all its servers.
+pub(crate) fn on_shards(test: impl AsyncFnOnce(Shards, Arc<dyn Target>)) {
+    if let Some(shards) = started() {
+        let target = everywhere(&shards, None);
+        support::block_on(test(shards, target));
+    }
 }
 
 /// Opens a target.
@@ -29,12 +38,6 @@ pub(crate) fn open(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, T
 /// A target on all servers.
 pub(crate) fn everywhere(shards: &Shards, insert: Option<&str>) -> Arc<dyn Target> {
     open(&shards.url(), insert).unwrap()
-}
-
-/// Op 0 inserts into `points(k, word)`, op 1 reads one of its rows.
-pub(crate) fn points() -> Arc<BoundWorkload> {
-    let create = "CREATE TABLE points (k Int64, word String) ENGINE = MergeTree ORDER BY k";
-    points_of(create, "$1")
 }
 
 /// A session on that server, in the order of the URL.

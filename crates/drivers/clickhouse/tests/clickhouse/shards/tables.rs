@@ -6,7 +6,7 @@ use highwater_model::units::{Nanos, Seed};
 use highwater_testing::clickhouse::SUPERUSER;
 use highwater_testing::clickhouse_shards::{CLUSTER, SHARDS, SMALLER_CLUSTER, Shards};
 
-use super::cluster::{client_on, everywhere, open, own_rows, points, read, started};
+use super::cluster::{client_on, everywhere, on_shards, open, own_rows, points, read, started};
 use crate::points::{Stage, admin};
 use crate::support::{WallTimeline, block_on};
 
@@ -41,11 +41,7 @@ async fn count(admin: &mut dyn Admin, workload: &BoundWorkload) -> u64 {
 
 #[test]
 fn a_session_inserts_on_its_own_server_and_reads_the_rows_of_all() {
-    let Some(shards) = started() else {
-        return;
-    };
-    let target = everywhere(&shards, None);
-    block_on(async {
+    on_shards(async |shards, target| {
         let mut stage = Stage::set(target.as_ref(), points()).await;
         insert_everywhere(target.as_ref(), &stage.workload, 100).await;
         assert_eq!(own_rows(&shards), [100; SHARDS]);
@@ -81,12 +77,9 @@ fn a_session_inserts_on_its_own_server_and_reads_the_rows_of_all() {
 
 #[test]
 fn a_distributed_insert_is_answered_when_all_servers_have_their_rows() {
-    let Some(shards) = started() else {
-        return;
-    };
-    for mode in ["distributed", "distributed-rowbinary"] {
-        let target = everywhere(&shards, Some(mode));
-        block_on(async {
+    on_shards(async |shards, _target| {
+        for mode in ["distributed", "distributed-rowbinary"] {
+            let target = everywhere(&shards, Some(mode));
             let mut stage = Stage::set(target.as_ref(), points()).await;
             let outcome = stage.client.insert(0, 3_000).await;
             assert!(outcome.is_success(), "{outcome:?}");
@@ -97,8 +90,8 @@ fn a_distributed_insert_is_answered_when_all_servers_have_their_rows() {
             assert!(stage.admin.quiesce(Nanos::from_secs(30)).await.unwrap());
             let facts = stage.admin.facts().await.unwrap();
             assert!(facts.settings["insert"] == mode && !facts.atomic_batches);
-        });
-    }
+        }
+    });
 }
 
 #[test]
@@ -191,12 +184,8 @@ fn of_several_clusters_of_the_same_servers_one_is_named() {
 
 #[test]
 fn tables_of_a_cluster_and_of_one_server_are_not_taken_for_each_other() {
-    let Some(shards) = started() else {
-        return;
-    };
-    let cluster = everywhere(&shards, None);
-    let alone = open(&shards.server(0).url(SUPERUSER), None).unwrap();
-    block_on(async {
+    on_shards(async |shards, cluster| {
+        let alone = open(&shards.server(0).url(SUPERUSER), None).unwrap();
         let workload = points();
         drop(Stage::set(cluster.as_ref(), points()).await);
         insert_everywhere(cluster.as_ref(), &workload, 10).await;
@@ -231,11 +220,7 @@ fn tables_of_a_cluster_and_of_one_server_are_not_taken_for_each_other() {
 
 #[test]
 fn rows_that_replace_each_other_are_refused_before_a_table_is_made() {
-    let Some(shards) = started() else {
-        return;
-    };
-    let target = everywhere(&shards, None);
-    block_on(async {
+    on_shards(async |shards, target| {
         let mut workload = BoundWorkload::clone(&points());
         workload.tables[0].replaces = true;
         let mut admin = admin(target.as_ref()).await.unwrap();
@@ -250,11 +235,7 @@ fn rows_that_replace_each_other_are_refused_before_a_table_is_made() {
 
 #[test]
 fn a_table_that_is_refused_on_one_server_changes_none() {
-    let Some(shards) = started() else {
-        return;
-    };
-    let target = everywhere(&shards, None);
-    block_on(async {
+    on_shards(async |shards, target| {
         let mut stage = Stage::set(target.as_ref(), points()).await;
         insert_everywhere(target.as_ref(), &stage.workload, 10).await;
         for database in ["default", "default_local"] {
@@ -285,11 +266,7 @@ fn a_table_that_is_refused_on_one_server_changes_none() {
 
 #[test]
 fn each_server_is_polled_by_its_name() {
-    let Some(shards) = started() else {
-        return;
-    };
-    let target = everywhere(&shards, None);
-    block_on(async {
+    on_shards(async |shards, target| {
         let stage = Stage::set(target.as_ref(), points()).await;
         insert_everywhere(target.as_ref(), &stage.workload, 500).await;
         let mut reader = target

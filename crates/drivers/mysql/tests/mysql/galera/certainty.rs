@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use highwater_driver::Target;
-use highwater_model::op::{BoundOp, BoundOpKind, BoundStatement, BoundWorkload, OpBody};
+use highwater_model::op::{BoundWorkload, OpBody};
 use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
 use highwater_testing::galera::{Galera, NODES};
 
-use super::cluster::{exclusive, on, points, said};
+use super::cluster::{on, on_cluster, points};
+use crate::client::transaction;
 use crate::points::{Client, Stage, batch, nothing, queries};
-use crate::support::block_on;
+use crate::said::said;
 
 /// Rounds of two that race, at most.
 const ROUNDS_MAX: u32 = 2_000;
@@ -23,19 +24,7 @@ fn addition(in_transaction: bool) -> Arc<BoundWorkload> {
     if !in_transaction {
         return queries(&[(sql, &[])]);
     }
-    let statement = BoundStatement {
-        sql: sql.to_owned(),
-        parameters: Vec::new(),
-        values: Vec::new(),
-    };
-    Arc::new(BoundWorkload {
-        tables: Vec::new(),
-        ops: vec![BoundOp {
-            name: "add".to_owned(),
-            kind: BoundOpKind::Transaction(vec![statement]),
-        }],
-        rows: None,
-    })
+    transaction(&[sql])
 }
 
 /// A session that is replaced after an error that ends it.
@@ -85,17 +74,13 @@ fn same_on_all(cluster: &Galera, sql: &str) -> String {
 
 #[test]
 fn of_two_updates_of_a_row_on_two_nodes_the_one_that_failed_changed_nothing() {
-    let Some(held) = exclusive() else {
-        return;
-    };
-    let cluster = &held.cluster;
-    cluster.sql(
+    on_cluster(async |cluster| {
+        cluster.sql(
         0,
         "DROP TABLE IF EXISTS account; CREATE TABLE account (k INT PRIMARY KEY, balance BIGINT)",
     );
-    for in_transaction in [true, false] {
-        cluster.sql(0, "REPLACE INTO account VALUES (1, 0)");
-        block_on(async {
+        for in_transaction in [true, false] {
+            cluster.sql(0, "REPLACE INTO account VALUES (1, 0)");
             let workload = addition(in_transaction);
             let mut one = Racer::new(on(cluster, 0, None), &workload).await;
             let mut two = Racer::new(on(cluster, 1, None), &workload).await;
@@ -118,18 +103,14 @@ fn of_two_updates_of_a_row_on_two_nodes_the_one_that_failed_changed_nothing() {
             assert!(lost >= LOST || !in_transaction, "{applied} applied");
             let balance = same_on_all(cluster, "SELECT balance FROM account");
             assert_eq!(balance, applied.to_string(), "{in_transaction}");
-        });
-    }
+        }
+    });
 }
 
 #[test]
 fn of_two_batches_of_the_same_keys_on_two_nodes_one_is_there_as_a_whole() {
-    let Some(held) = exclusive() else {
-        return;
-    };
-    let cluster = &held.cluster;
-    for mode in ["values", "prepared", "load-data"] {
-        block_on(async {
+    on_cluster(async |cluster| {
+        for mode in ["values", "prepared", "load-data"] {
             let stage = Stage::set(on(cluster, 0, None).as_ref(), points()).await;
             let mut one = Racer::new(on(cluster, 0, Some(mode)), &stage.workload).await;
             let mut two = Racer::new(on(cluster, 1, Some(mode)), &stage.workload).await;
@@ -149,18 +130,14 @@ fn of_two_batches_of_the_same_keys_on_two_nodes_one_is_there_as_a_whole() {
                 "600",
                 "{mode}"
             );
-        });
-    }
+        }
+    });
 }
 
 #[test]
 fn a_transaction_that_is_too_large_to_be_replicated_is_refused_as_a_whole() {
-    let Some(held) = exclusive() else {
-        return;
-    };
-    let cluster = &held.cluster;
-    for mode in ["values", "prepared"] {
-        block_on(async {
+    on_cluster(async |cluster| {
+        for mode in ["values", "prepared"] {
             let mut stage = Stage::set(on(cluster, 0, Some(mode)).as_ref(), points()).await;
             for (limit, code) in [("rows = 5", "1180"), ("size = 1024", "1105")] {
                 let set = |to: &str| {
@@ -190,6 +167,6 @@ fn a_transaction_that_is_too_large_to_be_replicated_is_refused_as_a_whole() {
                 assert_eq!(same_on_all(cluster, "SELECT count(*) FROM points"), "200");
                 cluster.sql(0, "TRUNCATE points");
             }
-        });
-    }
+        }
+    });
 }

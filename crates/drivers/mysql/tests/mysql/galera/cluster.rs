@@ -2,15 +2,14 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use highwater_driver::{Driver, Target, TargetOptions, TargetUrl};
-use highwater_driver_mysql::MySqlDriver;
+use highwater_driver::Target;
 use highwater_model::op::BoundWorkload;
-use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
 use highwater_testing::galera::{Galera, skipped};
 use highwater_testing::mariadb::SUPERUSER;
 
+use crate::client::open;
 use crate::points::points_of;
-use crate::support;
+use crate::support::block_on;
 
 static SHARED: Mutex<Weak<Galera>> = Mutex::new(Weak::new());
 static LOCK: Mutex<()> = Mutex::new(());
@@ -40,23 +39,22 @@ pub(crate) fn exclusive() -> Option<Exclusive> {
     })
 }
 
+/// Runs a test with the cluster, if there is one.
+pub(crate) fn on_cluster(test: impl AsyncFnOnce(&Galera)) {
+    if let Some(held) = exclusive() {
+        let cluster: &Galera = &held.cluster;
+        block_on(test(cluster));
+    }
+}
+
 /// A target on all nodes; what is around the load is asked of the first that answers.
 pub(crate) fn everywhere(cluster: &Galera) -> Arc<dyn Target> {
-    open(&cluster.url(SUPERUSER), None)
+    open(&cluster.url(SUPERUSER), None).unwrap()
 }
 
 /// A target on one node.
 pub(crate) fn on(cluster: &Galera, node: usize, insert: Option<&str>) -> Arc<dyn Target> {
-    open(&cluster.node(node).url(SUPERUSER), insert)
-}
-
-fn open(url: &str, insert: Option<&str>) -> Arc<dyn Target> {
-    let options = TargetOptions {
-        insert: insert.map(str::to_owned),
-        ..support::options()
-    };
-    let url = TargetUrl::parse(url).unwrap();
-    MySqlDriver.open(&[url], &options).unwrap()
+    open(&cluster.node(node).url(SUPERUSER), insert).unwrap()
 }
 
 /// Op 0 inserts into `points(k, word)`, op 1 reads one of its rows.
@@ -64,18 +62,5 @@ pub(crate) fn points() -> Arc<BoundWorkload> {
     points_of(
         "CREATE TABLE points (k INT PRIMARY KEY, word VARCHAR(20) NOT NULL) CHARACTER SET utf8mb4",
         "?1",
-    )
-}
-
-/// What an outcome says: number, class, certainty, whether the session goes on.
-pub(crate) type Said = (Option<String>, ErrorClass, Certainty, bool);
-
-pub(crate) fn said(outcome: &Outcome) -> Said {
-    let error = outcome.error.clone().expect("an error");
-    (
-        error.code,
-        error.class,
-        outcome.certainty,
-        outcome.session_usable,
     )
 }

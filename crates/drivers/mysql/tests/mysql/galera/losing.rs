@@ -1,40 +1,25 @@
 //! A node that has lost its cluster: what it refuses was not applied, and what was under way is unknown.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use highwater_driver::TargetErrorKind;
-use highwater_model::op::{BoundOp, BoundOpKind, BoundStatement, BoundWorkload};
 use highwater_model::outcome::{Certainty, ErrorClass};
 use highwater_testing::galera::{Galera, skipped};
 
-use super::cluster::{everywhere, on, points, said};
+use super::cluster::{everywhere, on, points};
+use crate::client::transaction;
 use crate::points::{Client, Stage, admin, nothing, queries};
+use crate::said::said;
 use crate::support::block_on;
 
 /// Long enough to be sent.
 const SOON: Duration = Duration::from_millis(400);
 
 /// Inserts a row, and commits when nobody holds the lock `gate` any more.
-fn gated() -> Arc<BoundWorkload> {
-    let statements = [
-        "INSERT INTO points VALUES (1000, 'gated')",
-        "SELECT get_lock('gate', 60)",
-    ];
-    let statements = statements.map(|sql| BoundStatement {
-        sql: sql.to_owned(),
-        parameters: Vec::new(),
-        values: Vec::new(),
-    });
-    Arc::new(BoundWorkload {
-        tables: Vec::new(),
-        ops: vec![BoundOp {
-            name: "gated".to_owned(),
-            kind: BoundOpKind::Transaction(statements.to_vec()),
-        }],
-        rows: None,
-    })
-}
+const GATED: [&str; 2] = [
+    "INSERT INTO points VALUES (1000, 'gated')",
+    "SELECT get_lock('gate', 60)",
+];
 
 #[test]
 fn a_node_that_has_lost_its_cluster_applies_nothing_and_says_so_or_leaves_it_unknown() {
@@ -52,7 +37,9 @@ fn a_node_that_has_lost_its_cluster_applies_nothing_and_says_so_or_leaves_it_unk
         let lock = queries(&[("SELECT get_lock('gate', 0)", &[])]);
         let mut gate = Client::connect(target.as_ref(), &lock).await.unwrap();
         assert!(gate.send(0, nothing()).await.is_success());
-        let mut transaction = Client::connect(target.as_ref(), &gated()).await.unwrap();
+        let mut transaction = Client::connect(target.as_ref(), &transaction(&GATED))
+            .await
+            .unwrap();
         let mut transaction = Box::pin(transaction.send(0, nothing()));
         assert!(tokio::time::timeout(SOON, &mut transaction).await.is_err());
 

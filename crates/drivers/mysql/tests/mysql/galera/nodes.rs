@@ -3,14 +3,14 @@
 
 use std::time::Duration;
 
-use highwater_driver::lease::{Lease, LeaseAction, Owner};
+use highwater_driver::lease::{Lease, LeaseAction};
 use highwater_driver::{Admin, ShardCopies};
 use highwater_model::units::Nanos;
 use highwater_testing::galera::{Galera, NODES};
 
-use super::cluster::{everywhere, exclusive, on, points};
+use super::cluster::{everywhere, on, on_cluster, points};
 use crate::points::{Client, Stage, admin, batch, key, nothing, queries};
-use crate::support::{WallTimeline, block_on};
+use crate::support::WallTimeline;
 
 /// Long enough to be answered by a node that does not wait.
 const SOON: Duration = Duration::from_millis(400);
@@ -35,11 +35,7 @@ impl HeldBack {
 
 #[test]
 fn a_session_begins_when_its_node_has_the_tables_of_another_one() {
-    let Some(held) = exclusive() else {
-        return;
-    };
-    let cluster = &held.cluster;
-    block_on(async {
+    on_cluster(async |cluster| {
         // A table that no test before this one made.
         cluster.sql(0, "DROP TABLE IF EXISTS points");
         let behind = HeldBack::hold(cluster, 1).await;
@@ -56,11 +52,7 @@ fn a_session_begins_when_its_node_has_the_tables_of_another_one() {
 
 #[test]
 fn an_audit_reads_what_other_nodes_acknowledged() {
-    let Some(held) = exclusive() else {
-        return;
-    };
-    let cluster = &held.cluster;
-    block_on(async {
+    on_cluster(async |cluster| {
         let mut stage = Stage::set(on(cluster, 0, None).as_ref(), points()).await;
         let mut other = admin(on(cluster, 1, None).as_ref()).await.unwrap();
         let behind = HeldBack::hold(cluster, 1).await;
@@ -85,11 +77,7 @@ fn an_audit_reads_what_other_nodes_acknowledged() {
 
 #[test]
 fn a_statement_that_another_node_runs_is_waited_for() {
-    let Some(held) = exclusive() else {
-        return;
-    };
-    let cluster = &held.cluster;
-    block_on(async {
+    on_cluster(async |cluster| {
         let mut stage = Stage::set(everywhere(cluster).as_ref(), points()).await;
         let target = on(cluster, 1, None);
         let ops = queries(&[
@@ -122,10 +110,7 @@ fn lease(token: &str) -> Lease {
         shares: 1,
         token: token.to_owned(),
         plan: "plan's".to_owned(),
-        owner: Owner::default(),
-        held: Nanos::ZERO,
-        silent: Nanos::ZERO,
-        is_locked: None,
+        ..Lease::default()
     }
 }
 
@@ -140,11 +125,7 @@ async fn take(admin: &mut dyn Admin, token: &str) -> Vec<String> {
 
 #[test]
 fn of_two_takers_on_two_nodes_one_has_the_lease_and_both_are_told_which() {
-    let Some(held) = exclusive() else {
-        return;
-    };
-    let cluster = &held.cluster;
-    block_on(async {
+    on_cluster(async |cluster| {
         let mut one = admin(on(cluster, 0, None).as_ref()).await.unwrap();
         let mut two = admin(on(cluster, 1, None).as_ref()).await.unwrap();
         for left in one.leases(LeaseAction::Read).await.unwrap() {
@@ -171,11 +152,7 @@ async fn copies(stage: &mut Stage, with_values: bool) -> ShardCopies {
 
 #[test]
 fn each_node_has_a_copy_and_one_that_was_changed_behind_the_others_backs_differs() {
-    let Some(held) = exclusive() else {
-        return;
-    };
-    let cluster = &held.cluster;
-    block_on(async {
+    on_cluster(async |cluster| {
         let mut stage = Stage::set(everywhere(cluster).as_ref(), points()).await;
         assert!(stage.client.insert(0, 10).await.is_success());
         let same = copies(&mut stage, true).await;
@@ -204,11 +181,7 @@ fn each_node_has_a_copy_and_one_that_was_changed_behind_the_others_backs_differs
 
 #[test]
 fn the_record_has_the_size_of_the_cluster_and_what_each_node_does() {
-    let Some(held) = exclusive() else {
-        return;
-    };
-    let cluster = &held.cluster;
-    block_on(async {
+    on_cluster(async |cluster| {
         let mut admin = admin(everywhere(cluster).as_ref()).await.unwrap();
         let facts = admin.facts().await.unwrap();
         let nodes = [0, 1, 2].map(|node| format!("127.0.0.1:{} Synced", cluster.node(node).port()));
@@ -237,11 +210,7 @@ fn the_record_has_the_size_of_the_cluster_and_what_each_node_does() {
 
 #[test]
 fn queues_and_flow_control_are_polled_of_each_node() {
-    let Some(held) = exclusive() else {
-        return;
-    };
-    let cluster = &held.cluster;
-    block_on(async {
+    on_cluster(async |cluster| {
         let target = everywhere(cluster);
         let mut stage = Stage::set(target.as_ref(), points()).await;
         let mut reader = target

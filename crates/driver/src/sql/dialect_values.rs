@@ -1,0 +1,101 @@
+//! How each dialect computes the integers of the audit's checksums from texts and objects. Must not contain
+//! what differs in the statements around them; see `dialect`.
+
+use postgres_protocol::escape::escape_literal;
+
+use super::dialect::Dialect;
+use super::quoting::{backslashed, escaped, literal};
+
+impl Dialect {
+    /// An attribute of a JSON object as text; the column is quoted, the attribute is not.
+    pub fn attribute(self, column: &str, attribute: &str) -> String {
+        match self {
+            Self::PostgreSql | Self::CockroachDb => {
+                format!("{column} ->> {}", escape_literal(attribute))
+            }
+            Self::CrateDb => format!("{column}[{}]", literal(attribute)),
+            Self::MySql => {
+                let name = attribute.replace('\\', "\\\\").replace('"', "\\\"");
+                format!(
+                    "JSON_VALUE({column}, {})",
+                    backslashed(&format!("$.\"{name}\""))
+                )
+            }
+            // JSON is a text; a path quotes no name.
+            Self::QuestDb => {
+                let path = literal(&format!("$.{attribute}"));
+                format!("json_extract({column}, {path})")
+            }
+            // JSON is text there. An attribute that is missing is an empty text.
+            Self::ClickHouse => {
+                let name = escaped(attribute);
+                let raw = format!("visitParamExtractRaw({column}, {name})");
+                format!(
+                    "multiIf(substring({raw}, 1, 1) = '\"', visitParamExtractString({column}, {name}), \
+                     {raw} = 'null', '', {raw})"
+                )
+            }
+        }
+    }
+
+    /// What [`Self::number_of_hash`] makes the integer for a text of, computed once per row.
+    pub fn hash(self, text: &str) -> String {
+        match self {
+            Self::PostgreSql => {
+                format!("CAST(CAST('x' || substr(md5({text}), 1, 7) AS bit(28)) AS integer)")
+            }
+            Self::CockroachDb | Self::CrateDb => format!("substr(md5({text}), 1, 7)"),
+            Self::QuestDb => format!("substring(md5({text}), 1, 7)"),
+            // The bytes of UTF-8, whatever the column's character set.
+            Self::MySql => format!(
+                "CAST(CONV(SUBSTRING(MD5(CONVERT({text} USING utf8mb4)), 1, 7), 16, 10) AS SIGNED)"
+            ),
+            // The first eight bytes of the MD5, the first one highest: 28 bits are seven digits.
+            Self::ClickHouse => format!("toInt64(bitShiftRight(halfMD5({text}), 36))"),
+        }
+    }
+
+    /// The first seven hexadecimal digits of an MD5 as an integer.
+    pub fn number_of_hash(self, hash: &str) -> String {
+        if self == Self::PostgreSql {
+            return format!("CAST({hash} AS bigint)");
+        }
+        if matches!(self, Self::MySql | Self::ClickHouse) {
+            return hash.to_owned();
+        }
+        let part = if self == Self::QuestDb {
+            "substring"
+        } else {
+            "substr"
+        };
+        let digits: Vec<String> = (0..7)
+            .map(|at| {
+                format!(
+                    "(strpos('0123456789abcdef', {part}({hash}, {}, 1)) - 1) * {}",
+                    at + 1,
+                    1_u64 << (4 * (6 - at))
+                )
+            })
+            .collect();
+        format!("CAST({} AS bigint)", digits.join(" + "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_and_an_attribute_are_in_the_words_of_the_server() {
+        let hash = Dialect::QuestDb.hash("t");
+        assert_eq!(hash, "substring(md5(t), 1, 7)");
+        let number = Dialect::QuestDb.number_of_hash("h");
+        let first = "CAST((strpos('0123456789abcdef', substring(h, 1, 1)) - 1) * 16777216 + ";
+        assert!(number.starts_with(first), "{number}");
+        let last = "substring(h, 7, 1)) - 1) * 1 AS bigint)";
+        assert!(number.ends_with(last), "{number}");
+        assert!(!Dialect::CrateDb.number_of_hash("h").contains("substring"));
+        let attribute = Dialect::QuestDb.attribute("\"tags\"", "host");
+        assert_eq!(attribute, "json_extract(\"tags\", '$.host')");
+    }
+}

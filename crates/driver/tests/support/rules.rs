@@ -1,0 +1,28 @@
+//! The rules of the conformance suite that a target breaks.
+
+use std::rc::Rc;
+
+use highwater_driver::Driver;
+use highwater_driver::conformance::{SqlWords, Subject, broken_rules};
+
+use crate::support;
+
+/// Each of them in words; `cut` closes the connections of all sessions at the target's end.
+#[expect(clippy::expect_used, reason = "a test that cannot start has failed")]
+pub(crate) fn broken(
+    driver: &'static dyn Driver,
+    url: &str,
+    sql: SqlWords,
+    cut: Option<Rc<dyn Fn()>>,
+) -> Vec<String> {
+    let subject = Subject {
+        driver,
+        urls: vec![url.to_owned()],
+        options: support::options(),
+        timeline: support::WallTimeline::start(),
+        sql,
+        cut,
+    };
+    let broken = support::block_on(broken_rules(&subject)).expect("a target");
+    broken.iter().map(ToString::to_string).collect()
+}

@@ -1,0 +1,24 @@
+//! An op of several statements, for the tests of drivers of SQL servers that have transactions.
+
+use std::sync::Arc;
+
+use highwater_model::op::{BoundOp, BoundOpKind, BoundStatement, BoundWorkload, ColumnType};
+
+/// Each of the statements takes the op's first value where it says `?1` or `$1`.
+pub(crate) fn transaction(statements: &[&str]) -> Arc<BoundWorkload> {
+    let statements = statements.iter().map(|sql| {
+        let count = usize::from(sql.contains("?1") || sql.contains("$1"));
+        BoundStatement {
+            sql: (*sql).to_owned(),
+            parameters: vec![ColumnType::Bigint; count],
+            values: vec![0; count],
+        }
+    });
+    Arc::new(BoundWorkload {
+        ops: vec![BoundOp {
+            name: "transaction".to_owned(),
+            kind: BoundOpKind::Transaction(statements.collect()),
+        }],
+        ..BoundWorkload::default()
+    })
+}

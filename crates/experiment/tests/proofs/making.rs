@@ -1,0 +1,155 @@
+//! Experiments whose trials are jobs, and who watches them. What is tried must not be here.
+
+use std::cell::Cell;
+use std::path::Path;
+use std::rc::Rc;
+
+use highwater_analysis::Ended;
+use highwater_experiment::trial_maker::{Requested, TrialMaker};
+use highwater_experiment::{Experiment, Side, run};
+use highwater_model::event::Event;
+use highwater_model::plan::Plan;
+use highwater_model::record::{ExperimentRecord, InterventionRecord};
+use highwater_model::units::Nanos;
+use highwater_runner::interrupts::{self, Interrupter, Interrupts};
+use highwater_runner::observer::{Observer, Silent};
+use highwater_runner::run::{RunError, RunRequest};
+use highwater_runner::store::RunDirectory;
+
+use crate::support::Job;
+
+/// Who watches an experiment, and what stops it.
+pub(crate) struct Watched {
+    pub(crate) observer: Rc<dyn Observer>,
+    pub(crate) interrupts: Interrupts,
+    /// Nothing stops it where this is gone.
+    _interrupter: Option<Interrupter>,
+}
+
+impl Watched {
+    /// Nothing stops it.
+    pub(crate) fn silent() -> Self {
+        let (interrupter, interrupts) = interrupts::channel();
+        Self {
+            _interrupter: Some(interrupter),
+            ..Self::with(Rc::new(Silent), interrupts)
+        }
+    }
+
+    pub(crate) fn with(observer: Rc<dyn Observer>, interrupts: Interrupts) -> Self {
+        Self {
+            observer,
+            interrupts,
+            _interrupter: None,
+        }
+    }
+
+    /// Its user holds what stops it.
+    pub(crate) fn by<O: Observer + 'static>(user: impl FnOnce(Interrupter) -> O) -> (Rc<O>, Self) {
+        let (interrupter, interrupts) = interrupts::channel();
+        let user = Rc::new(user(interrupter));
+        let observer = Rc::clone(&user) as Rc<dyn Observer>;
+        (user, Self::with(observer, interrupts))
+    }
+
+    /// Its user stops it when so many events of a kind have come.
+    pub(crate) fn stopped_after(count: u32, is_one: fn(&Event) -> bool) -> Self {
+        let user = |interrupter| Impatient {
+            left: Cell::new(count),
+            is_one,
+            interrupter,
+        };
+        Self::by(user).1
+    }
+}
+
+struct Impatient {
+    left: Cell<u32>,
+    is_one: fn(&Event) -> bool,
+    interrupter: Interrupter,
+}
+
+impl Observer for Impatient {
+    fn event(&self, event: &Event) {
+        if (self.is_one)(event) {
+            self.left.set(self.left.get().wrapping_sub(1));
+            if self.left.get() == 0 {
+                self.interrupter.interrupt();
+            }
+        }
+    }
+}
+
+/// An experiment.
+pub(crate) struct Jobs<'a, E: Experiment> {
+    pub(crate) experiment: E,
+    /// The job of each trial.
+    pub(crate) job_of: &'a dyn Fn(&Requested<E::Trial>) -> Job,
+    /// What is added to the seed of a trial's target, but not to that of its plan.
+    pub(crate) chances_of: fn(&E::Trial) -> u64,
+    /// A trial whose plan the directory of the whole is made for.
+    pub(crate) first: E::Trial,
+    pub(crate) settle: Nanos,
+    pub(crate) pauses: Vec<InterventionRecord>,
+}
+
+impl<E: Experiment> Jobs<'_, E> {
+    /// Runs it in a directory of that name, or beside it where that is there.
+    pub(crate) fn run(
+        self,
+        root: &Path,
+        name: &str,
+        watched: &Watched,
+    ) -> Result<ExperimentRecord, RunError> {
+        let maker = Maker {
+            root,
+            job_of: self.job_of,
+            chances_of: self.chances_of,
+        };
+        let first = maker.plan(&Requested {
+            number: 1,
+            trial: self.first,
+            is_first: true,
+            tables_kept: false,
+        })?;
+        let side = Side {
+            experiment: self.experiment,
+            directory: RunDirectory::create(root, name, &first)?,
+            maker: &maker,
+            pauses: self.pauses,
+        };
+        run(side, self.settle, &watched.observer, &watched.interrupts)
+    }
+}
+
+struct Maker<'a, T> {
+    root: &'a Path,
+    job_of: &'a dyn Fn(&Requested<T>) -> Job,
+    chances_of: fn(&T) -> u64,
+}
+
+impl<T> TrialMaker<T> for Maker<'_, T> {
+    type Error = RunError;
+
+    fn plan(&self, requested: &Requested<T>) -> Result<Plan, RunError> {
+        let job = (self.job_of)(requested);
+        Ok(job.plan(&job.workload(), 16))
+    }
+
+    fn request(
+        &self,
+        requested: &Requested<T>,
+        plan: Plan,
+        directory: RunDirectory,
+    ) -> Result<RunRequest, RunError> {
+        let job = (self.job_of)(requested);
+        let mut with_chances = job.clone();
+        with_chances.seed += (self.chances_of)(&requested.trial);
+        Ok(job.request_in(with_chances.open_target(self.root), plan, directory))
+    }
+}
+
+/// What the program would return to its caller.
+pub(crate) fn code(record: &ExperimentRecord) -> u8 {
+    highwater_analysis::exit_code(&record.judgments, Ended::of(&record.incidents))
+}

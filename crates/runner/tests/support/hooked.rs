@@ -1,0 +1,207 @@
+//! A target that leaves everything to another one but what a test wants otherwise. What that is must not be here.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_driver::{
+    Admin, Capabilities, Connect, KeyCounts, KeySums, Lease, LeaseAction, RegistryEntry, Response,
+    RowTaker, ServerAdmin, Session, TableAdmin, TableDescriber, TablePolicy, TableReader, Target,
+    TargetError, TargetFacts, Timeline,
+};
+use highwater_model::op::{BoundTable, BoundWorkload, PlaceholderStyle, Value};
+use highwater_model::stored::KeyRange;
+use highwater_model::units::Nanos;
+
+/// What a target does otherwise than the one behind it.
+pub(crate) trait Hooks: Send + Sync + 'static {
+    /// Makes another one of a session that was opened, or says why it may not be had.
+    fn opened(
+        &self,
+        connect: &Connect,
+        session: Box<dyn Session>,
+    ) -> Result<Box<dyn Session>, TargetError>;
+
+    /// Makes another one of the connection for what is around the load.
+    fn administers(&self, admin: Box<dyn Admin>, _timeline: &Rc<dyn Timeline>) -> Box<dyn Admin> {
+        admin
+    }
+}
+
+/// The target.
+pub(crate) struct Hooked<H> {
+    pub(crate) inner: Arc<dyn Target>,
+    pub(crate) hooks: H,
+}
+
+impl<H: Hooks> Target for Hooked<H> {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn placeholders(&self) -> PlaceholderStyle {
+        self.inner.placeholders()
+    }
+
+    fn urls(&self) -> Vec<String> {
+        self.inner.urls()
+    }
+
+    fn host_of(&self, number: u32, attempt: u32) -> usize {
+        self.inner.host_of(number, attempt)
+    }
+
+    fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
+        Box::pin(async move {
+            let session = self.inner.connect(connect.clone()).await?;
+            self.hooks.opened(&connect, session)
+        })
+    }
+
+    fn administer(&self, timeline: Rc<dyn Timeline>) -> Response<'_, Box<dyn Admin>> {
+        Box::pin(async move {
+            let admin = self.inner.administer(Rc::clone(&timeline)).await?;
+            Ok(self.hooks.administers(admin, &timeline))
+        })
+    }
+}
+
+/// What an admin does otherwise than the one behind it.
+pub(crate) trait AdminHooks {
+    /// Comes behind each wait for quiet; whether it is quiet.
+    fn quiesced(&mut self, _deadline: Nanos, quiet: bool) -> Response<'_, bool> {
+        Box::pin(std::future::ready(Ok(quiet)))
+    }
+
+    /// The tables have been made.
+    fn made(&self) {}
+
+    /// Whether leases are ended on request.
+    fn ends_leases(&self) -> bool {
+        true
+    }
+
+    /// Whether the server's own counter of rows is read.
+    fn has_counter(&self) -> bool {
+        true
+    }
+
+    /// The size of the tables, in place of their own.
+    fn size(&self) -> Option<u64> {
+        None
+    }
+
+    /// Why sums or counts are refused.
+    fn refuses_sums(&self, _table: &BoundTable) -> Option<TargetError> {
+        None
+    }
+
+    /// Changes sums that were made.
+    fn summed(&self, _sums: &mut KeySums) {}
+
+    /// Why rows are refused, after all of them were sent.
+    fn refuses_rows(&self) -> Option<TargetError> {
+        None
+    }
+}
+
+/// The admin.
+pub(crate) struct HookedAdmin<H> {
+    pub(crate) inner: Box<dyn Admin>,
+    pub(crate) hooks: H,
+}
+
+impl<H: AdminHooks> ServerAdmin for HookedAdmin<H> {
+    fn facts(&mut self) -> Response<'_, TargetFacts> {
+        self.inner.facts()
+    }
+
+    fn quiesce(&mut self, deadline: Nanos) -> Response<'_, bool> {
+        Box::pin(async move {
+            let quiet = self.inner.quiesce(deadline).await?;
+            self.hooks.quiesced(deadline, quiet).await
+        })
+    }
+}
+
+impl<H: AdminHooks> TableAdmin for HookedAdmin<H> {
+    fn create_tables<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+        policy: &'a TablePolicy<'a>,
+    ) -> Response<'a, Vec<RegistryEntry>> {
+        Box::pin(async move {
+            let entries = self.inner.create_tables(workload, policy).await?;
+            self.hooks.made();
+            Ok(entries)
+        })
+    }
+
+    fn update_registry<'a>(&'a mut self, entries: &'a [RegistryEntry]) -> Response<'a, ()> {
+        self.inner.update_registry(entries)
+    }
+
+    fn leases<'a>(&'a mut self, action: LeaseAction<'a>) -> Response<'a, Vec<Lease>> {
+        match action {
+            LeaseAction::End(_) if !self.hooks.ends_leases() => {
+                self.inner.leases(LeaseAction::Read)
+            }
+            action => self.inner.leases(action),
+        }
+    }
+
+    fn rows_inserted<'a>(&'a mut self, workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
+        if self.hooks.has_counter() {
+            return self.inner.rows_inserted(workload);
+        }
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    fn storage_bytes<'a>(&'a mut self, workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
+        match self.hooks.size() {
+            None => self.inner.storage_bytes(workload),
+            size => Box::pin(std::future::ready(Ok(size))),
+        }
+    }
+}
+
+impl<H: AdminHooks> TableReader for HookedAdmin<H> {
+    fn count_by_key<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        width: u64,
+    ) -> Response<'a, KeyCounts> {
+        match self.hooks.refuses_sums(table) {
+            None => self.inner.count_by_key(table, width),
+            Some(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+
+    fn sums_by_key<'a>(&'a mut self, table: &'a BoundTable, width: u64) -> Response<'a, KeySums> {
+        let refusal = self.hooks.refuses_sums(table);
+        Box::pin(async move {
+            refusal.map_or(Ok(()), Err)?;
+            let mut sums = self.inner.sums_by_key(table, width).await?;
+            self.hooks.summed(&mut sums);
+            Ok(sums)
+        })
+    }
+
+    fn read_rows<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        ranges: &'a [KeyRange],
+        take: &'a mut RowTaker<'a>,
+    ) -> Response<'a, ()> {
+        let refusal = self.hooks.refuses_rows();
+        Box::pin(async move {
+            self.inner.read_rows(table, ranges, take).await?;
+            refusal.map_or(Ok(()), Err)
+        })
+    }
+
+    fn condition(&self, table: &BoundTable, row: &[Value]) -> Option<String> {
+        self.inner.condition(table, row)
+    }
+}
+
+impl<H: AdminHooks> TableDescriber for HookedAdmin<H> {}
