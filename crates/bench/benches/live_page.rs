@@ -8,12 +8,14 @@ use std::error::Error;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use highwater_bench::figures::{self, Budget, Figure, median};
 use highwater_bench::job::{Job, cpu_workload, measured};
-use highwater_bench::meters::{process_cpu, thread_cpu};
+use highwater_bench::meters::{named_threads_cpu, process_cpu, thread_cpu};
 use highwater_live::{Live, LiveSettings, PageSettings};
 use highwater_model::event::{Event, SecondProgress, StreamCounts, StreamProgress};
 use highwater_model::numbers::to_f64;
@@ -28,6 +30,8 @@ const TARGET: &str = "sim:?clock=real&nodes=1&cores=inf&shards=1&replicas=0&requ
                       &query=0&service=constant&queue=inf&rtt=200us";
 const SESSIONS: u32 = 64;
 const OPS_PER_S: u64 = 20_000;
+/// The name of the page's thread.
+const PAGE_THREAD: &str = "live";
 const ROUNDS: usize = 5;
 const WARM_UP: Nanos = Nanos::SECOND;
 const LENGTH: Nanos = Nanos::from_secs(5);
@@ -47,6 +51,8 @@ const NAMES: [&str; 4] = [
 struct Cost {
     /// Cores of this process less its clients, over the load.
     cores: f64,
+    /// Cores of the page's own thread.
+    page: f64,
     /// p50 and p99 in microseconds.
     lag: [f64; 2],
     /// Bytes that all clients read.
@@ -67,8 +73,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let remark = format!(
         "Medians of {ROUNDS} rounds in which all four take turns: {OPS_PER_S} queries of `cpu` a second, open load, \
          {SESSIONS} sessions, {} s after {} s of warm-up, on `{TARGET}`. A client reads the page's event stream from \
-         before the load to its end; the page shows {EARLIER_S} seconds besides. CPU is that of the whole process, \
-         threads of the page included, less that of the clients' threads; differences are those of one round.",
+         before the load to its end; the page shows {EARLIER_S} seconds besides. The page has one thread. CPU of the \
+         process is that of all threads, the page's included, less that of the clients' threads; differences are \
+         those of one round.",
         LENGTH.0 / Nanos::SECOND.0,
         WARM_UP.0 / Nanos::SECOND.0,
     );
@@ -80,17 +87,18 @@ fn figures_of(rounds: &[[Cost; CLIENTS.len()]]) -> Vec<Figure> {
         median(&rounds.iter().map(of).collect::<Vec<f64>>())
     };
     let mut figures = Vec::new();
-    for (which, name) in NAMES.into_iter().enumerate().skip(1) {
-        let more = middle(&|round| 100.0 * (round[which].cores - round[0].cores));
-        let figure = Figure::new(
-            format!("CPU more than without a page: {name}"),
-            "% of a core",
-            more,
-        );
+    for (which, name) in NAMES.into_iter().enumerate().skip(2) {
+        let page = middle(&|round| 100.0 * round[which].page);
+        let figure = Figure::new(format!("CPU of the page: {name}"), "% of a core", page);
         figures.push(match CLIENTS[which] {
             1 => figure.budget(Budget::AtMost(1.0)),
             _ => figure,
         });
+    }
+    for (which, name) in NAMES.into_iter().enumerate().skip(1) {
+        let more = middle(&|round| 100.0 * (round[which].cores - round[0].cores));
+        let what = format!("CPU more than without a page: {name}");
+        figures.push(Figure::new(what, "% of a core", more));
     }
     for (which, name) in NAMES.into_iter().enumerate().skip(1) {
         let cores = Figure::new(
@@ -121,10 +129,11 @@ fn figures_of(rounds: &[[Cost; CLIENTS.len()]]) -> Vec<Figure> {
 fn cost(clients: usize) -> Result<Cost, Box<dyn Error>> {
     let before = process_cpu();
     let mut threads: Vec<JoinHandle<Reading>> = Vec::new();
+    let of_page = Arc::<AtomicU64>::default();
     let observer: Rc<dyn Observer> = if clients == 0 {
         Rc::new(Silent)
     } else {
-        let page = Page::open()?;
+        let page = Page::open(Arc::clone(&of_page))?;
         let address = page.address;
         threads.extend((0..clients).map(|_| thread::spawn(move || read(address))));
         Rc::new(page)
@@ -150,7 +159,9 @@ fn cost(clients: usize) -> Result<Cost, Box<dyn Error>> {
         }
     }
     let spent = process_cpu().saturating_sub(before + of_clients);
-    cost.cores = spent.as_secs_f64() / (to_f64(WARM_UP.0 + LENGTH.0) / 1e9);
+    let length_s = to_f64(WARM_UP.0 + LENGTH.0) / 1e9;
+    cost.cores = spent.as_secs_f64() / length_s;
+    cost.page = to_f64(of_page.load(Ordering::Relaxed)) / 1e9 / length_s;
     let lag = &measured(&record)?.client_lag_ns;
     cost.lag = [lag.p50, lag.p99].map(|ns| ns.map_or(f64::NAN, |ns| to_f64(ns) / 1e3));
     Ok(cost)
@@ -184,10 +195,22 @@ fn read(address: SocketAddr) -> Reading {
 struct Page {
     live: Live,
     address: SocketAddr,
+    /// CPU time of its thread when it was open.
+    before: Duration,
+    /// Nanoseconds of CPU that it spent from then on, when it ends.
+    spent: Arc<AtomicU64>,
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        let spent = named_threads_cpu(PAGE_THREAD).saturating_sub(self.before);
+        let ns = u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX);
+        self.spent.store(ns, Ordering::Relaxed);
+    }
 }
 
 impl Page {
-    fn open() -> Result<Self, Box<dyn Error>> {
+    fn open(spent: Arc<AtomicU64>) -> Result<Self, Box<dyn Error>> {
         let page = PageSettings {
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
             may_move: false,
@@ -205,7 +228,12 @@ impl Page {
         for second in 1..=EARLIER_S {
             live.event(&Event::Second(earlier(second)));
         }
-        Ok(Self { live, address })
+        Ok(Self {
+            live,
+            address,
+            before: named_threads_cpu(PAGE_THREAD),
+            spent,
+        })
     }
 }
 

@@ -32,6 +32,8 @@ const SETTINGS: [&str; 2] = [
 struct Case {
     stream: &'static str,
     script: &'static str,
+    /// Where the script's tables are: those of both scripts have the same names.
+    database: &'static str,
     unit: &'static str,
     per_s: &'static str,
     what: &'static str,
@@ -41,6 +43,7 @@ const CASES: [Case; 2] = [
     Case {
         stream: "select",
         script: "oltp_point_select",
+        database: DATABASE,
         unit: "µs/op",
         per_s: "ops/s",
         what: "client CPU of a point select",
@@ -48,6 +51,7 @@ const CASES: [Case; 2] = [
     Case {
         stream: "insert",
         script: "bulk_insert",
+        database: "bulk",
         unit: "µs/row",
         per_s: "rows/s",
         what: "client CPU of a row of a multi-row INSERT",
@@ -150,8 +154,9 @@ fn sysbench_run(server: &MariaDb, case: Case, clients: u32) -> Result<Run, Box<d
 
 /// The script's own tables, anew.
 fn prepare(server: &MariaDb, case: Case, clients: u32) -> Result<(), Box<dyn Error>> {
-    // A table of the other script may have its name.
-    let tables = (1..=clients).map(|number| format!("sbtest{number}"));
+    let of = case.database;
+    server.sql(&format!("CREATE DATABASE IF NOT EXISTS {of}"));
+    let tables = (1..=clients).map(|number| format!("{of}.sbtest{number}"));
     let tables: Vec<String> = tables.collect();
     server.sql(&format!("DROP TABLE IF EXISTS {}", tables.join(", ")));
     sysbench(server, case, clients, "prepare")?;
@@ -169,7 +174,7 @@ fn sysbench(
         .args(["--db-driver=mysql", "--mysql-host=127.0.0.1"])
         .arg(format!("--mysql-port={}", server.port()))
         .arg(format!("--mysql-user={SUPERUSER}"))
-        .arg(format!("--mysql-db={DATABASE}"))
+        .arg(format!("--mysql-db={}", case.database))
         .arg(format!("--threads={clients}"))
         .arg(format!("--time={SECONDS}"))
         .args(script_options(case))

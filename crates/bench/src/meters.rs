@@ -26,11 +26,25 @@ fn cpu(clock: ClockId) -> Duration {
     Duration::new(seconds.unwrap_or(0), nanos.unwrap_or(0))
 }
 
+/// CPU time so far of the threads of this process that have this name, in steps of a kernel tick (10 ms); zero where
+/// the system does not say.
+pub fn named_threads_cpu(name: &str) -> Duration {
+    let tasks = procfs::process::Process::myself().and_then(|process| process.tasks());
+    let tasks = tasks.into_iter().flatten().flatten();
+    let stats = tasks.filter_map(|task| task.stat().ok());
+    let named = stats.filter(|stat| stat.comm == name);
+    of_ticks(named.map(|stat| stat.utime + stat.stime).sum())
+}
+
 /// CPU time of all children of this process that have ended; in steps of a kernel tick (10 ms).
 pub fn ended_children_cpu() -> Duration {
     let stat = procfs::process::Process::myself().and_then(|process| process.stat());
     let ticks = stat.map_or(0, |stat| stat.cutime.saturating_add(stat.cstime));
     let ticks = u64::try_from(ticks).unwrap_or(0);
+    of_ticks(ticks)
+}
+
+fn of_ticks(ticks: u64) -> Duration {
     Duration::from_millis(ticks * 1_000 / procfs::ticks_per_second().max(1))
 }
 
