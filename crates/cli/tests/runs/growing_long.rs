@@ -15,7 +15,7 @@ use crate::called::Called;
 use crate::growing::{Lab, has_no_quotas, rates};
 
 /// Long enough that the rate of one node comes again: runs of 15 s of one node scattered by up to 30 %.
-const LENGTH: [&str; 5] = ["-d", "40s", "--warm-up", "20s", "-q"];
+const LENGTH: [&str; 4] = ["-d", "40s", "--warm-up", "20s"];
 /// The load of shards: batches that are not so small that the server has too many parts to merge.
 const SHARDS: [&str; 4] = ["-c", "8n", "--batch", "5k"];
 /// The quota of a node in the file that is shipped for ClickHouse.
