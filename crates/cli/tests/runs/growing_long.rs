@@ -1,15 +1,12 @@
-//! Growths of real clusters whose nodes have quotas of CPU, with claims about their speed: shards that add capacity,
-//! one server in front of all shards, which adds none, and copies, which add less.
+//! A growth of a real cluster whose nodes have quotas of CPU, with claims about its speed: shards add capacity.
 //!
-//! They take minutes and want the machine for themselves. Each prints the tables of its growth.
+//! It takes minutes, wants the machine for itself, and prints the tables of its growth.
 
 use highwater_analysis::growth::drift;
-use highwater_model::judgment::Data;
 use highwater_model::limit::{LimitFigure, LimitingResource, Resource};
 use highwater_model::record::ExperimentRecord;
 use highwater_model::scale::{ScaleRecord, ScaleTrial};
-use highwater_runner::record;
-use highwater_testing::{clickhouse, galera};
+use highwater_testing::clickhouse;
 
 use crate::called::Called;
 use crate::growing::{Lab, has_no_quotas, rates};
@@ -104,82 +101,4 @@ fn long_real_shards_add_capacity_and_the_first_size_comes_again() {
     let alone = scale.alone.trials.iter();
     let alone: Vec<_> = alone.map(|trial| trial.node).collect();
     assert_eq!(alone, [Some(1), Some(2), Some(3)], "{shown}");
-}
-
-/// As one session does it: a node stores the rows of batches that it has to read by itself.
-const ONE_SESSION: [&str; 4] = ["-c", "1", "--batch", "20k"];
-
-/// What one node stores by itself, per second, with the load of a growth through one server.
-#[track_caller]
-fn rate_of_one(lab: &Lab) -> f64 {
-    let up = lab.cluster("up", &["--nodes", "1"]);
-    assert_eq!(up.code, Some(0), "{up:?}");
-    let run = [
-        "run",
-        "cpu",
-        "--cluster",
-        "lab.toml",
-        "--insert",
-        "rowbinary",
-    ];
-    let called = lab.0.call(&[&run[..], &ONE_SESSION, &LENGTH].concat());
-    let newest = lab.0.runs().pop().unwrap();
-    let run = record::read(&newest).unwrap().into_run().unwrap();
-    let shown = shown(&called);
-    assert_eq!(run.judgments.data.value, Data::Clean, "{shown}");
-    let down = lab.cluster("down", &["--remove-data"]);
-    assert_eq!(down.code, Some(0), "{down:?}");
-    run.streams[0].throughput.rows_per_s
-}
-
-/// One session has one server, which reads all rows and passes most of them on: its quota is that of the whole. A
-/// server that knows no other one takes no `--insert distributed`, so that one node stores what it is sent.
-#[test]
-#[ignore = "long: a growth of a real ClickHouse, with quotas: six minutes, ten on a machine that drifts"]
-fn long_real_shards_behind_one_server_do_not_grow() {
-    if clickhouse::skipped() || has_no_quotas() {
-        return;
-    }
-    let lab = Lab::of("clickhouse.toml");
-    let one = rate_of_one(&lab);
-    // Rows that are read one by one, where a block is passed on nearly as it is.
-    let words = ["--nodes", "2,3", "--insert", "distributed-rowbinary"];
-    let words = [&words[..], &ONE_SESSION, &["--no-measure-nodes"]].concat();
-    let (shown, grown) = grown(&lab, &words);
-    let scale = grown.scale().unwrap();
-    let [two, three, _] = rates_of(scale, &shown);
-    assert!(three < 1.5 * one, "one node: {one:.0} rows/s {shown}");
-    assert!(three < 1.3 * two, "{shown}");
-    let by = limit(&scale.trials[1], &shown);
-    let is_cpu = matches!(by.resource, Resource::Cpu | Resource::HotNode);
-    assert!(is_cpu && by.node.as_deref() == Some("1"), "{by:?} {shown}");
-}
-
-/// All nodes apply all rows, so that three of them that are written to gain less over one than three shards, each of
-/// which stores its own. That all copies are equal is part of clean data, which every growth here has.
-#[test]
-#[ignore = "long: growths of a real Galera and of a real ClickHouse, with quotas: fifteen minutes"]
-fn long_real_copies_gain_less_than_shards() {
-    if galera::skipped() || clickhouse::skipped() || has_no_quotas() {
-        return;
-    }
-    let gain = |name: &str, words: &[&str]| {
-        let lab = Lab::of(name);
-        let (shown, grown) = grown(&lab, &[&["--no-measure-nodes"], words].concat());
-        let rates = rates(grown.scale().unwrap());
-        let [one, .., three, _] = rates[..] else {
-            panic!("{shown}");
-        };
-        three / one
-    };
-    let of_copies = ["--nodes", "1..3", "-c", "4n", "--batch", "100"];
-    let copies = gain("galera.toml", &of_copies);
-    let shards = gain(
-        "clickhouse.toml",
-        &[&["--nodes", "1,3"], &SHARDS[..]].concat(),
-    );
-    assert!(
-        copies < 0.9 * shards,
-        "three copies make {copies:.2} times what one makes, three shards {shards:.2} times"
-    );
 }
