@@ -1,5 +1,6 @@
 //! What is exported is what Prometheus reads, and every query of every dashboard gives data: those of a run beside a
-//! real one that is scraped, those of databases over series with the names of their exporters.
+//! real one that is scraped, those of databases over what real exporters served when they were recorded
+//! (`fixtures/exporters`), or, where none was, over series with the names of the exporter's documentation.
 
 #![expect(clippy::unwrap_used, reason = "functions that only tests call")]
 
@@ -13,6 +14,10 @@ use highwater_documents::dashboards::{self, ALL, Dashboard};
 use highwater_testing::programs::PROMETHEUS;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+const CRATEDB: &str = include_str!("fixtures/exporters/crate_jmx_exporter.txt");
+const NODE: &str = include_str!("fixtures/exporters/node_exporter.txt");
+const POSTGRESQL: &str = include_str!("fixtures/exporters/postgres_exporter.txt");
 
 /// The directory of Prometheus' programs; `None` if they are not installed and these tests are left out.
 fn programs() -> Option<PathBuf> {
@@ -81,11 +86,8 @@ fn escaped(query: &str) -> String {
     query.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
-fn of_run() -> &'static Dashboard {
-    ALL.iter()
-        .copied()
-        .find(|one| one.name == "highwater-run")
-        .unwrap()
+fn named(name: &str) -> &'static Dashboard {
+    ALL.iter().copied().find(|one| one.name == name).unwrap()
 }
 
 #[test]
@@ -116,7 +118,7 @@ fn a_run_that_is_scraped_gives_data_to_every_query_of_its_dashboard() {
         .unwrap();
     let mut server = Ended(server);
     let at = free.to_string();
-    for query in of_run().queries() {
+    for query in named("highwater-run").queries() {
         let path = format!("/api/v1/query?query={}", escaped(&query));
         loop {
             assert!(server.0.try_wait().unwrap().is_none(), "Prometheus ended");
@@ -143,8 +145,7 @@ fn what_a_store_exposes_has_every_metric_of_its_dashboard() {
     let (_serve, metrics) = exposing(place.path(), &["serve", "--listen", "0"]);
     let exposed = get(&metrics, "/metrics");
     checked(&programs, &exposed);
-    let history = ALL.iter().find(|one| one.name == "highwater-history");
-    let samples = history.unwrap().samples();
+    let samples = named("highwater-history").samples();
     let stored = samples.filter_map(|(series, _)| series.split_once('{'));
     for (name, _) in stored.filter(|(name, _)| name.starts_with("highwater_stored")) {
         assert!(
@@ -203,18 +204,44 @@ fn older(exposed: &str) -> String {
     exposed.lines().map(line).collect()
 }
 
+/// What real exporters served when they were recorded, of those that a dashboard reads.
+fn recordings(dashboard: &str) -> &'static [&'static str] {
+    match dashboard {
+        "cratedb-kubernetes" => &[CRATEDB],
+        "cratedb-machines" => &[CRATEDB, NODE],
+        "postgresql" => &[POSTGRESQL],
+        _ => &[],
+    }
+}
+
+/// A recording as a Prometheus that scrapes it has it: with the labels of a target, and in the notation of `promtool`
+/// with a value that grows by one from scrape to scrape.
+fn scraped(recording: &str) -> impl Iterator<Item = Value> {
+    let samples = recording.lines().filter(|line| !line.starts_with('#'));
+    samples.map(|line| {
+        let (series, value) = line.rsplit_once(' ').unwrap();
+        let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
+        json!({
+            "series": format!(r#"{name}{{instance="a",job="recorded",{labels}"#),
+            "values": format!("{value}+1x10"),
+        })
+    })
+}
+
 #[test]
 fn every_query_of_every_dashboard_gives_data_over_its_samples() {
     let Some(programs) = programs() else { return };
     let place = TempDir::new().unwrap();
     for dashboard in ALL {
-        let series: Vec<Value> = dashboard
-            .samples()
-            .map(|(series, values)| json!({"series": series, "values": values}))
-            .collect();
+        let documented = dashboard.samples();
+        let documented =
+            documented.map(|(series, values)| json!({"series": series, "values": values}));
+        let recorded = recordings(dashboard.name).iter().copied().flat_map(scraped);
+        let series: Vec<Value> = documented.chain(recorded).collect();
+        // A value that is no number is no data, and not at least 0.
         let queries = dashboard.queries().map(|query| {
             json!({
-                "expr": format!("count({query}) > bool 0"), "eval_time": "2m",
+                "expr": format!("count(({query}) >= 0) > bool 0"), "eval_time": "2m",
                 "exp_samples": [{"labels": "{}", "value": 1}],
             })
         });
@@ -238,6 +265,21 @@ fn every_query_of_every_dashboard_gives_data_over_its_samples() {
             .unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{}: {said}", dashboard.name);
+    }
+}
+
+#[test]
+fn rates_are_of_what_real_exporters_call_counters() {
+    for (dashboard, recording) in [("cratedb-machines", NODE), ("postgresql", POSTGRESQL)] {
+        for query in named(dashboard).queries() {
+            let rated = query.split("rate(").skip(1);
+            let names = rated.map(|rest| rest.split(['{', '[']).next().unwrap());
+            // CrateDB's exporter calls everything a gauge, what only grows as well.
+            for name in names.filter(|name| !name.starts_with("crate_")) {
+                let kind = format!("# TYPE {name} counter\n");
+                assert!(recording.contains(&kind), "{name} of {dashboard}");
+            }
+        }
     }
 }
 

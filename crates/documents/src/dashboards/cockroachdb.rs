@@ -1,5 +1,5 @@
 //! A CockroachDB cluster under load, by the metrics that each node serves at `/_status/vars`; names are from its
-//! documentation.
+//! documentation, no sample was recorded from a real node.
 
 use super::dashboard::{Dashboard, Unit, lines};
 

@@ -15,7 +15,8 @@ pub struct Dashboard {
     pub choices: &'static [(&'static str, &'static str)],
     /// Its panels, in order.
     pub panels: &'static [Panel],
-    /// Series that its queries are tried on, by who exports them; see [`Self::samples`].
+    /// Series that its queries are tried on where nothing was recorded from what really exports them; see
+    /// [`Self::samples`].
     pub samples: &'static [&'static str],
 }
 
@@ -80,8 +81,8 @@ impl Dashboard {
         })
     }
 
-    /// Series that its queries are tried on, a line each, in the notation of `promtool`: name with labels, and how it
-    /// goes on.
+    /// Series that its queries are tried on beside what was recorded, a line each, in the notation of `promtool`: name
+    /// with labels, and how it goes on.
     pub fn samples(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let lines = self.samples.iter().flat_map(|text| text.lines());
         lines.filter_map(|line| line.trim().rsplit_once(' '))

@@ -1,5 +1,6 @@
 //! Dashboards for Grafana, as data: from one description come the files under `grafana/dashboards`, which nobody
-//! edits by hand, and the samples over which a test evaluates each of their queries.
+//! edits by hand, and the samples over which a test evaluates each of their queries, as far as it has no recordings
+//! of real exporters.
 //!
 //! Must not query any server.
 

@@ -1,4 +1,5 @@
-//! A PostgreSQL server under load, by the metrics of postgres_exporter, whose names are from its documentation.
+//! A PostgreSQL server under load, by the metrics of postgres_exporter, whose names are those that it served when it
+//! was recorded.
 
 use super::dashboard::{Dashboard, Unit, lines};
 
@@ -72,19 +73,5 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
             r#"{{datname}}: sum by (datname) (pg_database_size_bytes{instance=~"$instance"})"#,
         ),
     ],
-    samples: &[r#"
-        pg_stat_database_xact_commit{instance="a",datname="d"} 0+100x10
-        pg_stat_database_xact_rollback{instance="a",datname="d"} 0+1x10
-        pg_stat_database_tup_inserted{instance="a",datname="d"} 0+100x10
-        pg_stat_database_tup_updated{instance="a",datname="d"} 0+100x10
-        pg_stat_database_tup_fetched{instance="a",datname="d"} 0+100x10
-        pg_stat_activity_count{instance="a",datname="d",state="active"} 8x10
-        pg_locks_count{instance="a",datname="d",mode="rowexclusivelock"} 8x10
-        pg_stat_bgwriter_checkpoints_timed_total{instance="a"} 0+1x10
-        pg_stat_bgwriter_checkpoints_req_total{instance="a"} 0+1x10
-        pg_stat_database_blks_read{instance="a",datname="d"} 0+1x10
-        pg_stat_database_blks_hit{instance="a",datname="d"} 0+99x10
-        pg_stat_database_deadlocks{instance="a",datname="d"} 0+1x10
-        pg_database_size_bytes{instance="a",datname="d"} 1000000x10
-        "#],
+    samples: &[],
 };
