@@ -16,6 +16,7 @@ use tempfile::TempDir;
 use crate::programs::CLICKHOUSE;
 use crate::server::{
     free_port, free_ports, give_away, kill, program_as, signal, started, wait_until_ready,
+    wait_until_stopped,
 };
 
 /// The user that is there from the beginning, without a password and with every right.
@@ -159,6 +160,9 @@ impl ClickHouse {
     /// Stops the process where it is; [`ClickHouse::thaw`] lets it go on.
     pub fn freeze(&self) {
         self.send(Signal::STOP);
+        if let Some(child) = &self.child {
+            wait_until_stopped(child);
+        }
     }
 
     /// See [`ClickHouse::freeze`].

@@ -141,13 +141,24 @@ pub(crate) fn kill(child: &mut Option<Child>) {
 
 /// Signals a process that we started.
 pub(crate) fn signal(child: &Child, signal: rustix::process::Signal) {
-    let pid = i32::try_from(child.id())
-        .ok()
-        .and_then(rustix::process::Pid::from_raw);
-    if let Some(pid) = pid {
+    if let Some(pid) = number(child) {
         // An error means that it has ended already.
         let _sent = rustix::process::kill_process(pid, signal);
     }
+}
+
+/// Returns when all threads of a process that we started stand still: on a busy machine some go on for a while after
+/// the signal.
+pub(crate) fn wait_until_stopped(child: &Child) {
+    if let Some(pid) = number(child) {
+        let stopped = rustix::process::WaitIdOptions::STOPPED;
+        // An error means that it has ended.
+        let _stopped = rustix::process::waitid(rustix::process::WaitId::Pid(pid), stopped);
+    }
+}
+
+fn number(child: &Child) -> Option<rustix::process::Pid> {
+    rustix::process::Pid::from_raw(i32::try_from(child.id()).ok()?)
 }
 
 /// Runs a program to its end.
