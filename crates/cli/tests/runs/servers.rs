@@ -180,8 +180,8 @@ fn long_everything_works_on_clickhouse() {
     });
 }
 
-/// The QuestDBs among the URLs in `HIGHWATER_TEST_URLS`, separated by commas or spaces: their only database is
-/// `qdb`.
+/// The QuestDBs among the URLs in `HIGHWATER_TEST_URLS`, separated by commas or spaces, each with its password: their
+/// only database is `qdb`.
 fn named_questdbs() -> Vec<String> {
     let list = std::env::var("HIGHWATER_TEST_URLS").unwrap_or_default();
     let urls = list.split([',', ' ', '\n', '\t']);
@@ -225,15 +225,19 @@ fn long_workloads_of_times_work_on_a_named_questdb() {
             let run = run(&place, &format!("{words} {RATE} --drop"), &url);
             assert_eq!(run.judgments.data.value, Data::Clean, "{words:?}");
             assert!(run.audit.acknowledged >= 100, "{words:?}: {:?}", run.audit);
-            // The stored run, audited again.
-            let audited = place.call(&["audit", "--json"]);
+            // The stored run, audited again: its record has no password.
+            let login = url.split('@').next().unwrap_or_default();
+            let password = login.rsplit(':').next().unwrap_or_default();
+            let with_password = format!("PGPASSWORD={password}; export PGPASSWORD");
+            let audited = place.after(&with_password, &["audit", "--json"]);
             let audited = record(&audited);
             assert_eq!(audited.judgments.data.value, Data::Clean, "{words:?}");
             assert_eq!(audited.audit.acknowledged, run.audit.acknowledged);
         }
         for [workload, stream] in QUERIES {
             let loaded = place.typed(&format!("load {workload} {url} --drop --rows 50k --json"));
-            assert_eq!(loaded.code, Some(0), "{workload}: {loaded:?}");
+            // It may take too short to judge the measurement.
+            assert!(matches!(loaded.code, Some(0 | 3)), "{workload}: {loaded:?}");
             let loaded = record(&loaded);
             assert_eq!(loaded.judgments.data.value, Data::Clean, "{workload}");
             assert_eq!(loaded.audit.acknowledged, 50_000, "{workload}");
