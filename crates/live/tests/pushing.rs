@@ -11,7 +11,12 @@ use highwater_live::{Live, LiveSettings, OtlpSettings};
 use highwater_model::event::{Event, LoadBounds, SecondProgress, StreamCounts, StreamProgress};
 use highwater_model::plan::Unit;
 use highwater_runner::observer::Observer;
-use serde_json::Value;
+use opentelemetry_proto::tonic::collector::metrics::v1::{
+    ExportMetricsPartialSuccess, ExportMetricsServiceRequest, ExportMetricsServiceResponse,
+};
+use opentelemetry_proto::tonic::common::v1::any_value;
+use opentelemetry_proto::tonic::metrics::v1::{metric::Data, number_data_point::Value};
+use prost::Message;
 
 /// What was warned of, by all tests of this program.
 static WARNED: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -82,8 +87,11 @@ fn second(acknowledged: u64) -> Event {
     })
 }
 
-/// A collector that takes one push, and responds with this; its thread ends with the push.
-fn collector(response: &'static str) -> (SocketAddr, JoinHandle<(String, Value)>) {
+/// The head of a push and what it says.
+type Push = (String, ExportMetricsServiceRequest);
+
+/// A collector that takes one push, and responds with this status and body; its thread ends with the push.
+fn collector(status: &'static str, response: Vec<u8>) -> (SocketAddr, JoinHandle<Push>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let taken = thread::spawn(move || {
@@ -97,15 +105,19 @@ fn collector(response: &'static str) -> (SocketAddr, JoinHandle<(String, Value)>
         let length = lines.find_map(|line| line.strip_prefix("Content-Length: "));
         let mut body = vec![0; length.unwrap().parse().unwrap()];
         reader.read_exact(&mut body).unwrap();
-        reader.get_mut().write_all(response.as_bytes()).unwrap();
-        (head, serde_json::from_slice(&body).unwrap())
+        let sent = response.len();
+        let answer = format!("HTTP/1.1 {status}\r\nContent-Length: {sent}\r\n\r\n");
+        let answer = [answer.into_bytes(), response].concat();
+        reader.get_mut().write_all(&answer).unwrap();
+        let said = ExportMetricsServiceRequest::decode(body.as_slice());
+        (head, said.unwrap())
     });
     (address, taken)
 }
 
 #[test]
 fn a_collector_gets_what_is_known_when_the_command_ends() {
-    let (address, taken) = collector("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+    let (address, taken) = collector("200 OK", Vec::new());
     let live = pushing(address);
     live.event(&Event::Load(LoadBounds::default()));
     live.event(&second(5));
@@ -113,25 +125,39 @@ fn a_collector_gets_what_is_known_when_the_command_ends() {
     drop(live);
     let (head, body) = taken.join().unwrap();
     assert!(head.starts_with("POST /v1/metrics HTTP/1.1\r\n"), "{head}");
-    let kind = "Content-Type: application/json\r\n";
+    let kind = "Content-Type: application/x-protobuf\r\n";
     assert!(head.contains(kind), "{head}");
-    let pushed = &body["resourceMetrics"][0];
-    let metrics = pushed["scopeMetrics"][0]["metrics"].as_array().unwrap();
-    let point = |name: &str, kind: &str| -> &Value {
-        let named = metrics.iter().find(|metric| metric["name"] == name);
-        &named.unwrap_or_else(|| panic!("no {name} in {body}"))[kind]["dataPoints"][0]
+    let pushed = &body.resource_metrics[0];
+    let metrics = &pushed.scope_metrics[0].metrics;
+    let data = |name: &str| {
+        let named = metrics.iter().find(|metric| metric.name == name);
+        let named = named.unwrap_or_else(|| panic!("no {name} in {metrics:?}"));
+        named.data.clone()
     };
-    assert_eq!(point("highwater_ops_acknowledged", "sum")["asInt"], "12");
-    assert_eq!(point("highwater_latency", "histogram")["count"], "12");
-    assert_eq!(point("highwater_sessions", "gauge")["asDouble"], 8.0);
-    let service = &pushed["resource"]["attributes"][0];
-    assert_eq!(service["value"]["stringValue"], "highwater");
+    let Some(Data::Sum(ops)) = data("highwater_ops_acknowledged") else {
+        panic!("{metrics:?}");
+    };
+    assert_eq!(ops.data_points[0].value, Some(Value::AsInt(12)));
+    let Some(Data::Histogram(latency)) = data("highwater_latency") else {
+        panic!("{metrics:?}");
+    };
+    assert_eq!(latency.data_points[0].count, 12);
+    let Some(Data::Gauge(sessions)) = data("highwater_sessions") else {
+        panic!("{metrics:?}");
+    };
+    assert_eq!(sessions.data_points[0].value, Some(Value::AsDouble(8.0)));
+    let service = &pushed.resource.as_ref().unwrap().attributes[0];
+    let name = service.value.clone().unwrap().value;
+    assert_eq!(
+        name,
+        Some(any_value::Value::StringValue("highwater".to_owned()))
+    );
     assert_eq!(warned(address), [""; 0]);
 }
 
 #[test]
 fn a_collector_gets_the_headers_that_it_wants() {
-    let (address, taken) = collector("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+    let (address, taken) = collector("200 OK", Vec::new());
     drop(pushing_with(
         address,
         "Authorization=Bearer%20geheim,x-scope=a%2Cb",
@@ -144,11 +170,14 @@ fn a_collector_gets_the_headers_that_it_wants() {
 
 #[test]
 fn a_warning_about_a_collector_shows_no_value_of_a_header_even_if_the_collector_does() {
-    let body =
-        r#"{"partialSuccess": {"rejectedDataPoints": "1", "errorMessage": "not for geheim"}}"#;
-    let length = body.len();
-    let response = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{body}");
-    let (address, taken) = collector(response.leak());
+    let partial = ExportMetricsPartialSuccess {
+        rejected_data_points: 1,
+        error_message: "not for geheim".to_owned(),
+    };
+    let response = ExportMetricsServiceResponse {
+        partial_success: Some(partial),
+    };
+    let (address, taken) = collector("200 OK", response.encode_to_vec());
     drop(pushing_with(address, "api-key=geheim"));
     taken.join().unwrap();
     let warned = warned(address);
@@ -160,7 +189,7 @@ fn a_warning_about_a_collector_shows_no_value_of_a_header_even_if_the_collector_
 
 #[test]
 fn a_collector_that_wants_to_know_who_pushes_is_a_warning_that_names_the_variable() {
-    let (address, taken) = collector("HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n");
+    let (address, taken) = collector("401 No", Vec::new());
     drop(pushing(address));
     taken.join().unwrap();
     let warned = warned(address);
@@ -185,7 +214,7 @@ fn a_collector_that_is_away_is_one_warning() {
 
 #[test]
 fn a_collector_that_refuses_is_named_with_its_status() {
-    let (address, taken) = collector("HTTP/1.1 415 No\r\nContent-Length: 0\r\n\r\n");
+    let (address, taken) = collector("415 No", Vec::new());
     drop(pushing(address));
     taken.join().unwrap();
     assert_warned(address, "responds with 415");

@@ -47,7 +47,7 @@ const METRICS_LISTEN: Flag = flag(
 );
 const OTLP: Flag = flag(
     "--otlp <URL>",
-    "Push the same metrics every 5 s to a collector that takes OTLP over HTTP as JSON, such as \
+    "Push the same metrics every 5 s to a collector that takes OTLP over HTTP, such as \
      http://localhost:4318",
 );
 pub(crate) const LABEL: Flag = flag("--label <KEY=VALUE>...", "Store a label in the record");

@@ -7,6 +7,7 @@ mod called;
 mod checking;
 mod clickhouse;
 mod clusters;
+mod collecting;
 mod comparing;
 mod comparing_growths;
 mod continuing;

@@ -1,10 +1,10 @@
-//! `--otlp URL`: the same metrics, pushed to a collector that speaks OTLP over HTTP, as JSON.
+//! `--otlp URL`: the same metrics, pushed to a collector that speaks OTLP over HTTP, as protobuf.
 //!
 //! Cumulative values: a push that fails loses nothing that the next one does not say, so nothing is queued. Must not
 //! hold anything up, and must not end a command.
 
 mod headers;
-mod json;
+mod messages;
 mod url;
 
 use std::io;
@@ -50,7 +50,7 @@ pub struct OtlpSettings {
 pub(crate) struct Pusher {
     settings: OtlpSettings,
     tls: Tls,
-    resource: json::Resource,
+    instance: messages::Instance,
     warned: bool,
 }
 
@@ -61,8 +61,8 @@ impl Pusher {
         Ok(Self {
             settings,
             tls: Tls::new(TlsFiles::default(), SslMode::VerifyFull),
-            resource: json::Resource {
-                instance: random_digits::<INSTANCE_BYTES>()?,
+            instance: messages::Instance {
+                id: random_digits::<INSTANCE_BYTES>()?,
                 started: wall_clock(),
             },
             warned: false,
@@ -81,12 +81,12 @@ impl Pusher {
                 () = end(&mut over) => true,
             };
             let known = families::of_command(&shared.watched());
-            let body = json::request(&known, &self.resource, wall_clock());
+            let body = messages::request(&known, &self.instance, wall_clock());
             let pushed = if is_over {
-                self.within(LAST_WITHIN, body.as_bytes()).await
+                self.within(LAST_WITHIN, &body).await
             } else {
                 tokio::select! {
-                    pushed = self.within(WITHIN, body.as_bytes()) => pushed,
+                    pushed = self.within(WITHIN, &body) => pushed,
                     // What is known at the end is pushed instead.
                     () = end(&mut over) => continue,
                 }
@@ -112,7 +112,7 @@ impl Pusher {
         let OtlpSettings { url, headers, .. } = &self.settings;
         let response = self.exchange(body).await.map_err(|error| error.message)?;
         match response.status {
-            200..300 => match json::rejected(&response.body) {
+            200..300 => match messages::rejected(&response.body) {
                 None => Ok(()),
                 Some(why) => {
                     let why = headers.cut_out_of(&why);
@@ -137,7 +137,7 @@ impl Pusher {
             Stream::Tcp(stream)
         };
         let head = format!(
-            "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+            "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/x-protobuf\r\nContent-Length: {}\r\n\
              User-Agent: highwater/{}\r\nConnection: close\r\n{}\r\n",
             url.path,
             url.authority(),
