@@ -163,8 +163,7 @@ pub trait Target: Send + Sync {
     /// The host (an index into [`Target::urls`]) that session `number` talks to at `attempt`: round robin,
     /// and another one each time.
     fn host_of(&self, number: u32, attempt: u32) -> usize {
-        let position = u64::from(number) + u64::from(attempt);
-        usize::try_from(position).unwrap_or(0) % self.urls().len().max(1)
+        crate::hosts::in_turn(number, attempt, self.urls().len())
     }
     /// Opens a session and prepares its statements.
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>>;

@@ -14,13 +14,16 @@ pub const CLUSTER: &str = "three";
 /// A cluster of the first two servers only.
 pub const SMALLER_CLUSTER: &str = "two";
 
+/// A cluster of the last server only.
+pub const CLUSTER_OF_ONE: &str = "one";
+
 /// A running cluster.
 pub struct Shards {
     servers: Vec<ClickHouse>,
 }
 
 impl Shards {
-    /// Starts the servers, which know [`CLUSTER`] and [`SMALLER_CLUSTER`].
+    /// Starts the servers, which know [`CLUSTER`], [`SMALLER_CLUSTER`] and [`CLUSTER_OF_ONE`].
     ///
     /// # Panics
     ///
@@ -42,6 +45,7 @@ impl Shards {
         let all: [u16; 2 * SHARDS] = free_ports()?;
         let (http, native) = all.split_at(SHARDS);
         let mut clusters = cluster(SMALLER_CLUSTER, &native[..2]);
+        clusters.push_str(&cluster(CLUSTER_OF_ONE, &native[2..]));
         for name in [&[CLUSTER][..], names].concat() {
             clusters.push_str(&cluster(name, native));
         }

@@ -24,6 +24,14 @@ impl Lab {
         lab
     }
 
+    /// Replaces a text in the cluster's file.
+    #[track_caller]
+    pub(crate) fn change(&self, from: &str, to: &str) {
+        let text = fs::read_to_string(self.0.path().join("lab.toml")).unwrap();
+        assert!(text.contains(from), "{text}");
+        self.0.file("lab.toml", &text.replace(from, to));
+    }
+
     pub(crate) fn cluster(&self, action: &str, more: &[&str]) -> Called {
         self.0
             .call(&[&["cluster", action, "lab.toml"], more].concat())

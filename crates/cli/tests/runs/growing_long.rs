@@ -1,12 +1,14 @@
-//! A growth of a real cluster whose nodes have quotas of CPU, with claims about its speed: shards add capacity.
+//! Growths of real clusters whose nodes have quotas of CPU, with claims about their speed: shards add capacity, one
+//! server in front of all shards adds none, and copies add less.
 //!
-//! It takes minutes, wants the machine for itself, and prints the tables of its growth.
+//! They take minutes, want the machine for themselves, and print the tables of their growths.
 
 use highwater_analysis::growth::drift;
 use highwater_model::limit::{LimitFigure, LimitingResource, Resource};
 use highwater_model::record::ExperimentRecord;
 use highwater_model::scale::{ScaleRecord, ScaleTrial};
-use highwater_testing::clickhouse;
+use highwater_runner::record;
+use highwater_testing::{clickhouse, galera};
 
 use crate::called::Called;
 use crate::growing::{Lab, has_no_quotas, rates};
@@ -101,4 +103,61 @@ fn long_real_shards_add_capacity_and_the_first_size_comes_again() {
     let alone = scale.alone.trials.iter();
     let alone: Vec<_> = alone.map(|trial| trial.node).collect();
     assert_eq!(alone, [Some(1), Some(2), Some(3)], "{shown}");
+}
+
+/// All sessions are on the first node, which reads every row and passes most of them on: its quota is that of the
+/// whole.
+#[test]
+#[ignore = "long: a growth of a real ClickHouse, with quotas: six minutes, twice that on a machine that drifts"]
+fn long_real_shards_behind_one_server_do_not_grow() {
+    if clickhouse::skipped() || has_no_quotas() {
+        return;
+    }
+    let lab = Lab::of("clickhouse.toml");
+    lab.change("/default\"", "/default?initiator=first\"");
+    // Rows that are read one by one, where a block is passed on nearly as it is.
+    let insert = [
+        "--nodes",
+        "1,3",
+        "--insert",
+        "distributed-rowbinary",
+        "--no-measure-nodes",
+    ];
+    let (shown, grown) = grown(&lab, &[&insert, &SHARDS[..]].concat());
+    let scale = grown.scale().unwrap();
+    let [one, three, _] = rates_of(scale, &shown);
+    assert!(three < 1.5 * one, "{shown}");
+    let by = limit(&scale.trials[1], &shown);
+    let is_cpu = matches!(by.resource, Resource::Cpu | Resource::HotNode);
+    assert!(is_cpu && by.node.as_deref() == Some("1"), "{by:?} {shown}");
+}
+
+/// All nodes apply all rows, so that three of them that are written to gain less over one than three shards, which
+/// make at least twice as much here. That all copies are equal is part of clean data, which every growth here has.
+#[test]
+#[ignore = "long: a growth of a real Galera, with quotas: ten minutes, twice that on a machine that drifts"]
+fn long_real_copies_gain_less_than_shards() {
+    if galera::skipped() || has_no_quotas() {
+        return;
+    }
+    let lab = Lab::of("galera.toml");
+    let words = [
+        "--nodes",
+        "1..3",
+        "-c",
+        "4n",
+        "--batch",
+        "100",
+        "--no-measure-nodes",
+    ];
+    let (shown, grown) = grown(&lab, &words);
+    let scale = grown.scale().unwrap();
+    let [one, _, three, _] = rates_of(scale, &shown);
+    assert!(three < 2.0 * one, "{shown}");
+    let directory = lab.0.runs().pop().unwrap();
+    for trial in &scale.trials[1..3] {
+        let run = record::read(&directory.join(&trial.run)).unwrap();
+        let audit = run.into_run().unwrap().audit;
+        assert_eq!(audit.copies, u64::from(trial.size.nodes), "{shown}");
+    }
 }

@@ -56,9 +56,9 @@ impl Format {
 }
 
 impl Mode {
-    /// The names of `--insert` on one server.
+    /// The names of `--insert` that are proposed for one server.
     pub(super) const OF_SERVER: &[&str] = &["native", "rowbinary", "jsoneachrow"];
-    /// Those on several servers.
+    /// Those for several servers.
     pub(super) const OF_CLUSTER: &[&str] = &[
         "native",
         "rowbinary",
@@ -75,14 +75,15 @@ impl Mode {
         local(Format::Native)
     }
 
-    /// From a name of `--insert`, on one server or on several.
-    pub(super) fn of(name: &str, is_cluster: bool) -> Option<Self> {
+    /// From a name of `--insert`.
+    pub(super) fn of(name: &str) -> Option<Self> {
         if name == Self::LOCAL {
-            return is_cluster.then(Self::default_one);
+            return Some(Self::default_one());
         }
         let mut known = MODES.iter();
-        let (_, mode) = known.find(|(known, _)| *known == name)?;
-        (is_cluster || !mode.is_distributed).then_some(*mode)
+        known
+            .find(|(known, _)| *known == name)
+            .map(|(_, mode)| *mode)
     }
 
     /// The name of `--insert`.
@@ -104,20 +105,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_name_is_one_way_and_those_of_clusters_are_none_of_a_server() {
+    fn each_name_is_one_way_and_those_of_a_server_are_local() {
         for (names, is_cluster) in [(Mode::OF_SERVER, false), (Mode::OF_CLUSTER, true)] {
             for name in names {
-                assert_eq!(Mode::of(name, is_cluster).map(Mode::name), Some(*name));
+                assert_eq!(Mode::of(name).map(Mode::name), Some(*name));
             }
             let known = MODES
                 .iter()
                 .filter(|(_, mode)| is_cluster || !mode.is_distributed);
             assert!(known.map(|(name, _)| name).eq(names));
-            assert_eq!(Mode::of(names[0], is_cluster), Some(Mode::default_one()));
-            assert_eq!(Mode::of("Native", is_cluster), None);
+            assert_eq!(Mode::of(names[0]), Some(Mode::default_one()));
         }
-        assert_eq!(Mode::of("distributed", false), None);
-        assert_eq!(Mode::of("local", true).map(Mode::name), Some("native"));
-        assert_eq!(Mode::of("local", false), None);
+        assert_eq!(Mode::of("Native"), None);
+        assert_eq!(Mode::of("local").map(Mode::name), Some("native"));
     }
 }

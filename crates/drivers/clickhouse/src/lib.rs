@@ -20,7 +20,7 @@ use highwater_driver::network::is_loopback;
 use highwater_driver::target_url::TargetUrl;
 use highwater_driver::telemetry::TelemetryReader;
 use highwater_driver::time_limit;
-use highwater_model::op::PlaceholderStyle;
+use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload, PlaceholderStyle};
 use highwater_model::units::Nanos;
 
 use cluster::Cluster;
@@ -89,9 +89,8 @@ impl Driver for ClickHouseDriver {
         options: &TargetOptions,
     ) -> Result<Arc<dyn Target>, TargetError> {
         let nodes = hosts::of_urls(urls, options, options::nodes)?;
-        let is_cluster = nodes.len() > 1;
-        let names = mode_names(is_cluster);
-        let mode = options.insert_mode(|name| Mode::of(name, is_cluster), names)?;
+        let mode = options.insert_mode(Mode::of, mode_names(nodes.len() > 1))?;
+        let mode = mode.unwrap_or_else(Mode::default_one);
         let mut databases = nodes.iter().map(|node| &node.database);
         let first = databases.next();
         if databases.any(|database| Some(database) != first) {
@@ -101,8 +100,9 @@ impl Driver for ClickHouseDriver {
             .with_hint("name one: `clickhouse://user@host1,host2/database`"));
         }
         Ok(Arc::new(ClickHouseTarget {
+            is_behind_first: nodes.iter().any(|node| node.is_behind_first),
             nodes,
-            mode: mode.unwrap_or_else(Mode::default_one),
+            mode,
         }))
     }
 }
@@ -121,15 +121,31 @@ struct ClickHouseTarget {
     /// At least one.
     nodes: Vec<Node>,
     mode: Mode,
+    /// Whether all sessions are on the first one.
+    is_behind_first: bool,
 }
 
 impl ClickHouseTarget {
+    /// One server is a cluster of its own where it is to pass rows on.
     fn is_cluster(&self) -> bool {
-        self.nodes.len() > 1
+        self.nodes.len() > 1 || self.mode.is_distributed
+    }
+
+    /// Fails with batches that only one server of several would get, for tables of its own.
+    fn check_initiator(&self, workload: &BoundWorkload) -> Result<(), TargetError> {
+        let is_insert = |op: &BoundOp| matches!(op.kind, BoundOpKind::Insert { .. });
+        if self.is_behind_first && !self.mode.is_distributed && workload.ops.iter().any(is_insert) {
+            return Err(TargetError::usage(
+                "with `initiator=first` every batch is for one server, and its own table would have all rows",
+            )
+            .with_hint("use --insert distributed, so that it passes rows on"));
+        }
+        Ok(())
     }
 
     /// A connection to the server of a session, with how its ops are sent.
     async fn prepared(&self, connect: &Connect) -> Result<(Wire, Vec<Plan>), TargetError> {
+        self.check_initiator(&connect.workload)?;
         let host = self.host_of(connect.number, connect.attempt);
         let node = hosts::nth(&self.nodes, host)?;
         let mut wire = connect::open(node, &connect.timeline).await?;
@@ -161,6 +177,13 @@ impl Target for ClickHouseTarget {
 
     fn urls(&self) -> Vec<String> {
         self.nodes.iter().map(|node| node.shown.clone()).collect()
+    }
+
+    fn host_of(&self, number: u32, attempt: u32) -> usize {
+        if self.is_behind_first {
+            return 0;
+        }
+        hosts::in_turn(number, attempt, self.nodes.len())
     }
 
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {

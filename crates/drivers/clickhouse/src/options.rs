@@ -15,6 +15,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 /// Parameters of a URL that are understood; the names are libpq's where it has one.
 const PARAMETERS: &[&str] = &[
     "connect_timeout",
+    INITIATOR,
     "password",
     "sslcert",
     "sslkey",
@@ -22,6 +23,8 @@ const PARAMETERS: &[&str] = &[
     "sslrootcert",
     "user",
 ];
+/// The parameter that gives all sessions to one server.
+const INITIATOR: &str = "initiator";
 /// The port of ClickHouse's HTTP interface where the URL names none.
 const DEFAULT_PORT: u16 = 8123;
 /// The same with TLS, which has a port of its own.
@@ -44,6 +47,8 @@ pub(super) struct Node {
     pub(super) application_name: String,
     /// The path of each request, up to its settings.
     pub(super) path: String,
+    /// Whether all sessions are on the first server, which passes rows on.
+    pub(super) is_behind_first: bool,
     /// What follows the path in each request, up to the value of its length.
     pub(super) headers: Arc<Secret>,
     pub(super) tls: Arc<Tls>,
@@ -94,6 +99,7 @@ pub(super) fn nodes(
     let mode = sslmode(url)?;
     let files = TlsFiles::named(|name| url.parameter(name).cloned());
     let connect_timeout = url.connect_timeout(options.connect_timeout)?;
+    let is_behind_first = is_behind_first(url)?;
     let database = match url.path.trim_matches('/') {
         "" => DEFAULT,
         named => named,
@@ -111,6 +117,7 @@ pub(super) fn nodes(
             database: database.to_owned(),
             application_name: application_name.clone(),
             path: path(database),
+            is_behind_first,
             host: host.name,
             tls: Arc::new(tls),
             connect_timeout,
@@ -119,6 +126,18 @@ pub(super) fn nodes(
         });
     }
     Ok(nodes)
+}
+
+fn is_behind_first(url: &TargetUrl) -> Result<bool, TargetError> {
+    match url.parameter(INITIATOR).map(String::as_str) {
+        None => Ok(false),
+        Some("first") => Ok(true),
+        Some(_) => Err(
+            TargetError::usage(format!("target `{url}`: this is no {INITIATOR}")).with_hint(format!(
+                "`{INITIATOR}=first` gives all sessions to the first host; without it they take the hosts in turn"
+            )),
+        ),
+    }
 }
 
 fn sslmode(url: &TargetUrl) -> Result<SslMode, TargetError> {

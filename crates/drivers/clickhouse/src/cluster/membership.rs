@@ -109,14 +109,20 @@ fn none_covers(
     } else {
         format!("they are of: {}", described.join(", "))
     };
-    TargetError::usage(format!(
-        "the {} hosts of the URL are not the shards of one cluster, each of them one without replicas; \
-         {described}",
-        hosts.len()
-    ))
-    .with_hint(
-        "name all servers of a cluster in `remote_servers`, or one server for tables that it alone has",
-    )
+    match hosts {
+        [_] => TargetError::usage(format!(
+            "the host of the URL is no cluster of its own, without replicas; {described}"
+        ))
+        .with_hint("name all servers of a cluster in the URL, or use another --insert"),
+        _ => TargetError::usage(format!(
+            "the {} hosts of the URL are not the shards of one cluster, each of them one without replicas; \
+             {described}",
+            hosts.len()
+        ))
+        .with_hint(
+            "name all servers of a cluster in `remote_servers`, or one server for tables that it alone has",
+        ),
+    }
 }
 
 #[cfg(test)]

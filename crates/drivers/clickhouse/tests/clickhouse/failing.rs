@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use highwater_driver::{Driver, RefusedStatement, TargetErrorKind, TargetOptions, TargetUrl};
+use highwater_driver::{
+    Driver, RefusedStatement, Target, TargetErrorKind, TargetOptions, TargetUrl,
+};
 use highwater_driver_clickhouse::ClickHouseDriver;
 use highwater_model::op::ColumnType;
 use highwater_model::outcome::Certainty;
@@ -140,7 +142,8 @@ fn questions_that_cannot_be_read_are_named_before_the_load() {
 }
 
 #[test]
-fn servers_of_a_cluster_have_one_database_and_one_server_passes_nothing_on() {
+fn servers_of_a_cluster_have_one_database_and_the_first_of_them_all_sessions_where_it_passes_rows_on()
+ {
     let open = |urls: &[&str], insert: Option<&str>| {
         let urls: Vec<TargetUrl> = urls
             .iter()
@@ -156,7 +159,15 @@ fn servers_of_a_cluster_have_one_database_and_one_server_passes_nothing_on() {
         &["clickhouse://h1,h2/b", "clickhouse://h3/b"],
         Some("distributed"),
     );
-    assert_eq!(cluster.unwrap().urls().len(), 3);
+    let cluster = cluster.unwrap();
+    assert_eq!(cluster.urls().len(), 3);
+    let hosts = |target: &dyn Target| [0, 1, 2, 4].map(|number| target.host_of(number, 0));
+    assert_eq!(hosts(cluster.as_ref()), [0, 1, 2, 1]);
+    let behind_first = open(
+        &["clickhouse://h1,h2,h3/b?initiator=first"],
+        Some("distributed-rowbinary"),
+    );
+    assert_eq!(hosts(behind_first.unwrap().as_ref()), [0; 4]);
     for (urls, insert, says) in [
         (
             &["clickhouse://h1/b", "clickhouse://h2/c"][..],
@@ -164,9 +175,9 @@ fn servers_of_a_cluster_have_one_database_and_one_server_passes_nothing_on() {
             "several databases",
         ),
         (
-            &["clickhouse://h1/b"],
+            &["clickhouse://h1,h2/b?initiator=h2"],
             Some("distributed"),
-            "--insert distributed",
+            "no initiator",
         ),
         (&["clickhouse://h1,h2/b"], Some("values"), "--insert values"),
     ] {

@@ -4,10 +4,12 @@ use highwater_driver::{Admin, TablePolicy, Target, TargetErrorKind};
 use highwater_model::op::BoundWorkload;
 use highwater_model::units::{Nanos, Seed};
 use highwater_testing::clickhouse::SUPERUSER;
-use highwater_testing::clickhouse_shards::{CLUSTER, SHARDS, SMALLER_CLUSTER, Shards};
+use highwater_testing::clickhouse_shards::{
+    CLUSTER, CLUSTER_OF_ONE, SHARDS, SMALLER_CLUSTER, Shards,
+};
 
 use super::cluster::{client_on, everywhere, on_shards, open, own_rows, points, read, started};
-use crate::points::{Stage, admin};
+use crate::points::{Client, Stage, admin};
 use crate::support::{WallTimeline, block_on};
 
 /// The policy of a run, which may drop its own tables, with these settings of `--with`.
@@ -91,6 +93,61 @@ fn a_distributed_insert_is_answered_when_all_servers_have_their_rows() {
             let facts = stage.admin.facts().await.unwrap();
             assert!(facts.settings["insert"] == mode && !facts.atomic_batches);
         }
+    });
+}
+
+#[test]
+fn one_server_passes_rows_on_to_a_cluster_that_is_only_itself() {
+    let Some(shards) = started() else {
+        return;
+    };
+    let is_made = |server: usize| {
+        let target = open(&shards.url_of(&[server]), Some("distributed")).unwrap();
+        block_on(async {
+            let mut admin = admin(target.as_ref()).await.unwrap();
+            let made = admin.create_tables(&points(), &policy(true, &[])).await;
+            made.map(|_| ())
+        })
+    };
+    let error = is_made(0).unwrap_err();
+    let says = "the host of the URL is no cluster of its own";
+    assert!(error.message.contains(says), "{error}");
+    assert!(
+        error.message.contains("two (1 of its 2 servers)"),
+        "{error}"
+    );
+    assert!(error.hint.unwrap().contains("--insert"));
+
+    let target = open(&shards.url_of(&[2]), Some("distributed")).unwrap();
+    block_on(async {
+        let mut stage = Stage::set(target.as_ref(), points()).await;
+        assert!(stage.client.insert(0, 10).await.is_success());
+        assert_eq!(count(stage.admin.as_mut(), &stage.workload).await, 10);
+        let own = "SELECT count() FROM default_local.points";
+        assert_eq!(shards.server(2).sql(own), "10");
+        let facts = stage.admin.facts().await.unwrap();
+        assert_eq!(facts.settings["clusters"], CLUSTER_OF_ONE);
+    });
+}
+
+#[test]
+fn where_all_sessions_are_on_the_first_server_it_passes_rows_on_or_takes_none() {
+    let Some(shards) = started() else {
+        return;
+    };
+    let url = format!("{}?initiator=first", shards.url());
+    block_on(async {
+        let target = open(&url, Some("distributed")).unwrap();
+        let mut stage = Stage::set(target.as_ref(), points()).await;
+        assert!(stage.client.insert(0, 300).await.is_success());
+        let own = own_rows(&shards);
+        assert!(own.iter().all(|rows| *rows > 0), "{own:?}");
+        drop(stage);
+        let local = open(&url, None).unwrap();
+        let error = Client::connect(local.as_ref(), &points()).await.err();
+        let error = error.unwrap();
+        assert_eq!(error.kind, TargetErrorKind::Usage, "{error}");
+        assert!(error.hint.unwrap().contains("--insert distributed"));
     });
 }
 
