@@ -58,23 +58,18 @@ pub fn run(only: Option<&str>, write: bool) -> Result<Vec<String>, String> {
 /// Benchmarks of the workspace's own packages.
 fn list(metadata: &Value) -> Vec<Bench> {
     let members = array(metadata, "workspace_members");
+    let is_ours = |package: &&Value| package.get("id").is_some_and(|id| members.contains(id));
+    let is_bench = |target: &&Value| array(target, "kind").iter().any(|kind| kind == "bench");
+    let name = |of: &Value| Some(of.get("name")?.as_str()?.to_owned());
     let mut found = Vec::new();
-    for package in array(metadata, "packages") {
-        let is_ours = package.get("id").is_some_and(|id| members.contains(id));
-        let Some(name) = package.get("name").and_then(Value::as_str) else {
-            continue;
-        };
-        for target in array(package, "targets").iter().filter(|_| is_ours) {
-            let is_bench = array(target, "kind").iter().any(|kind| kind == "bench");
-            if let Some(bench) = target.get("name").and_then(Value::as_str)
-                && is_bench
-            {
-                found.push(Bench {
-                    package: name.to_owned(),
-                    name: bench.to_owned(),
-                });
-            }
-        }
+    for package in array(metadata, "packages").iter().filter(is_ours) {
+        let benches = array(package, "targets").iter().filter(is_bench);
+        found.extend(benches.filter_map(|target| {
+            Some(Bench {
+                package: name(package)?,
+                name: name(target)?,
+            })
+        }));
     }
     found
 }
@@ -87,18 +82,13 @@ fn array<'a>(value: &'a Value, key: &str) -> &'a [Value] {
 }
 
 fn write_results(name: &str, table: &str) -> Result<(), String> {
-    let path = process::root().join(DOCUMENT);
-    let failed = |error: std::io::Error| format!("{DOCUMENT}: {error}");
-    let old = fs::read_to_string(&path).map_err(failed)?;
     let content = format!(
         "`cargo xtask bench {name}`, {}, {}.\n\n{}",
         today()?,
         machine(),
         table.trim()
     );
-    let new = blocks::replace(&old, &format!("{BLOCK_PREFIX}{name}"), &content)
-        .map_err(|error| format!("{DOCUMENT}: {error}"))?;
-    fs::write(&path, new).map_err(failed)
+    blocks::rewrite(DOCUMENT, &format!("{BLOCK_PREFIX}{name}"), &content)
 }
 
 /// The date, in UTC.

@@ -6,13 +6,25 @@
 //! <!-- end of NAME -->
 //! ```
 
+use std::fs;
 use std::ops::Range;
+
+use crate::process;
 
 /// The names of all blocks in a document, in order.
 pub fn names(text: &str) -> Vec<&str> {
     text.lines()
         .filter_map(|line| line.strip_prefix("<!-- generated: ")?.strip_suffix(" -->"))
         .collect()
+}
+
+/// Replaces the content of block `name` in a document of the repository.
+pub fn rewrite(document: &str, name: &str, content: &str) -> Result<(), String> {
+    let path = process::root().join(document);
+    let failed = |error: std::io::Error| format!("{document}: {error}");
+    let old = fs::read_to_string(&path).map_err(failed)?;
+    let new = replace(&old, name, content).map_err(|error| format!("{document}: {error}"))?;
+    fs::write(&path, new).map_err(failed)
 }
 
 /// `text` with the content of block `name` replaced by `content`.

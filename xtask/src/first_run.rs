@@ -1,7 +1,5 @@
 //! `cargo xtask docs --measured`: the output of the README's first command, which differs from run to run.
 
-use std::fs;
-
 use crate::blocks;
 use crate::process;
 
@@ -19,10 +17,6 @@ pub fn write() -> Result<String, String> {
         "--",
         "run",
     ]))?;
-    let path = process::root().join(DOCUMENT);
-    let old = fs::read_to_string(&path).map_err(|error| format!("reading {DOCUMENT}: {error}"))?;
-    let new = blocks::replace(&old, BLOCK, &blocks::verbatim(&said))
-        .map_err(|error| format!("{DOCUMENT}:1: {error}"))?;
-    fs::write(&path, new).map_err(|error| format!("writing {DOCUMENT}: {error}"))?;
+    blocks::rewrite(DOCUMENT, BLOCK, &blocks::verbatim(&said))?;
     Ok(format!("docs: wrote {DOCUMENT}"))
 }

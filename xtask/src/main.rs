@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Command, ExitCode};
 
-use xtask::tidy::{self, Finding, Tree, licenses};
+use xtask::tidy::{self, Tree, licenses};
 use xtask::{bench, docs, first_run, long, process, test};
 
 const HELP: &str = "\
@@ -42,8 +42,7 @@ fn main() -> ExitCode {
 fn task(words: &[&str], out: &mut dyn Write) -> Result<String, String> {
     let lines = |lines: Vec<String>| lines.join("\n");
     match words {
-        ["tidy"] => run_tidy(),
-        [task @ ("circles" | "retired" | "tuples" | "modules")] => run_rule(task),
+        [task @ ("tidy" | "circles" | "retired" | "tuples" | "modules")] => check(task),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
         ["docs", "--measured"] => first_run::write(),
@@ -74,25 +73,14 @@ fn task(words: &[&str], out: &mut dyn Write) -> Result<String, String> {
     }
 }
 
-fn run_tidy() -> Result<String, String> {
-    let tree = read_tree()?;
-    let mut findings = tidy::check(&tree);
-    findings.extend(licenses::check(&process::metadata()?));
-    report("tidy", &tree, &findings)
-}
-
-fn run_rule(task: &str) -> Result<String, String> {
-    let tree = read_tree()?;
-    let findings = tidy::check_one(task, &tree).unwrap_or_default();
-    report(task, &tree, &findings)
-}
-
-fn read_tree() -> Result<Tree, String> {
-    Tree::read(&process::root())
-        .map_err(|error| format!("tidy: cannot read the repository: {error}"))
-}
-
-fn report(name: &str, tree: &Tree, findings: &[Finding]) -> Result<String, String> {
+/// Reports what the rule of a task finds; of `tidy`, which has none of its own, what all do.
+fn check(name: &str) -> Result<String, String> {
+    let tree = Tree::read(&process::root())
+        .map_err(|error| format!("tidy: cannot read the repository: {error}"))?;
+    let findings = match tidy::check_one(name, &tree) {
+        Some(findings) => findings,
+        None => [tidy::check(&tree), licenses::check(&process::metadata()?)].concat(),
+    };
     if findings.is_empty() {
         let files = tree.paths().count();
         return Ok(format!("{name}: {files} files, nothing found"));

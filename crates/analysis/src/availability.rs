@@ -3,9 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use highwater_model::plan::PhaseKind;
 use highwater_model::record::{
     AvailabilityRecord, IntervalRecord, PhaseRecord, RecoveryRecord, ResultRecord, StallRecord,
@@ -17,25 +14,11 @@ use super::recovery::recovery;
 /// Gaps that a record keeps, the longest ones.
 pub const GAPS_KEPT: usize = 64;
 
-/// Whether the target answered all the time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Availability {
-    /// Longest time without an acknowledgement.
-    pub longest_gap_ns: u64,
-    /// Seconds with less than half of the median second's acknowledgements.
-    pub seconds_below_half: u64,
-    /// Seconds without any.
-    pub dips: u64,
-    /// From the end of the longest dip (the first, of equals) until a second reached half of the
-    /// median again, in whole seconds. Absent without a dip, and when it did not recover.
-    pub recovery_ns: Option<u64>,
-}
-
 /// Judges acknowledgements per whole second; the gap is measured more finely by the caller.
 ///
 /// Where most seconds have none the median is 0: then nothing lies below it, and there is nothing
 /// to recover to.
-pub fn availability(acknowledged_per_s: &[u64], longest_gap: Nanos) -> Availability {
+pub fn availability(acknowledged_per_s: &[u64]) -> AvailabilityRecord {
     let twice_median = twice_median(acknowledged_per_s);
     let below_half = |count: u64| 4 * u128::from(count) < twice_median;
     let number = |seconds: usize| u64::try_from(seconds).unwrap_or(u64::MAX);
@@ -49,11 +32,11 @@ pub fn availability(acknowledged_per_s: &[u64], longest_gap: Nanos) -> Availabil
             let after = acknowledged_per_s.get(end..)?;
             after.iter().position(|count| !below_half(*count))
         });
-    Availability {
-        longest_gap_ns: longest_gap.0,
+    AvailabilityRecord {
         seconds_below_half: number(below.count()),
         dips: number(zero.count()),
         recovery_ns: recovery.map(|seconds| Nanos::from_secs(number(seconds)).0),
+        ..AvailabilityRecord::default()
     }
 }
 
@@ -66,13 +49,9 @@ pub fn availability(acknowledged_per_s: &[u64], longest_gap: Nanos) -> Availabil
 pub fn of_phases(
     acknowledged_per_s: &[u64],
     phases: &[PhaseRecord],
-    longest_gap: Nanos,
     stalls: &[StallRecord],
-) -> Availability {
-    let mut whole = Availability {
-        longest_gap_ns: longest_gap.0,
-        ..Availability::default()
-    };
+) -> AvailabilityRecord {
+    let mut whole = AvailabilityRecord::default();
     let mut rest = acknowledged_per_s;
     let mut most_dips = 0;
     for phase in phases
@@ -88,7 +67,7 @@ pub fn of_phases(
             .filter(|(_, second)| !is_stalled(*second, stalls))
             .map(|(count, _)| *count)
             .collect();
-        let seen = availability(&own, longest_gap);
+        let seen = availability(&own);
         whole.seconds_below_half += seen.seconds_below_half;
         whole.dips += seen.dips;
         if seen.dips > most_dips {
@@ -136,16 +115,14 @@ pub fn of_gaps(
     let mut gaps = without_stalls(gaps, stalls);
     longest_first(&mut gaps);
     let [start, length] = gaps.first().copied().unwrap_or_default();
-    let seen = of_phases(&acknowledged_per_s, phases, Nanos(length), stalls);
+    let seen = of_phases(&acknowledged_per_s, phases, stalls);
     AvailabilityRecord {
-        longest_gap_ns: seen.longest_gap_ns,
+        longest_gap_ns: length,
         longest_gap_start_ns: start,
-        seconds_below_half: seen.seconds_below_half,
-        dips: seen.dips,
-        recovery_ns: seen.recovery_ns,
         recovery: recovery_from([start, length], phases, results),
         gaps,
         acknowledged_per_s,
+        ..seen
     }
 }
 
@@ -155,11 +132,9 @@ fn recovery_from(
     phases: &[PhaseRecord],
     results: &[ResultRecord],
 ) -> Option<RecoveryRecord> {
-    let phases = phases.iter();
-    let mut measured = phases.filter(|phase| phase.kind == PhaseKind::Measure);
-    let phase = measured.find(|phase| {
+    let phase = phases.iter().find(|phase| {
         let end = phase.start_ns.saturating_add(phase.duration_ns);
-        (phase.start_ns..end).contains(&gap[0])
+        phase.kind == PhaseKind::Measure && (phase.start_ns..end).contains(&gap[0])
     });
     recovery(gap, phase?, results)
 }
@@ -226,13 +201,13 @@ mod tests {
     use super::*;
 
     fn check(per_s: &[u64], below_half: u64, dips: u64, recovery_s: Option<u64>) {
-        let expect = Availability {
-            longest_gap_ns: 21_000_000,
+        let expect = AvailabilityRecord {
             seconds_below_half: below_half,
             dips,
             recovery_ns: recovery_s.map(|seconds| seconds * 1_000_000_000),
+            ..AvailabilityRecord::default()
         };
-        let found = availability(per_s, Nanos::from_millis(21));
+        let found = availability(per_s);
         assert_eq!(found, expect, "{per_s:?}");
     }
 
@@ -326,10 +301,10 @@ mod tests {
     fn each_step_is_compared_with_its_own_median() {
         let phases = [step(1, 2, 3), step(2, 5, 6)];
         let slow_then_fast = [10, 10, 10, 100, 100, 100, 100, 0, 100];
-        let seen = of_phases(&slow_then_fast, &phases, Nanos::SECOND, &[]);
+        let seen = of_phases(&slow_then_fast, &phases, &[]);
         assert_eq!((seen.seconds_below_half, seen.dips), (1, 1));
         assert_eq!(seen.recovery_ns, Some(0));
-        let found = availability(&slow_then_fast, Nanos::SECOND).seconds_below_half;
+        let found = availability(&slow_then_fast).seconds_below_half;
         assert_eq!(found, 4);
     }
 }

@@ -20,7 +20,6 @@ pub mod group;
 pub mod growth;
 pub mod judge;
 pub mod limit;
-pub mod littles_law;
 mod long_run;
 mod merge;
 pub mod periodicity;

@@ -25,8 +25,6 @@ pub struct PeriodicSlowdown {
     pub period: f64,
     /// How far the lowest part of a period lies below the mean, as a share of it.
     pub depth: f64,
-    /// How often noise would show such an ordinate.
-    pub p_value: f64,
 }
 
 /// The slowdown that a series shows, if it shows one.
@@ -50,7 +48,6 @@ pub fn periodic_slowdown(values: &[f64]) -> Option<PeriodicSlowdown> {
     Some(PeriodicSlowdown {
         period: len_to_f64(lag * size),
         depth,
-        p_value,
     })
 }
 

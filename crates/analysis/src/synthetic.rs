@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use highwater_model::numbers::{len_to_f64, round_to_u64, to_f64};
+use highwater_workload::random::mix;
 
 /// A small counter-based generator (SplitMix64; Steele, Lea & Flood 2014).
 pub struct Noise(u64);
@@ -17,10 +18,7 @@ impl Noise {
     /// The next 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        mix(self.0)
     }
 
     /// Uniform in (0, 1).
@@ -47,13 +45,6 @@ impl Noise {
             left += self.uniform().ln();
         }
         events
-    }
-
-    /// Number of successes.
-    pub fn binomial(&mut self, trials: u64, probability: f64) -> u64 {
-        (0..trials)
-            .map(|_| u64::from(self.uniform() < probability))
-            .sum()
     }
 
     /// Counts per window of 100 ms, 100 of them, which stop while the target stalls. Stalls and gaps

@@ -52,18 +52,6 @@ pub fn mean(
     (seconds > 0.0).then(|| sum / seconds)
 }
 
-/// Highest value of those samples that began in the range.
-pub fn highest(
-    telemetry: &TargetTelemetry,
-    series: &TelemetrySeries,
-    range: TimeRange,
-) -> Option<f64> {
-    points(telemetry, series)
-        .filter(|point| point.is_in(range))
-        .map(|point| point.value)
-        .reduce(f64::max)
-}
-
 /// Sum of a count over those samples that began in the range; absent for a level, and where
 /// nothing was said in the range.
 pub fn total(
@@ -106,11 +94,9 @@ pub fn named<'a>(
 pub fn rejected(record: &RunRecord) -> Option<u64> {
     let telemetry = record.target_telemetry.as_ref()?;
     let range = measured(record)?;
-    let totals = named(telemetry, names::REJECTED);
-    let rejected: Vec<f64> = totals
-        .filter_map(|series| total(telemetry, series, range))
-        .collect();
-    (!rejected.is_empty()).then(|| round_to_u64(rejected.iter().sum()))
+    let series = named(telemetry, names::REJECTED);
+    let totals = series.filter_map(|series| total(telemetry, series, range));
+    totals.reduce(|sum, total| sum + total).map(round_to_u64)
 }
 
 /// Whether a series is of a node with a quota, which neither the node itself nor its machine need see.
@@ -198,8 +184,9 @@ impl<'a> OverTime<'a> {
     /// The highest value of all series of that name.
     pub(crate) fn highest(&self, name: &'static str) -> Option<f64> {
         let series = named(self.telemetry, name);
-        let highest = series.filter_map(|series| highest(self.telemetry, series, self.range));
-        highest.reduce(f64::max)
+        let points = series.flat_map(|series| points(self.telemetry, series));
+        let inside = points.filter(|point| point.is_in(self.range));
+        inside.map(|point| point.value).reduce(f64::max)
     }
 
     /// The sum of the means.

@@ -70,6 +70,24 @@ pub(crate) fn unknown(
     }
 }
 
+/// Why an experiment is not complete: its code, a sentence, and what to do.
+type Incomplete = (ReasonCode, &'static str, &'static str);
+
+pub(crate) const TARGET_LOST: Incomplete = (
+    ReasonCode::TargetLost,
+    "the target went away",
+    "go on with --resume when it is back",
+);
+
+pub(crate) const fn budget_spent(message: &'static str) -> Incomplete {
+    let hint = "go on with --resume and a greater --budget";
+    (ReasonCode::TooShort, message, hint)
+}
+
+pub(crate) const fn not_ended(message: &'static str) -> Incomplete {
+    (ReasonCode::Interrupted, message, "go on with --resume")
+}
+
 /// Of each judgment the gravest of all trials, the first of those that are as grave; without any the last run's.
 pub(crate) fn gravest<'a>(
     of_last: &Judgments,

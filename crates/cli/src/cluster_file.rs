@@ -98,10 +98,9 @@ impl From<ClusterError> for Failure {
             ClusterErrorKind::Failed => exit::TARGET,
             ClusterErrorKind::Interrupted => exit::INTERRUPTED,
         };
-        Self {
-            exit,
-            ..Self::usage(error.message).hinted(error.hint)
-        }
+        Self::usage(error.message)
+            .hinted(error.hint)
+            .with_exit(exit)
     }
 }
 

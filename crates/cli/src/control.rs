@@ -15,7 +15,7 @@ use highwater_runner::control::{self, Controller, Controls};
 use highwater_runner::interrupts::Interrupter;
 
 use crate::failure::Failure;
-use crate::intent::{CommandSource, RunIntent};
+use crate::intent::{LineStream, RunIntent};
 use crate::terminal;
 
 /// Bytes of a line.
@@ -41,10 +41,10 @@ pub fn open(
 }
 
 /// Reads from a source in a thread of its own.
-fn read(source: &CommandSource, controller: Controller) -> Result<(), Failure> {
+fn read(source: &LineStream, controller: Controller) -> Result<(), Failure> {
     let file = match source {
-        CommandSource::Stdin => None,
-        CommandSource::File(path) => Some(file(path).map_err(|error| {
+        LineStream::Standard => None,
+        LineStream::File(path) => Some(file(path).map_err(|error| {
             let message = format!("--control: cannot read {}: {error}", path.display());
             Failure::usage(message).with_hint("make a named pipe (mkfifo FILE), or name a file")
         })?),

@@ -24,7 +24,7 @@ use highwater_runner::observer::{Observer, Observers};
 
 use crate::exit;
 use crate::failure::Failure;
-use crate::intent::{EventSink, RunOutput};
+use crate::intent::{LineStream, RunOutput};
 use crate::progress::WarningsOnly;
 use crate::terminal;
 
@@ -47,11 +47,11 @@ impl EventLog {
     ///
     /// # Errors
     /// The file cannot be made.
-    pub fn open(sink: Option<&EventSink>) -> Result<Option<Rc<Self>>, Failure> {
+    pub fn open(sink: Option<&LineStream>) -> Result<Option<Rc<Self>>, Failure> {
         let out: Box<dyn Write + Send> = match sink {
             None => return Ok(None),
-            Some(EventSink::Stdout) => Box::new(io::stdout()),
-            Some(EventSink::File(path)) => Box::new(File::create(path).map_err(|error| {
+            Some(LineStream::Standard) => Box::new(io::stdout()),
+            Some(LineStream::File(path)) => Box::new(File::create(path).map_err(|error| {
                 let message = format!("--events: cannot write {}: {error}", path.display());
                 Failure::usage(message).with_hint("name a file in a directory that is there")
             })?),
@@ -142,7 +142,7 @@ fn write_lines(
 
 /// Prints a record that is stored in this directory; returns its exit code.
 pub fn record(output: &RunOutput, record: RecordRef<'_>, directory: &str) -> Result<u8, Failure> {
-    if output.json && output.events == Some(EventSink::Stdout) {
+    if output.json && output.events == Some(LineStream::Standard) {
         terminal::note(&report::json(record));
     } else if output.json {
         terminal::data(&report::json(record))?;
@@ -154,7 +154,7 @@ pub fn record(output: &RunOutput, record: RecordRef<'_>, directory: &str) -> Res
 
 /// Prints a summary on stdout, or beside it where events are there.
 pub fn summary(output: &RunOutput, summary: &Summary) -> Result<(), Failure> {
-    if output.events == Some(EventSink::Stdout) {
+    if output.events == Some(LineStream::Standard) {
         terminal::summary_note(summary, output.verbose);
         return Ok(());
     }

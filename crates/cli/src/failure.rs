@@ -71,6 +71,12 @@ impl Failure {
         self
     }
 
+    /// The same failure with another exit code.
+    pub fn with_exit(mut self, exit: u8) -> Self {
+        self.exit = exit;
+        self
+    }
+
     /// The same failure at a place.
     pub fn at(mut self, place: Option<Place>) -> Self {
         self.place = place.map(Box::new);
@@ -117,10 +123,9 @@ impl From<TargetError> for Failure {
             | TargetErrorKind::Statement
             | TargetErrorKind::MissingTable => exit::TARGET,
         };
-        Self {
-            exit,
-            ..Self::usage(error.message).hinted(error.hint)
-        }
+        Self::usage(error.message)
+            .hinted(error.hint)
+            .with_exit(exit)
     }
 }
 
@@ -142,9 +147,7 @@ impl Place {
             source: text[line_start..line_end].trim_end().to_owned(),
         }
     }
-}
 
-impl Place {
     /// The place of a byte range of one line.
     pub fn of_line(file: &str, line: usize, text: &str, range: &Range<usize>) -> Self {
         Self {

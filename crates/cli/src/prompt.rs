@@ -15,12 +15,10 @@ pub fn for_password(error: &TargetError, urls: &mut [TargetUrl]) -> bool {
     if error.kind != TargetErrorKind::Refused || !interactive {
         return false;
     }
-    let Ok(password) = rpassword::prompt_password(format!("Password for {first}: ")) else {
+    let typed = rpassword::prompt_password(format!("Password for {first}: "));
+    let Some(password) = typed.ok().filter(|typed| !typed.is_empty()) else {
         return false;
     };
-    if password.is_empty() {
-        return false;
-    }
     for url in urls.iter_mut().filter(|url| lacks_password(url)) {
         url.password = Some(Secret::new(password.clone()));
     }

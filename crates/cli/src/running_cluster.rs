@@ -25,7 +25,13 @@ pub(crate) fn on_cluster(layers: &Layers) -> Result<Layers, Failure> {
         return Ok(layers);
     }
     let path = PathBuf::from(given.parse(parsers::word)?);
-    let mut cluster = opened(&path)?;
+    let flags = ClusterFlags {
+        takes_over: true,
+        ..ClusterFlags::default()
+    };
+    let spec = cluster_file::read(&path)?;
+    // It goes on when this is dropped.
+    let mut cluster = cluster_file::open(&path, spec, flags, prepare::signals()?)?;
     let urls = nodes_of(&mut cluster, &path)?;
     if layers.strength("target") == strength {
         check_targets(&layers, &urls, &path)?;
@@ -44,16 +50,6 @@ pub(crate) fn on_cluster(layers: &Layers) -> Result<Layers, Failure> {
         ..TelemetryRequest::default()
     };
     Ok(layers)
-}
-
-/// The cluster of a file, which goes on when this is dropped.
-fn opened(path: &Path) -> Result<Cluster, Failure> {
-    let spec = cluster_file::read(path)?;
-    let flags = ClusterFlags {
-        takes_over: true,
-        ..ClusterFlags::default()
-    };
-    cluster_file::open(path, spec, flags, prepare::signals()?)
 }
 
 /// Where the nodes that are loaded are, at least one.

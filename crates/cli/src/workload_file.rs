@@ -130,12 +130,10 @@ fn place_of(
     choice: &WorkloadChoice,
     workload: &Workload,
 ) -> Option<Place> {
+    let in_file = |path: &Path| Some((path.display().to_string(), text_of(path).ok()?));
     let (name, text) = match choice {
-        WorkloadChoice::File(path) => (path.display().to_string(), text_of(path).ok()?),
-        WorkloadChoice::Scripts(files) => {
-            let (path, _) = files.get(refused.op)?;
-            (path.display().to_string(), text_of(path).ok()?)
-        }
+        WorkloadChoice::File(path) => in_file(path)?,
+        WorkloadChoice::Scripts(files) => in_file(&files.get(refused.op)?.0)?,
         WorkloadChoice::Named(name) => {
             let file = builtin(name)?;
             (format!("the workload {name}"), file.text.to_owned())

@@ -152,6 +152,12 @@ pub struct Connect {
     pub timeline: Rc<dyn Timeline>,
 }
 
+/// The place of a session's host at an attempt: each in turn, and another one each time.
+pub fn in_turn(number: u32, attempt: u32, hosts: usize) -> usize {
+    let position = u64::from(number) + u64::from(attempt);
+    usize::try_from(position).unwrap_or(0) % hosts.max(1)
+}
+
 /// A database at one or more URLs. Shared between executor threads.
 pub trait Target: Send + Sync {
     /// What it can do.
@@ -163,7 +169,7 @@ pub trait Target: Send + Sync {
     /// The host (an index into [`Target::urls`]) that session `number` talks to at `attempt`: round robin,
     /// and another one each time.
     fn host_of(&self, number: u32, attempt: u32) -> usize {
-        crate::hosts::in_turn(number, attempt, self.urls().len())
+        in_turn(number, attempt, self.urls().len())
     }
     /// Opens a session and prepares its statements.
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>>;

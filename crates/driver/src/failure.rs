@@ -5,7 +5,7 @@
 use std::io;
 
 use crate::error::TargetError;
-use crate::network::describe;
+use crate::network::lost;
 
 /// An error that a server returned, as far as it matters before and after a load.
 pub trait ServerMessage {
@@ -37,7 +37,7 @@ impl<E: ServerMessage> Failure<E> {
     /// As the reason why a target cannot be used; `place` names it.
     pub fn into_target_error(self, place: &str) -> TargetError {
         match self {
-            Self::Io(error) => TargetError::unreachable(format!("{place}: {}", describe(&error))),
+            Self::Io(error) => lost(place, &error),
             Self::Server(error) => error.into_target_error(place),
         }
     }

@@ -16,12 +16,6 @@ pub fn nth<H>(hosts: &[H], nth: usize) -> Result<&H, TargetError> {
     hosts.get(nth).ok_or_else(none_given)
 }
 
-/// The place of a session's host at an attempt: each in turn, and another one each time.
-pub fn in_turn(number: u32, attempt: u32, hosts: usize) -> usize {
-    let position = u64::from(number) + u64::from(attempt);
-    usize::try_from(position).unwrap_or(0) % hosts.max(1)
-}
-
 /// The hosts of all URLs, at least one; `read` finds those of one URL, with the process's environment.
 pub fn of_urls<H>(
     urls: &[TargetUrl],

@@ -5,7 +5,7 @@
 //! alone does not mean that nothing will be written any more.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Most backends that are remembered; beyond, the lowest ids are forgotten.
 const BACKENDS_MAX: usize = 65_536;
@@ -17,29 +17,26 @@ pub struct LingeringBackends(Mutex<BTreeSet<i64>>);
 impl LingeringBackends {
     /// Adds the backend of a connection that has ended.
     pub fn add(&self, backend: i64) {
-        self.change(|listed| {
-            listed.insert(backend);
-            if listed.len() > BACKENDS_MAX {
-                listed.pop_first();
-            }
-        });
+        let mut listed = self.listed();
+        listed.insert(backend);
+        if listed.len() > BACKENDS_MAX {
+            listed.pop_first();
+        }
     }
 
     /// These backends are gone, or their ids belong to new connections.
     pub fn forget(&self, backends: &[i64]) {
-        self.change(|listed| listed.retain(|backend| !backends.contains(backend)));
+        self.listed().retain(|backend| !backends.contains(backend));
     }
 
     /// All that were not forgotten.
     pub fn list(&self) -> Vec<i64> {
-        let mut list = Vec::new();
-        self.change(|listed| list.extend(listed.iter().copied()));
-        list
+        self.listed().iter().copied().collect()
     }
 
-    fn change(&self, act: impl FnOnce(&mut BTreeSet<i64>)) {
+    fn listed(&self) -> MutexGuard<'_, BTreeSet<i64>> {
         // A set of numbers is whole whatever happened to the thread that held the lock.
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -19,22 +19,6 @@ pub struct Right {
 /// Without it nothing else can be tried.
 const CREATE: &str = "create tables";
 
-/// The attempts at a table of this name, in their order. `quoted` is the name as SQL reads it.
-fn attempts(quoted: &str, options: &str) -> [(&'static str, String); 4] {
-    [
-        (
-            CREATE,
-            format!("CREATE TABLE {quoted} (n INTEGER){options}"),
-        ),
-        (
-            "insert rows",
-            format!("INSERT INTO {quoted} (n) VALUES (1)"),
-        ),
-        ("read rows", format!("SELECT count(*) FROM {quoted}")),
-        ("drop tables", format!("DROP TABLE {quoted}")),
-    ]
-}
-
 /// Makes the attempts, one after the other; `quoted` is the name of the table as SQL reads it, and
 /// `options` is what its dialect needs after the columns.
 ///
@@ -46,8 +30,16 @@ pub async fn try_all(
     quoted: &str,
     options: &str,
 ) -> Result<Vec<Right>, TargetError> {
+    let create = format!("CREATE TABLE {quoted} (n INTEGER){options}");
+    let insert = format!("INSERT INTO {quoted} (n) VALUES (1)");
+    let attempts = [
+        (CREATE, create),
+        ("insert rows", insert),
+        ("read rows", format!("SELECT count(*) FROM {quoted}")),
+        ("drop tables", format!("DROP TABLE {quoted}")),
+    ];
     let mut rights = Vec::new();
-    for (name, sql) in attempts(quoted, options) {
+    for (name, sql) in attempts {
         let refusal = match connection.texts(&sql).await {
             Err(error) if error.kind == TargetErrorKind::Unreachable => return Err(error),
             attempt => attempt.err(),

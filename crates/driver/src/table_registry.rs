@@ -140,11 +140,7 @@ fn short(fingerprint: &str) -> String {
 }
 
 fn refused(message: String, hint: &str) -> TargetError {
-    TargetError {
-        kind: TargetErrorKind::ForeignTable,
-        message,
-        hint: Some(hint.to_owned()),
-    }
+    TargetError::new(TargetErrorKind::ForeignTable, message).with_hint(hint)
 }
 
 #[cfg(test)]

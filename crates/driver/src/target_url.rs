@@ -198,12 +198,9 @@ impl TargetUrl {
         let hosts = match authority.rsplit_once('@') {
             None => authority,
             Some((user, hosts)) => {
-                let (name, password) = match user.split_once(':') {
-                    Some((name, password)) => (name, Some(Secret::new(decode(password)))),
-                    None => (user, None),
-                };
+                let (name, password) = halves(user);
                 self.user = Some(decode(name));
-                self.password = password;
+                self.password = password.map(|password| Secret::new(decode(password)));
                 hosts
             }
         };
@@ -272,13 +269,16 @@ fn unclear_password(scheme: &str, with_host: bool) -> TargetError {
     TargetError::usage(format!("the target `{scheme}:…` {cause}")).with_hint(hint)
 }
 
+/// What stands before a colon, and behind it if there is one.
+fn halves(text: &str) -> (&str, Option<&str>) {
+    let halves = text.split_once(':');
+    halves.map_or((text, None), |(before, behind)| (before, Some(behind)))
+}
+
 fn parse_host(text: &str) -> Result<Host, TargetError> {
     let (name, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((name, port)) => (name, port.strip_prefix(':')),
-        None => match text.split_once(':') {
-            Some((name, port)) => (name, Some(port)),
-            None => (text, None),
-        },
+        None => halves(text),
     };
     let port = port
         .map(|port| {

@@ -117,11 +117,7 @@ impl Figure {
 /// The figures for which a server has a value, without the statement that reads them: it is active itself.
 pub fn samples(figures: &[Figure], value: impl Fn(&str) -> Option<f64>) -> Vec<MetricSample> {
     let found = figures.iter().filter_map(|figure| {
-        let own = if figure.name == names::ACTIVE {
-            1.0
-        } else {
-            0.0
-        };
+        let own = f64::from(figure.name == names::ACTIVE);
         Some(figure.sample((value(figure.source)? - own).max(0.0)))
     });
     found.collect()

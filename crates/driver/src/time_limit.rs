@@ -23,6 +23,19 @@ pub fn of_long_response(connect_timeout: Nanos) -> Nanos {
     Nanos(connect_timeout.0.saturating_mul(LONG_RESPONSE))
 }
 
+/// What the future returns, if it does within the limit.
+pub async fn ended<T>(
+    timeline: &Rc<dyn Timeline>,
+    limit: Nanos,
+    future: impl Future<Output = T>,
+) -> Option<T> {
+    let deadline = timeline.sleep_until(timeline.now().saturating_add(limit));
+    match select(Box::pin(future), deadline).await {
+        Either::Left((result, _)) => Some(result),
+        Either::Right(_) => None,
+    }
+}
+
 /// What the future returns, or an error that names the place if it takes longer than the limit.
 pub async fn within<T>(
     timeline: &Rc<dyn Timeline>,
@@ -30,18 +43,16 @@ pub async fn within<T>(
     place: &str,
     future: impl Future<Output = Result<T, TargetError>>,
 ) -> Result<T, TargetError> {
-    let deadline = timeline.sleep_until(timeline.now().saturating_add(limit));
-    match select(Box::pin(future), deadline).await {
-        Either::Left((result, _)) => result,
-        Either::Right(_) => Err(TargetError::unreachable(format!(
-            "{place}: it took the connection, and did not respond within {} s",
-            limit.as_secs_f64()
+    ended(timeline, limit, future).await.unwrap_or_else(|| {
+        let seconds = limit.as_secs_f64();
+        Err(TargetError::unreachable(format!(
+            "{place}: it took the connection, and did not respond within {seconds} s"
         ))
         .with_hint(
             "look at the server's load and log; `?connect_timeout=SECONDS` changes the limit, \
              which is a multiple of it",
-        )),
-    }
+        ))
+    })
 }
 
 /// The connection that is being opened, or an error that names the place if it is not there after
@@ -52,15 +63,12 @@ pub async fn connected<T>(
     place: &str,
     opening: impl Future<Output = Result<T, TargetError>>,
 ) -> Result<T, TargetError> {
-    let deadline = timeline.sleep_until(timeline.now().saturating_add(bound));
-    match select(Box::pin(opening), deadline).await {
-        Either::Left((opened, _)) => opened,
-        Either::Right(_) => Err(TargetError::unreachable(format!(
-            "{place}: no connection within {} s",
-            bound.as_secs_f64()
-        ))
-        .with_hint("`?connect_timeout=SECONDS` changes the bound")),
-    }
+    ended(timeline, bound, opening).await.unwrap_or_else(|| {
+        let seconds = bound.as_secs_f64();
+        let cause = format!("{place}: no connection within {seconds} s");
+        Err(TargetError::unreachable(cause)
+            .with_hint("`?connect_timeout=SECONDS` changes the bound"))
+    })
 }
 
 /// The next question on a connection whose last one got no answer: an answer that comes late would

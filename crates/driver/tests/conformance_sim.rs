@@ -3,7 +3,7 @@
 
 mod support;
 
-use highwater_driver::conformance::{SqlWords, Subject, broken_rules, rules};
+use highwater_driver::conformance::{RULES, SqlWords, Subject, broken_rules};
 use highwater_driver::sim::SimDriver;
 
 /// Rules for targets that store values which the model keeps all the same: it counts rows.
@@ -27,7 +27,7 @@ fn check(url: &str) {
     let broken = support::block_on(async {
         let mut broken = broken_rules(&subject).await.unwrap();
         for name in COUNTING {
-            let rule = rules().iter().find(|rule| rule.name == name).unwrap();
+            let rule = RULES.iter().find(|rule| rule.name == name).unwrap();
             broken.extend(rule.check(&subject).await.err());
         }
         broken

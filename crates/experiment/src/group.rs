@@ -9,10 +9,9 @@ use highwater_model::group::{GroupOutcome, GroupRecord, GroupTrial};
 use highwater_model::incident::Ended;
 use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::units::Nanos;
-use highwater_runner::request::RunError;
 
 use crate::progress::{number, progress, took};
-use crate::trial_loop::{Experiment, Made, Planned, Step};
+use crate::trial_loop::{Experiment, Made, Planned};
 use crate::trial_maker::Requested;
 
 /// A run of a group.
@@ -27,12 +26,12 @@ pub struct GroupRun {
 impl Experiment for GroupRecord {
     type Trial = GroupRun;
 
-    fn next(&mut self) -> Step<GroupRun> {
+    fn next(&mut self) -> Option<Planned<GroupRun>> {
         let (variant, round) = match policy::next(self) {
             GroupStep::Run { variant, round } => (variant, round),
             GroupStep::End(outcome) => {
                 self.outcome = Some(outcome);
-                return Step::End;
+                return None;
             }
         };
         let number = number(&self.trials);
@@ -42,7 +41,8 @@ impl Experiment for GroupRecord {
         let variants = u32::try_from(self.variants.len()).unwrap_or(u32::MAX);
         let most = self.times.saturating_mul(variants);
         let (planned, budget) = (Nanos(self.trial_cost_ns), self.budget_ns.map(Nanos));
-        Step::Trial(Planned {
+        Some(Planned {
+            is_nested: false,
             trial: GroupRun { variant, round },
             number,
             name: format!("{number:03}-{name}"),
@@ -57,20 +57,19 @@ impl Experiment for GroupRecord {
 
     fn keep(&mut self, requested: Requested<GroupRun>, made: Made<'_>) -> Event {
         let GroupRun { variant, round } = requested.trial;
-        let of_run = made.record.map(seen);
+        let of_run = made.record.map(seen).unwrap_or_default();
         let ended = made
             .record
             .map_or(Ended::TargetLost, |record| Ended::of(&record.incidents));
-        let throughput = of_run.as_ref().map(|seen| seen.throughput_per_s);
         let trial = GroupTrial {
             number: requested.number,
             variant,
             round,
             ended,
             judgments: made.record.map(|record| record.judgments.clone()),
-            throughput_per_s: throughput.unwrap_or(0.0),
-            p99_ns: of_run.as_ref().and_then(|seen| seen.p99_ns),
-            sample: of_run.map(|seen| seen.sample).unwrap_or_default(),
+            throughput_per_s: of_run.throughput_per_s,
+            p99_ns: of_run.p99_ns,
+            sample: of_run.sample,
             started_at: made.started_at,
             took_ns: made.record.map_or(0, took).saturating_add(made.settled.0),
             run: made.run,
@@ -93,11 +92,8 @@ impl Experiment for GroupRecord {
         policy::conclude(last, self.clone(), id)
     }
 
-    fn no_room(&self) -> RunError {
-        RunError::Budget {
-            probe: Nanos(self.trial_cost_ns),
-            confirmations: 0,
-        }
+    fn no_room(&self) -> (Nanos, u32) {
+        (Nanos(self.trial_cost_ns), 0)
     }
 
     /// A command of the user's may fill tables, or drop them.

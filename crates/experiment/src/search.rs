@@ -11,10 +11,9 @@ use highwater_model::search::{
     NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchRecord,
 };
 use highwater_model::units::Nanos;
-use highwater_runner::request::RunError;
 
 use crate::progress::{number, progress, took};
-use crate::trial_loop::{Experiment, Made, Planned, Step};
+use crate::trial_loop::{Experiment, Made, Planned};
 use crate::trial_maker::Requested;
 
 /// How often an estimate asks an op again, with the growing waits of the plan.
@@ -32,7 +31,7 @@ pub struct Probe {
 impl Experiment for SearchRecord {
     type Trial = Probe;
 
-    fn next(&mut self) -> Step<Probe> {
+    fn next(&mut self) -> Option<Planned<Probe>> {
         let (purpose, at) = match policy::next(self, &self.probes) {
             Probing::Estimate => (ProbePurpose::Estimate, None),
             Probing::Probe { at } => (ProbePurpose::Search, Some(at)),
@@ -40,11 +39,12 @@ impl Experiment for SearchRecord {
             Probing::Soak { at } => (ProbePurpose::Soak, Some(at)),
             Probing::End(outcome) => {
                 self.outcome = Some(outcome);
-                return Step::End;
+                return None;
             }
         };
         let number = number(&self.probes);
-        Step::Trial(Planned {
+        Some(Planned {
+            is_nested: false,
             trial: Probe { purpose, at },
             number,
             name: format!("{number:02}-{}", purpose.name()),
@@ -74,9 +74,13 @@ impl Experiment for SearchRecord {
 
     fn keep(&mut self, requested: Requested<Probe>, made: Made<'_>) -> Event {
         let Probe { purpose, at } = requested.trial;
+        let unreachable = || Probed {
+            verdict: ProbeVerdict::TargetLost,
+            ..Probed::default()
+        };
         let seen = made
             .record
-            .map_or_else(unreachable_target, |record| probed(self, purpose, record));
+            .map_or_else(unreachable, |record| probed(self, purpose, record));
         let sessions = made.plan.as_ref();
         let sessions = sessions.map_or(0, |plan| sessions_of(plan, &self.stream));
         let probe = ProbeRecord {
@@ -118,12 +122,9 @@ impl Experiment for SearchRecord {
         policy::conclude(last, self.clone(), id)
     }
 
-    fn no_room(&self) -> RunError {
+    fn no_room(&self) -> (Nanos, u32) {
         let policy = &self.policy;
-        RunError::Budget {
-            probe: Nanos(policy.probe_takes_ns(policy.probe_ns)),
-            confirmations: 0,
-        }
+        (Nanos(policy.probe_takes_ns(policy.probe_ns)), 0)
     }
 }
 
@@ -153,19 +154,4 @@ fn sessions_of(plan: &Plan, stream: &str) -> u32 {
     position.map_or(0, |position| {
         highwater_runner::planner::sessions_of(plan, position)
     })
-}
-
-/// What a probe shows that could not be run.
-fn unreachable_target() -> Probed {
-    Probed {
-        verdict: ProbeVerdict::TargetLost,
-        reasons: Vec::new(),
-        acknowledged_per_s: 0.0,
-        pressure: None,
-        p99_ns: None,
-        mean_ns: None,
-        failed_ops: 0,
-        measured_ns: 0,
-        rows_before: 0,
-    }
 }

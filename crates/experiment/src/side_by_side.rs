@@ -11,7 +11,6 @@ use highwater_runner::observer::Observer;
 
 use crate::trial_loop::{Experiment, Running, Side};
 use crate::trial_maker::TrialMaker;
-use crate::trials::Trials;
 
 /// Runs all of them to their ends, and leaves the target alone for `settle` before each trial but the first of all;
 /// returns their records, none of one that was stopped before its first trial. `choose` is given what each would try
@@ -27,43 +26,26 @@ pub fn run_side_by_side<'a, E: Experiment, M: TrialMaker<E::Trial>>(
     interrupts: &'a Interrupts,
     choose: impl Fn(&[Option<&E::Trial>]) -> Option<usize>,
 ) -> Result<Vec<Option<ExperimentRecord>>, M::Error> {
-    let sides = sides.into_iter().map(|side| {
-        let trials = Trials::new(side.directory, settle, observer, interrupts, side.pauses);
-        Running::new(side.experiment, trials, side.maker)
-    });
+    let count = sides.len();
+    let sides = sides.into_iter();
+    let running = sides.map(|side| Running::new(side, settle, observer, interrupts));
     let mut all = Sides {
-        records: Vec::new(),
-        running: sides.collect(),
+        running: running.collect(),
+        records: vec![None; count],
+        is_over: vec![false; count],
         interrupts,
     };
     let end = all.finish(choose);
     all.running.iter().for_each(|side| side.trials.close());
-    end.map(|()| all.records.into_iter().map(Ended::record).collect())
-}
-
-/// How far a side is.
-enum Ended {
-    /// It goes on.
-    Not,
-    /// It has its record.
-    With(Box<ExperimentRecord>),
-    /// The user stopped before its first trial.
-    Without,
-}
-
-impl Ended {
-    fn record(self) -> Option<ExperimentRecord> {
-        match self {
-            Self::With(record) => Some(*record),
-            Self::Not | Self::Without => None,
-        }
-    }
+    end.map(|()| all.records)
 }
 
 struct Sides<'a, E: Experiment, M> {
     running: Vec<Running<'a, E, M>>,
-    /// Of each.
-    records: Vec<Ended>,
+    /// Of each that came to its end.
+    records: Vec<Option<ExperimentRecord>>,
+    /// Whether each has come to its end, or was stopped before its first trial.
+    is_over: Vec<bool>,
     interrupts: &'a Interrupts,
 }
 
@@ -74,17 +56,16 @@ impl<E: Experiment, M: TrialMaker<E::Trial>> Sides<'_, E, M> {
     ) -> Result<(), M::Error> {
         for side in &mut self.running {
             side.begin()?;
-            self.records.push(Ended::Not);
         }
         while let Some(at) = self.chosen(&choose) {
-            self.records[at] = self.advance(at)?;
+            self.is_over[at] = self.advance(at)?;
         }
         Ok(())
     }
 
     /// A side that only has to end, or else the one that is chosen.
     fn chosen(&self, choose: impl Fn(&[Option<&E::Trial>]) -> Option<usize>) -> Option<usize> {
-        let goes_on = |at: usize| matches!(self.records[at], Ended::Not);
+        let goes_on = |at: usize| !self.is_over[at];
         let sides = self.running.iter().enumerate();
         let next: Vec<Option<&E::Trial>> = sides
             .map(|(at, side)| side.upcoming().filter(|_| goes_on(at)))
@@ -93,31 +74,31 @@ impl<E: Experiment, M: TrialMaker<E::Trial>> Sides<'_, E, M> {
         ending.next().or_else(|| choose(&next))
     }
 
-    fn advance(&mut self, at: usize) -> Result<Ended, M::Error> {
+    /// Runs the next trial of a side that goes on; says whether that was its end.
+    fn advance(&mut self, at: usize) -> Result<bool, M::Error> {
         let is_empty = self.running[at].trials.is_empty();
         let mut others = self.running.iter();
         // The first trial of all says itself what stopped it.
         let is_stopped = |interrupts: &Interrupts| interrupts.requested().is_some();
         let may_be_none = is_empty && others.any(|side| !side.trials.is_empty());
         if may_be_none && is_stopped(self.interrupts) {
-            return Ok(Ended::Without);
+            return Ok(true);
         }
         let side = &mut self.running[at];
         if may_be_none {
             side.trials.follow();
         }
         match side.advance() {
-            Ok(None) => Ok(Ended::Not),
+            Ok(None) => Ok(false),
             Ok(Some(record)) => {
-                let others = self.records.iter().enumerate();
-                let mut others = others.filter(|(other, _)| *other != at);
                 // Who watches hears of one end, that of the last.
-                if others.all(|(_, ended)| !matches!(ended, Ended::Not)) {
+                if self.is_over.iter().filter(|is_over| !**is_over).count() == 1 {
                     side.trials.end(&record);
                 }
-                Ok(Ended::With(Box::new(record)))
+                self.records[at] = Some(record);
+                Ok(true)
             }
-            Err(_) if may_be_none && is_stopped(self.interrupts) => Ok(Ended::Without),
+            Err(_) if may_be_none && is_stopped(self.interrupts) => Ok(true),
             Err(error) => Err(error),
         }
     }

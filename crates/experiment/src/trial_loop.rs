@@ -19,16 +19,6 @@ use highwater_runner::store::RunDirectory;
 use crate::trial_maker::{MadeReady, Requested, TrialMaker};
 use crate::trials::Trials;
 
-/// What comes next.
-pub enum Step<T> {
-    /// This trial, a run.
-    Trial(Planned<T>),
-    /// This trial, which is an experiment of its own.
-    Nested(Planned<T>),
-    /// Nothing: the question has its outcome.
-    End,
-}
-
 /// A trial that comes next.
 pub struct Planned<T> {
     /// What is tried.
@@ -41,6 +31,8 @@ pub struct Planned<T> {
     pub about: Trial,
     /// How far the experiment is.
     pub progress: ExperimentProgress,
+    /// It is an experiment of its own.
+    pub is_nested: bool,
 }
 
 /// A trial that was run.
@@ -62,8 +54,8 @@ pub struct Made<'a> {
 }
 
 impl Made<'_> {
-    /// One whose target could not even be reached to plan it.
-    fn unreached(run: String, ready: MadeReady) -> Self {
+    /// One of which nothing is known but where it is, and what was done before it.
+    fn of(run: String, ready: MadeReady) -> Self {
         Self {
             record: None,
             nested: None,
@@ -81,8 +73,8 @@ pub trait Experiment: Clone {
     /// What is tried.
     type Trial;
 
-    /// The next trial, or the end, with its outcome noted.
-    fn next(&mut self) -> Step<Self::Trial>;
+    /// The next trial; none at the end, with its outcome noted.
+    fn next(&mut self) -> Option<Planned<Self::Trial>>;
 
     /// The plan of a trial, as long as the question needs it.
     fn cut(&self, _: &Self::Trial, plan: Plan) -> Plan {
@@ -101,8 +93,8 @@ pub trait Experiment: Clone {
     /// The record of the whole, made of the last trial's.
     fn conclude(&self, last: RunRecord, id: String) -> ExperimentRecord;
 
-    /// Why not even one trial is made.
-    fn no_room(&self) -> RunError;
+    /// What has no room where not even one trial is made: how long it takes, and how many confirm it.
+    fn no_room(&self) -> (Nanos, u32);
 
     /// Whether its tables are held from one trial to the next, so that nobody else takes them in between.
     fn holds_tables(&self) -> bool {
@@ -142,8 +134,7 @@ pub fn run<E: Experiment, M: TrialMaker<E::Trial>>(
     observer: &Rc<dyn Observer>,
     interrupts: &Interrupts,
 ) -> Result<ExperimentRecord, M::Error> {
-    let trials = Trials::new(side.directory, settle, observer, interrupts, side.pauses);
-    let mut running = Running::new(side.experiment, trials, side.maker);
+    let mut running = Running::new(side, settle, observer, interrupts);
     let end = running.finish();
     running.trials.close();
     end
@@ -151,15 +142,18 @@ pub fn run<E: Experiment, M: TrialMaker<E::Trial>>(
 
 /// The first trial of this process. What was measured before has no record here that could stand for the
 /// whole: an experiment that had come to its end is resumed with its last trial once more.
-fn first<E: Experiment>(experiment: &mut E) -> Result<Step<E::Trial>, RunError> {
-    let mut step = experiment.next();
-    if matches!(step, Step::End) && experiment.take_back() {
-        step = experiment.next();
+fn first<E: Experiment>(experiment: &mut E) -> Result<Planned<E::Trial>, RunError> {
+    let mut planned = experiment.next();
+    if planned.is_none() && experiment.take_back() {
+        planned = experiment.next();
     }
-    match step {
-        Step::Trial(_) | Step::Nested(_) => Ok(step),
-        Step::End => Err(experiment.no_room()),
-    }
+    planned.ok_or_else(|| {
+        let (probe, confirmations) = experiment.no_room();
+        RunError::Budget {
+            probe,
+            confirmations,
+        }
+    })
 }
 
 /// An experiment that goes on, a trial at a time.
@@ -168,17 +162,22 @@ pub(crate) struct Running<'a, E: Experiment, M> {
     pub(crate) trials: Trials<'a>,
     maker: &'a M,
     /// What comes next.
-    step: Step<E::Trial>,
+    upcoming: Option<Planned<E::Trial>>,
 }
 
 impl<'a, E: Experiment, M: TrialMaker<E::Trial>> Running<'a, E, M> {
     /// One that has not begun.
-    pub(crate) fn new(experiment: E, trials: Trials<'a>, maker: &'a M) -> Self {
+    pub(crate) fn new(
+        side: Side<'a, E, M>,
+        settle: Nanos,
+        observer: &'a Rc<dyn Observer>,
+        interrupts: &'a Interrupts,
+    ) -> Self {
         Self {
-            experiment,
-            trials,
-            maker,
-            step: Step::End,
+            experiment: side.experiment,
+            trials: Trials::new(side.directory, settle, observer, interrupts, side.pauses),
+            maker: side.maker,
+            upcoming: None,
         }
     }
 
@@ -187,16 +186,13 @@ impl<'a, E: Experiment, M: TrialMaker<E::Trial>> Running<'a, E, M> {
     /// # Errors
     /// There is none.
     pub(crate) fn begin(&mut self) -> Result<(), RunError> {
-        self.step = first(&mut self.experiment)?;
+        self.upcoming = Some(first(&mut self.experiment)?);
         Ok(())
     }
 
     /// The trial that comes next; none where only the end does.
     pub(crate) fn upcoming(&self) -> Option<&E::Trial> {
-        match &self.step {
-            Step::Trial(planned) | Step::Nested(planned) => Some(&planned.trial),
-            Step::End => None,
-        }
+        self.upcoming.as_ref().map(|planned| &planned.trial)
     }
 
     /// Runs the next trial and writes the record of the whole, which is returned where that was the end.
@@ -205,12 +201,11 @@ impl<'a, E: Experiment, M: TrialMaker<E::Trial>> Running<'a, E, M> {
             experiment,
             trials,
             maker,
-            step,
+            upcoming,
         } = self;
-        let made = match std::mem::replace(step, Step::End) {
-            Step::Trial(planned) => Some(one(experiment, trials, *maker, planned)?),
-            Step::Nested(planned) => Some(nested(experiment, trials, *maker, planned)?),
-            Step::End => None,
+        let made = match upcoming.take() {
+            Some(planned) => Some(one(experiment, trials, *maker, planned)?),
+            None => None,
         };
         if matches!(made, Some(None)) {
             experiment.interrupt();
@@ -220,7 +215,7 @@ impl<'a, E: Experiment, M: TrialMaker<E::Trial>> Running<'a, E, M> {
             (None, Some(record)) => return Ok(Some(record)),
             (made, _) => made.iter().for_each(|event| trials.observer.event(event)),
         }
-        *step = experiment.next();
+        *upcoming = experiment.next();
         Ok(None)
     }
 
@@ -242,47 +237,51 @@ fn one<E: Experiment, M: TrialMaker<E::Trial>>(
     maker: &M,
     planned: Planned<E::Trial>,
 ) -> Result<Option<Event>, M::Error> {
-    let Some(requested) = trials.requested(&planned.name, planned.number, planned.trial)? else {
+    let (number, name) = (planned.number, planned.name);
+    let Some(requested) = trials.requested(&name, number, planned.trial)? else {
         return Ok(None);
     };
+    let begin = Event::Trial {
+        number,
+        trial: planned.about,
+        progress: planned.progress,
+    };
+    if planned.is_nested {
+        trials.observer.event(&begin);
+        return nested(experiment, trials, maker, requested, &name);
+    }
     let Some(plan) = trials.reached(maker.plan(&requested))? else {
         // What was being made ready was given up with the rest.
         if trials.is_stopped() {
             return Ok(None);
         }
-        let begin = begin(planned.number, planned.about, planned.progress);
         trials.observer.event(&begin);
-        let (_, run) = trials.nested_place(&planned.name);
-        return Ok(Some(
-            experiment.keep(requested, Made::unreached(run, maker.made_ready())),
-        ));
+        let (_, run) = trials.nested_place(&name);
+        let made = Made::of(run, maker.made_ready());
+        return Ok(Some(experiment.keep(requested, made)));
     };
     let plan = experiment.cut(&requested.trial, plan);
-    let (directory, run) = trials.place(&planned.name, &plan)?;
+    let (directory, run) = trials.place(&name, &plan)?;
     let request = match maker.request(&requested, plan.clone(), directory.clone()) {
         Ok(request) => request,
         Err(error) => {
             directory.discard();
             // As above.
             if trials.is_stopped() {
-                experiment.interrupt();
                 return Ok(None);
             }
             return Err(error);
         }
     };
-    let begin = begin(planned.number, planned.about, planned.progress);
     let Some(ran) = trials.run(request, &begin, experiment.holds_tables())? else {
         return Ok(None);
     };
     let made = Made {
         record: trials.record_of(&ran),
-        nested: None,
         plan: Some(plan),
-        run,
         started_at: ran.started_at,
         settled: ran.settled,
-        ready: maker.made_ready(),
+        ..Made::of(run, maker.made_ready())
     };
     Ok(Some(experiment.keep(requested, made)))
 }
@@ -293,15 +292,11 @@ fn nested<E: Experiment, M: TrialMaker<E::Trial>>(
     experiment: &mut E,
     trials: &mut Trials<'_>,
     maker: &M,
-    planned: Planned<E::Trial>,
+    requested: Requested<E::Trial>,
+    name: &str,
 ) -> Result<Option<Event>, M::Error> {
-    let Some(requested) = trials.requested(&planned.name, planned.number, planned.trial)? else {
-        return Ok(None);
-    };
-    let begin = begin(planned.number, planned.about, planned.progress);
-    trials.observer.event(&begin);
     let (started_at, begun) = (print_instant(wall_clock()), trials.now());
-    let (place, run) = trials.nested_place(&planned.name);
+    let (place, run) = trials.nested_place(name);
     let record = trials.reached(maker.nested(&requested, place))?;
     if record.is_none() && trials.is_stopped() {
         return Ok(None);
@@ -309,21 +304,10 @@ fn nested<E: Experiment, M: TrialMaker<E::Trial>>(
     let made = Made {
         record: record.as_ref().map(|record| &*record.last_run),
         nested: record.as_ref(),
-        plan: None,
-        run,
         started_at,
-        settled: Nanos::ZERO,
-        ready: maker.made_ready(),
+        ..Made::of(run, maker.made_ready())
     };
     let event = experiment.keep(requested, made);
     trials.keep_last(record, begun);
     Ok(Some(event))
-}
-
-fn begin(number: u32, trial: Trial, progress: ExperimentProgress) -> Event {
-    Event::Trial {
-        number,
-        trial,
-        progress,
-    }
 }

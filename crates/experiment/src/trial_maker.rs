@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use highwater_driver::{TargetError, TargetErrorKind};
+use highwater_driver::TargetErrorKind;
 use highwater_model::plan::Plan;
 use highwater_model::record::ExperimentRecord;
 use highwater_model::scale::WarmUpRun;
@@ -48,15 +48,12 @@ pub trait TrialError: From<RunError> + From<StoreError> {
 impl TrialError for RunError {
     fn unreachable(&self) -> Option<String> {
         match self {
-            Self::Target(error) if is_unreachable(error) => Some(error.to_string()),
+            Self::Target(error) if error.kind == TargetErrorKind::Unreachable => {
+                Some(error.to_string())
+            }
             _ => None,
         }
     }
-}
-
-/// Whether the target was away.
-fn is_unreachable(error: &TargetError) -> bool {
-    error.kind == TargetErrorKind::Unreachable
 }
 
 /// What was done to a trial's target before its run, apart from what the run does itself.

@@ -174,21 +174,15 @@ impl<'a> Trials<'a> {
             let of_target = self.leases.entry(request.target.urls());
             of_target.or_default().clone()
         });
-        let end = run::one_of(request, observer, interrupts, leases);
-        let reached = match end {
-            Ok(end) => {
-                if is_first {
-                    self.tables_kept = continues(&end.record);
-                }
-                self.loaded_ns = self.loaded_ns.saturating_add(loaded(&end.record));
-                self.last = Some(end.record);
-                true
+        let end = self.reached(run::one_of(request, observer, interrupts, leases))?;
+        let reached = end.is_some();
+        if let Some(end) = end {
+            if is_first {
+                self.tables_kept = continues(&end.record);
             }
-            Err(error) => {
-                self.unreached(error)?;
-                false
-            }
-        };
+            self.loaded_ns = self.loaded_ns.saturating_add(loaded(&end.record));
+            self.last = Some(end.record);
+        }
         Ok(Some(Ran {
             reached,
             started_at,
@@ -199,8 +193,13 @@ impl<'a> Trials<'a> {
     /// Whether the user stopped before the next one, which is noted; the first one tells that itself.
     pub(crate) fn is_stopped(&mut self) -> bool {
         let stopped = self.interrupts.requested().is_some() && self.last.is_some();
-        if stopped {
-            self.note_stop();
+        // A stop between two of them is in the record of neither.
+        let last = self.last.iter_mut().filter(|_| stopped);
+        for record in last.filter(|record| Ended::of(&record.incidents) == Ended::Complete) {
+            record.incidents.push(Incident::new(
+                IncidentKind::Interrupted,
+                "stopped by the user between two runs",
+            ));
         }
         stopped
     }
@@ -317,17 +316,6 @@ impl<'a> Trials<'a> {
                 timeline.now()
             },
         )?)
-    }
-
-    /// A stop between two of them is in the record of neither.
-    fn note_stop(&mut self) {
-        let last = self.last.iter_mut();
-        for record in last.filter(|record| Ended::of(&record.incidents) == Ended::Complete) {
-            record.incidents.push(Incident::new(
-                IncidentKind::Interrupted,
-                "stopped by the user between two runs",
-            ));
-        }
     }
 }
 

@@ -8,10 +8,9 @@ use highwater_model::event::{Event, Trial};
 use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::tune::{NoBestReason, TrialPurpose, TrialRecord, TrialVerdict, TuneRecord};
 use highwater_model::units::Nanos;
-use highwater_runner::request::RunError;
 
 use crate::progress::{number, progress, took};
-use crate::trial_loop::{Experiment, Made, Planned, Step};
+use crate::trial_loop::{Experiment, Made, Planned};
 use crate::trial_maker::Requested;
 
 /// A configuration that is measured.
@@ -26,12 +25,12 @@ pub struct Configuration {
 impl Experiment for TuneRecord {
     type Trial = Configuration;
 
-    fn next(&mut self) -> Step<Configuration> {
+    fn next(&mut self) -> Option<Planned<Configuration>> {
         let (at, purpose) = match policy::next(self) {
             TuneStep::Measure { at, purpose } => (at, purpose),
             TuneStep::End(outcome) => {
                 self.outcome = Some(outcome);
-                return Step::End;
+                return None;
             }
         };
         let number = number(&self.trials);
@@ -39,7 +38,8 @@ impl Experiment for TuneRecord {
         let took = self.trials.iter().map(|trial| trial.took_ns);
         let (planned, budget) = (self.policy.trial_cost_ns, self.policy.budget_ns);
         let budget = Some(Nanos(budget));
-        Step::Trial(Planned {
+        Some(Planned {
+            is_nested: false,
             number,
             name: format!("{number:03}"),
             about: Trial::Configuration {
@@ -53,9 +53,13 @@ impl Experiment for TuneRecord {
 
     fn keep(&mut self, requested: Requested<Configuration>, made: Made<'_>) -> Event {
         let by = self.by;
+        let unreachable = || Measured {
+            verdict: TrialVerdict::TargetLost,
+            ..Measured::default()
+        };
         let seen = made
             .record
-            .map_or_else(unreachable_target, |record| measured(by, record));
+            .map_or_else(unreachable, |record| measured(by, record));
         let trial = TrialRecord {
             number: requested.number,
             purpose: requested.trial.purpose,
@@ -87,21 +91,8 @@ impl Experiment for TuneRecord {
         policy::conclude(last, self.clone(), id)
     }
 
-    fn no_room(&self) -> RunError {
-        RunError::Budget {
-            probe: Nanos(self.policy.trial_cost_ns),
-            confirmations: self.policy.confirmations.saturating_mul(2),
-        }
-    }
-}
-
-/// What a configuration shows that could not be run.
-fn unreachable_target() -> Measured {
-    Measured {
-        verdict: TrialVerdict::TargetLost,
-        reasons: Vec::new(),
-        throughput_per_s: 0.0,
-        figure: None,
-        showed: None,
+    fn no_room(&self) -> (Nanos, u32) {
+        let confirmations = self.policy.confirmations.saturating_mul(2);
+        (Nanos(self.policy.trial_cost_ns), confirmations)
     }
 }

@@ -18,15 +18,14 @@ pub(super) struct Average {
     pub(super) dropped_per_s: f64,
     pub(super) p50_ns: Option<u64>,
     pub(super) p99_ns: Option<u64>,
-    pub(super) max_ns: Option<u64>,
 }
 
 /// Lines so far.
 #[derive(Debug, Default)]
 pub(super) struct Averages {
     pub(super) intervals: Vec<IntervalRecord>,
-    /// The end of the last line, seconds.
-    last_s: f64,
+    /// The end of the last line, seconds since the start.
+    pub(super) end_s: f64,
     /// Length of the longest time of a line, seconds.
     pub(super) longest_s: f64,
 }
@@ -35,12 +34,12 @@ impl Averages {
     /// Takes note of a line; false where it does not follow the last one.
     #[must_use]
     pub(super) fn note(&mut self, line: &Average) -> bool {
-        let length = line.end_s - self.last_s;
+        let length = line.end_s - self.end_s;
         if length <= 0.0 || line.end_s > SECONDS_MAX {
             return false;
         }
         self.longest_s = self.longest_s.max(length);
-        let (from, to) = (round_to_u64(self.last_s), round_to_u64(line.end_s));
+        let (from, to) = (round_to_u64(self.end_s), round_to_u64(line.end_s));
         // A first line that ends within half a second still is one.
         let to = to.max(from + 1);
         let total = |per_s: f64| per_s * length;
@@ -61,17 +60,11 @@ impl Averages {
                 dropped,
                 p50_ns: line.p50_ns,
                 p99_ns: line.p99_ns,
-                max_ns: line.max_ns,
                 ..IntervalRecord::default()
             });
         }
-        self.last_s = line.end_s;
+        self.end_s = line.end_s;
         true
-    }
-
-    /// The end of the last line, seconds since the start.
-    pub(super) fn end_s(&self) -> f64 {
-        self.last_s
     }
 
     /// What a reader must know of them.

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use highwater_model::histogram::{LatencyHistogram, LatencySummary};
 use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
-use highwater_model::plan::Unit;
-use highwater_model::record::{AvailabilityRecord, IntervalRecord};
+use highwater_model::plan::{PhaseKind, Unit};
+use highwater_model::record::{AvailabilityRecord, IntervalRecord, PhaseRecord};
 use highwater_model::units::{Nanos, Rate};
 
 /// Everything that the files of one run report.
@@ -63,7 +63,45 @@ impl ImportedRun {
             ..Self::default()
         }
     }
+
+    /// The run of a tool whose ops wait for their time where it sends at a rate; without one an op begins
+    /// when its session is free, and there is no waiting before.
+    pub(super) fn paced(tool: &'static str, waits: bool) -> Self {
+        let (pace, begin) = if waits {
+            (ImportedPace::Open, LatencyBegin::Intended)
+        } else {
+            (ImportedPace::Closed, LatencyBegin::Sent)
+        };
+        Self {
+            pace,
+            begin,
+            ..Self::new(tool)
+        }
+    }
+
+    /// Its only phase, under that name.
+    pub(super) fn phase(&self, name: &str) -> PhaseRecord {
+        PhaseRecord {
+            name: name.to_owned(),
+            kind: PhaseKind::Measure,
+            step: Some(0),
+            start_ns: self.start.0,
+            duration_ns: self.duration.0,
+            steady: None,
+        }
+    }
 }
+
+/// Figures that can be lower bounds, and the ops that each needs.
+const FIGURES: [(&str, u64); 7] = [
+    ("p50", 10),
+    ("p90", 10),
+    ("p95", 20),
+    ("p99", 100),
+    ("p999", 1_000),
+    ("p9999", 10_000),
+    ("max", 1),
+];
 
 /// One kind of op.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -92,6 +130,17 @@ pub struct ParsedOp {
     pub windows: Vec<u64>,
 }
 
+impl ParsedOp {
+    /// So many ops that were all acknowledged.
+    pub(super) fn acknowledged(count: u64) -> Self {
+        Self {
+            sent: count,
+            acknowledged: count,
+            ..Self::default()
+        }
+    }
+}
+
 /// A distribution, or what is printed of it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ParsedLatency {
@@ -118,20 +167,13 @@ impl ParsedLatency {
     /// The figures that were printed of `count` ops, nothing in between. A percentile that needs
     /// more ops is left out; if `beyond` ops never ended, each is a lower bound.
     pub fn figures(count: u64, beyond: u64, printed: &[(&str, Option<u64>)]) -> Self {
-        let least = |name: &str| match name {
-            "p50" | "p90" => 10,
-            "p95" => 20,
-            "p99" => 100,
-            "p999" => 1_000,
-            "p9999" => 10_000,
-            _ => 1,
-        };
         let of = |name: &str| {
-            let found = printed.iter().find(|(other, _)| *other == name)?;
-            found.1.filter(|_| count >= least(name))
+            let (_, found) = printed.iter().find(|(other, _)| *other == name)?;
+            let needed = FIGURES.iter().find(|(other, _)| *other == name);
+            found.filter(|_| count >= needed.map_or(1, |(_, ops)| *ops))
         };
-        let names = ["p50", "p90", "p95", "p99", "p999", "p9999", "max"];
-        let bounds = names.into_iter().filter(|name| of(name).is_some());
+        let bounds = FIGURES.iter().map(|(name, _)| *name);
+        let bounds = bounds.filter(|name| beyond > 0 && of(name).is_some());
         let summary = LatencySummary {
             count: count.saturating_add(beyond),
             beyond,
@@ -144,7 +186,7 @@ impl ParsedLatency {
             p999: of("p999"),
             p9999: of("p9999"),
             max: of("max"),
-            at_least: bounds.filter(|_| beyond > 0).map(str::to_owned).collect(),
+            at_least: bounds.map(str::to_owned).collect(),
         };
         Self {
             summary,

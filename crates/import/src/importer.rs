@@ -57,14 +57,16 @@ fn only_one(format: Format) -> Option<&'static str> {
 /// If it is none of the supported ones.
 pub fn recognize(head: &str, tool: Option<&str>) -> Result<Format, ImportError> {
     let of_tool = |format: &&Format| tool.is_none_or(|tool| format.tool() == tool);
-    let formats = Format::ALL.iter().filter(of_tool);
-    let found = formats.copied().find(|format| recognizes(*format, head));
+    let formats = || Format::ALL.iter().filter(of_tool).copied();
+    let found = formats().find(|format| recognizes(*format, head));
     found.ok_or_else(|| {
         let message = match tool {
             Some(tool) => format!("this is no output of {tool}"),
             None => "this is not the output of a supported tool".to_owned(),
         };
-        ImportError::new(message, &supported(tool))
+        let named = formats().map(|format| format!("{} ({})", format.tool(), format.about()));
+        let named: Vec<String> = named.collect();
+        ImportError::new(message, &format!("supported: {}", named.join(", ")))
     })
 }
 
@@ -75,27 +77,11 @@ pub fn tools() -> Vec<&'static str> {
     tools
 }
 
-/// What can be imported, as a hint lists it.
-fn supported(tool: Option<&str>) -> String {
-    let of_tool = |format: &&Format| tool.is_none_or(|tool| format.tool() == tool);
-    let formats = Format::ALL.iter().filter(of_tool);
-    let named = formats.map(|format| format!("{} ({})", format.tool(), format.about()));
-    format!("supported: {}", named.collect::<Vec<_>>().join(", "))
-}
-
 /// Takes the lines of one run's files.
 pub struct Import {
     reader: Box<dyn OutputReader>,
     tool: &'static str,
     files: usize,
-}
-
-impl std::fmt::Debug for Import {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Import")
-            .field("tool", &self.tool)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Import {

@@ -26,6 +26,12 @@ const OPTIONS: [&str; 7] = [
     "shards",
     "table",
 ];
+/// Seconds, rows and rows a second: what stands before and behind each.
+const FIGURES: [(&str, &str); 3] = [
+    ("Time\t", " s"),
+    ("Rows\t", " records"),
+    ("Speed\t", " rows per sec"),
+];
 /// Rate and time are rounded to three decimals, or to none.
 const ROUNDED: f64 = 0.01;
 
@@ -34,9 +40,8 @@ const ROUNDED: f64 = 0.01;
 pub(super) struct Reader {
     options: BTreeMap<String, String>,
     in_results: bool,
-    time: Option<String>,
-    rows: Option<String>,
-    speed: Option<String>,
+    /// As [`FIGURES`], as they are printed.
+    figures: [Option<String>; 3],
     nothing: bool,
     errors: u64,
 }
@@ -53,13 +58,12 @@ impl Reader {
 
     /// Seconds, rows and rows a second, in the way of writing in which they fit each other.
     fn figures(&self) -> Option<(f64, f64, f64)> {
-        let texts = [&self.time, &self.rows, &self.speed];
         [',', '.', '\u{a0}', '\u{202f}'].iter().find_map(|group| {
             let read = |text: &Option<String>| {
                 let plain = text.as_ref()?.replace(*group, "").replace(',', ".");
                 number(&plain)
             };
-            let [time, rows, speed] = texts.map(read);
+            let [time, rows, speed] = self.figures.each_ref().map(read);
             let (time, rows, speed) = (time?, rows?, speed?);
             let fits = (rows / time / speed - 1.0).abs() <= ROUNDED;
             fits.then_some((time, rows, speed))
@@ -82,13 +86,12 @@ impl OutputReader for Reader {
             return Ok(());
         }
         self.nothing |= text == "No rows inserted";
-        let figure = |name: &str, unit: &str| {
-            let value = text.strip_prefix(name)?.strip_suffix(unit)?;
-            Some(value.trim().to_owned())
-        };
-        self.time = figure("Time\t", " s").or(self.time.take());
-        self.rows = figure("Rows\t", " records").or(self.rows.take());
-        self.speed = figure("Speed\t", " rows per sec").or(self.speed.take());
+        for (figure, (before, behind)) in self.figures.iter_mut().zip(FIGURES) {
+            let value = text
+                .strip_prefix(before)
+                .and_then(|rest| rest.strip_suffix(behind));
+            *figure = value.map(|value| value.trim().to_owned()).or(figure.take());
+        }
         Ok(())
     }
 
@@ -125,10 +128,8 @@ impl OutputReader for Reader {
             duration: nanos(time, 1_000_000_000),
             settings: self.options,
             ops: vec![ParsedOp {
-                sent: ops,
-                acknowledged: ops,
                 ops_per_s: Some(speed / to_f64(per_op)),
-                ..ParsedOp::default()
+                ..ParsedOp::acknowledged(ops)
             }],
             missing_fields: BTreeSet::from([MissingField::Acknowledged, MissingField::Errors]),
             notes,

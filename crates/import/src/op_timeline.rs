@@ -6,9 +6,8 @@
 use std::collections::BTreeMap;
 
 use highwater_analysis::availability::{GAPS_KEPT, acknowledged_per_s, longest_first, of_gaps};
-use highwater_model::histogram::LatencyHistogram;
-use highwater_model::plan::PhaseKind;
-use highwater_model::record::{AvailabilityRecord, IntervalRecord, PhaseRecord, WINDOW_NS};
+use highwater_model::histogram::{LatencyHistogram, Percentile};
+use highwater_model::record::{AvailabilityRecord, IntervalRecord, WINDOW_NS};
 use highwater_model::units::Nanos;
 
 use super::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
@@ -17,8 +16,7 @@ use super::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
 pub(super) const SPAN_MAX: Nanos = Nanos::from_secs(48 * 3_600);
 /// Different ops of one output.
 pub(super) const OPS_MAX: usize = 64;
-/// Cells of 10 ms in a second.
-const CELLS: usize = 100;
+/// Acknowledged ops are counted by cells of this length.
 const CELL_NS: u64 = 10_000_000;
 const MILLI_NS: u64 = 1_000_000;
 /// Words of 64 bits for the milliseconds of a second.
@@ -97,9 +95,9 @@ impl Exact {
 #[derive(Default)]
 struct OfSecond {
     interval: IntervalRecord,
-    cells: BTreeMap<u8, u32>,
-    /// Ops by latency, to 1 part in 128.
-    latencies: BTreeMap<u16, u32>,
+    cells: BTreeMap<u16, u32>,
+    /// Ops by latency, as [`rounded`].
+    latencies: BTreeMap<u64, u32>,
     beyond: u64,
     max_ns: u64,
 }
@@ -120,20 +118,13 @@ impl OpTimeline {
             if self.ops.len() == OPS_MAX {
                 return false;
             }
-            let op = Op {
-                counts: ParsedOp {
-                    name: name.to_owned(),
-                    ..ParsedOp::default()
-                },
-                ..Op::default()
-            };
-            self.ops.insert(name.to_owned(), op);
+            self.ops.insert(name.to_owned(), Op::default());
         }
         (self.first, self.last) = (Some(first), last);
         if matches!(event.outcome, ParsedOutcome::Acknowledged) {
             let second = self.seconds.entry(second_of(event.finished)).or_default();
             let milli = within(event.finished, MILLI_NS);
-            second[milli / 64] |= 1 << (milli % 64);
+            second[usize::from(milli / 64)] |= 1 << (milli % 64);
         }
         if let Some(op) = self.ops.get_mut(name) {
             op.add(event);
@@ -161,7 +152,7 @@ impl OpTimeline {
         run.started = Some(origin);
         run.start = Nanos(begin).saturating_sub(origin);
         run.duration = self.last.saturating_sub(Nanos(begin));
-        let windows = windows_of(run.duration);
+        let windows = usize::try_from(run.duration.0 / WINDOW_NS).unwrap_or_default();
         run.intervals.clear();
         run.ops.clear();
         for (name, mut op) in self.ops {
@@ -187,23 +178,12 @@ impl Op {
     fn add(&mut self, event: &Event) {
         let latency = event.finished.saturating_sub(event.intended);
         self.counts.retries += event.retries;
-        {
-            let intended = self.second(event.intended);
-            intended.interval.offered += 1;
-            match event.outcome {
-                ParsedOutcome::Dropped => intended.interval.dropped += 1,
-                ParsedOutcome::Acknowledged | ParsedOutcome::Failed(..) => {
-                    intended.interval.sent += 1;
-                }
-            }
-            match event.outcome {
-                ParsedOutcome::Dropped => intended.beyond += 1,
-                ParsedOutcome::Acknowledged => intended.record(latency),
-                ParsedOutcome::Failed(..) => {}
-            }
-        }
+        let intended = self.second(event.intended);
+        intended.interval.offered += 1;
         match &event.outcome {
             ParsedOutcome::Acknowledged => {
+                intended.interval.sent += 1;
+                intended.record(latency);
                 self.counts.sent += 1;
                 self.counts.acknowledged += 1;
                 self.latency.record(latency);
@@ -213,12 +193,10 @@ impl Op {
                 let cell = within(event.finished, CELL_NS);
                 let done = self.second(event.finished);
                 done.interval.acknowledged += 1;
-                *done
-                    .cells
-                    .entry(u8::try_from(cell).unwrap_or_default())
-                    .or_default() += 1;
+                *done.cells.entry(cell).or_default() += 1;
             }
             ParsedOutcome::Failed(class, word) => {
+                intended.interval.sent += 1;
                 self.counts.sent += 1;
                 *self.counts.errors.entry(class.clone()).or_default() += 1;
                 let examples = &mut self.counts.examples;
@@ -228,6 +206,8 @@ impl Op {
                 self.second(event.finished).interval.errors += 1;
             }
             ParsedOutcome::Dropped => {
+                intended.interval.dropped += 1;
+                intended.beyond += 1;
                 self.counts.dropped += 1;
                 self.latency.histogram.record_beyond(1, Nanos::ZERO);
             }
@@ -256,20 +236,19 @@ impl Op {
 
 impl OfSecond {
     fn record(&mut self, latency: Nanos) {
-        *self.latencies.entry(bin_of(latency.0)).or_default() += 1;
+        *self.latencies.entry(rounded(latency.0)).or_default() += 1;
         self.max_ns = self.max_ns.max(latency.0);
     }
 
     fn interval(&self, op: &str, second: u64) -> IntervalRecord {
         let mut histogram = LatencyHistogram::coarse();
-        for (bin, count) in &self.latencies {
-            histogram.record_n(Nanos(value_of(*bin)), u64::from(*count));
+        for (latency, count) in &self.latencies {
+            histogram.record_n(Nanos(*latency), u64::from(*count));
         }
         histogram.record_beyond(self.beyond, Nanos::ZERO);
         // A second with an op that never ended has no greatest latency.
-        let finite = |p: Option<highwater_model::histogram::Percentile>| {
-            p.filter(|p| !p.at_least).map(|p| p.ns.min(self.max_ns))
-        };
+        let finite =
+            |p: Option<Percentile>| p.filter(|p| !p.at_least).map(|p| p.ns.min(self.max_ns));
         IntervalRecord {
             second,
             op: op.to_owned(),
@@ -281,92 +260,49 @@ impl OfSecond {
     }
 }
 
-/// Whole windows of 100 ms.
-fn windows_of(duration: Nanos) -> usize {
-    usize::try_from(duration.0 / WINDOW_NS).unwrap_or_default()
-}
-
 const fn second_of(at: Nanos) -> u64 {
     at.0 / Nanos::SECOND.0
 }
 
-/// Which part of its second, where parts have this length.
-fn within(at: Nanos, length_ns: u64) -> usize {
-    usize::try_from(at.0 % Nanos::SECOND.0 / length_ns)
-        .unwrap_or_default()
-        .min(if length_ns == CELL_NS { CELLS } else { 1_000 } - 1)
+/// Which part of its second, where parts have this length, a millisecond or more.
+fn within(at: Nanos, length_ns: u64) -> u16 {
+    u16::try_from(at.0 % Nanos::SECOND.0 / length_ns).unwrap_or_default()
 }
 
-/// Bits of a value below its highest one that distinguish bins.
+/// Bits of a latency below its highest one that are kept, so that it is known to 1 part in 128.
 const MANTISSA_BITS: u32 = 7;
 
-/// The bin of a value: its power of two and the seven bits below.
-fn bin_of(value: u64) -> u16 {
-    let power = value.max(1).ilog2();
-    let mantissa = if power <= MANTISSA_BITS {
-        value << (MANTISSA_BITS - power)
-    } else {
-        value >> (power - MANTISSA_BITS)
-    };
-    let mantissa = u16::try_from(mantissa & 0x7f).unwrap_or_default();
-    u16::try_from(power).unwrap_or_default() << MANTISSA_BITS | mantissa
-}
-
-/// The greatest value of a bin.
-fn value_of(bin: u16) -> u64 {
-    let next = least_of(bin.saturating_add(1)).saturating_sub(1);
-    next.max(least_of(bin))
-}
-
-fn least_of(bin: u16) -> u64 {
-    let power = u32::from(bin >> MANTISSA_BITS);
-    let mantissa = u64::from(bin & 0x7f | 0x80);
-    if power <= MANTISSA_BITS {
-        mantissa >> (MANTISSA_BITS - power)
-    } else {
-        mantissa << (power - MANTISSA_BITS)
-    }
+/// The greatest latency that differs from this one only in bits that are not kept.
+fn rounded(latency_ns: u64) -> u64 {
+    let latency_ns = latency_ns.max(1);
+    let lost = latency_ns.ilog2().saturating_sub(MANTISSA_BITS);
+    latency_ns | ((1 << lost) - 1)
 }
 
 /// The longest times without a response, from `origin` on; to a millisecond.
 fn gaps(seconds: &BTreeMap<u64, Second>, from: Nanos, to: Nanos, origin: Nanos) -> Vec<[u64; 2]> {
     let mut gaps: Vec<[u64; 2]> = Vec::new();
     let mut last = from.0 / MILLI_NS;
-    let mut gap = |until: u64, last: u64| {
+    let responses = seconds.iter().flat_map(|(second, of)| {
+        let has_one = move |milli: &u16| of[usize::from(milli / 64)] >> (milli % 64) & 1 == 1;
+        let millis = (0..1_000_u16).filter(has_one);
+        millis.map(move |milli| second * 1_000 + u64::from(milli))
+    });
+    for until in responses.chain([to.0 / MILLI_NS]) {
         let length = until.saturating_sub(last) * MILLI_NS;
         if length > 0 {
-            let start = (last * MILLI_NS).saturating_sub(origin.0);
-            gaps.push([start, length]);
+            gaps.push([(last * MILLI_NS).saturating_sub(origin.0), length]);
         }
         if gaps.len() > 2 * GAPS_KEPT {
             longest_first(&mut gaps);
         }
-    };
-    for (second, of) in seconds {
-        for milli in 0..1_000_u64 {
-            let (word, bit) = (milli / 64, milli % 64);
-            let word = usize::try_from(word).unwrap_or_default();
-            if of[word] >> bit & 1 == 1 {
-                let at = second * 1_000 + milli;
-                gap(at, last);
-                last = at + 1;
-            }
-        }
+        last = until + 1;
     }
-    gap(to.0 / MILLI_NS, last);
     gaps
 }
 
 fn availability(run: &ImportedRun, gaps: Vec<[u64; 2]>) -> AvailabilityRecord {
-    let phase = PhaseRecord {
-        name: String::new(),
-        kind: PhaseKind::Measure,
-        step: Some(0),
-        start_ns: run.start.0,
-        duration_ns: run.duration.0,
-        steady: None,
-    };
-    let phases = [phase];
+    let phases = [run.phase("")];
     let per_s = acknowledged_per_s(&run.intervals, &phases);
     of_gaps(gaps, per_s, &phases, &[], &[])
 }

@@ -16,8 +16,8 @@ use highwater_model::plan::{
 use highwater_model::quantity::print_instant;
 use highwater_model::record::{
     AnsweredRecord, AuditRecord, AuditStatus, Header, Histograms, ImportedRecord, IntervalRecord,
-    PhaseRecord, PlanRecord, ProgramRecord, RECORD_SCHEMA, ResultRecord, RowCounts, RunNote,
-    RunRecord, StreamRecord, ThroughputRecord, WINDOW_NS, Windows, WorkloadRecord,
+    PlanRecord, ProgramRecord, RECORD_SCHEMA, ResultRecord, RowCounts, RunNote, RunRecord,
+    StreamRecord, ThroughputRecord, WINDOW_NS, Windows, WorkloadRecord,
 };
 use highwater_model::units::Nanos;
 
@@ -43,16 +43,9 @@ pub struct Stamp {
 
 /// The name of the workload, as directories take it.
 fn workload_name(run: &ImportedRun) -> String {
-    let words = format!("{} {}", run.tool, run.workload);
-    let fit = words.chars().map(|c| {
-        if c.is_ascii_alphanumeric() {
-            c.to_ascii_lowercase()
-        } else {
-            '-'
-        }
-    });
-    let fit: String = fit.collect();
-    let parts: Vec<&str> = fit.split('-').filter(|part| !part.is_empty()).collect();
+    let words = format!("{} {}", run.tool, run.workload).to_ascii_lowercase();
+    let parts = words.split(|c: char| !c.is_ascii_alphanumeric());
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
     let name: String = parts.join("-").chars().take(40).collect();
     name.trim_end_matches('-').to_owned()
 }
@@ -107,7 +100,24 @@ pub fn plan(run: &ImportedRun) -> Plan {
 pub fn record(run: &ImportedRun, plan: Plan, stamp: &Stamp) -> ImportedRecord {
     let results: Vec<ResultRecord> = run.ops.iter().map(|op| result(run, op)).collect();
     let started = run.started.filter(|at| *at > Nanos::ZERO);
-    let origin = origin(run, stamp);
+    let origin = ImportRecord {
+        tool: run.tool.to_owned(),
+        version: run.version.clone(),
+        files: stamp.files.clone(),
+        begin: run.begin,
+        pace: run.pace,
+        missing_fields: missing_fields(run),
+    };
+    let note = |message: &String| RunNote {
+        code: "import".to_owned(),
+        message: message.clone(),
+    };
+    let interval = |interval: &IntervalRecord| IntervalRecord {
+        phase: PHASE.to_owned(),
+        stream: stream_of(run),
+        op: op_name(run, &interval.op),
+        ..interval.clone()
+    };
     let header = Header {
         schema: RECORD_SCHEMA.to_owned(),
         id: stamp.id.clone(),
@@ -133,14 +143,7 @@ pub fn record(run: &ImportedRun, plan: Plan, stamp: &Stamp) -> ImportedRecord {
             definition: plan,
         },
         judgments: analysis::judge_imported(&origin),
-        phases: vec![PhaseRecord {
-            name: PHASE.to_owned(),
-            kind: PhaseKind::Measure,
-            step: Some(0),
-            start_ns: run.start.0,
-            duration_ns: run.duration.0,
-            steady: None,
-        }],
+        phases: vec![run.phase(PHASE)],
         streams: vec![stream(run, &results)],
         results,
         availability: run.availability.clone().unwrap_or_default(),
@@ -148,39 +151,11 @@ pub fn record(run: &ImportedRun, plan: Plan, stamp: &Stamp) -> ImportedRecord {
             status: AuditStatus::Imported,
             ..AuditRecord::default()
         },
-        notes: run.notes.iter().cloned().map(note).collect(),
-        intervals: intervals(run),
+        notes: run.notes.iter().map(note).collect(),
+        intervals: run.intervals.iter().map(interval).collect(),
         ..RunRecord::default()
     };
     ImportedRecord { origin, run }
-}
-
-fn origin(run: &ImportedRun, stamp: &Stamp) -> ImportRecord {
-    ImportRecord {
-        tool: run.tool.to_owned(),
-        version: run.version.clone(),
-        files: stamp.files.clone(),
-        begin: run.begin,
-        pace: run.pace,
-        missing_fields: missing_fields(run),
-    }
-}
-
-fn note(message: String) -> RunNote {
-    RunNote {
-        code: "import".to_owned(),
-        message,
-    }
-}
-
-fn intervals(run: &ImportedRun) -> Vec<IntervalRecord> {
-    let mut intervals = run.intervals.clone();
-    for interval in &mut intervals {
-        PHASE.clone_into(&mut interval.phase);
-        interval.stream = stream_of(run);
-        interval.op = op_name(run, &interval.op);
-    }
-    intervals
 }
 
 fn stream_of(run: &ImportedRun) -> String {
@@ -284,11 +259,8 @@ fn stream(run: &ImportedRun, results: &[ResultRecord]) -> StreamRecord {
 /// What an importer says, and what follows from what it left empty.
 fn missing_fields(run: &ImportedRun) -> BTreeSet<MissingField> {
     let mut missing = run.missing_fields.clone();
-    let mut mark = |what, is_missing: bool| {
-        if is_missing {
-            missing.insert(what);
-        }
-    };
+    let mut mark =
+        |what: MissingField, is_missing: bool| missing.extend(is_missing.then_some(what));
     mark(MissingField::Target, true);
     mark(MissingField::Sessions, run.sessions.is_none());
     let is_open = run.pace == ImportedPace::Open;

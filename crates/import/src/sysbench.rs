@@ -4,7 +4,6 @@
 //! it begins at the sending. An error that it ignores is followed by another attempt.
 
 use highwater_model::histogram::LatencyHistogram;
-use highwater_model::import_record::{ImportedPace, LatencyBegin};
 use highwater_model::units::{Nanos, Rate};
 
 use super::averages::{Average, Averages};
@@ -151,14 +150,12 @@ impl Reader {
             for (value, number) in &self.bins {
                 histogram.record_n(*value, *number);
             }
-            let note = "its histogram has bins that lie 1.8 % apart: percentiles are as fine";
-            let note = (histogram.count() == events).then(|| note.to_owned());
-            let note = note.unwrap_or_else(|| {
-                format!(
-                    "its histogram holds {} of {events} events",
-                    histogram.count()
-                )
-            });
+            let count = histogram.count();
+            let note = if count == events {
+                "its histogram has bins that lie 1.8 % apart: percentiles are as fine".to_owned()
+            } else {
+                format!("its histogram holds {count} of {events} events")
+            };
             return (ParsedLatency::full(&histogram, mean, max), Some(note));
         }
         let mut figures = vec![("mean", mean), ("max", max)];
@@ -200,28 +197,20 @@ impl OutputReader for Reader {
                  no place"
             ));
         }
-        let (pace, begin) = match self.rate {
-            Some(_) => (ImportedPace::Open, LatencyBegin::Intended),
-            None => (ImportedPace::Closed, LatencyBegin::Sent),
-        };
         Ok(ImportedRun {
             version: self.version,
-            pace,
             rate: self.rate,
             sessions: self.threads,
-            begin,
             duration: total,
             ops: vec![ParsedOp {
-                sent: events,
-                acknowledged: events,
                 retries: self.ignored,
                 ops_per_s: self.per_s,
                 latency,
-                ..ParsedOp::default()
+                ..ParsedOp::acknowledged(events)
             }],
             intervals: self.lines.intervals,
             notes,
-            ..ImportedRun::new(TOOL)
+            ..ImportedRun::paced(TOOL, self.rate.is_some())
         })
     }
 }

@@ -161,19 +161,8 @@ pub fn harmless(text: &str) -> String {
 /// Text of a target, made safe for a terminal: one line, no control characters, at most
 /// `limit` characters.
 pub fn foreign(text: &str, limit: usize) -> String {
-    let mut shown: String = text
-        .chars()
-        .map(|character| {
-            if character.is_control() {
-                ' '
-            } else if is_unsafe(character) {
-                '\u{fffd}'
-            } else {
-                character
-            }
-        })
-        .take(limit)
-        .collect();
+    let begin: String = text.chars().take(limit).collect();
+    let mut shown = harmless(&begin.replace(char::is_control, " "));
     if text.chars().count() > limit {
         shown.push('…');
     }

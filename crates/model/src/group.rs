@@ -5,11 +5,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::incident::Ended;
 use super::judgment::Judgments;
-use super::plan::{Unit, hex};
+use super::plan::{Unit, digest};
 use super::sample::Sample;
 
 /// The label of a run with the name of its variant.
@@ -46,8 +45,7 @@ impl GroupRecord {
     /// SHA-256, in hexadecimal, of the variants and of the plan; a group may be resumed with more runs and
     /// another budget.
     pub fn hash(&self, plan: &str) -> String {
-        let json = serde_json::to_vec(&(&self.variants, plan)).unwrap_or_default();
-        hex(&Sha256::digest(&json))
+        digest(&(&self.variants, plan))
     }
 
     /// The runs of a variant that ended as their plan says.

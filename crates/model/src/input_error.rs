@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 /// An error in a workload file, in a CSV file of figures, or in a setting given to one.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct InputError {
     /// Place and cause, one line, lower case.
@@ -23,8 +23,8 @@ pub struct InputError {
 impl InputError {
     /// An error at a place of `text`; a span beyond its end is moved to the end.
     pub fn at(text: &str, span: Range<usize>, message: impl Into<String>) -> Self {
-        let start = floor_char(text, span.start);
-        let end = floor_char(text, span.end).max(start);
+        let start = text.floor_char_boundary(span.start);
+        let end = text.floor_char_boundary(span.end).max(start);
         let before = text.get(..start).unwrap_or_default();
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Self {
@@ -40,10 +40,7 @@ impl InputError {
     pub fn elsewhere(message: impl Into<String>) -> Self {
         Self {
             message: one_line(&message.into()),
-            hint: None,
-            span: 0..0,
-            line: 0,
-            column: 0,
+            ..Self::default()
         }
     }
 
@@ -62,15 +59,6 @@ fn one_line(message: &str) -> String {
 
 /// Characters of a message, at most.
 const MAX_MESSAGE: usize = 400;
-
-/// The greatest character boundary at or before `position`.
-fn floor_char(text: &str, position: usize) -> usize {
-    let mut position = position.min(text.len());
-    while !text.is_char_boundary(position) {
-        position -= 1;
-    }
-    position
-}
 
 /// `did you mean …?` if a known word is close or begins so, otherwise the list of known words.
 pub fn suggest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {

@@ -4,7 +4,6 @@
 
 /// As a float: exact up to 2^53, rounded to one part in 10^15 above.
 #[inline]
-#[must_use]
 #[expect(clippy::cast_precision_loss, reason = "the purpose of this function")]
 pub const fn to_f64(number: u64) -> f64 {
     number as f64
@@ -12,7 +11,6 @@ pub const fn to_f64(number: u64) -> f64 {
 
 /// A length or an index as a float: exact up to 2^53.
 #[inline]
-#[must_use]
 #[expect(clippy::cast_precision_loss, reason = "the purpose of this function")]
 pub const fn len_to_f64(length: usize) -> f64 {
     length as f64
@@ -20,7 +18,6 @@ pub const fn len_to_f64(length: usize) -> f64 {
 
 /// A signed number as a float: exact within ±2^53.
 #[inline]
-#[must_use]
 #[expect(clippy::cast_precision_loss, reason = "the purpose of this function")]
 pub const fn signed_to_f64(number: i64) -> f64 {
     number as f64
@@ -28,7 +25,6 @@ pub const fn signed_to_f64(number: i64) -> f64 {
 
 /// Without its fraction: 0 if negative or not a number, the greatest value if too large.
 #[inline]
-#[must_use]
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -41,42 +37,36 @@ pub const fn truncate_to_u64(value: f64) -> u64 {
 /// To the nearest whole number, halves away from 0: 0 if negative or not a number, the greatest
 /// value if too large.
 #[inline]
-#[must_use]
 pub fn round_to_u64(value: f64) -> u64 {
     truncate_to_u64(value.round())
 }
 
 /// To the next whole number: 0 if negative or not a number, the greatest value if too large.
 #[inline]
-#[must_use]
 pub fn ceil_to_u64(value: f64) -> u64 {
     truncate_to_u64(value.ceil())
 }
 
 /// As [`round_to_u64`], in 32 bits.
 #[inline]
-#[must_use]
 pub fn round_to_u32(value: f64) -> u32 {
     u32::try_from(round_to_u64(value)).unwrap_or(u32::MAX)
 }
 
 /// As [`round_to_u64`], for a length or an index.
 #[inline]
-#[must_use]
 pub fn round_to_usize(value: f64) -> usize {
     usize::try_from(round_to_u64(value)).unwrap_or(usize::MAX)
 }
 
 /// As [`ceil_to_u64`], for a length or an index.
 #[inline]
-#[must_use]
 pub fn ceil_to_usize(value: f64) -> usize {
     usize::try_from(ceil_to_u64(value)).unwrap_or(usize::MAX)
 }
 
 /// Without its fraction, between the least and the greatest value; 0 if not a number.
 #[inline]
-#[must_use]
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a cast from a float saturates"
@@ -87,7 +77,6 @@ pub const fn truncate_to_i64(value: f64) -> i64 {
 
 /// As the nearest float of single precision.
 #[inline]
-#[must_use]
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the purpose of this function"

@@ -77,6 +77,26 @@ pub enum ColumnData {
     ObjectDictionary(Dictionary),
 }
 
+impl ColumnData {
+    /// The value of a row, an object as its JSON text; null where there is no such row.
+    pub fn value(&self, row: usize) -> Value {
+        let text = |text: &str| Value::Text(text.into());
+        let value = match self {
+            Self::Integer(values) => values.get(row).copied().map(Value::Integer),
+            Self::TimestampMs(values) => values.get(row).copied().map(Value::TimestampMs),
+            Self::Float(values) => values.get(row).copied().map(Value::Float),
+            Self::Boolean(values) => values.get(row).copied().map(Value::Boolean),
+            Self::Text(values) => values.get(row).map(|value| text(value)),
+            Self::TextDictionary(coded) | Self::ObjectDictionary(coded) => {
+                let code = coded.codes.get(row).copied().map(usize::try_from);
+                let value = code.and_then(|code| coded.values.get(code.ok()?));
+                value.map(|value| text(value))
+            }
+        };
+        value.unwrap_or(Value::Null)
+    }
+}
+
 /// Values that repeat, and which one each row has.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dictionary {

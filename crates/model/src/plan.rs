@@ -388,8 +388,7 @@ impl Plan {
             share: Share::WHOLE,
             ..self.clone()
         };
-        let json = serde_json::to_vec(&whole).unwrap_or_default();
-        hex(&Sha256::digest(&json))
+        digest(&whole)
     }
 
     /// [`Plan::hash`] without the seed and what depends on it: plans that differ in nothing else
@@ -423,6 +422,12 @@ impl Plan {
             .flat_map(|s| &s.paces)
             .any(|pace| matches!(pace, Pace::Closed { .. }))
     }
+}
+
+/// SHA-256, in hexadecimal, of a value as JSON.
+pub(crate) fn digest(value: &impl Serialize) -> String {
+    let json = serde_json::to_vec(value).unwrap_or_default();
+    hex(&Sha256::digest(&json))
 }
 
 /// Lower-case hexadecimal.

@@ -31,7 +31,7 @@ pub use super::run_record::{
 use super::judgment::Judgments;
 
 /// A stored record.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Record {
     /// One run, or the shares of one put together.
@@ -157,12 +157,6 @@ impl<'a> From<&'a ExperimentRecord> for RecordRef<'a> {
 impl<'a> From<&'a ImportedRecord> for RecordRef<'a> {
     fn from(imported: &'a ImportedRecord) -> Self {
         Self::Imported(imported)
-    }
-}
-
-impl Serialize for Record {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        RecordRef::from(self).serialize(serializer)
     }
 }
 

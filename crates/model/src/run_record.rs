@@ -392,6 +392,7 @@ pub struct RunNote {
 }
 
 /// One second of one op.
+// Its fields, in this order, are also the columns of the CSV of seconds, which has none that may be left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IntervalRecord {
     /// From the start of the run.

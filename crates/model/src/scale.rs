@@ -7,12 +7,11 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::judgment::{Judgments, ReasonCode};
 use super::limit::Limit;
 use super::named::named;
-use super::plan::{Unit, hex};
+use super::plan::{Unit, digest};
 use super::units::is_default;
 
 /// The label of a size's runs that says how many nodes there were.
@@ -74,8 +73,7 @@ impl ScaleRecord {
     /// with more sizes, another rate to reach, price or budget.
     pub fn hash(&self, first: &str) -> String {
         let defined = (self.each, &self.stream, &self.targets, self.start, first);
-        let json = serde_json::to_vec(&defined).unwrap_or_default();
-        hex(&Sha256::digest(&json))
+        digest(&defined)
     }
 }
 

@@ -5,14 +5,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::numbers::{ceil_to_u64, round_to_u64, to_f64};
 
 use super::judgment::ReasonCode;
 use super::limit::Limit;
 use super::named::named;
-use super::plan::{Objective, Unit, hex};
+use super::plan::{Objective, Unit, digest};
 
 /// A search and what came of it; part of a record.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -65,8 +64,7 @@ pub struct SearchObjective {
 impl SearchObjective {
     /// SHA-256, in hexadecimal.
     pub fn hash(&self) -> String {
-        let json = serde_json::to_vec(self).unwrap_or_default();
-        hex(&Sha256::digest(&json))
+        digest(self)
     }
 
     /// Whether a share of the ops may be late, or may fail.
@@ -134,6 +132,27 @@ impl SearchPolicy {
             .saturating_add(self.around_ns)
             .saturating_add(audit)
     }
+
+    /// What a probe measures where so many units per second are expected; without an expectation
+    /// only what its purpose asks for.
+    pub fn measured_ns(&self, purpose: ProbePurpose, units_per_s: Option<f64>) -> u64 {
+        let least = match purpose {
+            ProbePurpose::Confirm => self.confirmation_ns,
+            ProbePurpose::Soak => self.soak_ns.unwrap_or(self.confirmation_ns),
+            ProbePurpose::Search | ProbePurpose::Estimate => self.probe_ns,
+        };
+        let needed = units_per_s.map_or(0, |rate| self.needed_ns(rate));
+        needed.min(self.longest_ns).max(least)
+    }
+
+    /// Whether even the longest probe has too few ops to judge a percentile at this rate.
+    pub fn is_too_rare(&self, purpose: ProbePurpose, units_per_s: f64) -> bool {
+        self.needed_ns(units_per_s) > self.measured_ns(purpose, Some(units_per_s))
+    }
+
+    fn needed_ns(&self, units_per_s: f64) -> u64 {
+        ceil_to_u64(self.units_needed / units_per_s.max(f64::MIN_POSITIVE) * 1e9)
+    }
 }
 
 impl SearchRecord {
@@ -157,8 +176,7 @@ impl SearchRecord {
             policy,
             plan,
         );
-        let json = serde_json::to_vec(&intended).unwrap_or_default();
-        hex(&Sha256::digest(&json))
+        digest(&intended)
     }
 
     /// Whether it found a mark.
@@ -171,29 +189,6 @@ impl SearchRecord {
         self.probes
             .last()
             .filter(|probe| probe.purpose == ProbePurpose::Soak)
-    }
-}
-
-impl SearchPolicy {
-    /// What a probe measures where so many units per second are expected; without an expectation
-    /// only what its purpose asks for.
-    pub fn measured_ns(&self, purpose: ProbePurpose, units_per_s: Option<f64>) -> u64 {
-        let least = match purpose {
-            ProbePurpose::Confirm => self.confirmation_ns,
-            ProbePurpose::Soak => self.soak_ns.unwrap_or(self.confirmation_ns),
-            ProbePurpose::Search | ProbePurpose::Estimate => self.probe_ns,
-        };
-        let needed = units_per_s.map_or(0, |rate| self.needed_ns(rate));
-        needed.min(self.longest_ns).max(least)
-    }
-
-    /// Whether even the longest probe has too few ops to judge a percentile at this rate.
-    pub fn is_too_rare(&self, purpose: ProbePurpose, units_per_s: f64) -> bool {
-        self.needed_ns(units_per_s) > self.measured_ns(purpose, Some(units_per_s))
-    }
-
-    fn needed_ns(&self, units_per_s: f64) -> u64 {
-        ceil_to_u64(self.units_needed / units_per_s.max(f64::MIN_POSITIVE) * 1e9)
     }
 }
 

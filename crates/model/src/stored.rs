@@ -64,24 +64,22 @@ pub fn difference(
     stored: &[Value],
 ) -> Option<Difference> {
     (0..columns.len()).find_map(|column| {
-        let expected = sent(&columns[column], batch.columns.get(column)?, at);
+        let data = batch.columns.get(column)?;
+        let expected = value_at(&columns[column], data, at);
         let found = stored.get(column).unwrap_or(&Value::Null);
+        let is_object = matches!(data, ColumnData::ObjectDictionary(_));
         let same = match (&expected, found) {
-            (Sent::Object(sent), Value::Text(found)) => same_object(sent, found),
-            (Sent::Object(_), _) => false,
-            (Sent::Value(Value::Float(sent)), Value::Float(found)) => {
-                // -0.0 and 0.0 are one number to a database.
+            (Value::Text(sent), Value::Text(found)) if is_object => same_object(sent, found),
+            // -0.0 and 0.0 are one number to a database.
+            (Value::Float(sent), Value::Float(found)) => {
                 sent.to_bits() == found.to_bits()
                     || sent.partial_cmp(found) == Some(Ordering::Equal)
             }
-            (Sent::Value(sent), found) => sent == found,
+            (sent, found) => sent == found,
         };
         (!same).then(|| Difference {
             column,
-            expected: match &expected {
-                Sent::Object(text) => shortened(text),
-                Sent::Value(value) => shown(value),
-            },
+            expected: shown(&expected),
             found: shown(found),
         })
     })
@@ -90,51 +88,20 @@ pub fn difference(
 /// What a column should give back for row `at`: objects as JSON text, and where the workload names
 /// an expression its integer.
 pub fn value_at(column: &BoundColumn, data: &ColumnData, at: usize) -> Value {
-    match sent(column, data, at) {
-        Sent::Object(json) => Value::Text(json.into()),
-        Sent::Value(value) => value,
-    }
-}
-
-enum Sent<'a> {
-    Value(Value),
-    Object(&'a str),
-}
-
-/// What a column should give back for a row: where it has an expression, the integer for that.
-fn sent<'a>(column: &BoundColumn, data: &'a ColumnData, at: usize) -> Sent<'a> {
-    let value = match data {
-        ColumnData::Integer(values) => values.get(at).copied().map(Value::Integer),
-        ColumnData::TimestampMs(values) => values.get(at).copied().map(Value::TimestampMs),
-        ColumnData::Float(values) => values.get(at).copied().map(Value::Float),
-        ColumnData::Boolean(values) => values.get(at).copied().map(Value::Boolean),
-        ColumnData::Text(values) => values.get(at).map(|text| Value::Text((&**text).into())),
-        ColumnData::TextDictionary(words) => word(words, at).map(|text| Value::Text(text.into())),
-        ColumnData::ObjectDictionary(words) => match word(words, at) {
-            Some(json) if column.value.is_none() => return Sent::Object(json),
-            Some(json) => Some(Value::Integer(checksum::object_value(
-                json,
-                &column.attributes,
-            ))),
-            None => None,
-        },
-    };
-    let value = value.unwrap_or(Value::Null);
+    let value = data.value(at);
     if column.value.is_none() {
-        return Sent::Value(value);
+        return value;
     }
-    Sent::Value(match value {
+    match value {
         Value::Null => Value::Null,
         Value::Integer(v) | Value::TimestampMs(v) => Value::Integer(v),
         Value::Boolean(v) => Value::Integer(i64::from(v)),
         Value::Float(v) => Value::Integer(checksum::float_value(v)),
+        Value::Text(v) if matches!(data, ColumnData::ObjectDictionary(_)) => {
+            Value::Integer(checksum::object_value(&v, &column.attributes))
+        }
         Value::Text(v) => Value::Integer(checksum::text_value(&v)),
-    })
-}
-
-fn word(words: &super::op::Dictionary, at: usize) -> Option<&str> {
-    let code = usize::try_from(*words.codes.get(at)?).ok()?;
-    words.values.get(code).map(|text| &**text)
+    }
 }
 
 /// Whether two JSON texts are one object, whatever the order of its keys.

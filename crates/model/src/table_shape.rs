@@ -36,7 +36,7 @@ pub struct TableShape {
 }
 
 /// A column as its target describes it, or a field of an object.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ColumnShape {
     /// Its name; of a field the key.
     pub name: String,
@@ -80,17 +80,7 @@ impl ColumnShape {
             name: name.into(),
             declared: declared.into(),
             kind,
-            required: false,
-            generated: false,
-            nulls: 0,
-            distinct: 0,
-            distinct_all: None,
-            min: None,
-            max: None,
-            lengths: (0, 0),
-            common: Vec::new(),
-            fields: Vec::new(),
-            checked: None,
+            ..Self::default()
         }
     }
 }

@@ -7,12 +7,11 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::judgment::ReasonCode;
 use super::limit::Limit;
 use super::named::named;
-use super::plan::{Unit, hex};
+use super::plan::{Unit, digest};
 
 /// A tuning and what came of it; part of a record.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -42,8 +41,7 @@ impl TuneRecord {
     /// SHA-256, in hexadecimal, of what is intended and of the plan of the first configuration.
     pub fn hash(&self, plan: &str) -> String {
         let intended = (&self.axes, self.by, &self.stream, &self.policy, plan);
-        let json = serde_json::to_vec(&intended).unwrap_or_default();
-        hex(&Sha256::digest(&json))
+        digest(&intended)
     }
 
     /// The values of a configuration, by the names of the axes.

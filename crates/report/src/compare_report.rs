@@ -13,35 +13,6 @@ pub struct Group<'a> {
     pub runs: Vec<RecordRef<'a>>,
 }
 
-/// What is compared with what.
-#[derive(Debug)]
-pub struct CompareReport<'a> {
-    /// What the others are compared with.
-    pub baseline: Group<'a>,
-    /// The others, each with its comparison.
-    pub others: Vec<(Group<'a>, Comparison)>,
-}
-
-impl<'a> CompareReport<'a> {
-    /// The first group against each other one; absent without any.
-    pub fn of(groups: Vec<Group<'a>>, criteria: Criteria<'_>) -> Option<Self> {
-        let mut groups = groups.into_iter();
-        let baseline = groups.next()?;
-        let others = groups.map(|group| {
-            let comparison = compare(&baseline.runs, &group.runs, criteria);
-            (group, comparison)
-        });
-        let others = others.collect();
-        Some(Self { baseline, others })
-    }
-
-    /// All groups.
-    pub(crate) fn groups(&self) -> impl Iterator<Item = &Group<'a>> {
-        let others = self.others.iter().map(|(group, _)| group);
-        std::iter::once(&self.baseline).chain(others)
-    }
-}
-
 /// A growth with the name that the user gave it.
 #[derive(Debug)]
 pub struct NamedGrowth<'a> {
@@ -51,13 +22,46 @@ pub struct NamedGrowth<'a> {
     pub growth: Grown<'a>,
 }
 
-/// Which growth is compared with which.
+/// What is compared with what.
 #[derive(Debug)]
-pub struct GrowthsReport<'a> {
+pub struct Beside<T, C> {
     /// What the others are compared with.
-    pub baseline: NamedGrowth<'a>,
+    pub baseline: T,
     /// The others, each with its comparison.
-    pub others: Vec<(NamedGrowth<'a>, ComparedGrowths<'a>)>,
+    pub others: Vec<(T, C)>,
+}
+
+/// Which group is compared with which.
+pub type CompareReport<'a> = Beside<Group<'a>, Comparison>;
+
+/// Which growth is compared with which.
+pub type GrowthsReport<'a> = Beside<NamedGrowth<'a>, ComparedGrowths<'a>>;
+
+impl<T, C> Beside<T, C> {
+    /// The first one against each other one; absent without any.
+    fn first(all: Vec<T>, compare: impl Fn(&T, &T) -> C) -> Option<Self> {
+        let mut all = all.into_iter();
+        let baseline = all.next()?;
+        let others = all.map(|other| {
+            let compared = compare(&baseline, &other);
+            (other, compared)
+        });
+        let others = others.collect();
+        Some(Self { baseline, others })
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &T> {
+        let others = self.others.iter().map(|(other, _)| other);
+        std::iter::once(&self.baseline).chain(others)
+    }
+}
+
+impl<'a> CompareReport<'a> {
+    /// The first group against each other one; absent without any.
+    pub fn of(groups: Vec<Group<'a>>, criteria: Criteria<'_>) -> Option<Self> {
+        Self::first(groups, |a, b| compare(&a.runs, &b.runs, criteria))
+    }
 }
 
 impl<'a> GrowthsReport<'a> {
@@ -78,19 +82,8 @@ impl<'a> GrowthsReport<'a> {
 
     /// The first growth against each other one; absent without any.
     pub fn beside_first(growths: Vec<NamedGrowth<'a>>, practical: f64) -> Option<Self> {
-        let mut growths = growths.into_iter();
-        let baseline = growths.next()?;
-        let others = growths.map(|other| {
-            let compared = compare_growths(baseline.growth, other.growth, practical);
-            (other, compared)
-        });
-        let others = others.collect();
-        Some(Self { baseline, others })
-    }
-
-    /// All growths.
-    pub(crate) fn growths(&self) -> impl Iterator<Item = &NamedGrowth<'a>> {
-        let others = self.others.iter().map(|(other, _)| other);
-        std::iter::once(&self.baseline).chain(others)
+        Self::first(growths, |a, b| {
+            compare_growths(a.growth, b.growth, practical)
+        })
     }
 }

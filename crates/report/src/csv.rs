@@ -4,41 +4,23 @@
 //! `show --format csv` prints [`csv`], the intervals; [`results_csv`] is the table of results,
 //! [`telemetry_csv`] what the target said of itself (`show --format telemetry-csv`).
 
-// Writing to a string cannot fail.
-use std::fmt::Write as _;
+use ::csv::{Writer, WriterBuilder};
 
 use highwater_analysis::telemetry::values_of;
 use highwater_model::histogram::LatencySummary;
 use highwater_model::record::RunRecord;
 use highwater_model::target_telemetry::SeriesKind;
 
-/// One row per second, phase, stream and op, in the order of the record.
+/// One row per second, phase, stream and op, in the order of the record: the fields of an interval in their own order.
 ///
 /// Empty cells are figures that too few ops could carry.
 pub fn csv(record: &RunRecord) -> String {
-    let mut text = "second,phase,stream,op,offered,sent,acknowledged,rows_acknowledged,errors,\
-                    rejected,rows_refused,dropped,p50_ns,p99_ns,max_ns\n"
-        .to_owned();
-    for interval in &record.intervals {
-        text += &line(&[
-            interval.second.to_string(),
-            quoted(&interval.phase),
-            quoted(&interval.stream),
-            quoted(&interval.op),
-            interval.offered.to_string(),
-            interval.sent.to_string(),
-            interval.acknowledged.to_string(),
-            interval.rows_acknowledged.to_string(),
-            interval.errors.to_string(),
-            interval.rejected.to_string(),
-            interval.rows_refused.to_string(),
-            interval.dropped.to_string(),
-            optional(interval.p50_ns),
-            optional(interval.p99_ns),
-            optional(interval.max_ns),
-        ]);
-    }
-    text
+    let head = "second,phase,stream,op,offered,sent,acknowledged,rows_acknowledged,errors,rejected,\
+                rows_refused,dropped,p50_ns,p99_ns,max_ns";
+    below(head, |table| {
+        let mut intervals = record.intervals.iter();
+        intervals.try_for_each(|interval| table.serialize(interval))
+    })
 }
 
 /// One row per phase, stream and op.
@@ -48,76 +30,80 @@ pub fn results_csv(record: &RunRecord) -> String {
     const COUNTS: &str = "phase,stream,op,open,offered,sent,acknowledged,dropped,retries,errors,\
         rows_sent,rows_acknowledged,rows_refused,rows_unknown,ops_per_s,rows_per_s,ci95_low,\
         ci95_high,response_bytes,response_rows,backlog";
-    let mut text = COUNTS.to_owned();
+    let mut head = COUNTS.to_owned();
     for name in ["latency", "service", "session_wait", "client_lag"] {
         for figure in ["p50", "p95", "p99", "p999", "p9999", "max"] {
-            let _ = write!(text, ",{name}_{figure}_ns");
+            head += &format!(",{name}_{figure}_ns");
         }
-        let _ = write!(text, ",{name}_at_least");
+        head += &format!(",{name}_at_least");
     }
-    text.push('\n');
-    for result in &record.results {
-        let ci95 = result.throughput.ci95;
-        let mut cells = vec![
-            quoted(&result.phase),
-            quoted(&result.stream),
-            quoted(&result.op),
-            result.open.to_string(),
-            result.offered.to_string(),
-            result.sent.to_string(),
-            result.acknowledged.to_string(),
-            result.dropped.to_string(),
-            result.retries.to_string(),
-            result.errors.values().sum::<u64>().to_string(),
-            result.rows.sent.to_string(),
-            result.rows.acknowledged.to_string(),
-            result.rows.refused.to_string(),
-            result.rows.unknown.to_string(),
-            result.throughput.ops_per_s.to_string(),
-            result.throughput.rows_per_s.to_string(),
-            optional(ci95.map(|interval| interval[0])),
-            optional(ci95.map(|interval| interval[1])),
-            result.response_bytes.to_string(),
-            result.response_rows.to_string(),
-            result.backlog.to_string(),
-        ];
-        cells.extend(summary(&result.latency_ns));
-        cells.extend(summary(&result.service_ns));
-        cells.extend(summary(&result.session_wait_ns));
-        cells.extend(summary(&result.client_lag_ns));
-        text += &line(&cells);
-    }
-    text
+    below(&head, |table| {
+        for result in &record.results {
+            let ci95 = result.throughput.ci95;
+            let mut cells = vec![
+                result.phase.clone(),
+                result.stream.clone(),
+                result.op.clone(),
+                result.open.to_string(),
+                result.offered.to_string(),
+                result.sent.to_string(),
+                result.acknowledged.to_string(),
+                result.dropped.to_string(),
+                result.retries.to_string(),
+                result.errors.values().sum::<u64>().to_string(),
+                result.rows.sent.to_string(),
+                result.rows.acknowledged.to_string(),
+                result.rows.refused.to_string(),
+                result.rows.unknown.to_string(),
+                result.throughput.ops_per_s.to_string(),
+                result.throughput.rows_per_s.to_string(),
+                optional(ci95.map(|interval| interval[0])),
+                optional(ci95.map(|interval| interval[1])),
+                result.response_bytes.to_string(),
+                result.response_rows.to_string(),
+                result.backlog.to_string(),
+            ];
+            cells.extend(summary(&result.latency_ns));
+            cells.extend(summary(&result.service_ns));
+            cells.extend(summary(&result.session_wait_ns));
+            cells.extend(summary(&result.client_lag_ns));
+            table.write_record(&cells)?;
+        }
+        Ok(())
+    })
 }
 
 /// One row per sample and series of the target's telemetry; what was not said has no row.
 ///
 /// `value` is that of the record; `drawn` is the level itself, or the count per second.
 pub fn telemetry_csv(record: &RunRecord) -> String {
-    let mut text = "time_ns,source,node,name,unit,kind,value,drawn\n".to_owned();
-    if let Some(telemetry) = &record.target_telemetry {
+    below("time_ns,source,node,name,unit,kind,value,drawn", |table| {
+        let Some(telemetry) = &record.target_telemetry else {
+            return Ok(());
+        };
         for series in &telemetry.series {
+            let kind = match series.kind {
+                SeriesKind::Level => "level",
+                SeriesKind::Count => "count",
+            };
             let drawn = values_of(telemetry, series);
             let values = series.values.iter().zip(drawn);
             for (time, (value, drawn)) in telemetry.times_ns.iter().zip(values) {
                 let Some(value) = value else { continue };
-                text += &line(&[
-                    time.to_string(),
-                    quoted(&series.source),
-                    quoted(series.node.as_deref().unwrap_or_default()),
-                    quoted(&series.name),
-                    quoted(&series.unit),
-                    match series.kind {
-                        SeriesKind::Level => "level".to_owned(),
-                        SeriesKind::Count => "count".to_owned(),
-                    },
-                    value.to_string(),
-                    optional(drawn),
-                ]);
+                table.write_record([
+                    time.to_string().as_str(),
+                    &series.source,
+                    series.node.as_deref().unwrap_or_default(),
+                    &series.name,
+                    &series.unit,
+                    kind,
+                    &value.to_string(),
+                    &optional(drawn),
+                ])?;
             }
         }
-    }
-    text
+        Ok(())
+    })
 }
 
 fn summary(summary: &LatencySummary) -> [String; 7] {
@@ -128,7 +114,7 @@ fn summary(summary: &LatencySummary) -> [String; 7] {
         optional(summary.p999),
         optional(summary.p9999),
         optional(summary.max),
-        quoted(&summary.at_least.join(" ")),
+        summary.at_least.join(" "),
     ]
 }
 
@@ -136,19 +122,20 @@ fn optional<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-fn line(cells: &[String]) -> String {
-    let mut line = cells.join(",");
-    line.push('\n');
-    line
-}
-
-/// In double quotes where RFC 4180 asks for them.
-fn quoted(cell: &str) -> String {
-    if cell.contains(['"', ',', '\n', '\r']) {
-        format!("\"{}\"", cell.replace('"', "\"\""))
-    } else {
-        cell.to_owned()
-    }
+/// The names of the columns, and below them the rows that this writes. Writing to memory fails only where a row has
+/// more cells or fewer than there are columns.
+fn below(
+    head: &str,
+    rows: impl FnOnce(&mut Writer<Vec<u8>>) -> Result<(), ::csv::Error>,
+) -> String {
+    let mut table = WriterBuilder::new()
+        .has_headers(false)
+        .from_writer(Vec::new());
+    let written = table.write_record(head.split(','));
+    let written = written.and_then(|()| rows(&mut table));
+    debug_assert!(written.is_ok(), "{written:?}");
+    let bytes = table.into_inner().unwrap_or_default();
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -158,10 +145,12 @@ mod tests {
 
     #[test]
     fn cells_are_quoted_only_where_they_must_be() {
-        let cells = ["insert", "a,b", "say \"x\"", "two\nlines"].map(quoted);
+        let cells = ["insert", "a,b", "say \"x\"", "two\nlines"];
         assert_eq!(
-            cells,
-            ["insert", "\"a,b\"", "\"say \"\"x\"\"\"", "\"two\nlines\""]
+            below("op", |table| cells
+                .iter()
+                .try_for_each(|cell| table.write_record([cell]))),
+            "op\ninsert\n\"a,b\"\n\"say \"\"x\"\"\"\n\"two\nlines\"\n"
         );
     }
 

@@ -10,6 +10,7 @@ use highwater_model::search::SearchAxis;
 use highwater_model::units::Nanos;
 
 use super::json::pretty;
+use super::layout::{joined, list};
 
 /// JSON Schema (draft 2020-12) of a line of `--events`, pretty, with a newline at the end.
 pub fn event_schema() -> String {
@@ -134,36 +135,31 @@ pub fn begun(workload: &str, urls: &[String], target: &str) -> String {
 
 /// What a run is expected to take, in one line.
 pub fn estimate(estimate: &EstimateRecord) -> String {
-    let mut parts = vec![match estimate.duration_ns {
+    let length = match estimate.duration_ns {
         Some(length) => format!("{} with a pace", span(length)),
         None => "until its rows are there".to_owned(),
-    }];
-    parts.push(match estimate.rows {
+    };
+    let rows = match estimate.rows {
         Some(rows) => format!("{} rows", count(rows)),
         None => "as many rows as the target takes".to_owned(),
-    });
+    };
     let source = if estimate.bytes_per_row_measured {
         "as measured on what is there"
     } else {
         "in values"
     };
-    let each = estimate
-        .bytes_per_row
-        .map(|each| format!("{} a row {source}", bytes(each)));
-    match (estimate.bytes, each) {
-        (Some(all), Some(each)) => parts.push(format!("{}, {each}", bytes(all))),
-        (None, Some(each)) => parts.push(each),
-        (_, None) => {}
-    }
-    if let Some(disk) = &estimate.disk {
-        parts.push(format!(
-            "{} free at {}, of which {} are kept free",
-            bytes(disk.free_bytes),
-            disk.place,
-            bytes(disk.reserve_bytes)
-        ));
-    }
-    parts.join(" · ")
+    let each = estimate.bytes_per_row;
+    let all = estimate.bytes.filter(|_| each.is_some()).map(bytes);
+    let each = each.map(|each| format!("{} a row {source}", bytes(each)));
+    let disk = estimate.disk.as_ref().map(|disk| {
+        let [free, reserve] = [disk.free_bytes, disk.reserve_bytes].map(bytes);
+        format!(
+            "{free} free at {}, of which {reserve} are kept free",
+            disk.place
+        )
+    });
+    let size = list(all.into_iter().chain(each), ", ");
+    joined([length, rows, size, disk.unwrap_or_default()])
 }
 
 /// A part of a run that begins: its name, and what is done.
@@ -245,8 +241,7 @@ pub fn trial_begun(number: u32, trial: &Trial) -> String {
             format!("probe {number}: {}, {what}", purpose.name())
         }
         Trial::Configuration { purpose, values } => {
-            let values: Vec<String> = values.iter().map(|pair| pair.join(" ")).collect();
-            let values = values.join(" · ");
+            let values = list(values.iter().map(|pair| pair.join(" ")), " · ");
             format!("probe {number}: {}, {values}", purpose.name())
         }
         Trial::Variant { name, round, times } => {

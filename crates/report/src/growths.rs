@@ -10,7 +10,7 @@ use highwater_model::scale::{ScaleEach, ScaleTrial};
 
 use crate::compare_report::{GrowthsReport, NamedGrowth};
 use crate::comparison::against;
-use crate::layout::{Row, headed};
+use crate::layout::{Row, headed, list};
 use crate::limit;
 use crate::text::judged::objectives;
 use crate::text::scale::nodes;
@@ -128,17 +128,9 @@ pub(crate) const fn word(verdict: Option<SizeChange>) -> &'static str {
 /// The name, and what was measured at which sizes.
 pub(crate) fn named(of: &NamedGrowth<'_>) -> String {
     let scale = of.growth.scale;
-    let sizes: Vec<String> = scale
-        .sizes
-        .iter()
-        .map(|size| size.nodes.to_string())
-        .collect();
-    format!(
-        "{} · {} at {} nodes",
-        foreign(&of.name, WORDS),
-        scale.each.name(),
-        sizes.join(", ")
-    )
+    let (name, each) = (foreign(&of.name, WORDS), scale.each.name());
+    let sizes = list(scale.sizes.iter().map(|size| size.nodes.to_string()), ", ");
+    format!("{name} · {each} at {sizes} nodes")
 }
 
 /// The head and a row for each size that both have; nothing without any.
@@ -190,10 +182,8 @@ pub(crate) fn lone(pair: Pair<'_>) -> Vec<(&'static str, String)> {
 
 fn alone(of: &NamedGrowth<'_>, size: &LoneSize<'_>, other: &str) -> String {
     let trial = size.trial;
-    let settings: Vec<String> = trial
-        .size
-        .settings
-        .iter()
+    let settings = trial.size.settings.iter();
+    let settings: String = settings
         .map(|(name, value)| format!(", {name} {value}"))
         .collect();
     let why = match size.why {
@@ -206,7 +196,7 @@ fn alone(of: &NamedGrowth<'_>, size: &LoneSize<'_>, other: &str) -> String {
         nodes(trial.size.nodes),
         rate(trial.figures.per_s),
         of.growth.scale.unit.name(),
-        foreign(&settings.concat(), WORDS)
+        foreign(&settings, WORDS)
     )
 }
 

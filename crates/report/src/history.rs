@@ -6,7 +6,7 @@ use highwater_analysis::judge::measured_streams;
 use highwater_model::judgment::Judgments;
 use highwater_model::plan::Unit;
 use highwater_model::record::{Question, RecordRef};
-use highwater_model::search::{SearchOutcome, SearchRecord};
+use highwater_model::search::{SearchAxis, SearchOutcome};
 use highwater_model::tune::TuneOutcome;
 
 use crate::answer::main_stream;
@@ -143,38 +143,34 @@ fn answer(record: RecordRef<'_>) -> Option<HistoryAnswer> {
             let measured = measured_streams(&run);
             let main = main_stream(&measured)?;
             let stream = main.stream;
-            (main.units_per_s(), stream.throughput.ci95, stream.unit)
+            let unit = Some(stream.unit);
+            (main.units_per_s(), stream.throughput.ci95, unit)
         }
-        Some(Question::Search(search)) => return mark(search),
+        Some(Question::Search(search)) => {
+            let SearchOutcome::Mark(mark) = search.outcome.as_ref()? else {
+                return None;
+            };
+            let interval = mark.estimate.map(|of| [of.low90, of.high90]);
+            let unit = (search.policy.axis == SearchAxis::Rate).then_some(search.unit);
+            (mark.confirmed, interval, unit)
+        }
         Some(Question::Tune(tune)) => {
             let TuneOutcome::Best(best) = tune.outcome.as_ref()? else {
                 return None;
             };
             let last = tune.trials.iter().rfind(|trial| trial.at == best.at)?;
-            (last.throughput_per_s, None, tune.unit)
+            (last.throughput_per_s, None, Some(tune.unit))
         }
         Some(Question::Scale(scale)) => {
             let counted = scale.trials.iter().max_by_key(|trial| trial.size.nodes)?;
             let figures = &counted.figures;
-            (figures.per_s, figures.interval, scale.unit)
+            (figures.per_s, figures.interval, Some(scale.unit))
         }
         Some(Question::Group(_)) => return None,
     };
     Some(HistoryAnswer {
         value,
         interval,
-        unit: Some(unit),
-    })
-}
-
-fn mark(search: &SearchRecord) -> Option<HistoryAnswer> {
-    use highwater_model::search::SearchAxis;
-    let SearchOutcome::Mark(mark) = search.outcome.as_ref()? else {
-        return None;
-    };
-    Some(HistoryAnswer {
-        value: mark.confirmed,
-        interval: mark.estimate.map(|of| [of.low90, of.high90]),
-        unit: (search.policy.axis == SearchAxis::Rate).then_some(search.unit),
+        unit,
     })
 }

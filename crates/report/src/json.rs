@@ -97,16 +97,12 @@ pub fn schema() -> String {
 pub(super) fn pretty<T: serde::Serialize>(value: &T) -> String {
     // Only a map whose keys are no strings, or a failing `Serialize`, could be refused; a record
     // has neither.
-    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
-    text.push('\n');
-    escaped(&text)
+    escaped(&serde_json::to_string_pretty(value).unwrap_or_default()) + "\n"
 }
 
 /// The same in one line.
 pub(super) fn line<T: serde::Serialize>(value: &T) -> String {
-    let mut text = serde_json::to_string(value).unwrap_or_default();
-    text.push('\n');
-    escaped(&text)
+    escaped(&serde_json::to_string(value).unwrap_or_default()) + "\n"
 }
 
 /// The same JSON; what could steer a terminal is escaped, which it can be inside strings only.

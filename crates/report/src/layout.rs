@@ -2,6 +2,8 @@
 //!
 //! It must not know what a cell means.
 
+use std::borrow::Borrow;
+
 use highwater_model::display::ABSENT;
 
 /// Width of the label before a sentence.
@@ -11,11 +13,27 @@ const WORD_WIDTH: usize = 8;
 const NUMBER_WIDTH: usize = 7;
 const GAP: &str = "   ";
 
+/// `a, b`: words with this between them.
+pub(crate) fn list<S: Borrow<str>>(words: impl IntoIterator<Item = S>, between: &str) -> String {
+    let words: Vec<S> = words.into_iter().collect();
+    words.join(between)
+}
+
 /// `a · b`: the words that are not empty.
-pub(crate) fn joined<S: Into<String>>(words: impl IntoIterator<Item = S>) -> String {
-    let words = words.into_iter().map(Into::into);
-    let words: Vec<String> = words.filter(|word: &String| !word.is_empty()).collect();
-    words.join(" · ")
+pub(crate) fn joined<S: Borrow<str>>(words: impl IntoIterator<Item = S>) -> String {
+    let words = words.into_iter().filter(|word| {
+        let word: &str = word.borrow();
+        !word.is_empty()
+    });
+    list(words, " · ")
+}
+
+/// Blocks of lines with an empty line between them.
+pub(crate) fn blocks(blocks: impl IntoIterator<Item = Vec<String>>) -> String {
+    let blocks = blocks.into_iter().filter(|block| !block.is_empty());
+    let line = |line: &String| format!("{}\n", line.trim_end());
+    let blocks = blocks.map(|block| block.iter().map(line).collect::<String>());
+    list(blocks, "\n")
 }
 
 /// With its first letter in upper case.
@@ -40,6 +58,26 @@ pub(crate) fn headed(head: &str, rows: impl IntoIterator<Item = Row>) -> Vec<Row
 /// `label          sentence`.
 pub(crate) fn labeled(label: &str, sentence: &str) -> String {
     format!("{label:<LABEL_WIDTH$}{sentence}")
+}
+
+/// A sentence with its label.
+pub(crate) struct Remark {
+    /// Empty if the sentence continues the one before.
+    pub(crate) label: &'static str,
+    pub(crate) sentence: String,
+}
+
+impl Remark {
+    pub(crate) fn new(label: &'static str, sentence: impl Into<String>) -> Self {
+        let sentence = sentence.into();
+        Self { label, sentence }
+    }
+}
+
+/// A line for each.
+pub(crate) fn remark_lines(remarks: &[Remark]) -> Vec<String> {
+    let line = |remark: &Remark| labeled(remark.label, &remark.sentence);
+    remarks.iter().map(line).collect()
 }
 
 /// A row of cells, and a remark behind them.
@@ -82,16 +120,15 @@ pub(crate) fn aligned(rows: &[Row], words: usize) -> Vec<String> {
 }
 
 fn line(row: &Row, widths: &[usize], words: usize) -> String {
-    let mut cells: Vec<String> = Vec::with_capacity(widths.len());
-    for (column, width) in widths.iter().enumerate() {
+    let cells = widths.iter().enumerate().map(|(column, width)| {
         let cell = row.cells.get(column).map_or("", String::as_str);
-        cells.push(if column < words {
+        if column < words {
             format!("{cell:<width$}")
         } else {
             format!("{cell:>width$}")
-        });
-    }
-    let line = cells.join(GAP);
+        }
+    });
+    let line = list(cells, GAP);
     if row.remark.is_empty() {
         line.trim_end().to_owned()
     } else {

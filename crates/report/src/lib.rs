@@ -39,9 +39,7 @@ pub use events::{
     audit_stage, begun, control_schema, estimate, event_line, event_schema, intervention,
     part_line, refusal, trial_begun, warmed_up, warning,
 };
-pub use figures::{
-    FIGURES_SCHEMA, FiguresReport, figures_json, figures_schema, figures_text, warnings_text,
-};
+pub use figures::{FIGURES_SCHEMA, FiguresReport, figures_json, figures_text, warnings_text};
 pub use history::{HistoryAnswer, HistoryKind, HistoryProgress, HistoryRow};
 pub use html::{
     HistoryFilter, LiveRights, deletion_page, history_page, html, live_page, live_parts,

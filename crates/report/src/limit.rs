@@ -12,6 +12,8 @@ use highwater_model::limit::{Evidence, Limit, LimitFigure, LimitingResource, Res
 use highwater_model::numbers::round_to_u64;
 use highwater_model::target_telemetry::sources;
 
+use crate::layout::list;
+
 /// Characters of the name of a node.
 const WORDS: usize = 60;
 
@@ -80,25 +82,14 @@ fn resource(of: &LimitingResource) -> String {
         Resource::LoadGenerator => format!("the load generator, {}", load_generator(of)),
         Resource::Sessions => load(of, "too few sessions", Sessions, ""),
         Resource::Batch => load(of, "small batches", RowsPerOp, " rows"),
-        Resource::Parts
-        | Resource::Replication
-        | Resource::Compaction
-        | Resource::WriteStalls
-        | Resource::AdmissionControl => throttle(of),
-    }
-}
-
-/// What the target holds back itself.
-fn throttle(of: &LimitingResource) -> String {
-    match of.resource {
         Resource::Parts => {
             let parts = of
                 .value(Parts)
                 .map(|parts| format!("{} in the fullest partition", plain(parts)));
             let delayed = of.value(DelayedInserts).filter(|delayed| *delayed > 0.0);
             let delayed = delayed.map(|delayed| format!("{} inserts held up", plain(delayed)));
-            let figures: Vec<String> = parts.into_iter().chain(delayed).collect();
-            format!("too many parts: {}", figures.join(", "))
+            let figures = list(parts.into_iter().chain(delayed), ", ");
+            format!("too many parts: {figures}")
         }
         Resource::Replication => format!(
             "replication, paused for {} of the time",
@@ -114,7 +105,7 @@ fn throttle(of: &LimitingResource) -> String {
             place(of, "store"),
             shown(of, StallsPerS)
         ),
-        _ => format!(
+        Resource::AdmissionControl => format!(
             "admission control, which holds back {} tasks",
             shown(of, Waiting)
         ),

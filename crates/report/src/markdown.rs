@@ -10,7 +10,7 @@ use highwater_model::judgment::Reason;
 use highwater_model::record::{ExperimentRecord, RecordRef};
 use highwater_sizing::growth::report;
 
-use super::layout::Row;
+use super::layout::{Row, joined, list};
 use super::limit;
 use super::markdown_words::{plain, table};
 use highwater_next::next_command;
@@ -32,14 +32,7 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
     blocks.extend(limited(record));
     blocks.push(judgments(record));
     if let Some(of_search) = record.experiment().and_then(ExperimentRecord::search) {
-        let lines = search::outcome(of_search);
-        blocks.push(
-            lines
-                .iter()
-                .map(|line| plain(line))
-                .collect::<Vec<_>>()
-                .join("  \n"),
-        );
+        blocks.push(broken(&search::outcome(of_search)));
         blocks.push(table(&search::table(of_search), 1));
     } else if let Some(of_group) = record.experiment().and_then(ExperimentRecord::group) {
         for (variant, comparison) in comparisons(of_group) {
@@ -52,9 +45,7 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
         blocks.push(table(&group::table(of_group), 1));
     } else if let Some(of_growth) = record.experiment().and_then(ExperimentRecord::scale) {
         let grown = report(of_growth);
-        let answer = scale::answer_lines(of_growth, &grown);
-        let answer: Vec<String> = answer.iter().map(|line| plain(line)).collect();
-        blocks.push(answer.join("  \n"));
+        blocks.push(broken(&scale::answer_lines(of_growth, &grown)));
         blocks.push(table(&scale::growth_table(of_growth, &grown), 0));
         blocks.push(table(&scale::table(of_growth), 1));
     } else {
@@ -71,12 +62,17 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
         let sentence = format!("{}: {}", finding.sentence, finding.evidence);
         format!("- {} Try: {}", plain(&sentence), plain(finding.hint))
     });
-    blocks.push(findings.collect::<Vec<_>>().join("\n"));
+    blocks.push(list(findings, "\n"));
     blocks.push(format!("Record: `{}`", directory.replace('`', "")));
     let next = next_command(record, &measured, directory);
     blocks.extend(next.map(|next| format!("```sh\n{}\n```", next.replace('`', ""))));
     blocks.retain(|block| !block.is_empty());
     blocks.join("\n\n") + "\n"
+}
+
+/// One line below the other.
+fn broken(lines: &[String]) -> String {
+    list(lines.iter().map(|line| plain(line)), "  \n")
 }
 
 /// What kept it from being faster; a search says so beside its mark.
@@ -95,9 +91,8 @@ fn judgments(record: RecordRef<'_>) -> String {
             Tone::Bad => format!("**{}**", of.value.to_uppercase()),
             Tone::Open => format!("**{}**", of.value),
         };
-        let why = [remark].into_iter().chain(of.reasons.iter().map(reason));
-        let why: Vec<String> = why.filter(|text| !text.is_empty()).collect();
-        let (name, why) = (of.name.to_lowercase(), plain(&why.join(" · ")));
+        let why = joined([remark].into_iter().chain(of.reasons.iter().map(reason)));
+        let (name, why) = (of.name.to_lowercase(), plain(&why));
         format!("| {name} | {value} | {why} |")
     }));
     lines.join("\n")

@@ -2,7 +2,7 @@
 
 use highwater_model::display::foreign;
 
-use super::layout::Row;
+use super::layout::{Row, list};
 
 /// Characters of a target's own words.
 const WORDS: usize = 300;
@@ -13,25 +13,35 @@ pub(super) fn table(rows: &[Row], words: usize) -> String {
     let remarks = rows.iter().any(|row| !row.remark.is_empty());
     let mut lines = Vec::new();
     for (number, row) in rows.iter().enumerate() {
-        let cell = |column| {
-            row.cells
-                .get(column)
-                .map_or_else(String::new, |c: &String| plain(c))
-        };
-        let mut cells: Vec<String> = (0..columns).map(cell).collect();
-        if remarks {
-            cells.push(plain(&row.remark));
-        }
-        lines.push(format!("| {} |", cells.join(" | ")));
+        let cell = |column: usize| plain(row.cells.get(column).map_or("", String::as_str));
+        let remark = remarks.then(|| plain(&row.remark));
+        let cells = (0..columns).map(cell).chain(remark);
+        lines.push(format!("| {} |", list(cells, " | ")));
         if number == 0 {
-            let mut rule: Vec<&str> = (0..columns)
-                .map(|column| if column < words { "---" } else { "---:" })
-                .collect();
-            rule.extend(remarks.then_some("---"));
-            lines.push(format!("|{}|", rule.join("|")));
+            let rule = (0..columns).map(|column| if column < words { "---" } else { "---:" });
+            let rule = rule.chain(remarks.then_some("---"));
+            lines.push(format!("|{}|", list(rule, "|")));
         }
     }
     lines.join("\n")
+}
+
+/// A comparison: what it shows, what A and B are, its table, and all else line by line.
+pub(super) fn compared(
+    shows: &str,
+    names: [String; 2],
+    table: String,
+    lines: impl Iterator<Item = String>,
+) -> Vec<String> {
+    let [a, b] = names.map(|name| plain(&name));
+    let mut blocks = vec![
+        format!("## {}", plain(shows)),
+        format!("A: {a}  \nB: {b}"),
+        table,
+        list(lines.map(|line| format!("- {}", plain(&line))), "\n"),
+    ];
+    blocks.retain(|block| !block.is_empty());
+    blocks
 }
 
 /// One line in which no character begins markup of either kind.

@@ -128,6 +128,11 @@ pub(crate) fn p99(stream: &StreamProgress) -> String {
     }
 }
 
+/// Units per second that are offered; `closed` where none are.
+pub(crate) fn offered(per_s: Option<f64>) -> String {
+    per_s.map_or_else(|| "closed".to_owned(), rate)
+}
+
 /// Whether a second shows nothing at all: every op in flight takes longer.
 pub fn is_silent(line: &SecondProgress) -> bool {
     let is_silent = |stream: &StreamProgress| {

@@ -29,10 +29,8 @@ pub(crate) fn standings<'a>(
 
 /// The objective that is nearest to a miss, or farthest beyond one, in words.
 pub(crate) fn nearest(objectives: &[Objective], line: &SecondProgress) -> Option<String> {
-    let known = standings(objectives, line).filter_map(|standing| {
-        let used = standing.used()?;
-        Some((used, standing))
-    });
+    let standings = standings(objectives, line);
+    let known = standings.filter_map(|standing| Some((standing.used()?, standing)));
     let nearest = known.max_by(|(a, _), (b, _)| a.total_cmp(b));
     nearest.map(|(_, standing)| standing.words())
 }

@@ -130,11 +130,11 @@ fn by_kind(mut record: Map<String, Value>) -> Value {
             return Value::Object(record);
         }
     };
-    let mut experiment = Map::new();
-    for name in OF_EXPERIMENTS {
+    let of_record = |name: &&str| {
         let value = record.get(*name).cloned().unwrap_or_default();
-        experiment.insert((*name).to_owned(), value);
-    }
+        ((*name).to_owned(), value)
+    };
+    let mut experiment: Map<String, Value> = OF_EXPERIMENTS.iter().map(of_record).collect();
     experiment.insert(KIND.to_owned(), json!("experiment"));
     experiment.insert("question".to_owned(), question);
     experiment.insert("last_run".to_owned(), Value::Object(record));

@@ -6,7 +6,7 @@ use highwater_model::record::InterventionRecord;
 use highwater_model::units::Nanos;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::interrupts::{Interrupter, Interrupts};
+use crate::interrupts::Interrupter;
 
 /// Commands that may wait.
 pub const WAITING_MAX: usize = 16;
@@ -20,15 +20,6 @@ pub struct Controller {
     interrupter: Interrupter,
     /// Whether it is of an experiment, whose trials take no commands.
     of_trials: bool,
-}
-
-/// What comes into a run that goes on.
-#[derive(Debug)]
-pub(crate) struct Inbound<'a> {
-    /// The user's stops.
-    pub(crate) interrupts: &'a mut Interrupts,
-    /// Commands.
-    pub(crate) controls: &'a mut Controls,
 }
 
 /// The commands of one run, and what came of them.
@@ -114,9 +105,7 @@ impl Controller {
             mpsc::error::TrySendError::Closed(_) => Refusal::RunOver,
         })
     }
-}
 
-impl Controller {
     /// Lets an experiment wait behind the trial that runs, or continue. It takes effect whatever waits.
     ///
     /// # Errors

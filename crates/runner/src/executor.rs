@@ -81,8 +81,8 @@ impl Pass {
 
     /// The phases' times as they stand, by number, from the start of the pass.
     pub(crate) fn times(&self) -> Vec<PhaseTimes> {
-        let times = self.schedule.all_times().into_iter();
-        times.map(|times| self.relative(times)).collect()
+        let phases = self.schedule.all().into_iter();
+        phases.map(|phase| self.relative(phase.times)).collect()
     }
 
     /// The phases that are run as they stand, in order; their times are from the start of the pass.
@@ -185,14 +185,6 @@ pub(crate) async fn execute(
     }
 }
 
-/// Why the workers' set of an executor stopped waiting.
-enum Step {
-    /// A session has ended.
-    Ended,
-    /// There may be sessions to open.
-    Changed,
-}
-
 /// The sessions of one executor.
 struct Crew<'a> {
     pass: &'a Arc<Pass>,
@@ -215,7 +207,8 @@ impl Crew<'_> {
             working.extend(workers.map(|worker| {
                 Either::Left(async {
                     worker.work().await;
-                    Step::Ended
+                    // It has ended, and there is none to open for that.
+                    false
                 })
             }));
             // A set that has polled all its futures yields once more before it sleeps: with few sessions a
@@ -225,7 +218,7 @@ impl Crew<'_> {
                 if working.len() == 1 && !self.may_grow() {
                     return;
                 }
-                if let Some(Step::Changed) = working.next().await {
+                if working.next().await == Some(true) {
                     break;
                 }
             }
@@ -237,8 +230,9 @@ impl Crew<'_> {
         self.pass.may_grow && self.timeline.now() < self.pass.schedule.end()
     }
 
-    /// Waits for a change of the schedule, or its end; for ever where nothing can be added.
-    fn change(&self, mut changed: watch::Receiver<u64>) -> impl Future<Output = Step> + use<> {
+    /// Waits for a change of the schedule, or its end; for ever where nothing can be added. True: there may be sessions
+    /// to open.
+    fn change(&self, mut changed: watch::Receiver<u64>) -> impl Future<Output = bool> + use<> {
         let end = self.may_grow().then(|| {
             let end = self.pass.schedule.end();
             self.timeline.sleep_until(end)
@@ -248,7 +242,7 @@ impl Crew<'_> {
                 None => std::future::pending::<()>().await,
                 Some(end) => drop(select(end, std::pin::pin!(changed.changed())).await),
             }
-            Step::Changed
+            true
         }
     }
 

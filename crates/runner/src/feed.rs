@@ -48,14 +48,12 @@ impl Feed for StreamFeed {
     }
 }
 
-/// The batches that fill a table before the first phase.
+/// The batches that fill the first table before the first phase.
 pub(crate) struct LoadFeed {
     /// The workload.
     pub(crate) workload: Arc<Workload>,
     /// The insert op.
     pub(crate) op: OpId,
-    /// Position of its table.
-    pub(crate) table: usize,
     /// Index of the first row.
     pub(crate) first: u64,
     /// Rows per batch; the last one may be shorter.
@@ -71,9 +69,9 @@ impl Feed for LoadFeed {
         op.id = self.op;
         op.index = index;
         if let OpBody::Insert(batch) = &mut op.body {
-            self.workload.fill_row_batch(self.table, first, rows, batch);
+            self.workload.fill_row_batch(0, first, rows, batch);
         } else {
-            op.body = OpBody::Insert(self.workload.row_batch(self.table, first, rows));
+            op.body = OpBody::Insert(self.workload.row_batch(0, first, rows));
         }
     }
 

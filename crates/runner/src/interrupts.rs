@@ -28,18 +28,15 @@ pub struct Interrupts {
 
 /// A connected pair of sender and receiver.
 pub fn channel() -> (Interrupter, Interrupts) {
-    let (sender, receiver) = watch::channel(0);
-    let (hold, held) = watch::channel(false);
-    (
-        Interrupter {
-            count: sender,
-            held: hold,
-        },
-        Interrupts {
-            count: receiver,
-            held,
-        },
-    )
+    let interrupter = Interrupter {
+        count: watch::Sender::new(0),
+        held: watch::Sender::new(false),
+    };
+    let interrupts = Interrupts {
+        count: interrupter.count.subscribe(),
+        held: interrupter.held.subscribe(),
+    };
+    (interrupter, interrupts)
 }
 
 impl Interrupter {

@@ -36,23 +36,7 @@ pub(crate) fn obey(
         let phase = phase.map_or("drain".to_owned(), |phase| phase.name);
         return without_pace(command, controls.since_begin(now), phase, controls);
     };
-    let change = PaceChange {
-        stream,
-        pace,
-        ramp_per_s: command.ramp_per_s(),
-        at: now.saturating_add(LEAD),
-    };
-    change_pace(pass, &change, now)
-}
-
-/// A change of a pace.
-struct PaceChange<'a> {
-    stream: &'a str,
-    pace: Pace,
-    /// Sessions that come or go per second.
-    ramp_per_s: Option<f64>,
-    /// When it begins.
-    at: Nanos,
+    change_pace(pass, stream, pace, command.ramp_per_s(), now)
 }
 
 /// Obeys a command that comes when no load runs any more.
@@ -101,10 +85,11 @@ fn note(text: &str, controls: &Controls) -> Result<String, Refusal> {
 
 fn change_pace(
     pass: &Pass,
-    change: &PaceChange<'_>,
+    stream: &str,
+    pace: Pace,
+    ramp_per_s: Option<f64>,
     now: Nanos,
 ) -> Result<InterventionRecord, Refusal> {
-    let PaceChange { stream, pace, .. } = *change;
     let plan = &pass.plan;
     if plan
         .phases
@@ -127,12 +112,13 @@ fn change_pace(
     }
     let planned = &plan.streams[position];
     check(pass, planned, pace, pass.streams[position].closed)?;
-    refuse_in_ramp(pass, change.at)?;
-    let ramp = match change.ramp_per_s {
-        Some(per_s) => Some(ramp(pass, position, change, per_s)?),
+    let start = now.saturating_add(LEAD);
+    refuse_in_ramp(pass, start)?;
+    let ramp = match ramp_per_s {
+        Some(per_s) => Some(ramp(pass, position, pace, start, per_s)?),
         None => None,
     };
-    let begun = begin(pass, position, change, ramp)?;
+    let begun = begin(pass, position, pace, start, ramp)?;
     if let Pace::Closed { sessions } = pace {
         let there = pass.sessions.of(position);
         let appear = appearance(pass, ramp, there).unwrap_or(Appearance {
@@ -144,7 +130,7 @@ fn change_pace(
     }
     pass.schedule.announce();
     let takes = ramp.map_or(Nanos::ZERO, |ramp| ramp.length());
-    let at = change.at.saturating_add(takes);
+    let at = start.saturating_add(takes);
     Ok(InterventionRecord {
         time_ns: at.saturating_sub(pass.start).0,
         phase: begun.name,
@@ -153,7 +139,7 @@ fn change_pace(
             unit: planned.unit,
             from: begun.from,
             to: pace,
-            ramp_per_s: change.ramp_per_s,
+            ramp_per_s,
         },
     })
 }
@@ -177,14 +163,14 @@ fn refuse_in_ramp(pass: &Pass, at: Nanos) -> Result<(), Refusal> {
 fn begin(
     pass: &Pass,
     position: usize,
-    change: &PaceChange<'_>,
+    pace: Pace,
+    start: Nanos,
     ramp: Option<SessionRamp>,
 ) -> Result<NewPhase, Refusal> {
     let begun = if let Some(ramp) = ramp {
         pass.schedule.ramp(&pass.plan, ramp)
     } else {
-        let PaceChange { pace, at, .. } = *change;
-        pass.schedule.change_pace(&pass.plan, position, pace, at)
+        pass.schedule.change_pace(&pass.plan, position, pace, start)
     };
     begun.map_err(|why| match why {
         NoChange::Over => Refusal::PacesOver,
@@ -203,13 +189,14 @@ fn begin(
 fn ramp(
     pass: &Pass,
     stream: usize,
-    change: &PaceChange<'_>,
+    pace: Pace,
+    start: Nanos,
     per_s: f64,
 ) -> Result<SessionRamp, Refusal> {
-    let phase = phase_at(pass, change.at).ok_or(Refusal::PacesOver)?;
+    let phase = phase_at(pass, start).ok_or(Refusal::PacesOver)?;
     let current = phase.paces[stream];
     let micro_per_s = round_to_u64(per_s * 1e6);
-    match (current, change.pace) {
+    match (current, pace) {
         (Pace::Closed { sessions: from }, Pace::Closed { sessions: to }) if micro_per_s > 0 => {
             if from == to {
                 return Err(Refusal::Unchanged);
@@ -218,7 +205,7 @@ fn ramp(
                 stream,
                 from,
                 to,
-                start: change.at,
+                start,
                 per_s: Rate { micro_per_s },
             })
         }

@@ -17,6 +17,7 @@ use highwater_driver::lease::{HEARTBEAT, Holder, Owner, WATCH};
 use highwater_driver::{Admin, Lease, LeaseAction, Target, TargetError, TargetErrorKind, Timeline};
 use highwater_model::display::duration;
 use highwater_model::event::Part;
+use highwater_model::plan::Plan;
 use highwater_model::units::Nanos;
 use procfs::ProcError;
 use procfs::process::Process;
@@ -31,18 +32,6 @@ const RENEWAL_LIMIT: Nanos = Nanos::from_secs(5);
 const END_LIMIT: Nanos = Nanos::from_secs(5);
 /// Characters of an owner's name.
 const NAME_CHARACTERS_MAX: usize = 80;
-
-/// What a run asks to hold.
-#[derive(Debug)]
-pub(crate) struct LeaseRequest<'a> {
-    /// Names of its tables.
-    pub(crate) tables: Vec<&'a str>,
-    /// Hash of its plan.
-    pub(crate) plan: String,
-    /// Its part of the plan, and how many there are.
-    pub(crate) share: u32,
-    pub(crate) shares: u32,
-}
 
 /// Tokens that runs of this process hold.
 static HELD_HERE: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
@@ -83,11 +72,12 @@ pub(crate) struct HeldLeases {
 /// Takes the leases of a run, or says who has them. `watching` is called with what is waited for.
 pub(crate) async fn take(
     admin: &mut dyn Admin,
-    request: &LeaseRequest<'_>,
+    tables: &[&str],
+    plan: &Plan,
     timeline: &dyn Timeline,
     watching: impl Fn(Part),
 ) -> Result<HeldToken, TargetError> {
-    let mine = own_leases(request);
+    let mine = own_leases(tables, plan);
     let token = HeldToken::new(mine.first().map_or(String::new(), |l| l.token.clone()));
     let found = admin.leases(LeaseAction::Read).await?;
     end_gone(admin, found, &mine, timeline, watching).await?;
@@ -149,22 +139,22 @@ async fn end_gone(
     Ok(())
 }
 
-fn own_leases(request: &LeaseRequest<'_>) -> Vec<Lease> {
-    let owner = this_process();
+fn own_leases(tables: &[&str], plan: &Plan) -> Vec<Lease> {
+    let (owner, hash) = (this_process(), plan.hash());
     let (process, started, now) = (owner.process, owner.started, wall_clock().0);
     let token = format!("{process:08x}{started:016x}{now:016x}");
     let lease = |table: &&str| Lease {
         table: (*table).to_owned(),
-        share: request.share,
-        shares: request.shares,
+        share: plan.share.index,
+        shares: plan.share.of,
         token: token.clone(),
-        plan: request.plan.clone(),
+        plan: hash.clone(),
         owner: owner.clone(),
         held: Nanos::ZERO,
         silent: Nanos::ZERO,
         is_locked: None,
     };
-    request.tables.iter().map(lease).collect()
+    tables.iter().map(lease).collect()
 }
 
 fn in_use(lease: &Lease) -> TargetError {
@@ -173,32 +163,26 @@ fn in_use(lease: &Lease) -> TargetError {
     } else {
         String::new()
     };
-    TargetError {
-        kind: TargetErrorKind::ForeignTable,
-        message: format!(
-            "table `{}` is in use by another run: {}, process {}, plan {}{share}, for {}; last \
-             heartbeat {} ago",
-            lease.table,
-            lease.owner.name,
-            lease.owner.process,
-            lease.plan.chars().take(6).collect::<String>(),
-            duration(lease.held.0),
-            duration(lease.silent.0)
-        ),
-        hint: Some(
-            "wait until that run has ended, or name another database or schema; the tables of a run \
-             that was killed are free after half a minute"
-                .to_owned(),
-        ),
-    }
+    let plan: String = lease.plan.chars().take(6).collect();
+    let message = format!(
+        "table `{}` is in use by another run: {}, process {}, plan {plan}{share}, for {}; last \
+         heartbeat {} ago",
+        lease.table,
+        lease.owner.name,
+        lease.owner.process,
+        duration(lease.held.0),
+        duration(lease.silent.0)
+    );
+    TargetError::new(TargetErrorKind::ForeignTable, message).with_hint(
+        "wait until that run has ended, or name another database or schema; the tables of a run \
+         that was killed are free after half a minute",
+    )
 }
 
 fn taken_and_ended() -> TargetError {
-    TargetError {
-        kind: TargetErrorKind::ForeignTable,
-        message: "another run began on the same tables at this moment".to_owned(),
-        hint: Some("wait until that run has ended, or name another database or schema".to_owned()),
-    }
+    let message = "another run began on the same tables at this moment";
+    TargetError::new(TargetErrorKind::ForeignTable, message)
+        .with_hint("wait until that run has ended, or name another database or schema")
 }
 
 impl HeldLeases {
@@ -279,13 +263,13 @@ impl KeptLeases {
     pub(crate) async fn hand_over(
         &self,
         admin: &mut dyn Admin,
-        request: &LeaseRequest<'_>,
+        tables: &[&str],
         timeline: &dyn Timeline,
     ) -> Result<Option<HeldLeases>, TargetError> {
         let Some(held) = self.0.take() else {
             return Ok(None);
         };
-        if held.covers(admin, &request.tables).await? {
+        if held.covers(admin, tables).await? {
             return Ok(Some(held));
         }
         held.end(admin, timeline).await;

@@ -38,12 +38,7 @@ impl MissCounts {
         }
         let so_far = self.by_key.entry(delta.key).or_default();
         delta.ended.add_to(&mut so_far.ended);
-        so_far
-            .over
-            .resize(so_far.over.len().max(delta.over.len()), Vec::new());
-        for (sums, counts) in so_far.over.iter_mut().zip(&delta.over) {
-            counts.add_to(sums);
-        }
+        delta.add_over(&mut so_far.over);
     }
 
     /// Adds failures.

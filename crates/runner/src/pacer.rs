@@ -90,23 +90,17 @@ pub(crate) fn time_of(units: u128, rate: Rate) -> Nanos {
 impl Pacer {
     /// The pacer of a share's lanes.
     pub fn new(plan: &PacerPlan<'_>, lanes: &[u32]) -> Self {
+        let rounds = |gap| Order::Rounds {
+            round: 0,
+            position: 0,
+            gap,
+        };
         let order = match (plan.pace, plan.arrivals) {
-            (Pace::Closed { .. }, _) => Order::Rounds {
-                round: 0,
-                position: 0,
-                gap: None,
-            },
-            (Pace::Open { rate }, Arrivals::Constant) => {
-                let gap = Gap {
-                    units_per_op: plan.units_per_op,
-                    rate,
-                };
-                Order::Rounds {
-                    round: 0,
-                    position: 0,
-                    gap: Some(gap),
-                }
-            }
+            (Pace::Closed { .. }, _) => rounds(None),
+            (Pace::Open { rate }, Arrivals::Constant) => rounds(Some(Gap {
+                units_per_op: plan.units_per_op,
+                rate,
+            })),
             (Pace::Open { rate }, Arrivals::Poisson) => poisson(plan, rate, lanes),
         };
         Self {

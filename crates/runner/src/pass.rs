@@ -12,10 +12,10 @@ use highwater_model::units::Nanos;
 use tokio::sync::mpsc;
 
 use crate::clock::{RealClock, RealTimeline};
-use crate::control::Inbound;
+use crate::control::Controls;
 use crate::executor::{Pass, PassStream, Tick, execute};
 use crate::feed::inserts_into;
-use crate::interrupts::StopRequest;
+use crate::interrupts::{Interrupts, StopRequest};
 use crate::intervention::{LEAD, obey};
 use crate::ledger::Ledger;
 use crate::record::collector::Collector;
@@ -97,14 +97,15 @@ pub(crate) async fn run(
     executors: Executors,
     timeline: &Rc<dyn Timeline>,
     collector: &mut Collector<'_>,
-    inbound: Inbound<'_>,
+    interrupts: &mut Interrupts,
+    controls: &mut Controls,
 ) -> PassRecord {
     let (sender, receiver) = mpsc::channel(TICKS_QUEUED_MAX);
     let mut stalls = None;
     let (records, interrupted) = match executors {
         Executors::Inline => {
             let executor = execute(Arc::clone(pass), 0, Rc::clone(timeline), sender);
-            let control = control(pass, timeline, collector, inbound, receiver);
+            let control = control(pass, timeline, collector, interrupts, controls, receiver);
             let (record, interrupted) = futures_util::join!(executor, control);
             (vec![Ok(record)], interrupted)
         }
@@ -114,7 +115,8 @@ pub(crate) async fn run(
                 .map(|number| spawn(Arc::clone(pass), number, clock, sender.clone()))
                 .collect();
             drop(sender);
-            let interrupted = control(pass, timeline, collector, inbound, receiver).await;
+            let control = control(pass, timeline, collector, interrupts, controls, receiver);
+            let interrupted = control.await;
             (threads.into_iter().map(join).collect(), interrupted)
         }
     };
@@ -141,10 +143,11 @@ fn spawn(pass: Arc<Pass>, number: u32, clock: RealClock, ticks: mpsc::Sender<Tic
 }
 
 fn join(thread: Thread) -> Result<ThreadRecord, TargetError> {
-    let failed = |what: String| TargetError::usage(what);
     match thread.map(std::thread::JoinHandle::join) {
         Ok(Ok(Ok(record))) => Ok(record),
-        Ok(Ok(Err(error))) | Err(error) => Err(failed(format!("executor thread: {error}"))),
+        Ok(Ok(Err(error))) | Err(error) => {
+            Err(TargetError::usage(format!("executor thread: {error}")))
+        }
         Ok(Err(panic)) => std::panic::resume_unwind(panic),
     }
 }
@@ -154,13 +157,10 @@ async fn control(
     pass: &Arc<Pass>,
     timeline: &Rc<dyn Timeline>,
     collector: &mut Collector<'_>,
-    inbound: Inbound<'_>,
+    interrupts: &mut Interrupts,
+    controls: &mut Controls,
     mut ticks: mpsc::Receiver<Tick>,
 ) -> bool {
-    let Inbound {
-        interrupts,
-        controls,
-    } = inbound;
     controls.begin(pass.start);
     let mut interrupted = false;
     let mut second = 0;

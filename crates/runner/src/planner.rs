@@ -11,6 +11,7 @@ use highwater_model::units::{Nanos, Rate};
 use highwater_workload::{StreamSpec, Workload};
 
 use crate::pacer::time_of;
+use crate::request::rows_per_op;
 
 /// A pace as asked for; a missing number of sessions is the default's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -322,11 +323,7 @@ fn units_per_op(workload: &Workload, spec: &StreamSpec) -> Result<u64, PlanError
 fn check_writers(workload: &Workload, streams: &[StreamPlan]) -> Result<(), PlanError> {
     let writers: Vec<&str> = streams
         .iter()
-        .filter(|stream| {
-            workload
-                .stream(&stream.name)
-                .is_some_and(|spec| spec.ops.iter().any(|(op, _)| workload.rows_per_op(*op) > 0))
-        })
+        .filter(|stream| rows_per_op(workload, &stream.name) > 0)
         .map(|stream| stream.name.as_str())
         .collect();
     if let [first, second, ..] = writers.as_slice() {

@@ -62,19 +62,18 @@ fn out_of_resources(error: &OpError) -> TargetError {
 fn always_refused(error: &OpError, workload: &BoundWorkload, op: usize) -> TargetError {
     let name = workload.ops.get(op).map_or("", |op| op.name.as_str());
     let code = error.code.as_ref().map(|code| format!(" ({code})"));
-    TargetError {
-        kind: TargetErrorKind::Preparation(RefusedStatement {
-            op,
-            statement: 0,
-            position: None,
-        }),
-        message: format!(
-            "op `{name}`: the target refused it {STATEMENTS_MAX} times in a row: {}{}",
-            error.message,
-            code.unwrap_or_default()
-        ),
-        hint: Some("every op sends the statement again: write one that can be repeated".to_owned()),
-    }
+    let message = format!(
+        "op `{name}`: the target refused it {STATEMENTS_MAX} times in a row: {}{}",
+        error.message,
+        code.unwrap_or_default()
+    );
+    let refused = RefusedStatement {
+        op,
+        statement: 0,
+        position: None,
+    };
+    TargetError::new(TargetErrorKind::Preparation(refused), message)
+        .with_hint("every op sends the statement again: write one that can be repeated")
 }
 
 #[cfg(test)]

@@ -8,11 +8,13 @@
 use highwater_model::record::SchedulingClass;
 use highwater_model::units::Nanos;
 use rustix::process::{getpriority_process, setpriority_process};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 use thread_priority::{
     Error, NormalThreadSchedulePolicy, RealtimeThreadSchedulePolicy, ThreadPriority,
     ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id, thread_schedule_policy,
 };
+
+use crate::telemetry::cpu_time;
 
 /// One part in so many of a core that a thread may use in the real-time class.
 const CORE_PARTS: u64 = 4;
@@ -40,7 +42,7 @@ impl Scheduling {
         Self {
             class,
             looked_at: now,
-            cpu: thread_cpu(),
+            cpu: cpu_time(ClockId::ThreadCPUTime),
         }
     }
 
@@ -50,7 +52,7 @@ impl Scheduling {
         if self.class != SchedulingClass::RealTime {
             return;
         }
-        let cpu = thread_cpu();
+        let cpu = cpu_time(ClockId::ThreadCPUTime);
         let used = cpu.saturating_sub(self.cpu).0;
         let passed = now.saturating_sub(self.looked_at).0;
         (self.looked_at, self.cpu) = (now, cpu);
@@ -85,12 +87,6 @@ fn leave_real_time() -> bool {
     thread_schedule_policy().is_ok_and(|policy| policy == normal)
 }
 
-fn thread_cpu() -> Nanos {
-    let cpu = clock_gettime(ClockId::ThreadCPUTime);
-    let nanos = cpu.tv_sec * 1_000_000_000 + cpu.tv_nsec;
-    Nanos(u64::try_from(nanos).unwrap_or(0))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,8 +97,8 @@ mod tests {
     }
 
     fn use_cpu(amount: Nanos) {
-        let end = thread_cpu().saturating_add(amount);
-        while thread_cpu() < end {
+        let end = cpu_time(ClockId::ThreadCPUTime).saturating_add(amount);
+        while cpu_time(ClockId::ThreadCPUTime) < end {
             std::hint::spin_loop();
         }
     }

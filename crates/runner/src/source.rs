@@ -151,13 +151,7 @@ impl Source {
                 return Claim::Idle(self.admitted(&state, slot));
             } else {
                 let ticket = self.issue(&mut state, phase, arrival, intended);
-                if over {
-                    return Claim::Dropped(ticket);
-                }
-                if self.is_limited() {
-                    self.in_flight.fetch_add(1, Ordering::AcqRel);
-                }
-                return Claim::Op(ticket);
+                return self.hand_out(ticket, over);
             }
         }
     }
@@ -169,13 +163,19 @@ impl Source {
             .iter()
             .position(|ticket| self.is_due(ticket))?;
         let ticket = state.returned.remove(at)?;
-        if now >= self.phase_end(&ticket) {
-            return Some(Claim::Dropped(ticket));
+        let over = now >= self.phase_end(&ticket);
+        Some(self.hand_out(ticket, over))
+    }
+
+    /// A ticket as a claim; behind the end of its phase it is not sent any more.
+    fn hand_out(&self, ticket: Ticket, over: bool) -> Claim {
+        if over {
+            return Claim::Dropped(ticket);
         }
         if self.is_limited() {
             self.in_flight.fetch_add(1, Ordering::AcqRel);
         }
-        Some(Claim::Op(ticket))
+        Claim::Op(ticket)
     }
 
     /// Takes back an op of an open load whose session was closed before it could send it: another

@@ -20,28 +20,21 @@ const TICK: Nanos = Nanos::from_millis(10);
 /// Stalls that are kept, the longest ones.
 const STALLS_KEPT: usize = 256;
 
-/// Two clocks, read at one time.
-#[derive(Debug, Clone, Copy)]
-struct Reading {
-    monotonic: Nanos,
-    wall: Nanos,
-}
-
 /// Finds stalls in readings that should be a tick apart.
 #[derive(Debug, Default)]
 struct StallDetector {
-    last: Option<Reading>,
+    last: Option<[Nanos; 2]>,
     stalls: Vec<StallRecord>,
 }
 
 impl StallDetector {
-    fn read(&mut self, now: Reading) {
-        let Some(last) = self.last.replace(now) else {
+    fn read(&mut self, monotonic: Nanos, wall: Nanos) {
+        let Some([since, wall_before]) = self.last.replace([monotonic, wall]) else {
             return;
         };
-        let passed = now.monotonic.saturating_sub(last.monotonic);
+        let passed = monotonic.saturating_sub(since);
         let late = passed.saturating_sub(TICK);
-        let jump = now.wall.saturating_sub(last.wall).saturating_sub(passed);
+        let jump = wall.saturating_sub(wall_before).saturating_sub(passed);
         // Of a pause that both clocks show, each shows a part.
         let (length, kind) = if jump.0 >= STALL_NS {
             (late.saturating_add(jump), StallKind::MachinePaused)
@@ -52,7 +45,7 @@ impl StallDetector {
             return;
         }
         self.stalls.push(StallRecord {
-            start_ns: last.monotonic.0,
+            start_ns: since.0,
             duration_ns: length.0,
             kind,
         });
@@ -83,10 +76,7 @@ impl StallWatch {
             let _scheduling = Scheduling::enter(must_send_on_time, clock.now());
             let mut detector = StallDetector::default();
             while !ends.load(Ordering::Relaxed) {
-                detector.read(Reading {
-                    monotonic: clock.now(),
-                    wall: wall_clock(),
-                });
+                detector.read(clock.now(), wall_clock());
                 thread::park_timeout(Duration::from_nanos(TICK.0));
             }
             detector.stalls
@@ -118,10 +108,8 @@ mod tests {
     fn check(readings: &[[u64; 2]], expected: &[(u64, u64, StallKind)]) {
         let mut detector = StallDetector::default();
         for [monotonic, wall] in readings {
-            detector.read(Reading {
-                monotonic: Nanos::from_millis(*monotonic),
-                wall: Nanos::from_millis(1_000_000 + wall),
-            });
+            let wall = Nanos::from_millis(1_000_000 + wall);
+            detector.read(Nanos::from_millis(*monotonic), wall);
         }
         let found = detector.stalls.iter();
         let found: Vec<_> = found
@@ -180,10 +168,7 @@ mod tests {
         let mut now = Nanos::ZERO;
         for number in 0..300 {
             now = now.saturating_add(Nanos::from_millis(200 + number));
-            detector.read(Reading {
-                monotonic: now,
-                wall: now,
-            });
+            detector.read(now, now);
         }
         assert_eq!(detector.stalls.len(), STALLS_KEPT);
         let lengths = detector.stalls.iter().map(|stall| stall.duration_ns);

@@ -50,22 +50,18 @@ impl Ending {
 }
 
 impl StopCounts {
-    /// Nothing yet, of this plan.
+    /// Nothing yet, of this plan, whose phases are to be added.
     pub(crate) fn new(plan: &Plan) -> Self {
-        let phases = plan.phases.iter();
         Self {
             rule: plan.stop.clone(),
             steadiness: plan.steadiness,
             horizon: horizon(plan),
-            endings: phases
-                .map(|phase| Ending::of(phase.kind, phase.until_steady))
-                .collect(),
-            errors: vec![0; plan.phases.len()],
             windows: vec![Vec::new(); plan.streams.len()],
+            ..Self::default()
         }
     }
 
-    /// Learns of the phases that were added since.
+    /// Learns of all phases, those that were added since included.
     pub(crate) fn add_phases(&mut self, phases: &[ScheduledPhase]) {
         self.endings = phases
             .iter()

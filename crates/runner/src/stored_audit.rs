@@ -13,7 +13,7 @@ use highwater_driver::{Admin, Target, TargetError, TargetErrorKind, Timeline};
 use highwater_model::event::{Event, Part};
 use highwater_model::op::{BoundTable, BoundWorkload};
 use highwater_model::plan::AuditLevel;
-use highwater_model::record::{AuditStatus, IncidentKind, Record, RunNote, RunRecord};
+use highwater_model::record::{AuditStatus, IncidentKind, Record, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_workload::Workload;
 
@@ -210,8 +210,7 @@ impl StoredAudit {
         let input = AuditInput {
             level,
             limit: self.request.limit,
-            seed: plan.seed,
-            share: &plan.share,
+            plan,
             bound: own,
             whole: bound,
             tables,
@@ -243,13 +242,11 @@ impl StoredAudit {
         } else {
             "after the program was killed; what it had in flight was searched for"
         };
-        record.notes.push(RunNote {
-            code: AUDITED_LATER.to_owned(),
-            message: format!(
-                "audited {how}, at {}, from the run's ledger; rows of other runs were not looked at",
-                self.request.now
-            ),
-        });
+        let message = format!(
+            "audited {how}, at {}, from the run's ledger; rows of other runs were not looked at",
+            self.request.now
+        );
+        record.notes.push(record::note(AUDITED_LATER, message));
         record.judgments = analysis::judge(&record);
         record.limit = analysis::limit(&record);
         if is_done {

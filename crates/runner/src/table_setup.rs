@@ -46,39 +46,6 @@ pub(crate) struct ExistingTables {
     pub(crate) counter: Option<u64>,
 }
 
-/// What a run requires of its tables.
-pub(crate) struct SetupRequest<'a> {
-    pub(crate) policy: TablePolicy<'a>,
-    /// Whether it may write rows.
-    pub(crate) writes: bool,
-    /// Whether rows are compared afterwards, so that those of earlier runs must be counted.
-    pub(crate) audits: bool,
-    /// Load generators of the plan.
-    pub(crate) shares: u32,
-    /// Longest time for counting rows of earlier runs.
-    pub(crate) limit: Nanos,
-}
-
-impl<'a> SetupRequest<'a> {
-    /// The requirements of a run, whose rows have this identity.
-    pub(crate) fn of(request: &'a RunRequest, row_identity: &'a str) -> Self {
-        let plan = &request.plan;
-        Self {
-            policy: TablePolicy {
-                fingerprint: row_identity,
-                seed: plan.seed,
-                drop: request.drop_tables,
-                drop_foreign: &request.drop_foreign,
-                settings: &request.tables.settings,
-            },
-            writes: writes(request),
-            audits: plan.audit.level != AuditLevel::Off,
-            shares: plan.share.of,
-            limit: plan.audit.limit,
-        }
-    }
-}
-
 /// Whether a run may write rows.
 pub(crate) fn writes(request: &RunRequest) -> bool {
     let streams = request.plan.streams.iter();
@@ -86,32 +53,46 @@ pub(crate) fn writes(request: &RunRequest) -> bool {
     request.plan.workload.rows_to_load > 0 || inserts.sum::<u64>() > 0
 }
 
-/// Creates or keeps the tables, and finds the index of the first new row.
+/// Whether it may write rows that are compared afterwards, so that those of earlier runs must be counted.
+fn counts_rows(request: &RunRequest) -> bool {
+    writes(request) && request.plan.audit.level != AuditLevel::Off
+}
+
+/// Creates or keeps the tables of a run, whose rows have this identity, and finds the index of the first new row.
 pub(crate) async fn prepare(
     admin: &mut dyn Admin,
     bound: &BoundWorkload,
-    request: &SetupRequest<'_>,
+    request: &RunRequest,
+    row_identity: &str,
     timeline: &Rc<dyn Timeline>,
 ) -> Result<ExistingTables, TargetError> {
     if bound.tables.is_empty() {
         // The user's own tables are neither created, filled nor registered by a run.
         return Ok(ExistingTables::default());
     }
-    let mut entries = admin.create_tables(bound, &request.policy).await?;
-    if request.shares > 1 {
+    let policy = TablePolicy {
+        fingerprint: row_identity,
+        seed: request.plan.seed,
+        drop: request.drop_tables,
+        drop_foreign: &request.drop_foreign,
+        settings: &request.tables.settings,
+    };
+    let mut entries = admin.create_tables(bound, &policy).await?;
+    if request.plan.share.of > 1 {
         refuse_to_share(&entries)?;
     }
     let recovered: Vec<bool> = entries.iter().map(|entry| entry.writing).collect();
     let noted: Vec<bool> = entries.iter().map(|entry| entry.rows.is_some()).collect();
     let completed = complete_entries(admin, bound, request, &mut entries, timeline);
-    let completed = within(request.limit, timeline.as_ref(), std::pin::pin!(completed)).await;
-    completed.unwrap_or_else(|| Err(too_long(request.limit)))?;
+    let limit = request.plan.audit.limit;
+    let completed = within(limit, timeline.as_ref(), std::pin::pin!(completed)).await;
+    completed.unwrap_or_else(|| Err(too_long(limit)))?;
     let first_row = entries
         .iter()
         .map(|entry| entry.next_index)
         .max()
         .unwrap_or(0);
-    let counter = if first_row > 0 && request.writes && request.audits {
+    let counter = if first_row > 0 && counts_rows(request) {
         admin.rows_inserted(bound).await?
     } else {
         None
@@ -148,10 +129,8 @@ pub(crate) async fn prepare(
 
 /// Rejects shares on tables with rows: each load generator would need the others' first rows.
 fn refuse_to_share(entries: &[RegistryEntry]) -> Result<(), TargetError> {
-    let Some(entry) = entries
-        .iter()
-        .find(|entry| entry.writing || entry.next_index > 0)
-    else {
+    let mut entries = entries.iter();
+    let Some(entry) = entries.find(|entry| entry.writing || entry.next_index > 0) else {
         return Ok(());
     };
     let message = format!(
@@ -162,27 +141,22 @@ fn refuse_to_share(entries: &[RegistryEntry]) -> Result<(), TargetError> {
 }
 
 fn too_long(limit: Nanos) -> TargetError {
-    TargetError {
-        kind: TargetErrorKind::Statement,
-        message: format!(
-            "the rows of earlier runs could not be counted within {} s",
-            limit.as_secs_f64()
-        ),
-        hint: Some("give more time with --audit-timeout, or start anew with --drop".to_owned()),
-    }
+    let limit = limit.as_secs_f64();
+    let message = format!("the rows of earlier runs could not be counted within {limit} s");
+    TargetError::statement(message)
+        .with_hint("give more time with --audit-timeout, or start anew with --drop")
 }
 
 /// Completes the entries of tables that an earlier run left without their number of rows.
 async fn complete_entries(
     admin: &mut dyn Admin,
     bound: &BoundWorkload,
-    request: &SetupRequest<'_>,
+    request: &RunRequest,
     entries: &mut [RegistryEntry],
     timeline: &Rc<dyn Timeline>,
 ) -> Result<(), TargetError> {
-    let unclear = |entry: &RegistryEntry| {
-        entry.writing || (entry.rows.is_none() && request.writes && request.audits)
-    };
+    let counts = counts_rows(request);
+    let unclear = |entry: &RegistryEntry| entry.writing || (entry.rows.is_none() && counts);
     if !entries.iter().any(unclear) {
         return Ok(());
     }
@@ -205,14 +179,10 @@ async fn complete_entries(
 
 fn busy(entries: &[RegistryEntry]) -> TargetError {
     let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-    TargetError {
-        kind: TargetErrorKind::ForeignTable,
-        message: format!(
-            "statements of another run are still running on {}",
-            names.join(", ")
-        ),
-        hint: Some("wait until that run has ended; two runs cannot fill one table".to_owned()),
-    }
+    let names = names.join(", ");
+    let message = format!("statements of another run are still running on {names}");
+    TargetError::new(TargetErrorKind::ForeignTable, message)
+        .with_hint("wait until that run has ended; two runs cannot fill one table")
 }
 
 /// The index after the last row of a table, and the number of its rows. All rows are visible.

@@ -6,6 +6,7 @@
 use highwater_model::record::TelemetrySample;
 use highwater_model::units::Nanos;
 use procfs::{CpuTime, CurrentSI};
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 /// Counters as they stand at one time.
@@ -38,11 +39,7 @@ pub struct MachineTicks {
 
 /// Reads the counters; `embedded_cpu` comes from the target.
 pub fn read(at: Nanos, embedded_cpu: Nanos) -> Counters {
-    let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    let process = Nanos(
-        u64::try_from(cpu.tv_sec).unwrap_or(0) * 1_000_000_000
-            + u64::try_from(cpu.tv_nsec).unwrap_or(0),
-    );
+    let process = cpu_time(ClockId::ProcessCPUTime);
     let status = procfs::process::Process::myself()
         .and_then(|process| process.status())
         .ok();
@@ -57,6 +54,13 @@ pub fn read(at: Nanos, embedded_cpu: Nanos) -> Counters {
         rss_bytes: kilobytes(status.as_ref().and_then(|status| status.vmrss)),
         max_rss_bytes: kilobytes(status.as_ref().and_then(|status| status.vmhwm)),
     }
+}
+
+/// CPU time that this process, or this thread, has used.
+pub(crate) fn cpu_time(clock: ClockId) -> Nanos {
+    let cpu = clock_gettime(clock);
+    let nanos = cpu.tv_sec * 1_000_000_000 + cpu.tv_nsec;
+    Nanos(u64::try_from(nanos).unwrap_or(0))
 }
 
 /// Who waits for a disk leaves the processor idle.

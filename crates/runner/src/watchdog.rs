@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::task::Waker;
 
-use futures_util::future::{Either, select};
+use futures_util::future::select;
 use highwater_driver::Timeline;
 use highwater_model::units::Nanos;
 
@@ -45,17 +45,9 @@ impl Watchdog {
     ) {
         let period = Nanos((timeout.0.min(drain_limit.0) / 20).clamp(1_000_000, 100_000_000));
         let mut changed = schedule.subscribe();
-        let mut open = true;
         loop {
             let sleep = timeline.sleep_until(timeline.now().saturating_add(period));
-            if open {
-                let change = std::pin::pin!(changed.changed());
-                if let Either::Right((Err(_), _)) = select(sleep, change).await {
-                    open = false;
-                }
-            } else {
-                sleep.await;
-            }
+            select(sleep, std::pin::pin!(changed.changed())).await;
             let give_up_all = schedule.end().saturating_add(drain_limit);
             self.expire(timeline.now(), give_up_all, schedule.is_aborted());
         }
@@ -63,9 +55,8 @@ impl Watchdog {
 
     fn expire(&self, now: Nanos, give_up_all: Nanos, aborted: bool) {
         for watch in self.watches.borrow().iter() {
-            let due = watch.deadline.get().is_some_and(|deadline| deadline <= now);
-            let busy = watch.deadline.get().is_some();
-            if due || (busy && (aborted || give_up_all <= now)) {
+            let deadline = watch.deadline.get();
+            if deadline.is_some_and(|at| at <= now || aborted || give_up_all <= now) {
                 watch.expired.set(true);
                 if let Some(waker) = watch.waker.borrow_mut().take() {
                     waker.wake();

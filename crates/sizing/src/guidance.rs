@@ -37,8 +37,8 @@ impl Guidance {
     /// The advice for a database by its version, such as `Name 5.4.0`; absent where none is known.
     pub fn of(engine: Option<&str>) -> Option<Self> {
         let name = engine?.split_whitespace().next()?.to_lowercase();
-        let known = Self::all().into_iter();
-        known.into_iter().find(|guidance| guidance.engine == name)
+        let mut known = Self::all().into_iter();
+        known.find(|guidance| guidance.engine == name)
     }
 
     /// What is taken where nothing is advised: a shard for each CPU keeps all of them busy; the bounds

@@ -69,7 +69,7 @@ impl Workload {
                     match style {
                         Some(style) => BoundOpKind::Query {
                             sql: sql.with_placeholders(style, &counts),
-                            parameters: value_types(parameters),
+                            parameters: values(parameters).map(|(_, kind)| kind).collect(),
                         },
                         None => BoundOpKind::Literal(sql.template(&counts)),
                     }
@@ -138,18 +138,9 @@ fn bound_statement(
     parameters: &[QueryParameter],
     style: PlaceholderStyle,
 ) -> BoundStatement {
-    let mut types: Vec<ColumnType> = Vec::new();
-    let mut values = Vec::new();
-    let mut begin = 0;
-    for (position, parameter) in parameters.iter().enumerate() {
-        let kinds = value_types(std::slice::from_ref(parameter));
-        let end = begin + kinds.len();
-        if sql.uses(position) {
-            types.extend(kinds);
-            values.extend(begin..end);
-        }
-        begin = end;
-    }
+    let all = values(parameters).enumerate();
+    let used = all.filter(|(_, (parameter, _))| sql.uses(*parameter));
+    let (values, types) = used.map(|(place, (_, kind))| (place, kind)).unzip();
     let counts = sql.counts(parameters.iter().map(|parameter| parameter.count));
     BoundStatement {
         sql: sql.with_placeholders(style, &counts),
@@ -158,13 +149,13 @@ fn bound_statement(
     }
 }
 
-/// The types of all values, in their order.
-fn value_types(parameters: &[QueryParameter]) -> Vec<ColumnType> {
+/// All values in their order: of which parameter each is, and of which type.
+fn values(parameters: &[QueryParameter]) -> impl Iterator<Item = (usize, ColumnType)> {
     parameters
         .iter()
-        .flat_map(|parameter| {
+        .enumerate()
+        .flat_map(|(position, parameter)| {
             let count = usize::try_from(parameter.count).unwrap_or(1);
-            std::iter::repeat_n(parameter.kind, count)
+            std::iter::repeat_n((position, parameter.kind), count)
         })
-        .collect()
 }

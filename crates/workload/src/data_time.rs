@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::definition::{DataTimeMode, Definition};
-use super::parameter::Setting;
+use super::parameter::{ParameterKind, Setting};
 use highwater_model::input_error::InputError;
 
 /// `settings` with the start of the data's time set, if they ask for one that follows the clock;
@@ -38,7 +38,7 @@ pub(super) fn settled(
         return Err(InputError::elsewhere(message).with_hint(Some(hint)));
     }
     let back = i64::try_from(ticks).map_or(i64::MAX, |t| t.saturating_mul(data_time.interval));
-    let start = Setting::Timestamp(now.saturating_sub(back));
+    let start = Setting::Number(ParameterKind::Timestamp, now.saturating_sub(back));
     settled.insert(name.clone(), start.to_string());
     Ok(settled)
 }

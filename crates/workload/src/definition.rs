@@ -26,8 +26,6 @@ pub(super) struct Definition {
     #[serde(skip)]
     pub(super) summary: String,
     #[serde(skip)]
-    pub(super) source: String,
-    #[serde(skip)]
     pub(super) parameters: Vec<ParameterSpec>,
     /// What was chosen; its effects are in the rest.
     #[serde(skip)]
@@ -82,7 +80,6 @@ pub(super) struct Load {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct InvariantDefinition {
     pub(super) name: String,
-    pub(super) summary: String,
     /// Dialect to a query of one value, without parameters.
     pub(super) sql: BTreeMap<String, Sql>,
     /// The value, as text.

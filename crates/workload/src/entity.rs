@@ -155,20 +155,12 @@ impl Attributes {
     }
 
     fn object(&self, attributes: &[usize], number: u64) -> String {
-        let mut text = String::from("{");
-        for attribute in attributes {
-            let Some(known) = self.entity.attributes.get(*attribute) else {
-                continue;
-            };
-            if text.len() > 1 {
-                text.push(',');
-            }
-            text.push_str(&quoted(&known.name));
-            text.push(':');
-            text.push_str(&quoted(&self.value(*attribute, number)));
-        }
-        text.push('}');
-        text
+        let pairs = attributes.iter().filter_map(|attribute| {
+            let name = &self.entity.attributes.get(*attribute)?.name;
+            let value = self.value(*attribute, number);
+            Some(format!("{}:{}", quoted(name), quoted(&value)))
+        });
+        format!("{{{}}}", pairs.collect::<Vec<_>>().join(","))
     }
 }
 

@@ -6,19 +6,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
-
 use super::definition::{
     Arrivals, Definition, OpBodyDefinition, OpDefinition, StreamSpec, Unit, WriteKind,
 };
 use super::entity::Attributes;
 use super::generators::parameters::{Distinct, DistinctValues, ParameterGenerator};
-use super::row_identity::{Creation, GENERATOR_VERSION, creation, row_identity};
+use super::row_identity::{Creation, GENERATOR_VERSION, digest, row_identity};
 use super::rows::{TableRows, rows_of};
 use super::table::Table;
 use highwater_model::input_error::InputError;
 use highwater_model::op::OpId;
-use highwater_model::plan::hex;
 use highwater_model::units::Seed;
 
 /// What an op depends on besides seed, stream and index.
@@ -52,8 +49,9 @@ impl Workload {
         unspread: &Definition,
         seed: Seed,
     ) -> Result<Self, InputError> {
-        let unseeded_fingerprint = fingerprint(&(GENERATOR_VERSION, &definition))?;
-        let fingerprint = fingerprint(&(GENERATOR_VERSION, seed, &definition))?;
+        let missing = "the workload has no fingerprint";
+        let unseeded_fingerprint = digest(&(GENERATOR_VERSION, &definition), missing)?;
+        let fingerprint = digest(&(GENERATOR_VERSION, seed, &definition), missing)?;
         let entities: Vec<Attributes> = definition
             .entities
             .iter()
@@ -66,13 +64,14 @@ impl Workload {
             .map(|(name, setting)| (name.clone(), setting.to_string()))
             .collect();
         let distinct = distinct_values(&definition, &entities);
+        let creation = unspread.tables.iter().map(|table| table.create.clone());
         Ok(Self {
             definition,
             seed,
             parameters,
             fingerprint,
             unseeded_fingerprint,
-            creation: creation(unspread),
+            creation: creation.collect(),
             entities,
             tables,
             distinct,
@@ -218,11 +217,4 @@ fn distinct_values(definition: &Definition, entities: &[Attributes]) -> Distinct
         }
     }
     found
-}
-
-fn fingerprint(content: &impl serde::Serialize) -> Result<String, InputError> {
-    let content = serde_json::to_vec(content).map_err(|error| {
-        InputError::elsewhere(format!("the workload has no fingerprint: {error}"))
-    })?;
-    Ok(hex(&Sha256::digest(&content)))
 }

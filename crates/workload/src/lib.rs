@@ -53,13 +53,9 @@ pub use replaced_keys::ReplacedKeys;
 pub use sketch::sketch;
 pub use statements::WrittenStatement;
 
-/// Whether a number is left out of a fingerprint because it is 0.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
+/// Whether a value is left out of a fingerprint.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Whether a number is left out of a fingerprint because it is 1.

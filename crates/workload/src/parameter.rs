@@ -25,17 +25,26 @@ pub enum ParameterKind {
 }
 
 impl ParameterKind {
-    /// The names in a file, in the order of the variants.
-    pub(super) const NAMES: [&'static str; 4] = ["integer", "duration", "timestamp", "text"];
+    pub(super) const ALL: [Self; 4] = [Self::Integer, Self::Duration, Self::Timestamp, Self::Text];
 
-    /// The kind of a name.
-    pub(super) fn named(name: &str) -> Option<Self> {
-        match name {
-            "integer" => Some(Self::Integer),
-            "duration" => Some(Self::Duration),
-            "timestamp" => Some(Self::Timestamp),
-            "text" => Some(Self::Text),
-            _ => None,
+    /// Its name in a file.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Integer => "integer",
+            Self::Duration => "duration",
+            Self::Timestamp => "timestamp",
+            Self::Text => "text",
+        }
+    }
+
+    /// The number that a text stands for, of times in milliseconds; none if it is not of this kind,
+    /// and for text.
+    pub(super) fn parse(self, text: &str) -> Option<i64> {
+        match self {
+            Self::Integer => parse_integer(text),
+            Self::Duration => parse_duration(text),
+            Self::Timestamp => parse_timestamp(text),
+            Self::Text => None,
         }
     }
 
@@ -52,12 +61,7 @@ impl ParameterKind {
 
 impl fmt::Display for ParameterKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Integer => "integer",
-            Self::Duration => "duration",
-            Self::Timestamp => "timestamp",
-            Self::Text => "text",
-        })
+        f.write_str(self.name())
     }
 }
 
@@ -79,12 +83,8 @@ pub struct ParameterSpec {
 /// A parameter's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Setting {
-    /// A whole number.
-    Integer(i64),
-    /// Milliseconds.
-    Duration(i64),
-    /// Milliseconds since 1970-01-01T00:00:00Z.
-    Timestamp(i64),
+    /// Of any kind but text; milliseconds for times.
+    Number(ParameterKind, i64),
     /// Text of the allowed characters.
     Text(String),
 }
@@ -93,19 +93,15 @@ impl Setting {
     /// Reads a value of `kind`; none if it is not one.
     pub(super) fn parse(kind: ParameterKind, text: &str) -> Option<Self> {
         match kind {
-            ParameterKind::Integer => parse_integer(text).map(Self::Integer),
-            ParameterKind::Duration => parse_duration(text).map(Self::Duration),
-            ParameterKind::Timestamp => parse_timestamp(text).map(Self::Timestamp),
             ParameterKind::Text => is_plain_text(text).then(|| Self::Text(text.to_owned())),
+            _ => kind.parse(text).map(|number| Self::Number(kind, number)),
         }
     }
 
     /// Its type.
     pub(super) fn kind(&self) -> ParameterKind {
         match self {
-            Self::Integer(_) => ParameterKind::Integer,
-            Self::Duration(_) => ParameterKind::Duration,
-            Self::Timestamp(_) => ParameterKind::Timestamp,
+            Self::Number(kind, _) => *kind,
             Self::Text(_) => ParameterKind::Text,
         }
     }
@@ -113,9 +109,7 @@ impl Setting {
     /// Its number (milliseconds for times); none for text.
     pub(super) fn number(&self) -> Option<i64> {
         match self {
-            Self::Integer(number) | Self::Duration(number) | Self::Timestamp(number) => {
-                Some(*number)
-            }
+            Self::Number(_, number) => Some(*number),
             Self::Text(_) => None,
         }
     }
@@ -123,9 +117,7 @@ impl Setting {
     /// What stands for it inside SQL and other text.
     pub(super) fn in_text(&self) -> String {
         match self {
-            Self::Integer(number) | Self::Duration(number) | Self::Timestamp(number) => {
-                number.to_string()
-            }
+            Self::Number(_, number) => number.to_string(),
             Self::Text(text) => text.clone(),
         }
     }
@@ -134,9 +126,9 @@ impl Setting {
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Integer(number) => number.fmt(f),
-            Self::Duration(ms) => f.write_str(&format_duration(*ms)),
-            Self::Timestamp(ms) => f.write_str(&format_timestamp(*ms)),
+            Self::Number(ParameterKind::Duration, ms) => f.write_str(&format_duration(*ms)),
+            Self::Number(ParameterKind::Timestamp, ms) => f.write_str(&format_timestamp(*ms)),
+            Self::Number(_, number) => number.fmt(f),
             Self::Text(text) => f.write_str(text),
         }
     }
@@ -163,7 +155,7 @@ const UNITS: [(&str, i64); 5] = [
 ];
 
 /// A duration in milliseconds: a whole number, perhaps negative, and a unit.
-pub(super) fn parse_duration(text: &str) -> Option<i64> {
+fn parse_duration(text: &str) -> Option<i64> {
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic())?;
     let (digits, unit) = text.split_at(unit_at);
     let (_, factor) = UNITS.iter().find(|(name, _)| *name == unit)?;
@@ -179,7 +171,7 @@ fn format_duration(ms: i64) -> String {
 }
 
 /// Milliseconds since 1970 of an RFC 3339 time; none if it is finer than a millisecond.
-pub(super) fn parse_timestamp(text: &str) -> Option<i64> {
+fn parse_timestamp(text: &str) -> Option<i64> {
     let nanos = OffsetDateTime::parse(text, &Rfc3339)
         .ok()?
         .unix_timestamp_nanos();

@@ -38,16 +38,6 @@ struct RowIdentity<'a> {
 /// Each table's statements that create it, by dialect.
 pub(super) type Creation = Vec<BTreeMap<String, Vec<String>>>;
 
-/// The statements that create the tables of `unspread`: a workload with the defaults of
-/// [`SPREADING`].
-pub(super) fn creation(unspread: &Definition) -> Creation {
-    unspread
-        .tables
-        .iter()
-        .map(|table| table.create.clone())
-        .collect()
-}
-
 /// SHA-256 in hexadecimal of what determines the rows in a target of these dialects.
 pub(super) fn row_identity(
     definition: &Definition,
@@ -75,8 +65,12 @@ pub(super) fn row_identity(
         entities: &definition.entities,
         tables,
     };
-    let content = serde_json::to_vec(&identity).map_err(|error| {
-        InputError::elsewhere(format!("the workload's rows have no identity: {error}"))
-    })?;
+    digest(&identity, "the workload's rows have no identity")
+}
+
+/// SHA-256 in hexadecimal of a value as JSON; `missing` says what there is not if it has no such form.
+pub(super) fn digest(content: &impl Serialize, missing: &str) -> Result<String, InputError> {
+    let content = serde_json::to_vec(content)
+        .map_err(|error| InputError::elsewhere(format!("{missing}: {error}")))?;
     Ok(hex(&Sha256::digest(&content)))
 }

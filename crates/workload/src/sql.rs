@@ -124,44 +124,39 @@ impl Sql {
         let mut pieces = Vec::new();
         let (mut copied, mut at) = (0, 0);
         while at < text.len() {
-            let rest = text.get(at..).unwrap_or_default();
-            match Token::first(rest) {
+            let token = match Token::first(text.get(at..).unwrap_or_default()) {
+                Ok(token) => token,
                 Err(what) => {
                     errors.push(SqlInputError::Unterminated(what));
                     break;
                 }
-                Ok(Token::Other(length)) => at += length,
-                Ok(Token::Semicolon) => {
+            };
+            let end = at + token.length();
+            let mut position = |name: &str| {
+                let position = names.iter().position(|known| *known == name);
+                if position.is_none() {
+                    errors.push(SqlInputError::UnknownParameter(name.to_owned()));
+                }
+                position
+            };
+            let piece = match token {
+                Token::Other(_) => None,
+                Token::Semicolon => {
                     errors.push(SqlInputError::SeveralStatements);
-                    at += 1;
+                    None
                 }
-                Ok(Token::Parameter(name)) => {
-                    let before = text.get(copied..at).unwrap_or_default();
-                    match names.iter().position(|known| *known == name) {
-                        Some(position) => {
-                            pieces.push(Piece::Text(before.to_owned()));
-                            pieces.push(Piece::Parameter(position));
-                        }
-                        None => errors.push(SqlInputError::UnknownParameter(name.to_owned())),
-                    }
-                    at += 1 + name.len();
-                    copied = at;
+                Token::Parameter(name) => position(name).map(Piece::Parameter),
+                Token::Rows(list) => {
+                    let names = list.split(',').map(str::trim);
+                    Some(Piece::Rows(names.filter_map(position).collect()))
                 }
-                Ok(Token::Rows(list)) => {
-                    let before = text.get(copied..at).unwrap_or_default();
-                    pieces.push(Piece::Text(before.to_owned()));
-                    let mut row = Vec::new();
-                    for name in list.split(',').map(str::trim) {
-                        match names.iter().position(|known| *known == name) {
-                            Some(position) => row.push(position),
-                            None => errors.push(SqlInputError::UnknownParameter(name.to_owned())),
-                        }
-                    }
-                    pieces.push(Piece::Rows(row));
-                    at += 3 + list.len();
-                    copied = at;
-                }
+            };
+            if let Some(piece) = piece {
+                let before = text.get(copied..at).unwrap_or_default();
+                pieces.extend([Piece::Text(before.to_owned()), piece]);
+                copied = end;
             }
+            at = end;
         }
         pieces.push(Piece::Text(
             text.get(copied..).unwrap_or_default().to_owned(),
@@ -179,21 +174,14 @@ impl Sql {
             "select", "with", "values", "table", "show", "explain", "pragma",
         ];
         const CHANGE: [&str; 5] = ["insert", "update", "delete", "merge", "into"];
-        let mut words = words(&self.text);
-        let first = words.next().unwrap_or_default();
-        let reads = READ.iter().any(|word| first.eq_ignore_ascii_case(word));
-        let changes = |word: &str| {
-            CHANGE
-                .iter()
-                .any(|change| word.eq_ignore_ascii_case(change))
-        };
+        let words = words(&self.text);
+        let reads = words
+            .first()
+            .is_some_and(|word| READ.contains(&word.as_str()));
+        let changes = words.iter().filter(|word| CHANGE.contains(&word.as_str()));
         // SELECT … FOR UPDATE only locks; SELECT … INTO makes a table.
-        let locks = words
-            .clone()
-            .zip(words.clone().skip(1))
-            .filter(|(a, b)| a.eq_ignore_ascii_case("for") && b.eq_ignore_ascii_case("update"));
-        let locks = locks.count();
-        reads && words.filter(|word| changes(word)).count() <= locks
+        let locks = words.windows(2).filter(|pair| *pair == ["for", "update"]);
+        reads && changes.count() <= locks.count()
     }
 
     /// The statement with numbered placeholders, as many as [`Sql::template`] has values.
@@ -265,13 +253,11 @@ impl Sql {
     }
 }
 
-/// The words outside of quotes and comments.
-pub(super) fn words(text: &str) -> impl Iterator<Item = &str> + Clone {
-    let all: Vec<&str> = tokens(text)
-        .filter_map(|(place, _)| text.get(place))
-        .filter(|piece| piece.starts_with(|c: char| c.is_alphabetic() || c == '_'))
-        .collect();
-    all.into_iter()
+/// The words outside of quotes and comments, in small letters.
+pub(super) fn words(text: &str) -> Vec<String> {
+    let pieces = tokens(text).filter_map(|(place, _)| text.get(place));
+    let words = pieces.filter(|piece| piece.starts_with(|c: char| c.is_alphabetic() || c == '_'));
+    words.map(str::to_ascii_lowercase).collect()
 }
 
 /// The tokens of a text and their places, up to one that does not end.

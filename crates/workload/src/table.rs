@@ -23,10 +23,10 @@ pub(crate) struct Table {
     /// Position of the entity that rows are about; without one, every row is a tick.
     pub(crate) entity: Option<usize>,
     /// Which entity a row is about.
-    #[serde(skip_serializing_if = "Order::is_time_major")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub(crate) order: Order,
     /// Row i is what row i modulo this is; 0 for rows without end.
-    #[serde(skip_serializing_if = "crate::is_zero")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub(crate) repeat: u64,
     /// Position of the column whose value a later row takes over: it replaces the earlier one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,16 +55,6 @@ pub(crate) enum Order {
     /// Each row is about an entity sampled uniformly, and is a tick of its own.
     #[serde(rename = "drawn")]
     Sampled,
-}
-
-impl Order {
-    #[expect(
-        clippy::trivially_copy_pass_by_ref,
-        reason = "serde passes a reference"
-    )]
-    fn is_time_major(&self) -> bool {
-        *self == Self::TimeMajor
-    }
 }
 
 /// A column.

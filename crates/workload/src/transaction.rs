@@ -39,7 +39,7 @@ pub(super) enum Control {
 impl Control {
     /// Of a statement; none of one that is about rows.
     pub(super) fn of(statement: &str) -> Option<Self> {
-        let words: Vec<String> = words(statement).map(str::to_ascii_lowercase).collect();
+        let words = words(statement);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words.as_slice() {
             ["begin"] | ["begin", "transaction" | "work"] | ["start", "transaction"] => {

@@ -215,12 +215,8 @@ pub(super) fn is_small_enough(tree: &Tree) -> Vec<Finding> {
             let files = tree
                 .with_extension("rs")
                 .filter(|(path, _)| path.starts_with(&source) && !is_test(path));
-            let lines: usize = files
-                .map(|(_, text)| {
-                    let code = code_lines(text);
-                    code.filter(|(_, line)| !line.trim().is_empty()).count()
-                })
-                .sum();
+            let code = files.flat_map(|(_, text)| code_lines(text));
+            let lines = code.filter(|(_, line)| !line.trim().is_empty()).count();
             (lines > LARGEST_CRATE).then(|| {
                 let what = format!("`{name}` has {lines} lines of code, more than {LARGEST_CRATE}");
                 let hint = "split it where its parts do not need each other";
@@ -336,14 +332,13 @@ fn package_name(manifest: &toml::Table) -> Option<&str> {
 }
 
 fn dependencies(text: &str, manifest: &toml::Table) -> Vec<Dependency> {
-    let mut found = dependencies_in(text, manifest);
     let targets = manifest.get("target").and_then(toml::Value::as_table);
-    for target in targets.into_iter().flat_map(|targets| targets.values()) {
-        if let Some(table) = target.as_table() {
-            found.extend(dependencies_in(text, table));
-        }
-    }
-    found
+    let targets = targets.into_iter().flat_map(toml::Table::values);
+    let of_targets = targets.filter_map(toml::Value::as_table);
+    let tables = [manifest].into_iter().chain(of_targets);
+    tables
+        .flat_map(|table| dependencies_in(text, table))
+        .collect()
 }
 
 fn dependencies_in(text: &str, table: &toml::Table) -> Vec<Dependency> {

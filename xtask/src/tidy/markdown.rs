@@ -1,5 +1,7 @@
 //! Rules about documents: one title each, and links that lead somewhere.
 
+use std::collections::BTreeSet;
+
 use super::finding::Finding;
 use super::modules::normal;
 use super::tree::{Tree, directory_of};
@@ -101,19 +103,11 @@ pub fn title_and_summary(text: &str) -> Option<(String, String)> {
 
 /// Numbered lines outside fenced code.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut fence: Option<&str> = None;
-    text.lines().enumerate().filter_map(move |(i, line)| {
-        let mark = ["```", "~~~"]
-            .into_iter()
-            .find(|mark| line.trim_start().starts_with(mark));
-        match (fence, mark) {
-            (None, None) => return Some((i + 1, line)),
-            (None, opened) => fence = opened,
-            (Some(open), Some(mark)) if open == mark => fence = None,
-            (Some(_), _) => {}
-        }
-        None
-    })
+    let fenced = fences(text).into_iter();
+    let fenced = fenced.flat_map(|fence| fence.line..=fence.line + fence.text.lines().count() + 1);
+    let fenced: BTreeSet<usize> = fenced.collect();
+    let lines = (1..).zip(text.lines());
+    lines.filter(move |(number, _)| !fenced.contains(number))
 }
 
 /// Numbered spans in backticks, outside fenced code.

@@ -216,26 +216,13 @@ pub(super) fn without_tests<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
 }
 
 fn is_test_attribute(tokens: &[Token<'_>]) -> bool {
-    let starts = |pattern: &[Kind<'_>]| {
-        tokens.len() >= pattern.len()
-            && tokens
-                .iter()
-                .zip(pattern)
-                .all(|(token, kind)| token.kind == *kind)
-    };
-    let cfg = [
-        Kind::Mark('#'),
-        Kind::Mark('['),
-        Kind::Word("cfg"),
-        Kind::Mark('('),
-    ];
-    let with = |rest: &[Kind<'static>]| [&cfg[..], rest].concat();
-    starts(&with(&[Kind::Word("test"), Kind::Mark(')')]))
-        || starts(&with(&[
-            Kind::Word("all"),
-            Kind::Mark('('),
-            Kind::Word("test"),
-        ]))
+    use Kind::{Mark, Word};
+    let [begin @ .., first, second, third] =
+        std::array::from_fn::<_, 7, _>(|at| tokens.get(at).map(|token| token.kind));
+    let is_cfg = begin == [Mark('#'), Mark('['), Word("cfg"), Mark('(')].map(Some);
+    let is_test = (first, second) == (Some(Word("test")), Some(Mark(')')));
+    let is_all = [first, second, third] == [Word("all"), Mark('('), Word("test")].map(Some);
+    is_cfg && (is_test || is_all)
 }
 
 /// The index after the attribute that begins at `at`.

@@ -68,24 +68,18 @@ pub fn changes(values: &[f64]) -> Vec<Change> {
         stretches.push((from + at, to));
     }
     found.sort_by_key(|(at, _)| *at);
-    let bounds: Vec<usize> = found.iter().map(|(at, _)| *at).collect();
-    let bound = |position: Option<usize>, edge: usize| {
-        position
-            .and_then(|position| bounds.get(position))
-            .copied()
-            .unwrap_or(edge)
-    };
-    let changes = found.iter().enumerate().map(|(position, (at, p_value))| {
-        let from = bound(position.checked_sub(1), 0);
-        let to = bound(Some(position + 1), values.len());
-        Change {
+    let mut bounds = vec![0];
+    bounds.extend(found.iter().map(|(at, _)| *at));
+    bounds.push(values.len());
+    let changes = bounds.windows(3).zip(&found);
+    changes
+        .map(|(around, (at, p_value))| Change {
             at: *at,
-            before: mean(&values[from..*at]),
-            after: mean(&values[*at..to]),
+            before: mean(&values[around[0]..*at]),
+            after: mean(&values[*at..around[2]]),
             p_value: *p_value,
-        }
-    });
-    changes.collect()
+        })
+        .collect()
 }
 
 /// The best split of a stretch and how often chance gives as good a one; none where it is too short,

@@ -12,9 +12,6 @@ use highwater_workload::random::Draws;
 use super::{Comparison, Criteria, Verdict, compare};
 use crate::fixture;
 
-/// Runs that differ from each other by this, relative standard deviation.
-pub const SPREAD: f64 = 0.02;
-
 /// A closed run whose throughput and latencies are those of the fixture times these.
 pub fn run(faster: f64, slower: f64) -> RunRecord {
     static FIXTURE: LazyLock<RunRecord> = LazyLock::new(fixture::closed);
@@ -32,16 +29,6 @@ pub fn run(faster: f64, slower: f64) -> RunRecord {
 
 fn scale(ns: u64, by: f64) -> u64 {
     truncate_to_u64(to_f64(ns) * by)
-}
-
-/// Runs with noise of their own, throughput changed by a part; `first` is that of their numbers.
-pub fn group(runs: u64, faster: f64, random: &Draws, first: u64) -> Vec<RunRecord> {
-    let case = Case {
-        runs,
-        spread: SPREAD,
-        faster,
-    };
-    case.group(faster, random, first)
 }
 
 /// As the program compares them.

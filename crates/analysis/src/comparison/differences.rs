@@ -40,12 +40,9 @@ pub(super) fn differences(a: &[&Sample], b: &[&Sample]) -> Vec<Difference> {
         // Of runs of one group that differ among themselves nobody knows which one is meant.
         let mixed = kind == Kind::Question && (a.len() > 1 || b.len() > 1);
         if a != b || mixed || kind == Kind::Trust {
-            found.push(Difference {
-                kind,
-                name: name.to_owned(),
-                a: listed(&a),
-                b: listed(&b),
-            });
+            let [a, b] = [a, b].map(|values| Vec::from_iter(values).join(", "));
+            let name = name.to_owned();
+            found.push(Difference { kind, name, a, b });
         }
     }
     found.sort_by_key(|difference| difference.kind);
@@ -129,11 +126,6 @@ fn values<'a>(runs: &[&'a Sample], kind: Kind, name: &str, of_any_seed: bool) ->
             None => (kind != Kind::Trust).then_some("–"),
         });
     values.collect()
-}
-
-fn listed(values: &BTreeSet<&str>) -> String {
-    let values: Vec<&str> = values.iter().copied().collect();
-    values.join(", ")
 }
 
 /// Tools measure from different moments; so does one, with a rate or without.

@@ -37,24 +37,6 @@ pub(super) struct Value {
     pub(super) of: f64,
 }
 
-impl Value {
-    const fn plain(value: f64) -> Self {
-        Self { value, of: 1.0 }
-    }
-
-    /// Absent of nothing.
-    fn share(part: u64, of: u64) -> Option<Self> {
-        (of > 0).then(|| Self {
-            value: to_f64(part) / to_f64(of),
-            of: to_f64(of),
-        })
-    }
-
-    fn can_be_compared(self, scale: Scale) -> bool {
-        scale.is_share() || self.value > 0.0
-    }
-}
-
 /// A figure with its values in the runs of each group.
 pub(super) type FigureOfBoth = (Figure, [Vec<Value>; 2]);
 
@@ -72,11 +54,9 @@ pub(super) fn figures(a: &[&Sample], b: &[&Sample]) -> Vec<FigureOfBoth> {
                     .map(|run| {
                         let mut figures = run.figures.iter();
                         let sampled = figures.find(|sampled| sampled.figure == figure)?;
-                        let value = Value {
-                            value: sampled.value,
-                            of: sampled.of,
-                        };
-                        value.can_be_compared(figure.scale).then_some(value)
+                        let &SampledFigure { value, of, .. } = sampled;
+                        let is_compared = figure.scale.is_share() || value > 0.0;
+                        is_compared.then_some(Value { value, of })
                     })
                     .collect()
             };
@@ -86,19 +66,11 @@ pub(super) fn figures(a: &[&Sample], b: &[&Sample]) -> Vec<FigureOfBoth> {
         .collect()
 }
 
-/// The figures of a record.
-pub(super) fn sampled(record: RecordRef<'_>) -> Vec<SampledFigure> {
-    let figures = of_record(record).into_iter();
-    let figures = figures.map(|(figure, Value { value, of })| SampledFigure { figure, value, of });
-    figures.collect()
-}
-
 /// The name of the figure that a record's question is about: throughput in closed load; in open
 /// load the objective's percentile, or p99. A search or a tuning has one figure only.
 pub(super) fn question(record: RecordRef<'_>) -> Option<String> {
     if record.experiment().is_some() {
-        let (figure, _) = of_record(record).into_iter().next()?;
-        return Some(figure.name);
+        return Some(sampled(record).into_iter().next()?.figure.name);
     }
     let run = record.measured_run();
     let mut streams = run.streams.iter();
@@ -142,9 +114,9 @@ fn objective_percentile(objectives: &[Objective]) -> &'static str {
     }
 }
 
-/// A search has one figure, its mark, a tuning that of its best configuration; a run its throughputs and
-/// percentiles, what failed, whether it was answered all the time, and what a row costs.
-fn of_record(record: RecordRef<'_>) -> Vec<(Figure, Value)> {
+/// The figures of a record: a search has one, its mark, a tuning that of its best configuration; a run its
+/// throughputs and percentiles, what failed, whether it was answered all the time, and what a row costs.
+pub(super) fn sampled(record: RecordRef<'_>) -> Vec<SampledFigure> {
     match record.experiment().map(|experiment| &experiment.question) {
         Some(Question::Search(search)) => mark(search).into_iter().collect(),
         Some(Question::Tune(tune)) => best_configuration(tune).into_iter().collect(),
@@ -156,55 +128,51 @@ fn of_record(record: RecordRef<'_>) -> Vec<(Figure, Value)> {
 }
 
 /// A figure for each size that counts.
-fn marks_by_size(scale: &ScaleRecord) -> Vec<(Figure, Value)> {
+fn marks_by_size(scale: &ScaleRecord) -> Vec<SampledFigure> {
     let sizes = growth::counted(scale).map(|trial| {
         let nodes = trial.size.nodes;
         let plural = if nodes == 1 { "" } else { "s" };
         let place = format!("{nodes} node{plural} {}", scale.stream);
-        let figure = figure(place, "mark", per_s(scale.unit), Better::More);
-        (figure, Value::plain(trial.figures.per_s))
+        let figure = figure(place, "mark", &per_s(scale.unit), Better::More);
+        plain(figure, trial.figures.per_s)
     });
     sizes.collect()
 }
 
-fn mark(search: &SearchRecord) -> Option<(Figure, Value)> {
+fn mark(search: &SearchRecord) -> Option<SampledFigure> {
     let Some(SearchOutcome::Mark(mark)) = &search.outcome else {
         return None;
     };
     let unit = per_s(search.unit);
-    let figure = figure(search.stream.clone(), "mark", unit, Better::More);
-    Some((figure, Value::plain(mark.confirmed)))
+    let figure = figure(search.stream.clone(), "mark", &unit, Better::More);
+    Some(plain(figure, mark.confirmed))
 }
 
-fn of_run(record: &MeasuredRun<'_>) -> Vec<(Figure, Value)> {
+fn of_run(record: &MeasuredRun<'_>) -> Vec<SampledFigure> {
     let mut figures = Vec::new();
     for stream in measured_streams(record) {
         figures.extend(of_stream(&stream));
-        let failed = stream.results.iter().filter_map(|result| {
-            let share = failed(record, result)?;
-            let scale = Scale::ShareOfOps;
-            Some((
-                share_figure(stream.place_of(result), "failed", scale),
-                share,
-            ))
-        });
-        figures.extend(failed);
+        let results = stream.results.iter();
+        figures.extend(results.filter_map(|result| failed(record, &stream, result)));
     }
     figures.extend(of_availability(record));
     let less = |name, unit| figure(String::new(), name, unit, Better::Less);
     if let Some(bytes) = record.target.disk_bytes_per_row {
-        figures.push((less("disk per row", "bytes"), Value::plain(bytes)));
+        figures.push(plain(less("disk per row", "bytes"), bytes));
     }
     if let Some(seconds) = server_cpu_per_row(record) {
-        let name = less("server cpu per row", "ns");
-        figures.push((name, Value::plain(seconds * 1e9)));
+        figures.push(plain(less("server cpu per row", "ns"), seconds * 1e9));
     }
     figures
 }
 
 /// The share of ops that failed or were never sent, as objectives count it; absent where a tool
 /// does not distinguish them.
-fn failed(record: &MeasuredRun<'_>, result: &ResultRecord) -> Option<Value> {
+fn failed(
+    record: &MeasuredRun<'_>,
+    stream: &MeasuredStream<'_>,
+    result: &ResultRecord,
+) -> Option<SampledFigure> {
     let needed = [
         MissingField::Offered,
         MissingField::Acknowledged,
@@ -214,25 +182,26 @@ fn failed(record: &MeasuredRun<'_>, result: &ResultRecord) -> Option<Value> {
         return None;
     }
     let failed = result.errors.values().sum::<u64>() + result.dropped;
-    Value::share(failed, result.offered.max(result.sent))
+    let of_ops = [failed, result.offered.max(result.sent)];
+    share(stream.place_of(result), "failed", Scale::ShareOfOps, of_ops)
 }
 
 /// Gaps and seconds of all ops together.
-fn of_availability(record: &MeasuredRun<'_>) -> Vec<(Figure, Value)> {
+fn of_availability(record: &MeasuredRun<'_>) -> Vec<SampledFigure> {
     if leaves_out(record, MissingField::Availability) {
         return Vec::new();
     }
     let seen = &record.availability;
     let gap = figure(String::new(), "longest gap", "ns", Better::Less);
-    let mut figures = vec![(gap, Value::plain(to_f64(seen.longest_gap_ns)))];
+    let mut figures = vec![plain(gap, to_f64(seen.longest_gap_ns))];
     let seconds: u64 = seen.acknowledged_per_s.iter().map(|_| 1).sum();
     let shares = [
         ("seconds without answer", seen.dips),
         ("slow seconds", seen.seconds_below_half),
     ];
     figures.extend(shares.into_iter().filter_map(|(name, part)| {
-        let figure = share_figure(String::new(), name, Scale::ShareOfSeconds);
-        Some((figure, Value::share(part, seconds)?))
+        let of_seconds = [part, seconds];
+        share(String::new(), name, Scale::ShareOfSeconds, of_seconds)
     }));
     figures
 }
@@ -241,28 +210,24 @@ fn leaves_out(record: &MeasuredRun<'_>, what: MissingField) -> bool {
     record.origin.is_some_and(|origin| origin.leaves_out(what))
 }
 
-fn best_configuration(tune: &TuneRecord) -> Option<(Figure, Value)> {
+fn best_configuration(tune: &TuneRecord) -> Option<SampledFigure> {
     let Some(TuneOutcome::Best(best)) = &tune.outcome else {
         return None;
     };
+    let per_s = per_s(tune.unit);
     let (name, unit, better, value) = match tune.by {
-        TuneFigure::Throughput => (
-            "best configuration",
-            per_s(tune.unit),
-            Better::More,
-            best.figure,
-        ),
+        TuneFigure::Throughput => ("best configuration", &*per_s, Better::More, best.figure),
         TuneFigure::ServerCpuPerRow => ("best cpu per row", "ns", Better::Less, best.figure * 1e9),
         TuneFigure::DiskBytesPerRow => ("best disk per row", "bytes", Better::Less, best.figure),
     };
     let figure = figure(tune.stream.clone(), name, unit, better);
-    Some((figure, Value::plain(value)))
+    Some(plain(figure, value))
 }
 
-fn of_stream(stream: &MeasuredStream<'_>) -> Vec<(Figure, Value)> {
+fn of_stream(stream: &MeasuredStream<'_>) -> Vec<SampledFigure> {
     let unit = per_s(stream.stream.unit);
-    let throughput = figure(stream.to_string(), THROUGHPUT, unit, Better::More);
-    let mut figures = vec![(throughput, Value::plain(stream.units_per_s()))];
+    let throughput = figure(stream.to_string(), THROUGHPUT, &unit, Better::More);
+    let mut figures = vec![plain(throughput, stream.units_per_s())];
     for result in &stream.results {
         let latency = &result.latency_ns;
         let percentiles = [
@@ -278,17 +243,19 @@ fn of_stream(stream: &MeasuredStream<'_>) -> Vec<(Figure, Value)> {
         figures.extend(known.filter_map(|(name, value)| {
             let name = if name == "p999" { "p99.9" } else { name };
             let figure = figure(stream.place_of(result), name, "ns", Better::Less);
-            Some((figure, Value::plain(to_f64(value?))))
+            Some(plain(figure, to_f64(value?)))
         }));
     }
     figures
 }
 
-const fn per_s(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Rows => "rows/s",
-        Unit::Queries => "queries/s",
-    }
+fn per_s(unit: Unit) -> String {
+    format!("{}/s", unit.name())
+}
+
+fn plain(figure: Figure, value: f64) -> SampledFigure {
+    let of = 1.0;
+    SampledFigure { figure, value, of }
 }
 
 fn figure(place: String, name: &str, unit: &str, better: Better) -> Figure {
@@ -301,12 +268,16 @@ fn figure(place: String, name: &str, unit: &str, better: Better) -> Figure {
     }
 }
 
-fn share_figure(place: String, name: &str, scale: Scale) -> Figure {
-    Figure {
-        place,
-        name: name.to_owned(),
-        unit: units::SHARE.to_owned(),
-        better: Better::Less,
+/// A part of a whole; absent of nothing.
+fn share(place: String, name: &str, scale: Scale, parts: [u64; 2]) -> Option<SampledFigure> {
+    let [part, of] = parts.map(to_f64);
+    let figure = Figure {
         scale,
-    }
+        ..figure(place, name, units::SHARE, Better::Less)
+    };
+    (of > 0.0).then(|| SampledFigure {
+        figure,
+        value: part / of,
+        of,
+    })
 }

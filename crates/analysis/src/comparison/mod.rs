@@ -165,7 +165,7 @@ pub fn compare_samples(a: &[&Sample], b: &[&Sample], criteria: Criteria<'_>) -> 
             (of_both, pair)
         })
         .collect();
-    let levels = Levels::new(first, pairs.iter().map(|(_, pair)| pair));
+    let [of_primary, of_others] = levels(first, pairs.iter().map(|(_, pair)| pair));
     let mut comparison = Comparison {
         practical: criteria.practical,
         runs: [a.len(), b.len()],
@@ -180,8 +180,7 @@ pub fn compare_samples(a: &[&Sample], b: &[&Sample], criteria: Criteria<'_>) -> 
             let practical = matters(figure.scale, criteria.practical);
             let effect = pair.effect();
             let is_primary = first == Some(position);
-            let risk = levels.risk(is_primary);
-            let threshold = levels.threshold(is_primary);
+            let Level { threshold, risk } = if is_primary { of_primary } else { of_others };
             Compared {
                 verdict: effect
                     .filter(|_| !guarded)
@@ -204,62 +203,48 @@ pub fn compare_samples(a: &[&Sample], b: &[&Sample], criteria: Criteria<'_>) -> 
     comparison
 }
 
+/// What a figure is tested with.
+#[derive(Debug, Clone, Copy)]
+struct Level {
+    /// Of a p value.
+    threshold: f64,
+    /// That of one more figure, for planning.
+    risk: f64,
+}
+
 /// How rare a difference must be, such that all figures together call equal groups different with
 /// [`RISK`] at most: a fallback procedure (B. L. Wiens, "A fixed sequence Bonferroni procedure for
 /// testing multiple endpoints", Pharmaceutical Statistics 2, 2003). The question's own figure is
 /// tested at [`PRIMARY_RISK`]. The others are tested together (Holm): with the whole risk if the
 /// first one differs, else with what it left, so that failures are seen at an equal rate, too.
-struct Levels {
-    primary: f64,
-    secondary: f64,
-    /// Others that can differ.
-    others: usize,
-    /// Of a p value of the others.
-    threshold: f64,
-}
-
-impl Levels {
-    fn new<'a>(first: Option<usize>, pairs: impl Iterator<Item = &'a Pair>) -> Self {
-        let (mut of_first, mut others, mut p_values) = (None, 0, Vec::new());
-        for (position, pair) in pairs.enumerate() {
-            let p_value = pair.effect().map(|effect| effect.p_value);
-            if first == Some(position) {
-                of_first = p_value;
-            } else if pair.can_differ() {
-                others += 1;
-                p_values.extend(p_value);
-            }
-        }
-        let primary = if others == 0 { RISK } else { PRIMARY_RISK };
-        let secondary = match (first, of_first) {
-            (Some(_), Some(p_value)) if p_value <= primary => RISK,
-            (Some(_), _) => RISK - PRIMARY_RISK,
-            (None, _) => RISK,
-        };
-        Self {
-            primary,
-            secondary,
-            others,
-            threshold: statistics::holm(p_values, secondary),
+///
+/// That of the question's own figure, and that of the others.
+fn levels<'a>(first: Option<usize>, pairs: impl Iterator<Item = &'a Pair>) -> [Level; 2] {
+    let (mut of_first, mut others, mut p_values) = (None, 0_usize, Vec::new());
+    for (position, pair) in pairs.enumerate() {
+        let p_value = pair.effect().map(|effect| effect.p_value);
+        if first == Some(position) {
+            of_first = p_value;
+        } else if pair.can_differ() {
+            others += 1;
+            p_values.extend(p_value);
         }
     }
-
-    fn threshold(&self, is_primary: bool) -> f64 {
-        if is_primary {
-            self.primary
-        } else {
-            self.threshold
-        }
-    }
-
-    /// The level at which a figure is tested at the worst.
-    fn risk(&self, is_primary: bool) -> f64 {
-        if is_primary {
-            self.primary
-        } else {
-            self.secondary / len_to_f64(self.others.max(1))
-        }
-    }
+    let primary = if others == 0 { RISK } else { PRIMARY_RISK };
+    let secondary = match (first, of_first) {
+        (Some(_), Some(p_value)) if p_value <= primary => RISK,
+        (Some(_), _) => RISK - PRIMARY_RISK,
+        (None, _) => RISK,
+    };
+    let of_primary = Level {
+        threshold: primary,
+        risk: primary,
+    };
+    let of_others = Level {
+        threshold: statistics::holm(p_values, secondary),
+        risk: secondary / len_to_f64(others.max(1)),
+    };
+    [of_primary, of_others]
 }
 
 /// A difference that is known to be smaller than what matters is none; one that is there for

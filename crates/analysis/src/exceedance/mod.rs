@@ -4,8 +4,6 @@
 //! a confidence bound that needs no assumption about the shape of the latencies. Slow ops come in
 //! bursts, so they are worth fewer samples than they are in number.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use statrs::function::beta::checked_beta_reg;
 
 use highwater_model::numbers::{len_to_f64, to_f64};
@@ -32,7 +30,7 @@ const NORMAL_95: f64 = 1.644_853_626_951_472_7;
 const LARGE: f64 = 400.0;
 
 /// A fraction of ops and its one-sided bounds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Exceedance {
     /// Ops above the bound divided by all ops; 0 without ops.
     pub fraction: f64,

@@ -5,6 +5,15 @@ use super::*;
 
 const SERIES: u32 = 1_000;
 
+impl Noise {
+    /// Number of successes.
+    fn binomial(&mut self, trials: u64, probability: f64) -> u64 {
+        (0..trials)
+            .map(|_| u64::from(self.uniform() < probability))
+            .sum()
+    }
+}
+
 fn near(found: f64, expect: f64, share: f64) {
     let error = (found - expect).abs() / expect.max(1e-12);
     assert!(error < share, "{found} instead of {expect}");

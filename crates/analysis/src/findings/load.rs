@@ -65,13 +65,8 @@ pub fn more_sessions_less(search: &SearchRecord) -> Option<RuleFinding> {
         .max_by(|a, b| a.acknowledged_per_s.total_cmp(&b.acknowledged_per_s))?;
     let most = probes.max_by(|a, b| a.at.total_cmp(&b.at))?;
     let fell = most.acknowledged_per_s < best.acknowledged_per_s * FALLEN;
-    let figures = [
-        best.acknowledged_per_s,
-        best.at,
-        most.acknowledged_per_s,
-        most.at,
-    ];
-    let ([best, best_at, reached, at], unit) = (figures.map(rate), search.unit.name());
+    let figures = [best, most].map(|probe| [probe.acknowledged_per_s, probe.at].map(rate));
+    let ([[best, best_at], [reached, at]], unit) = (figures, search.unit.name());
     fell.then(|| RuleFinding {
         code: "too_many_sessions",
         sentence: "throughput fell as sessions became more".to_owned(),

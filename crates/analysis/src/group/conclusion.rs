@@ -4,10 +4,10 @@
 
 use highwater_model::group::{GroupOutcome, GroupRecord, GroupTrial, REPEAT_LABEL, VARIANT_LABEL};
 use highwater_model::incident::Ended;
-use highwater_model::judgment::{Judgment, Measurement, ReasonCode};
+use highwater_model::judgment::{Judgment, Measurement};
 use highwater_model::record::{ExperimentRecord, IncidentKind, Question, RunRecord};
 
-use crate::whole::{Whole, gravest, unknown};
+use crate::whole::{TARGET_LOST, Whole, budget_spent, gravest, not_ended, unknown};
 
 /// The record of a group so far; `last` is that of its last run.
 pub fn conclude(last: RunRecord, group: GroupRecord, id: String) -> ExperimentRecord {
@@ -43,21 +43,9 @@ pub fn conclude(last: RunRecord, group: GroupRecord, id: String) -> ExperimentRe
 fn incomplete(group: &GroupRecord) -> Option<Judgment<Measurement>> {
     let (code, message, hint) = match group.outcome {
         Some(GroupOutcome::Complete) => return None,
-        Some(GroupOutcome::BudgetSpent) => (
-            ReasonCode::TooShort,
-            "time ran out before all runs were made",
-            "go on with --resume and a greater --budget",
-        ),
-        Some(GroupOutcome::TargetLost) => (
-            ReasonCode::TargetLost,
-            "the target went away",
-            "go on with --resume when it is back",
-        ),
-        Some(GroupOutcome::Interrupted) | None => (
-            ReasonCode::Interrupted,
-            "the group has not ended",
-            "go on with --resume",
-        ),
+        Some(GroupOutcome::BudgetSpent) => budget_spent("time ran out before all runs were made"),
+        Some(GroupOutcome::TargetLost) => TARGET_LOST,
+        Some(GroupOutcome::Interrupted) | None => not_ended("the group has not ended"),
     };
     let complete = |trial: &&GroupTrial| trial.ended == Ended::Complete;
     let made = group.trials.iter().filter(complete).count();

@@ -83,7 +83,7 @@ fn has_time(group: &GroupRecord) -> bool {
 }
 
 /// What a group takes from a run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Seen {
     /// Units of the first stream acknowledged per second.
     pub throughput_per_s: f64,
@@ -97,10 +97,9 @@ pub struct Seen {
 pub fn seen(record: &RunRecord) -> Seen {
     let streams = measured_streams(record);
     let first = streams.first();
-    let results = first.into_iter().flat_map(|stream| &stream.results);
     Seen {
         throughput_per_s: first.map_or(0.0, MeasuredStream::units_per_s),
-        p99_ns: results.filter_map(|result| result.latency_ns.p99).max(),
+        p99_ns: first.and_then(|stream| stream.greatest(|result| result.latency_ns.p99)),
         sample: sample(RecordRef::Run(record)),
     }
 }

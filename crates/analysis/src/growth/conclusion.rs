@@ -11,7 +11,7 @@ use highwater_model::record::{ExperimentRecord, IncidentKind, Question, RunRecor
 use highwater_model::scale::{ScaleOutcome, ScaleRecord};
 
 use super::{Drift, counted, drift, reached};
-use crate::whole::{Whole, gravest, unknown};
+use crate::whole::{TARGET_LOST, Whole, budget_spent, gravest, not_ended, unknown};
 
 /// The record of a growth so far; `last` is that of its last run.
 pub fn conclude(last: RunRecord, scale: ScaleRecord, id: String) -> ExperimentRecord {
@@ -84,26 +84,16 @@ fn incomplete(scale: &ScaleRecord) -> Option<Judgment<Measurement>> {
             "the load generator reached its limit before the target did",
             "use a larger load generator, or several",
         ),
-        Some(ScaleOutcome::BudgetSpent) => (
-            ReasonCode::TooShort,
-            "time ran out before all sizes were measured",
-            "go on with --resume and a greater --budget",
-        ),
-        Some(ScaleOutcome::TargetLost) => (
-            ReasonCode::TargetLost,
-            "the target went away",
-            "go on with --resume when it is back",
-        ),
+        Some(ScaleOutcome::BudgetSpent) => {
+            budget_spent("time ran out before all sizes were measured")
+        }
+        Some(ScaleOutcome::TargetLost) => TARGET_LOST,
         Some(ScaleOutcome::WrongData) => (
             ReasonCode::Interrupted,
             "acknowledged data were not found as acknowledged, so no larger size was measured",
             "look at the data first",
         ),
-        Some(ScaleOutcome::Interrupted) | None => (
-            ReasonCode::Interrupted,
-            "the growth has not ended",
-            "go on with --resume",
-        ),
+        Some(ScaleOutcome::Interrupted) | None => not_ended("the growth has not ended"),
     };
     let figures = format!("{} of {} sizes", counted(scale).count(), scale.sizes.len());
     Some(unknown(code, message, &figures, Some(hint)))

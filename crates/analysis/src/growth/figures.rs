@@ -7,21 +7,14 @@ use std::collections::BTreeMap;
 use crate::judge::{Ended, MeasuredStream, measured_streams};
 use crate::limit;
 use crate::search::rows_before;
-use crate::tuning::showed;
-use highwater_model::judgment::{Judgments, Measurement, ObjectiveValue, ReasonCode};
+use crate::tuning::{is_client_limited, showed};
+use highwater_model::judgment::{Judgments, ObjectiveValue};
 use highwater_model::record::{Question, RecordRef, RunRecord, TableStart};
 use highwater_model::scale::{SizeFigures, SizeVerdict};
 use highwater_model::search::{NoMark, NoMarkReason, SearchOutcome, SearchRecord};
 use highwater_model::tune::{
     NoBestReason, Showed, TrialRecord, TrialVerdict, TuneOutcome, TuneRecord,
 };
-
-/// Reasons for an invalid measurement that are the load generator's doing.
-const OF_CLIENT: [ReasonCode; 3] = [
-    ReasonCode::ClientSaturated,
-    ReasonCode::ClientLag,
-    ReasonCode::RateNotOffered,
-];
 
 /// Reads the record of a size; nothing where its target could not be reached.
 pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
@@ -207,9 +200,7 @@ fn of_run(run: &RunRecord, measured: Option<&MeasuredStream<'_>>) -> SizeFigures
             ..SizeFigures::none(SizeVerdict::NotMeasured)
         };
     }
-    let is_invalid = judged.measurement.value == Measurement::Invalid;
-    let of_client = OF_CLIENT.iter().any(|code| of_measurement.contains(code));
-    let (verdict, reasons) = if is_invalid && of_client {
+    let (verdict, reasons) = if is_client_limited(judged) {
         (SizeVerdict::ClientCeiling, of_measurement)
     } else if judged.objective.value == ObjectiveValue::Missed {
         (SizeVerdict::Missed, judged.objective.codes())

@@ -66,12 +66,8 @@ pub fn next(scale: &ScaleRecord) -> GrowthStep {
     };
     if let Some(size) = larger {
         // Without the first size again, a larger one shows nothing for certain.
-        let trials = if counted(scale).next().is_some() {
-            2
-        } else {
-            1
-        };
-        if has_time(scale, trials) {
+        let again = u64::from(counted(scale).next().is_some());
+        if has_time(scale, 1 + again) {
             return GrowthStep::Measure {
                 size: size.clone(),
                 purpose: match scale.sizes.first() {

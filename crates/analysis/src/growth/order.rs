@@ -4,6 +4,7 @@
 //! treats none better. What must not be here: what a growth measures next.
 
 use highwater_model::scale::ScalePurpose;
+use highwater_workload::random::mix;
 
 /// What a growth measures next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,10 +34,7 @@ pub fn chosen(next: &[Option<Candidate>], seed: u64) -> Option<usize> {
 
 /// The output function of SplitMix64: one bit more or less changes half of all bits.
 fn mixed(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
+    mix(value.wrapping_add(0x9e37_79b9_7f4a_7c15))
 }
 
 #[cfg(test)]

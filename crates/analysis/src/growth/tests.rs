@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::fixture::growth::{TRIAL, add, add_alone, growth, of_verdict, size};
+use crate::fixture::growth::{TRIAL, add, growth, of_verdict, size};
 use crate::{exit_code, fixture};
 use highwater_model::incident::Ended;
 use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode};
@@ -14,6 +14,16 @@ use highwater_model::tune::{
     BestConfiguration, NoBest, NoBestReason, Showed, TrialPurpose, TrialVerdict, TuneOutcome,
     TuneRecord,
 };
+
+/// Adds a node that was measured alone.
+pub(super) fn add_alone(scale: &mut ScaleRecord, node: u32, figures: SizeFigures) {
+    add(scale, 1, ScalePurpose::Alone, figures);
+    let last = scale.trials.pop();
+    scale.alone.trials.extend(last.map(|trial| ScaleTrial {
+        node: Some(node),
+        ..trial
+    }));
+}
 
 /// Measures to the end; each size shows what `shows` says of its nodes. Returns what was measured, and why it ended.
 fn grow(

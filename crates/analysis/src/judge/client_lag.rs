@@ -2,12 +2,12 @@
 //! its delay and without it.
 
 use highwater_model::display::{duration, percent};
-use highwater_model::histogram::LatencySummary;
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::Objective;
 use highwater_model::record::{ResultRecord, RunRecord, SchedulingClass};
 
 use super::measured::MeasuredStream;
+use super::shares::{PERCENTILES, latency_objectives};
 
 /// A delay that no latency worth reporting notices, nanoseconds.
 pub const FLOOR_NS: u64 = 1_000_000;
@@ -18,16 +18,8 @@ pub const OVERSTATED_LIMIT: f64 = 0.05;
 /// in its spread.
 const LAG_PART: u64 = 10;
 
-/// A percentile that is reported: its name, and millionths.
-type Percentile = (&'static str, u32, fn(&LatencySummary) -> Option<u64>);
-
-/// The percentiles that a measurement stands for. Rarer ones hang on single ops.
-const PERCENTILES: [Percentile; 4] = [
-    ("p50", 500_000, |summary| summary.p50),
-    ("p90", 900_000, |summary| summary.p90),
-    ("p95", 950_000, |summary| summary.p95),
-    ("p99", 990_000, |summary| summary.p99),
-];
+/// The rarest percentile that a measurement stands for, millionths. Rarer ones hang on single ops.
+const RAREST: u32 = 990_000;
 
 /// A percentile with our delays and without them, nanoseconds.
 #[derive(Clone, Copy)]
@@ -54,6 +46,7 @@ fn percentiles(result: &ResultRecord) -> impl Iterator<Item = Overstated> + '_ {
     let known = |name: &str| !result.latency_ns.at_least.iter().any(|bound| bound == name);
     PERCENTILES
         .into_iter()
+        .filter(|(_, quantile_ppm, _)| *quantile_ppm <= RAREST)
         .filter_map(move |(name, quantile_ppm, of)| {
             let (shown, undelayed) = (of(&result.latency_ns)?, of(undelayed?)?);
             known(name).then_some(Overstated {
@@ -137,18 +130,10 @@ fn spoiled(result: &ResultRecord, objectives: &[Objective]) -> Option<String> {
 
 /// Whether a bound of this percentile of this op is missed with the delays and met without them.
 fn decides(of: Overstated, result: &ResultRecord, objectives: &[Objective]) -> bool {
-    objectives.iter().any(|objective| match objective {
-        Objective::Latency {
-            quantile_ppm,
-            max,
-            op,
-        } => {
-            let is_about = op
-                .as_ref()
-                .is_none_or(|op| *op == result.op || *op == result.stream);
-            let is_its_own = *quantile_ppm == of.quantile_ppm && is_about;
-            is_its_own && of.undelayed <= max.0 && max.0 < of.shown
-        }
-        _ => false,
+    let of_ops = latency_objectives(objectives).filter(|bound| !bound.of_rows);
+    let mut of_percentile = of_ops.filter(|bound| bound.ppm == of.quantile_ppm);
+    of_percentile.any(|bound| {
+        let is_about = bound.is_about(&result.stream, &result.op);
+        is_about && of.undelayed <= bound.max.0 && bound.max.0 < of.shown
     })
 }

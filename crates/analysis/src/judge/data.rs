@@ -91,7 +91,7 @@ fn lost(audit: &AuditRecord) -> Option<Reason> {
             of_which_runs(audit)
         ));
     }
-    let places = with_examples(figures.join("; "), audit, &[Fault::Missing]);
+    let places = [with_examples(figures.join("; "), audit, &[Fault::Missing])];
     let hint = if audit.gone.is_empty() {
         "check the target's durability and replication settings and its log"
     } else {
@@ -130,44 +130,33 @@ fn removal(gone: &GoneTable) -> String {
 }
 
 fn duplicated(audit: &AuditRecord) -> Option<Reason> {
-    if audit.duplicated == 0 {
-        return None;
-    }
     let what = if audit.narrowed {
-        "are there more than once"
+        "rows are there more than once"
     } else {
-        "are too many in key buckets that were sent"
+        "rows are too many in key buckets that were sent"
     };
-    let figures = format!("{} rows {what}", count(audit.duplicated));
-    let places = with_examples(figures, audit, &[Fault::Surplus, Fault::Duplicated]);
+    let faults = [Fault::Surplus, Fault::Duplicated];
+    let places = wrong_rows(audit.duplicated, what, audit, &faults);
     let hint = "a primary key on the table rejects rows that are sent twice";
     let message = "more rows were found than were sent";
     reason(ReasonCode::RowsSurplus, message, &places, hint)
 }
 
 fn refused_found(audit: &AuditRecord) -> Option<Reason> {
-    let figures = format!("{} refused rows are there", count(audit.refused_found));
-    let places = with_examples(figures, audit, &[Fault::Surplus]);
+    let (rows, what) = (audit.refused_found, "refused rows are there");
+    let places = wrong_rows(rows, what, audit, &[Fault::Surplus]);
     let hint =
         "a client that trusts these refusals sends rows twice: report it to the target's makers";
     let message = "rows were found that the target had refused";
-    let found = audit.refused_found > 0;
-    found
-        .then(|| reason(ReasonCode::RefusedFound, message, &places, hint))
-        .flatten()
+    reason(ReasonCode::RefusedFound, message, &places, hint)
 }
 
 /// What another writer left is no fault of the target, and what it did besides is not known.
 fn foreign(record: &RunRecord) -> Option<Reason> {
     let audit = &record.audit;
-    let foreign = count(audit.foreign);
-    let figures = format!("{foreign} rows that no run of this program sent are in the tables");
-    let found = (audit.foreign > 0).then(|| with_examples(figures, audit, &[Fault::Surplus]));
-    let mut places: Vec<String> = found.into_iter().flatten().collect();
+    let what = "rows that no run of this program sent are in the tables";
+    let mut places = wrong_rows(audit.foreign, what, audit, &[Fault::Surplus]);
     places.extend(incident(record, IncidentKind::TablesLost).map(str::to_owned));
-    if places.is_empty() {
-        return None;
-    }
     let hint = "find out who else writes to these tables; run again with --drop, or in a schema of \
                 its own";
     let message = "another program writes to the tables";
@@ -175,16 +164,12 @@ fn foreign(record: &RunRecord) -> Option<Reason> {
 }
 
 fn altered(audit: &AuditRecord) -> Option<Reason> {
-    if audit.altered == 0 {
-        return None;
-    }
     let what = if audit.narrowed {
-        "rows"
+        "rows differ from what was sent"
     } else {
-        "key buckets"
+        "key buckets differ from what was sent"
     };
-    let figures = format!("{} {what} differ from what was sent", count(audit.altered));
-    let places = with_examples(figures, audit, &[Fault::Altered]);
+    let places = wrong_rows(audit.altered, what, audit, &[Fault::Altered]);
     let hint = "compare the table's column types with the workload's";
     let message = "rows were found with other values than were sent";
     reason(ReasonCode::RowsAltered, message, &places, hint)
@@ -198,9 +183,6 @@ fn invariants_broken(audit: &AuditRecord) -> Option<Reason> {
         format!("invariant `{name}` failed: expected {expected}, found {found}")
     });
     let broken: Vec<String> = broken.take(EXAMPLES_NAMED).collect();
-    if broken.is_empty() {
-        return None;
-    }
     let message = "an invariant of the workload failed";
     let hint = "rerun with --drop to start from new tables; if it still fails, check the isolation level \
                 of the writing transactions";
@@ -357,8 +339,15 @@ fn unverified(record: &RunRecord) -> Vec<Reason> {
     reasons
 }
 
-/// One text: the figures, then some rows or buckets with these faults.
-fn with_examples(mut figures: String, audit: &AuditRecord, faults: &[Fault]) -> Vec<String> {
+/// So many rows or buckets with these faults, and some of them; nothing of none.
+fn wrong_rows(number: u64, what: &str, audit: &AuditRecord, faults: &[Fault]) -> Vec<String> {
+    let figures = (number > 0).then(|| format!("{} {what}", count(number)));
+    let text = figures.map(|figures| with_examples(figures, audit, faults));
+    text.into_iter().collect()
+}
+
+/// The figures, then some rows or buckets with these faults.
+fn with_examples(mut figures: String, audit: &AuditRecord, faults: &[Fault]) -> String {
     let of_fault = |example: &&AuditExample| faults.contains(&example.fault);
     let named: Vec<String> = audit
         .examples
@@ -370,7 +359,7 @@ fn with_examples(mut figures: String, audit: &AuditRecord, faults: &[Fault]) -> 
     if !named.is_empty() {
         figures = format!("{figures} ({})", named.join("; "));
     }
-    vec![figures]
+    figures
 }
 
 fn example(example: &AuditExample) -> String {

@@ -98,7 +98,7 @@ fn late(objectives: &[Objective], of: &OpSoFar, whole: f64) -> Option<Hopeless> 
     let mut stated = latency_objectives(objectives).zip(bounds).enumerate();
     stated.find_map(|(index, (bound, objective))| {
         let over = of.over.get(index)?;
-        let scale = if bound.counts_rows() {
+        let scale = if bound.of_rows {
             of.units_per_op.max(1)
         } else {
             1

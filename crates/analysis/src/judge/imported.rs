@@ -3,38 +3,29 @@
 use highwater_model::import_record::{ImportRecord, ImportedPace, LatencyBegin, MissingField};
 use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode};
 
-use super::reasons::judgment;
+use super::reasons::{judgment, reason};
 
 /// Whose own part in the figures is not known, is not judged.
 pub fn judge(origin: &ImportRecord) -> Judgments {
-    let mut reasons = vec![not_judged(origin)];
-    reasons.extend(waiting(origin));
-    let audited = Reason {
-        code: ReasonCode::NotAudited,
-        message: "acknowledged rows were not looked for".to_owned(),
-        evidence: format!("{} reads nothing back", origin.tool),
-        hint: None,
-    };
+    let reads = [format!("{} reads nothing back", origin.tool)];
+    let message = "acknowledged rows were not looked for";
+    let audited = reason(ReasonCode::NotAudited, message, &reads, "");
+    let reasons = not_judged(origin).into_iter().chain(waiting(origin));
     Judgments {
-        measurement: judgment(Measurement::Inconclusive, reasons),
-        data: judgment(Data::NotChecked, vec![audited]),
+        measurement: judgment(Measurement::Inconclusive, reasons.collect()),
+        data: judgment(Data::NotChecked, audited.into_iter().collect()),
         objective: judgment(ObjectiveValue::NoneSet, Vec::new()),
     }
 }
 
-fn not_judged(origin: &ImportRecord) -> Reason {
+fn not_judged(origin: &ImportRecord) -> Option<Reason> {
     let mut missing = vec!["its own lag and CPU"];
     missing.extend(origin.missing_fields.iter().map(|what| what.phrase()));
-    Reason {
-        code: ReasonCode::Imported,
-        message: "another tool measured, and its part in the figures is not known".to_owned(),
-        evidence: format!(
-            "{} does not report: {}",
-            origin.tool_and_version(),
-            missing.join(", ")
-        ),
-        hint: Some("`highwater run` asks the same and measures the load generator too".to_owned()),
-    }
+    let (tool, missing) = (origin.tool_and_version(), missing.join(", "));
+    let places = [format!("{tool} does not report: {missing}")];
+    let message = "another tool measured, and its part in the figures is not known";
+    let hint = "`highwater run` asks the same and measures the load generator too";
+    reason(ReasonCode::Imported, message, &places, hint)
 }
 
 /// A reason where latency may leave out waiting.
@@ -48,10 +39,7 @@ fn waiting(origin: &ImportRecord) -> Option<Reason> {
         (LatencyBegin::Sent, _) => "it begins at the sending: a service time",
         (LatencyBegin::NotReported, _) => "where it begins is not reported",
     };
-    Some(Reason {
-        code: ReasonCode::WaitingNotCounted,
-        message: "latency is not from the intended start".to_owned(),
-        evidence: evidence.to_owned(),
-        hint: None,
-    })
+    let message = "latency is not from the intended start";
+    let places = [evidence.to_owned()];
+    reason(ReasonCode::WaitingNotCounted, message, &places, "")
 }

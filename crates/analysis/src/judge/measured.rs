@@ -4,7 +4,6 @@
 
 use std::fmt;
 
-use crate::littles_law::littles_law;
 use highwater_model::histogram::{LatencyHistogram, LatencySummary};
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{PhaseKind, StreamPlan, Unit};
@@ -13,6 +12,8 @@ use highwater_model::units::Nanos;
 
 /// Below this a phase holds fewer than 30 windows of 100 ms, and start and end weigh too much.
 pub(super) const SHORTEST_PHASE_NS: u64 = 3_000_000_000;
+/// Largest deviation from Little's law that passes, as a fraction: the ends of a phase cut ops in two.
+const TOLERANCE: f64 = 0.05;
 
 /// One stream in one measured phase.
 #[derive(Debug)]
@@ -114,11 +115,6 @@ impl MeasuredStream<'_> {
         self.results.iter().map(|result| result.answered.ops).sum()
     }
 
-    /// Units that the plan asked for in the time that the phase took; open load only.
-    pub fn units_planned(&self) -> Option<f64> {
-        Some(self.stream.planned_rate? * self.seconds())
-    }
-
     /// Units that were due.
     pub fn units_offered(&self) -> f64 {
         to_f64(self.offered().saturating_mul(self.units_per_op()))
@@ -144,6 +140,11 @@ impl MeasuredStream<'_> {
             all.merge(&LatencyHistogram::of_summary(stored, &result.latency_ns).ok()?);
         }
         (!self.results.is_empty()).then(|| all.summary())
+    }
+
+    /// The greatest of its ops, such as of a percentile; absent where none has it.
+    pub fn greatest(&self, of: impl Fn(&ResultRecord) -> Option<u64>) -> Option<u64> {
+        self.results.iter().filter_map(|result| of(result)).max()
     }
 
     /// Means of the given latencies, weighted by acknowledged ops, seconds; absent where an op
@@ -177,8 +178,15 @@ pub fn littles_law_sessions(measured: &MeasuredStream<'_>) -> Option<f64> {
     let latency = measured.mean_seconds(|result| result.latency_ns.mean)?;
     let lag = measured.mean_seconds(|result| Some(result.client_lag_ns.mean.unwrap_or(0)))?;
     let throughput = measured.stream.throughput.ops_per_s;
-    let sessions = f64::from(measured.stream.sessions);
     let think = measured.plan.and_then(|plan| plan.think);
     let think = think.map_or(0.0, Nanos::as_secs_f64);
-    Some(littles_law(sessions, throughput, latency + lag + think).expected_sessions)
+    Some(throughput * (latency + lag + think))
+}
+
+/// By how much of the sessions those that Little's law expects may differ from them, for so many ops in
+/// flight at an end of the phase (one a session), and ops: [`TOLERANCE`], those in flight, and chance (two
+/// standard errors of the mean of latencies that vary as much as they take).
+pub(super) fn littles_law_tolerance(in_flight: u64, ops: u64) -> f64 {
+    let ops = to_f64(ops.max(1));
+    TOLERANCE + to_f64(in_flight) / ops + 2.0 / ops.sqrt()
 }

@@ -3,7 +3,6 @@
 //! These rules ask about our own side and the course of the run; a slow or lossy target must not
 //! make a measurement invalid.
 
-use crate::littles_law;
 use highwater_model::display::{count, duration, foreign, percent, rate, span};
 use highwater_model::judgment::{Judgment, Measurement, Reason, ReasonCode};
 use highwater_model::numbers::to_f64;
@@ -11,7 +10,9 @@ use highwater_model::plan::{Arrivals, Objective, PhaseKind};
 use highwater_model::record::{IncidentKind, RunRecord, STALL_NS, StallKind, StallRecord};
 
 use super::client_lag;
-use super::measured::{MeasuredStream, SHORTEST_PHASE_NS, littles_law_sessions};
+use super::measured::{
+    MeasuredStream, SHORTEST_PHASE_NS, littles_law_sessions, littles_law_tolerance,
+};
 use super::reasons::{incident, judgment, reason};
 use super::shares::{Shown, latency_verdicts};
 use super::steadiness;
@@ -246,7 +247,7 @@ fn rate_not_offered(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
 
 /// Units that were planned, where clearly less was offered; open load only.
 pub(crate) fn planned_and_not_offered(stream: &MeasuredStream<'_>) -> Option<f64> {
-    let planned = stream.units_planned()?;
+    let planned = stream.stream.planned_rate? * stream.seconds();
     let per_op = to_f64(stream.units_per_op());
     let poisson = stream.plan.is_some_and(|p| p.arrivals == Arrivals::Poisson);
     let spread = if poisson {
@@ -279,7 +280,7 @@ fn contradiction(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<
         };
         // Ops of the phase before are still in flight when this one begins, one a session.
         let in_flight = sessions.max(sessions_before(record, stream).into());
-        let tolerance = littles_law::tolerance(in_flight, ops);
+        let tolerance = littles_law_tolerance(in_flight, ops);
         if (expected / to_f64(sessions) - 1.0).abs() > tolerance {
             places.push(format!(
                 "{stream}: throughput × latency implies {expected:.2} sessions, but {sessions} were used (Little's law)"
@@ -331,7 +332,7 @@ fn latency_unknown(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
 fn outcome_unknown(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let message = "the outcome of many rows is unknown";
     let hint = "see `errors` in the record; a longer --timeout waits for more of the answers";
-    let places = unknown::places(measured);
+    let places: Vec<String> = measured.iter().filter_map(unknown::place).collect();
     reason(ReasonCode::OutcomeUnknown, message, &places, hint)
 }
 

@@ -283,10 +283,10 @@ pub fn nearest_margin(
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LatencyObjective<'a> {
     /// Quantile in millionths.
-    ppm: u32,
-    max: Nanos,
+    pub(super) ppm: u32,
+    pub(super) max: Nanos,
     /// Whether rows are meant, and not ops.
-    of_rows: bool,
+    pub(super) of_rows: bool,
     /// The op or stream that it is about; absent: each op.
     op: Option<&'a str>,
 }
@@ -295,11 +295,6 @@ impl LatencyObjective<'_> {
     /// Whether it is about this op of this stream.
     pub(super) fn is_about(self, stream: &str, op: &str) -> bool {
         self.op.is_none_or(|named| named == op || named == stream)
-    }
-
-    /// Whether rows are counted, and not ops.
-    pub(super) const fn counts_rows(self) -> bool {
-        self.of_rows
     }
 
     /// Whether it is about this op, and can be measured of it.
@@ -368,16 +363,22 @@ fn latency_evidence(
     )
 }
 
+/// A percentile of a summary: its name, and millionths.
+type Percentile = (&'static str, u32, fn(&LatencySummary) -> Option<u64>);
+
+/// Those that a summary holds.
+pub(super) const PERCENTILES: [Percentile; 6] = [
+    ("p50", 500_000, |summary| summary.p50),
+    ("p90", 900_000, |summary| summary.p90),
+    ("p95", 950_000, |summary| summary.p95),
+    ("p99", 990_000, |summary| summary.p99),
+    ("p999", 999_000, |summary| summary.p999),
+    ("p9999", 999_900, |summary| summary.p9999),
+];
+
 /// The percentile and whether it is a lower bound, of those that a summary holds.
 fn percentile_of(summary: &LatencySummary, ppm: u32) -> Option<(u64, bool)> {
-    let (name, value) = match ppm {
-        500_000 => ("p50", summary.p50),
-        900_000 => ("p90", summary.p90),
-        950_000 => ("p95", summary.p95),
-        990_000 => ("p99", summary.p99),
-        999_000 => ("p999", summary.p999),
-        999_900 => ("p9999", summary.p9999),
-        _ => return None,
-    };
-    Some((value?, summary.at_least.iter().any(|other| other == name)))
+    let (name, _, of) = PERCENTILES.into_iter().find(|(_, of, _)| *of == ppm)?;
+    let is_bound = summary.at_least.iter().any(|other| other == name);
+    Some((of(summary)?, is_bound))
 }

@@ -9,12 +9,7 @@ use super::measured::MeasuredStream;
 /// rows alone say too little of what the target did.
 pub const UNKNOWN_LIMIT: f64 = 0.05;
 
-/// The streams of which more is unknown, each with its figures.
-pub(super) fn places(measured: &[MeasuredStream<'_>]) -> Vec<String> {
-    measured.iter().filter_map(place).collect()
-}
-
-fn place(stream: &MeasuredStream<'_>) -> Option<String> {
+pub(super) fn place(stream: &MeasuredStream<'_>) -> Option<String> {
     let unknown: u64 = stream.results.iter().map(|r| r.rows.unknown).sum();
     let offered: f64 = stream
         .results

@@ -128,14 +128,35 @@ impl<'a> Input<'a> {
         is_all.then_some(busiest)
     }
 
-    /// The busiest CPU that is reported. Beside nodes with quotas the machine counts where it is full: then no node
+    /// The fullest CPU that is reported, and how busy it is. Beside nodes with quotas the machine counts where it is full: then no node
     /// gets what its quota allows.
     pub(super) fn busiest_cpu(&self) -> Option<(&'a TelemetrySeries, f64)> {
-        let (series, busy) = self.greatest(names::CPU_BUSY)?;
+        let cpus = self.over.as_ref()?.means(names::CPU_BUSY).into_iter();
+        let fullness = |cpu: &(&TelemetrySeries, f64)| self.fullness(cpu.0, cpu.1);
+        let (series, busy) = cpus.max_by(|a, b| fullness(a).total_cmp(&fullness(b)))?;
         let has_quota = series.source == sources::CONTROL_GROUPS && busy < FULL;
         let host = self.over.as_ref()?.host_cpu();
         let host = host.filter(|(_, busy)| has_quota && *busy >= FULL);
         Some(host.unwrap_or((series, busy)))
+    }
+
+    /// How full such a CPU is. Who is held back all the time has nothing left of his quota, also where counting CPU
+    /// time lags behind.
+    pub(super) fn fullness(&self, series: &TelemetrySeries, busy: f64) -> f64 {
+        busy.max(self.held_back(series).unwrap_or(0.0))
+    }
+
+    /// For which part of the time the node of a series had used up its quota.
+    pub(super) fn held_back(&self, series: &TelemetrySeries) -> Option<f64> {
+        self.quota_of(series)
+            .and_then(|_| self.at_node(names::CPU_THROTTLED, series))
+    }
+
+    /// The mean of that name at the node of this series.
+    pub(super) fn at_node(&self, name: &'static str, series: &TelemetrySeries) -> Option<f64> {
+        let means = self.over.as_ref()?.means(name);
+        let mut here = means.iter().filter(|(other, _)| other.node == series.node);
+        here.next().map(|(_, mean)| *mean)
     }
 
     /// The quota of the node of a series, cores.

@@ -45,9 +45,7 @@ pub(super) fn load_generator(input: &Input<'_>) -> Option<Candidate> {
 
 /// There is a session for each of the target's cores, and an op takes it hardly any work.
 pub(super) fn batch(input: &Input<'_>) -> Option<Candidate> {
-    let cpu = input
-        .cpu_if_all_is_shown()
-        .filter(|_| is_bounded_by_sessions(input))?;
+    let cpu = cpu_if_bounded_by_sessions(input)?;
     let (ops, rows) = input.results().fold((0, 0), |(ops, rows), result| {
         let writes = result.rows.acknowledged > 0;
         let of_result = if writes { result.acknowledged } else { 0 };
@@ -61,17 +59,16 @@ pub(super) fn batch(input: &Input<'_>) -> Option<Candidate> {
 
 /// Every session is busy.
 pub(super) fn sessions(input: &Input<'_>) -> Option<Candidate> {
-    let cpu = input
-        .cpu_if_all_is_shown()
-        .filter(|_| is_bounded_by_sessions(input))?;
+    let cpu = cpu_if_bounded_by_sessions(input)?;
     let evidence = [(Sessions, input.sessions()), (Busy, cpu)];
     Some(Candidate::new(Resource::Sessions, 1.0, evidence))
 }
 
-/// Whether more sessions would have sent more.
-fn is_bounded_by_sessions(input: &Input<'_>) -> bool {
+/// The CPU of the target where all of it is shown, and more sessions would have sent more.
+fn cpu_if_bounded_by_sessions(input: &Input<'_>) -> Option<f64> {
     let mut streams = input.streams.iter();
-    streams.any(|stream| !stream.is_open() || waits_for_sessions(stream))
+    let is_bounded = streams.any(|stream| !stream.is_open() || waits_for_sessions(stream));
+    input.cpu_if_all_is_shown().filter(|_| is_bounded)
 }
 
 /// Cores of the whole target, where it reports them.

@@ -59,12 +59,9 @@ fn drops(stream: &MeasuredStream<'_>) -> bool {
 }
 
 fn rejects(stream: &MeasuredStream<'_>) -> bool {
-    let rejected: u64 = stream
-        .results
-        .iter()
-        .map(|result| rejected_ops(result))
-        .sum();
-    let offered: u64 = stream.results.iter().map(|result| offered(result)).sum();
+    let results = || stream.results.iter().copied();
+    let rejected: u64 = results().map(rejected_ops).sum();
+    let offered: u64 = results().map(offered).sum();
     rejected >= REJECTED_OPS && ratio(rejected, offered) >= REJECTED_PART
 }
 

@@ -365,6 +365,15 @@ fn an_idle_host_clears_the_cpu_only_where_no_node_has_a_quota_and_a_busy_one_is_
     assert_eq!(named(0.95, quotas(&[("1", 0.3)])).0, Some(R::Cpu));
 }
 
+/// Adds that the quota of this node was used up for a part of the time.
+fn held_back(record: &mut RunRecord, node: &'static str, part: f64) {
+    let throttled = (names::CPU_THROTTLED, Some(node), Level);
+    fixture::add_series(record, throttled, |_| part);
+    let telemetry = record.target_telemetry.as_mut().unwrap();
+    let last = telemetry.series.last_mut().unwrap();
+    sources::CONTROL_GROUPS.clone_into(&mut last.source);
+}
+
 #[test]
 fn a_node_that_used_up_its_quota_is_named_although_the_host_idles() {
     let measured = |cpus: &[(&str, f64)], host| {
@@ -378,11 +387,7 @@ fn a_node_that_used_up_its_quota_is_named_although_the_host_idles() {
         record
     };
     let mut record = measured(&[("1", 0.95), ("2", 0.98)], 0.3);
-    let throttled = (names::CPU_THROTTLED, Some("2"), Level);
-    fixture::add_series(&mut record, throttled, |_| 0.9);
-    let telemetry = record.target_telemetry.as_mut().unwrap();
-    let last = telemetry.series.last_mut().unwrap();
-    sources::CONTROL_GROUPS.clone_into(&mut last.source);
+    held_back(&mut record, "2", 0.9);
     let by = limit(&record).unwrap().by.unwrap();
     assert_eq!((by.resource, by.node.as_deref()), (R::Cpu, Some("2")));
     let figures = [LimitFigure::QuotaCores, LimitFigure::Throttled].map(|figure| by.value(figure));
@@ -391,6 +396,12 @@ fn a_node_that_used_up_its_quota_is_named_although_the_host_idles() {
         figures[1].is_some_and(|part| (part - 0.9).abs() < 1e-9),
         "{by:?}"
     );
+    // Held back in nearly every moment, whatever was counted of its CPU time.
+    let mut record = measured(&[("1", 0.86), ("2", 0.85)], 0.3);
+    assert_eq!(named_and_next(&record).0, None);
+    held_back(&mut record, "2", 0.95);
+    let by = limit(&record).unwrap().by.unwrap();
+    assert_eq!((by.resource, by.node.as_deref()), (R::Cpu, Some("2")));
     let idle = [("1", 0.3), ("2", 0.3)];
     assert_eq!(named_and_next(&measured(&idle, 0.8)).0, Some(R::Sessions));
     let full = limit(&measured(&idle, 0.95)).unwrap().by.unwrap();

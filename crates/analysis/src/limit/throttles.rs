@@ -63,10 +63,6 @@ pub(super) fn admission_control(input: &Input<'_>) -> Option<Candidate> {
         .reduce(|a, b| a + b)?;
     let least = (HELD_BACK * input.sessions()).max(1.0);
     let nearness = input.if_cpu_is_known(waiting / least);
-    let evidence = [(Waiting, waiting)];
-    Some(Candidate::new(
-        Resource::AdmissionControl,
-        nearness,
-        evidence,
-    ))
+    let (resource, evidence) = (Resource::AdmissionControl, [(Waiting, waiting)]);
+    Some(Candidate::new(resource, nearness, evidence))
 }

@@ -3,11 +3,11 @@
 use highwater_model::limit::LimitFigure::{
     Busy, BytesPerS, CreditLeft, OthersBusy, QuotaCores, SpeedBytesPerS, Throttled, Waiting,
 };
-use highwater_model::limit::{LimitFigure, Resource};
+use highwater_model::limit::Resource;
 use highwater_model::target_telemetry::{TelemetrySeries, names};
 
 use super::input::{Candidate, FULL, Input};
-use crate::telemetry::{OverTime, TimeRange, mean};
+use crate::telemetry::{TimeRange, mean};
 
 /// A node so many times as busy as the others is a hot one.
 const HOT: f64 = 1.5;
@@ -18,7 +18,8 @@ const SPENT: f64 = 0.05;
 /// A network is looked at only where the CPU has this much room: its speed is a guess.
 const NETWORK_CPU: f64 = 0.7;
 
-/// The busiest CPU; of a hot node where the others have room. Of a node with a quota, the part of that.
+/// The fullest CPU; of a hot node where the others have room. Of a node with a quota, the part of that;
+/// one whose quota is used up all the time is as full as one that is always busy.
 pub(super) fn cpu(input: &Input<'_>) -> Option<Candidate> {
     let over = input.over.as_ref()?;
     let (series, busy) = input.busiest_cpu()?;
@@ -37,28 +38,18 @@ pub(super) fn cpu(input: &Input<'_>) -> Option<Candidate> {
     } else {
         Resource::Cpu
     };
-    let quota = input.quota_of(series);
     let evidence = [
         Some((Busy, busy)),
-        quota.map(|cores| (QuotaCores, cores)),
-        quota.and_then(|_| at_node(over, names::CPU_THROTTLED, series, Throttled)),
+        input.quota_of(series).map(|cores| (QuotaCores, cores)),
+        input.held_back(series).map(|part| (Throttled, part)),
         hot.map(|others| (OthersBusy, others)),
-        at_node(over, names::QUEUE, series, Waiting),
+        input
+            .at_node(names::QUEUE, series)
+            .map(|queue| (Waiting, queue)),
     ];
     let evidence = evidence.into_iter().flatten();
-    Some(Candidate::new(resource, busy / FULL, evidence).at(series))
-}
-
-/// The mean of that name at the node of this series, as a figure.
-fn at_node(
-    over: &OverTime<'_>,
-    name: &'static str,
-    series: &TelemetrySeries,
-    figure: LimitFigure,
-) -> Option<(LimitFigure, f64)> {
-    let means = over.means(name);
-    let mut here = means.iter().filter(|(other, _)| other.node == series.node);
-    here.next().map(|(_, mean)| (figure, *mean))
+    let nearness = input.fullness(series, busy) / FULL;
+    Some(Candidate::new(resource, nearness, evidence).at(series))
 }
 
 /// The busiest disk. One whose credit ended holds work back from then on, so the last third counts too.
@@ -78,11 +69,8 @@ pub(super) fn disk(input: &Input<'_>) -> Option<Candidate> {
     let waited = waiting.map_or(0.0, |waiting| waiting / (WAIT_FOR_DISK * input.sessions()));
     let Some((series, busy)) = busiest else {
         let nearness = input.if_cpu_is_known(waited);
-        return Some(Candidate::new(
-            Resource::Disk,
-            nearness,
-            [(Waiting, waiting?)],
-        ));
+        let evidence = [(Waiting, waiting?)];
+        return Some(Candidate::new(Resource::Disk, nearness, evidence));
     };
     let mut credits = over.series(names::DISK_CREDIT);
     let credit = credits.find(|credit| credit.node == series.node);

@@ -46,16 +46,12 @@ pub(super) fn merged(shares: &[&RunRecord]) -> AuditRecord {
         error: None,
         ..first.clone()
     };
-    let same = [
-        AuditStatus::Off,
-        AuditStatus::NothingWritten,
-        AuditStatus::StoresNothing,
-    ];
-    for quiet in same {
-        if audits().all(|audit| audit.status == quiet) {
-            audit.status = quiet;
-            return audit;
-        }
+    let is_quiet = matches!(
+        first.status,
+        AuditStatus::Off | AuditStatus::NothingWritten | AuditStatus::StoresNothing
+    );
+    if is_quiet && audits().all(|audit| audit.status == first.status) {
+        return audit;
     }
     match together(shares) {
         Ok(tables) => compare(&mut audit, shares, &tables),

@@ -16,20 +16,18 @@ pub(super) fn draw(record: &mut RunRecord) {
         draw_stream(stream, &record.results, rule);
     }
     draw_intervals(record);
-    let expected: Vec<(String, String, Option<f64>)> = measured_streams(record)
-        .iter()
-        .map(|measured| {
-            let stream = measured.stream;
-            let sessions = littles_law_sessions(measured);
-            (stream.phase.clone(), stream.stream.clone(), sessions)
-        })
-        .collect();
-    for stream in &mut record.streams {
-        let mut found = expected.iter();
-        let found = found.find(|(phase, name, _)| (phase, name) == (&stream.phase, &stream.stream));
-        stream.littles_law_sessions = found.and_then(|(.., sessions)| *sessions);
+    let measured = measured_streams(record);
+    let expected = record.streams.iter().map(|stream| {
+        let mut measured = measured.iter();
+        littles_law_sessions(measured.find(|of| std::ptr::eq(of.stream, stream))?)
+    });
+    let expected: Vec<Option<f64>> = expected.collect();
+    for (stream, sessions) in record.streams.iter_mut().zip(expected) {
+        stream.littles_law_sessions = sessions;
     }
-    draw_availability(record);
+    let seen = std::mem::take(&mut record.availability);
+    let (gaps, per_s) = (seen.gaps, seen.acknowledged_per_s);
+    record.availability = of_gaps(gaps, per_s, &record.phases, &record.results, &[]);
 }
 
 fn draw_stream(stream: &mut StreamRecord, results: &[ResultRecord], rule: SteadinessRule) {
@@ -64,11 +62,4 @@ fn draw_intervals(record: &mut RunRecord) {
             only.throughput.ci95 = stream.throughput.ci95;
         }
     }
-}
-
-/// All that follows from the gaps and the acknowledgements per second.
-fn draw_availability(record: &mut RunRecord) {
-    let seen = std::mem::take(&mut record.availability);
-    let (gaps, per_s) = (seen.gaps, seen.acknowledged_per_s);
-    record.availability = of_gaps(gaps, per_s, &record.phases, &record.results, &[]);
 }

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use highwater_model::record::{
-    Incident, InterventionRecord, RunNote, RunRecord, TargetRecord, TelemetrySample,
-};
-use highwater_model::target_telemetry::TargetTelemetry;
+use highwater_model::record::{InterventionRecord, RunRecord, TargetRecord, TelemetrySample};
 
 /// URLs, hosts and settings of all shares; sizes as the first and the last state say.
 pub(super) fn target(shares: &[&RunRecord]) -> TargetRecord {
@@ -51,12 +48,6 @@ pub(super) fn telemetry(shares: &[&RunRecord]) -> Vec<TelemetrySample> {
     merged.into_values().collect()
 }
 
-/// That of the first share which asked; the others leave the target alone.
-pub(super) fn target_telemetry(shares: &[&RunRecord]) -> Option<TargetTelemetry> {
-    let mut shares = shares.iter();
-    shares.find_map(|share| share.target_telemetry.clone())
-}
-
 fn add(sum: &mut TelemetrySample, sample: &TelemetrySample) {
     sum.time_ns = sum.time_ns.max(sample.time_ns);
     sum.client_cores += sample.client_cores;
@@ -80,17 +71,8 @@ pub(super) fn interventions(shares: &[&RunRecord]) -> Vec<InterventionRecord> {
         .collect()
 }
 
-/// Every note once; it names its share unless all shares have it.
-pub(super) fn notes(shares: &[&RunRecord]) -> Vec<RunNote> {
-    named(shares, |share| &share.notes, |note| &mut note.message)
-}
-
-/// The same for incidents.
-pub(super) fn incidents(shares: &[&RunRecord]) -> Vec<Incident> {
-    named(shares, |share| &share.incidents, |one| &mut one.message)
-}
-
-fn named<T: Clone + PartialEq>(
+/// Every note or incident once; it names its share unless all shares have it.
+pub(super) fn named<T: Clone + PartialEq>(
     shares: &[&RunRecord],
     of: impl Fn(&RunRecord) -> &Vec<T>,
     message: impl Fn(&mut T) -> &mut String,
@@ -113,16 +95,7 @@ fn named<T: Clone + PartialEq>(
 }
 
 /// Values that differ stand side by side in the order of the shares.
-pub(super) fn environment(shares: &[&RunRecord]) -> BTreeMap<String, String> {
-    joined(shares.iter().map(|share| &share.header.environment))
-}
-
-/// The same for labels.
-pub(super) fn labels(shares: &[&RunRecord]) -> BTreeMap<String, String> {
-    joined(shares.iter().map(|share| &share.header.labels))
-}
-
-fn joined<'a>(
+pub(super) fn joined<'a>(
     maps: impl Iterator<Item = &'a BTreeMap<String, String>>,
 ) -> BTreeMap<String, String> {
     let mut values: BTreeMap<String, Vec<&str>> = BTreeMap::new();

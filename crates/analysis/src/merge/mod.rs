@@ -51,12 +51,13 @@ pub fn merge<R: Borrow<RunRecord>>(records: &[R]) -> Result<RunRecord, MergeErro
     merged.target = machines::target(&shares);
     merged.clients = shares.iter().flat_map(|s| s.clients.clone()).collect();
     merged.telemetry = machines::telemetry(&shares);
-    merged.target_telemetry = machines::target_telemetry(&shares);
-    merged.incidents = machines::incidents(&shares);
+    // That of the first share that has it; the others leave the target alone.
+    merged.target_telemetry = shares.iter().find_map(|s| s.target_telemetry.clone());
+    merged.incidents = machines::named(&shares, |s| &s.incidents, |one| &mut one.message);
     merged.interventions = machines::interventions(&shares);
-    merged.notes = machines::notes(&shares);
-    merged.header.environment = machines::environment(&shares);
-    merged.header.labels = machines::labels(&shares);
+    merged.notes = machines::named(&shares, |s| &s.notes, |one| &mut one.message);
+    merged.header.environment = machines::joined(shares.iter().map(|s| &s.header.environment));
+    merged.header.labels = machines::joined(shares.iter().map(|s| &s.header.labels));
     figures::draw(&mut merged);
     merged.target.disk_bytes_per_row = disk_bytes_per_row(&merged);
     merged.judgments = judge(&merged);

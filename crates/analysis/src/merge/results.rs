@@ -122,37 +122,31 @@ type Part = for<'a> fn(&'a ResultRecord) -> Option<(&'a str, &'a LatencySummary)
 /// Merges every distribution and draws its summary anew.
 fn distributions(merged: &mut ResultRecord, group: &Group<'_>) -> Result<(), MergeError> {
     let texts = &mut merged.histograms;
-    (texts.latency, merged.latency_ns) =
-        over_all(group, |r| Some((&r.histograms.latency, &r.latency_ns)))?;
-    (texts.service, merged.service_ns) =
-        over_all(group, |r| Some((&r.histograms.service, &r.service_ns)))?;
-    let waits: Part = |r| Some((&r.histograms.session_wait, &r.session_wait_ns));
-    (texts.session_wait, merged.session_wait_ns) = over_all(group, waits)?;
-    let lags: Part = |r| Some((&r.histograms.client_lag, &r.client_lag_ns));
-    (texts.client_lag, merged.client_lag_ns) = over_all(group, lags)?;
-    let errors: Part = |r| Some((&r.histograms.error_latency, &r.error_latency_ns));
-    (texts.error_latency, merged.error_latency_ns) = over_all(group, errors)?;
+    let all = |part: Part| over_all(group, part).map(Option::unwrap_or_default);
+    (texts.latency, merged.latency_ns) = all(|r| Some((&r.histograms.latency, &r.latency_ns)))?;
+    (texts.service, merged.service_ns) = all(|r| Some((&r.histograms.service, &r.service_ns)))?;
+    (texts.session_wait, merged.session_wait_ns) =
+        all(|r| Some((&r.histograms.session_wait, &r.session_wait_ns)))?;
+    (texts.client_lag, merged.client_lag_ns) =
+        all(|r| Some((&r.histograms.client_lag, &r.client_lag_ns)))?;
+    (texts.error_latency, merged.error_latency_ns) =
+        all(|r| Some((&r.histograms.error_latency, &r.error_latency_ns)))?;
     let undelayed: Part = |r| {
         let text = r.histograms.undelayed.as_deref().unwrap_or_default();
         Some((text, r.undelayed_ns.as_ref()?))
     };
-    if group.iter().any(|(_, result)| undelayed(result).is_some()) {
-        let (text, summary) = over_all(group, undelayed)?;
-        (texts.undelayed, merged.undelayed_ns) = (Some(text), Some(summary));
-    }
+    (texts.undelayed, merged.undelayed_ns) = over_all(group, undelayed)?.unzip();
     let of_rows: Part = |r| {
         let text = r.histograms.row_latency.as_deref().unwrap_or_default();
         Some((text, r.row_latency_ns.as_ref()?))
     };
-    if group.iter().any(|(_, result)| of_rows(result).is_some()) {
-        let (text, summary) = over_all(group, of_rows)?;
-        (texts.row_latency, merged.row_latency_ns) = (Some(text), Some(summary));
-    }
+    (texts.row_latency, merged.row_latency_ns) = over_all(group, of_rows)?.unzip();
     Ok(())
 }
 
-fn over_all(group: &Group<'_>, part: Part) -> Result<(String, LatencySummary), MergeError> {
-    let mut all = LatencyHistogram::fine();
+/// Absent where no share has it.
+fn over_all(group: &Group<'_>, part: Part) -> Result<Option<(String, LatencySummary)>, MergeError> {
+    let mut all: Option<LatencyHistogram> = None;
     for (share, result) in group {
         let Some((text, summary)) = part(result) else {
             continue;
@@ -164,9 +158,10 @@ fn over_all(group: &Group<'_>, part: Part) -> Result<(String, LatencySummary), M
                 source,
             }
         })?;
-        all.merge(&histogram);
+        all.get_or_insert_with(LatencyHistogram::fine)
+            .merge(&histogram);
     }
-    Ok((all.encode(), all.summary()))
+    Ok(all.map(|all| (all.encode(), all.summary())))
 }
 
 /// Streams with the whole plan's rate and all shares' sessions; the rest is drawn from results.

@@ -24,10 +24,8 @@ pub(super) fn instant(text: &str) -> Option<OffsetDateTime> {
 pub(super) fn phases(shares: &[&RunRecord]) -> Vec<PhaseRecord> {
     let mut merged: Vec<PhaseRecord> = Vec::new();
     for phase in shares.iter().flat_map(|share| &share.phases) {
-        match merged
-            .iter_mut()
-            .find(|merged_one| merged_one.name == phase.name)
-        {
+        let same = |merged_one: &&mut PhaseRecord| merged_one.name == phase.name;
+        match merged.iter_mut().find(same) {
             None => merged.push(phase.clone()),
             Some(merged_one) => {
                 merged_one.start_ns = merged_one.start_ns.min(phase.start_ns);

@@ -5,7 +5,7 @@
 //! terms of G. J. Franx, "A simple solution for the M/D/c waiting time distribution", Operations
 //! Research Letters 29, 2001.
 
-use super::{highest_rate, solve};
+use super::highest_rate;
 use highwater_model::numbers::round_to_usize;
 
 /// Most entries of the table of queue lengths; beyond it the tail is geometric.
@@ -46,25 +46,6 @@ impl MD1 {
         Lengths::new(self.load()).wait_exceeds(t_s / self.service_s)
     }
 
-    /// The response time that the fraction `q` in [0, 1) do not exceed.
-    pub fn quantile_response_s(&self, q: f64) -> f64 {
-        if !self.is_valid() || !(0.0..=1.0).contains(&q) {
-            return f64::NAN;
-        }
-        let rho = self.load();
-        if rho >= 1.0 || q >= 1.0 {
-            return f64::INFINITY;
-        }
-        if q <= 1.0 - rho {
-            return self.service_s;
-        }
-        let lengths = Lengths::new(rho);
-        // An M/M/1 queue of the same load waits longer: its tail is ρ e^(−(1−ρ)t/D).
-        let high = ((rho / (1.0 - q)).ln() + 1.0) / (1.0 - rho);
-        let wait = solve(0.0, high, |t| lengths.wait_exceeds(t) <= 1.0 - q);
-        self.service_s * (1.0 + wait)
-    }
-
     /// The highest arrival rate at which the quantile `q` of the response stays within `bound_s`;
     /// 0 where the service alone takes longer.
     pub fn rate_meeting_quantile(service_s: f64, q: f64, bound_s: f64) -> f64 {
@@ -75,17 +56,17 @@ impl MD1 {
         highest_rate(1.0 / service_s, exceeded)
     }
 
-    fn is_valid(&self) -> bool {
+    pub(super) fn is_valid(&self) -> bool {
         self.lambda >= 0.0 && self.service_s > 0.0 && self.service_s.is_finite()
     }
 
-    fn load(&self) -> f64 {
+    pub(super) fn load(&self) -> f64 {
         self.lambda * self.service_s
     }
 }
 
 /// How many are in the system at a random time.
-struct Lengths {
+pub(super) struct Lengths {
     rho: f64,
     /// P(at most m + 1 in the system), that is at most m waiting.
     at_most: Vec<f64>,
@@ -97,7 +78,7 @@ impl Lengths {
     /// By balance across the levels j and j + 1 of the chain at departures, which sees what a
     /// random time sees: p(j+1) P(A=0) = p(0) P(A>j) + Σ p(i) P(A>j−i+1) for i in 1..=j, with A
     /// arrivals during a service. All terms are positive, so that no digits are lost.
-    fn new(rho: f64) -> Self {
+    pub(super) fn new(rho: f64) -> Self {
         let more_than = tails_of_poisson(rho);
         let tail = |j: usize| more_than.get(j).copied().unwrap_or(0.0);
         let none = (-rho).exp();
@@ -139,7 +120,7 @@ impl Lengths {
 
     /// P(wait > t) with t in services: for k − 1 ≤ t < k it is one minus
     /// Σ P(j arrivals in k − t) · P(at most k − 1 − j waiting) for j in 0..k.
-    fn wait_exceeds(&self, t: f64) -> f64 {
+    pub(super) fn wait_exceeds(&self, t: f64) -> f64 {
         let whole = t.floor().min(1e6);
         let mean = self.rho * (whole + 1.0 - t).clamp(0.0, 1.0);
         let behind = round_to_usize(whole);

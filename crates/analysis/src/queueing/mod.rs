@@ -82,19 +82,6 @@ impl MMc {
         ((-self.mu * t_s).exp() + self.waits() * self.mu * ratio).min(1.0)
     }
 
-    /// The response time that the fraction `q` in [0, 1) do not exceed.
-    pub fn quantile_response_s(&self, q: f64) -> f64 {
-        if !self.is_valid() || !(0.0..=1.0).contains(&q) {
-            return f64::NAN;
-        }
-        if !self.is_stable() || q >= 1.0 {
-            return f64::INFINITY;
-        }
-        let slowest = self.mu.min(self.spare());
-        let high = 2.0 * ((1.0 / (1.0 - q)).ln() + 40.0) / slowest;
-        solve(0.0, high, |t| self.response_exceeds(t) <= 1.0 - q)
-    }
-
     /// The highest arrival rate at which the quantile `q` of the response stays within `bound_s`,
     /// with `c` servers of rate `mu`; 0 where even an idle system is too slow.
     ///

@@ -1,7 +1,44 @@
 //! The formulas against textbook values, against each other, and against a plain simulation.
 
 use super::super::synthetic::Noise;
+use super::deterministic::Lengths;
 use super::*;
+
+impl MMc {
+    /// The response time that the fraction `q` in [0, 1) do not exceed.
+    fn quantile_response_s(&self, q: f64) -> f64 {
+        if !self.is_valid() || !(0.0..=1.0).contains(&q) {
+            return f64::NAN;
+        }
+        if !self.is_stable() || q >= 1.0 {
+            return f64::INFINITY;
+        }
+        let slowest = self.mu.min(self.spare());
+        let high = 2.0 * ((1.0 / (1.0 - q)).ln() + 40.0) / slowest;
+        solve(0.0, high, |t| self.response_exceeds(t) <= 1.0 - q)
+    }
+}
+
+impl MD1 {
+    /// The response time that the fraction `q` in [0, 1) do not exceed.
+    fn quantile_response_s(&self, q: f64) -> f64 {
+        if !self.is_valid() || !(0.0..=1.0).contains(&q) {
+            return f64::NAN;
+        }
+        let rho = self.load();
+        if rho >= 1.0 || q >= 1.0 {
+            return f64::INFINITY;
+        }
+        if q <= 1.0 - rho {
+            return self.service_s;
+        }
+        let lengths = Lengths::new(rho);
+        // An M/M/1 queue of the same load waits longer: its tail is ρ e^(−(1−ρ)t/D).
+        let high = ((rho / (1.0 - q)).ln() + 1.0) / (1.0 - rho);
+        let wait = solve(0.0, high, |t| lengths.wait_exceeds(t) <= 1.0 - q);
+        self.service_s * (1.0 + wait)
+    }
+}
 
 fn near(found: f64, expect: f64, error: f64) {
     assert!(

@@ -2,20 +2,11 @@
 //!
 //! Time is what probes took, not what a clock says.
 
-use highwater_model::search::{ProbePurpose, ProbeRecord, SearchPolicy};
+use highwater_model::search::{ProbePurpose, ProbeRecord};
 
-/// What is left.
-#[derive(Debug)]
-pub(super) struct Budget<'a> {
-    policy: &'a SearchPolicy,
-    probes: &'a [ProbeRecord],
-}
+use super::history::ProbeHistory;
 
-impl<'a> Budget<'a> {
-    pub(super) fn new(policy: &'a SearchPolicy, probes: &'a [ProbeRecord]) -> Self {
-        Self { policy, probes }
-    }
-
+impl ProbeHistory<'_> {
     /// Whether so many probes and confirmations can still be made where so many units per second
     /// are expected.
     pub(super) fn allows(&self, probes: u32, confirmations: u32, units_per_s: Option<f64>) -> bool {
@@ -23,12 +14,12 @@ impl<'a> Budget<'a> {
         let in_number = made
             .saturating_add(probes)
             .saturating_add(confirmations)
-            .le(&self.policy.probes_max);
-        let Some(budget) = self.policy.budget_ns else {
+            .le(&self.policy().probes_max);
+        let Some(budget) = self.policy().budget_ns else {
             return in_number;
         };
         let cost = |purpose, times: u32| {
-            let measured = self.policy.measured_ns(purpose, units_per_s);
+            let measured = self.policy().measured_ns(purpose, units_per_s);
             let one = self.takes(purpose, measured);
             one.saturating_mul(times.into())
         };
@@ -46,7 +37,7 @@ impl<'a> Budget<'a> {
         let mut of_purpose = self.probes.iter().rev();
         let last = of_purpose.find(|probe| probe.purpose == purpose && probe.measured_ns > 0);
         last.map_or_else(
-            || self.policy.probe_takes_ns(measured_ns),
+            || self.policy().probe_takes_ns(measured_ns),
             |probe| measured_ns.saturating_add(took(probe).saturating_sub(probe.measured_ns)),
         )
     }

@@ -40,7 +40,9 @@ fn unfinished(judged: &mut Judgments) {
 fn marked(judged: &mut Judgments, search: &SearchRecord, mark: &Mark, soak: Option<&ProbeRecord>) {
     let own = std::mem::take(&mut judged.objective.reasons);
     let mut reasons: Vec<Reason> = below_floor(search, mark).into_iter().collect();
-    if let Some(soak) = soak.filter(|soak| has_missed(soak)) {
+    let has_missed =
+        |of: &&ProbeRecord| matches!(of.verdict, ProbeVerdict::Failed | ProbeVerdict::NotDecided);
+    if let Some(soak) = soak.filter(has_missed) {
         reasons.push(not_held(search, mark, soak));
         reasons.extend(own);
     }
@@ -77,13 +79,6 @@ fn not_held(search: &SearchRecord, mark: &Mark, soak: &ProbeRecord) -> Reason {
     }
 }
 
-fn has_missed(probe: &ProbeRecord) -> bool {
-    matches!(
-        probe.verdict,
-        ProbeVerdict::Failed | ProbeVerdict::NotDecided
-    )
-}
-
 fn unmarked(whole: &mut Whole, search: &SearchRecord, no_mark: &NoMark) {
     let history = history(search, no_mark);
     let judged = &mut whole.judgments;
@@ -108,16 +103,11 @@ fn unmarked(whole: &mut Whole, search: &SearchRecord, no_mark: &NoMark) {
             };
         }
         NoMarkReason::ClientCeiling => {
+            let message = "the load generator reached its limit before the target did";
+            let hint = Some("use a larger load generator");
             judged.measurement = Judgment {
                 value: Measurement::Invalid,
-                reasons: vec![Reason {
-                    hint: Some("use a larger load generator".to_owned()),
-                    ..Reason::with_figures(
-                        ReasonCode::ClientSaturated,
-                        "the load generator reached its limit before the target did",
-                        &history,
-                    )
-                }],
+                ..unknown(ReasonCode::ClientSaturated, message, &history, hint)
             };
         }
         NoMarkReason::OpsTooLong => {

@@ -12,13 +12,10 @@ use super::history::{ProbeHistory, Value, judged};
 /// A search that does not go on: a value that was confirmed before stays the mark, but not where data
 /// are wrong.
 pub(super) fn ended(history: &ProbeHistory<'_>, why: NoMarkReason) -> SearchOutcome {
-    let confirmed = history
-        .confirmed()
-        .filter(|_| why != NoMarkReason::WrongData);
-    confirmed.map_or_else(
-        || SearchOutcome::NoMark(nothing_confirmed(history, why)),
-        |value| SearchOutcome::Mark(mark(history, value)),
-    )
+    match history.confirmed() {
+        Some(value) if why != NoMarkReason::WrongData => SearchOutcome::Mark(mark(history, value)),
+        _ => SearchOutcome::NoMark(nothing_confirmed(history, why)),
+    }
 }
 
 /// What ends a search whatever it knows.
@@ -65,7 +62,7 @@ fn outlasted(history: &ProbeHistory<'_>, why: NoMarkReason) -> NoMarkReason {
 }
 
 fn lowest_outlasted(history: &ProbeHistory<'_>) -> bool {
-    let judged = judged(history.probes());
+    let judged = judged(history.probes);
     let lowest = judged.min_by(|a, b| a.at.total_cmp(&b.at));
     lowest.is_some_and(|probe| {
         probe.measured_ns > 0 && probe.mean_ns.is_some_and(|mean| mean >= probe.measured_ns)
@@ -74,13 +71,14 @@ fn lowest_outlasted(history: &ProbeHistory<'_>) -> bool {
 
 /// Neither well nor with an error: whatever was sent was still waited for when its probe was over.
 fn nothing_ended(history: &ProbeHistory<'_>) -> bool {
-    let mut probes = history.probes().iter();
+    let mut probes = history.probes.iter();
     probes.all(|probe| probe.measured_ns > 0 && probe.failed_ops == 0)
 }
 
 /// A value that was confirmed as often as it had to be.
 pub(super) fn mark(history: &ProbeHistory<'_>, value: &Value) -> Mark {
     let confirmations = history.confirmations_at(value.at);
+    let lengths = confirmations.iter().map(|probe| probe.measured_ns);
     let high = history.failed_above(value.at);
     let failed = history.shown_to_fail_above(value.at);
     Mark {
@@ -88,11 +86,7 @@ pub(super) fn mark(history: &ProbeHistory<'_>, value: &Value) -> Mark {
         estimate: estimate(history),
         failed: failed.map(|failed| failed.at),
         limited_by: high.map_or_else(Vec::new, |high| high.reasons.clone()),
-        hold_ns: confirmations
-            .iter()
-            .map(|p| p.measured_ns)
-            .min()
-            .unwrap_or(0),
+        hold_ns: lengths.min().unwrap_or(0),
         rows: confirmations.last().map_or(0, |probe| probe.rows_before),
         bytes: confirmations.last().and_then(|probe| probe.bytes_before),
         passed_above: history.met_above(high.map_or(f64::INFINITY, |high| high.at)),

@@ -43,16 +43,9 @@ pub(super) fn estimate(history: &ProbeHistory<'_>) -> Option<Estimate> {
     } else {
         reached
     };
-    found.or_else(|| bracket(history)).filter(is_possible)
-}
-
-fn is_possible(estimate: &Estimate) -> bool {
-    let Estimate {
-        value,
-        low90,
-        high90,
-    } = *estimate;
-    high90.is_finite() && 0.0 < low90 && low90 <= value && value <= high90
+    found.or_else(|| bracket(history)).filter(|of| {
+        of.high90.is_finite() && 0.0 < of.low90 && of.low90 <= of.value && of.value <= of.high90
+    })
 }
 
 /// No rate is sustained above what the target reaches.
@@ -88,7 +81,7 @@ fn reached(history: &ProbeHistory<'_>) -> Option<Estimate> {
             && !has(ReasonCode::ObjectiveRejected)
             && !has(ReasonCode::ObjectiveErrors)
     };
-    let all: Vec<&ProbeRecord> = judged(history.probes()).filter(overloaded).collect();
+    let all: Vec<&ProbeRecord> = judged(history.probes).filter(overloaded).collect();
     let lowest = all.iter().map(|probe| probe.at).fold(f64::MAX, f64::min);
     let close = all.iter().filter(|probe| probe.at <= lowest * CLOSE);
     let reached: Vec<f64> = close.map(|probe| probe.acknowledged_per_s).collect();
@@ -128,7 +121,7 @@ fn point(probe: &ProbeRecord, search: &SearchRecord) -> Option<Point> {
 }
 
 fn line(history: &ProbeHistory<'_>) -> Option<Estimate> {
-    let probes = judged(history.probes());
+    let probes = judged(history.probes);
     let points: Vec<Point> = probes.filter_map(|p| point(p, history.search)).collect();
     let sum = |of: &dyn Fn(&Point) -> f64| points.iter().map(|p| p.weight * of(p)).sum::<f64>();
     let weight = sum(&|_| 1.0);

@@ -25,7 +25,7 @@ pub(super) fn mark(history: &ProbeHistory<'_>, without: Option<f64>) -> Option<f
         return knee;
     }
     let mut points: Vec<Point> = history
-        .values()
+        .values
         .iter()
         .filter(|value| value.status != Status::Ceiling && Some(value.at) != without)
         .filter(|value| knee.is_none_or(|knee| value.at < knee))
@@ -49,7 +49,7 @@ fn knee(history: &ProbeHistory<'_>, without: Option<f64>) -> Option<f64> {
     if history.policy().axis == SearchAxis::Sessions {
         return None;
     }
-    let overloaded = history.values().iter().filter(|value| {
+    let overloaded = history.values.iter().filter(|value| {
         let sustained = value.acknowledged_per_s >= value.at * GAVE_OUT;
         let says_so = value.reasons.contains(&ReasonCode::RateNotSustained);
         value.status == Status::Failed && says_so && !sustained && Some(value.at) != without

@@ -49,9 +49,9 @@ pub(super) struct Value {
 #[derive(Debug)]
 pub(super) struct ProbeHistory<'a> {
     pub(super) search: &'a SearchRecord,
-    probes: &'a [ProbeRecord],
+    pub(super) probes: &'a [ProbeRecord],
     /// Ascending.
-    values: Vec<Value>,
+    pub(super) values: Vec<Value>,
 }
 
 impl<'a> ProbeHistory<'a> {
@@ -117,10 +117,6 @@ impl<'a> ProbeHistory<'a> {
         &self.search.policy
     }
 
-    pub(super) fn values(&self) -> &[Value] {
-        &self.values
-    }
-
     /// The lowest value that did not pass.
     pub(super) fn high(&self) -> Option<&Value> {
         self.values.iter().find(|v| v.status != Status::Met)
@@ -152,11 +148,6 @@ impl<'a> ProbeHistory<'a> {
         values.find(|value| value.at > at && value.status == Status::Failed && value.is_shown)
     }
 
-    /// All probes.
-    pub(super) fn probes(&self) -> &'a [ProbeRecord] {
-        self.probes
-    }
-
     /// Values at which the load generator gave out.
     pub(super) fn ceilings(&self) -> u32 {
         let values = self.values.iter();
@@ -166,11 +157,8 @@ impl<'a> ProbeHistory<'a> {
 
     /// Values that passed above one that failed.
     pub(super) fn met_above(&self, failed: f64) -> Vec<f64> {
-        let above = self.values.iter().filter(|v| v.at > failed);
-        above
-            .filter(|v| v.status == Status::Met)
-            .map(|v| v.at)
-            .collect()
+        let met = self.values.iter().filter(|v| v.status == Status::Met);
+        met.map(|v| v.at).filter(|at| *at > failed).collect()
     }
 
     /// Units per second that closed load reached, if it was asked.
@@ -226,18 +214,13 @@ impl<'a> ProbeHistory<'a> {
         self.refuted().count()
     }
 
-    fn refuted(&self) -> impl Iterator<Item = &Value> {
+    pub(super) fn refuted(&self) -> impl Iterator<Item = &Value> {
         let confirms = |at: f64| {
             let mut confirmations = judged(self.probes).filter(move |p| is_same(p.at, at));
             confirmations.any(|probe| probe.purpose == ProbePurpose::Confirm)
         };
         let failed = self.values.iter().filter(|v| v.status == Status::Failed);
         failed.filter(move |value| confirms(value.at))
-    }
-
-    /// The lowest of these.
-    pub(super) fn lowest_failed_candidate(&self) -> Option<f64> {
-        self.refuted().map(|value| value.at).next()
     }
 
     /// The highest value with some confirmations, but not all, below all that did not pass.

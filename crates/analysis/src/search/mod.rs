@@ -47,7 +47,6 @@ use highwater_model::search::{
     NoMarkReason, ProbePurpose, ProbeRecord, SearchOutcome, SearchRecord,
 };
 
-use budget::Budget;
 use ending::{ended, mark, nothing_confirmed, stopped};
 use history::{ProbeHistory, Status, Value};
 
@@ -100,8 +99,7 @@ fn searched(search: &SearchRecord, probes: &[ProbeRecord]) -> Step {
     if let Some(why) = stopped(probes) {
         return Step::End(ended(&history, why));
     }
-    let budget = Budget::new(&search.policy, probes);
-    within(&history, &budget, next_step(&history))
+    within(&history, next_step(&history))
 }
 
 /// What a probe at this value measures, nanoseconds: as long as its purpose asks for, and longer
@@ -302,7 +300,7 @@ fn candidate(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Option<f6
 /// confirmations do not hold was chance, so from the third failure on it is lower than what passed, by
 /// steps that grow. `ahead` counts candidates that are taken to fail before they are tried.
 fn lowered(history: &ProbeHistory<'_>, low: &Value, ahead: usize) -> Option<f64> {
-    let lowest = history.lowest_failed_candidate()?;
+    let lowest = history.refuted().next()?.at;
     let failed = history.failed_candidates();
     let steps = (failed + ahead).checked_sub(LOWERED_FROM)?;
     if history.confirmed().is_some() {
@@ -343,24 +341,26 @@ fn confirm(history: &ProbeHistory<'_>, low: &Value) -> Step {
 
 /// What can be done of a step: where probes or time run out, the best so far is confirmed. A
 /// confirmation that cannot have ops enough is not begun.
-fn within(history: &ProbeHistory<'_>, budget: &Budget<'_>, step: Step) -> Step {
+fn within(history: &ProbeHistory<'_>, step: Step) -> Step {
     let confirmations = history.policy().confirmations;
     match step {
-        Step::Probe { at } if budget.allows(1, confirmations, history.units_per_s(at)) => step,
+        Step::Probe { at } if history.allows(1, confirmations, history.units_per_s(at)) => step,
         Step::Probe { at } => match history.low() {
-            Some(low) => affordable(history, budget, last_resort(history, low)),
-            None if budget.allows(1, 0, history.units_per_s(at)) => step,
+            Some(low) => affordable(history, last_resort(history, low)),
+            None if history.allows(1, 0, history.units_per_s(at)) => step,
             None => no_mark(history, NoMarkReason::BudgetSpent),
         },
-        Step::Confirm { .. } => affordable(history, budget, step),
-        Step::Estimate if !budget.allows(1, 0, None) => no_mark(history, NoMarkReason::BudgetSpent),
+        Step::Confirm { .. } => affordable(history, step),
+        Step::Estimate if !history.allows(1, 0, None) => {
+            no_mark(history, NoMarkReason::BudgetSpent)
+        }
         Step::Estimate | Step::Soak { .. } | Step::End(_) => step,
     }
 }
 
 /// A confirmation, if all that the value still lacks can be made; else that of the highest that
 /// passed; else what is known.
-fn affordable(history: &ProbeHistory<'_>, budget: &Budget<'_>, step: Step) -> Step {
+fn affordable(history: &ProbeHistory<'_>, step: Step) -> Step {
     let Step::Confirm { at } = step else {
         return step;
     };
@@ -369,28 +369,22 @@ fn affordable(history: &ProbeHistory<'_>, budget: &Budget<'_>, step: Step) -> St
     if expected.is_some_and(rare) {
         return Step::End(ended(history, NoMarkReason::TooFewOps));
     }
-    let missing = history
-        .policy()
-        .confirmations
-        .saturating_sub(history.confirmed_at(at));
+    let confirmations = history.policy().confirmations;
+    let missing = confirmations.saturating_sub(history.confirmed_at(at));
     // A better one that is hoped for leaves time for the one that passed.
     let low = history.low();
     let hoped = history.confirmed().is_none() && low.is_some_and(|low| at > low.at);
-    let spare = if hoped {
-        history.policy().confirmations
-    } else {
-        0
-    };
-    if budget.allows(0, missing.saturating_add(spare), expected) {
+    let spare = if hoped { confirmations } else { 0 };
+    if history.allows(0, missing.saturating_add(spare), expected) {
         return step;
     }
     let sure = low.map(|low| last_resort(history, low));
     match sure {
         Some(Step::Confirm { at: sure }) if sure < at => {
-            affordable(history, budget, Step::Confirm { at: sure })
+            affordable(history, Step::Confirm { at: sure })
         }
         Some(done @ Step::End(SearchOutcome::Mark(_))) => done,
-        _ if budget.allows(0, missing, expected) => step,
+        _ if history.allows(0, missing, expected) => step,
         _ => Step::End(ended(history, NoMarkReason::BudgetSpent)),
     }
 }

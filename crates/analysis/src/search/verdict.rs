@@ -25,7 +25,7 @@ const OUR_OWN: [ReasonCode; 7] = [
 ];
 
 /// What a search takes from a run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Probed {
     /// What it showed.
     pub verdict: ProbeVerdict,
@@ -70,14 +70,8 @@ pub fn probed(search: &SearchRecord, purpose: ProbePurpose, record: &RunRecord) 
         reasons,
         acknowledged_per_s: searched.map_or(0.0, MeasuredStream::units_per_s),
         pressure: nearest_margin(&record.plan.definition.objectives, &measured),
-        p99_ns: searched.and_then(|stream| {
-            let p99 = stream.results.iter().filter_map(|r| r.latency_ns.p99);
-            p99.max()
-        }),
-        mean_ns: searched.and_then(|stream| {
-            let mean = stream.results.iter().filter_map(|r| r.latency_ns.mean);
-            mean.max()
-        }),
+        p99_ns: searched.and_then(|stream| stream.greatest(|result| result.latency_ns.p99)),
+        mean_ns: searched.and_then(|stream| stream.greatest(|result| result.latency_ns.mean)),
         failed_ops,
         measured_ns: searched.map_or(0, |stream| stream.phase.duration_ns),
         rows_before: rows_before(record),

@@ -150,12 +150,8 @@ pub fn throughput(counts: &[u64], window: Nanos) -> Throughput {
 fn thirds(counts: &[u64]) -> Option<[f64; 2]> {
     let length = counts.len() / 3;
     let mean = |part: &[u64]| part.iter().map(|c| to_f64(*c)).sum::<f64>() / len_to_f64(length);
-    (length > 0).then(|| {
-        [
-            mean(&counts[..length]),
-            mean(&counts[counts.len() - length..]),
-        ]
-    })
+    let ends = [&counts[..length], &counts[counts.len() - length..]];
+    (length > 0).then(|| ends.map(mean))
 }
 
 /// A straight line through a series and what it leaves.

@@ -47,26 +47,16 @@ fn unknown(why: NoBestReason, tune: &TuneRecord) -> Judgment<Measurement> {
             "no configuration counts",
             "look at the verdicts of the configurations; --by names another figure",
         ),
-        NoBestReason::BudgetSpent => (
-            ReasonCode::TooShort,
-            "probes or time ran out before the confirming round",
-            "go on with --resume and a greater --budget",
-        ),
-        NoBestReason::TargetLost => (
-            ReasonCode::TargetLost,
-            "the target went away",
-            "go on with --resume when it is back",
-        ),
+        NoBestReason::BudgetSpent => {
+            whole::budget_spent("probes or time ran out before the confirming round")
+        }
+        NoBestReason::TargetLost => whole::TARGET_LOST,
         NoBestReason::WrongData => (
             ReasonCode::Interrupted,
             "acknowledged data were not found as acknowledged, so no configuration can be the best",
             "look at the data first",
         ),
-        NoBestReason::Interrupted => (
-            ReasonCode::Interrupted,
-            "the tuning has not ended",
-            "go on with --resume",
-        ),
+        NoBestReason::Interrupted => whole::not_ended("the tuning has not ended"),
     };
     let counting = tune
         .trials

@@ -2,7 +2,7 @@
 
 use crate::judge::{Ended, MeasuredStream, measured_streams};
 use crate::telemetry::{self, busy_cpus, disk_bytes_per_row, mean, named};
-use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode};
+use highwater_model::judgment::{Judgments, Measurement, ObjectiveValue, ReasonCode};
 use highwater_model::record::RunRecord;
 use highwater_model::target_telemetry::{names, sources};
 use highwater_model::tune::{Showed, TrialVerdict, TuneFigure};
@@ -15,7 +15,7 @@ const OUR_OWN: [ReasonCode; 3] = [
 ];
 
 /// What a tuning takes from a run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Measured {
     /// What it is good for.
     pub verdict: TrialVerdict,
@@ -50,21 +50,26 @@ pub fn measured(by: TuneFigure, record: &RunRecord) -> Measured {
 
 /// What a run shows of a stream, its target and its load generator besides the throughput.
 pub fn showed(record: &RunRecord, stream: Option<&MeasuredStream<'_>>) -> Showed {
-    let results = stream.into_iter().flat_map(|one| &one.results);
     let clients = record.clients.iter().map(|client| client.cpu_fraction);
     let cpus = busy_cpus(record).into_iter().map(|(_, busy)| busy);
     Showed {
-        p99_ns: results.filter_map(|result| result.latency_ns.p99).max(),
+        p99_ns: stream.and_then(|stream| stream.greatest(|result| result.latency_ns.p99)),
         target_cpu: cpus.reduce(f64::max),
         client_cpu: clients.fold(0.0, f64::max),
         limit: record.limit.clone(),
     }
 }
 
+/// Whether the measurement is invalid by the load generator's doing.
+pub(crate) fn is_client_limited(judged: &Judgments) -> bool {
+    let codes = judged.measurement.codes();
+    judged.measurement.value == Measurement::Invalid
+        && OUR_OWN.iter().any(|code| codes.contains(code))
+}
+
 fn verdict(record: &RunRecord, has_figure: bool) -> (TrialVerdict, Vec<ReasonCode>) {
     let judged = &record.judgments;
     let of_measurement = judged.measurement.codes();
-    let is_invalid = judged.measurement.value == Measurement::Invalid;
     match Ended::of(&record.incidents) {
         Ended::Interrupted => return (TrialVerdict::Interrupted, Vec::new()),
         Ended::TargetLost => return (TrialVerdict::TargetLost, Vec::new()),
@@ -72,7 +77,7 @@ fn verdict(record: &RunRecord, has_figure: bool) -> (TrialVerdict, Vec<ReasonCod
     }
     if judged.data.value.is_wrong() {
         (TrialVerdict::WrongData, judged.data.codes())
-    } else if is_invalid && OUR_OWN.iter().any(|code| of_measurement.contains(code)) {
+    } else if is_client_limited(judged) {
         (TrialVerdict::Invalid, of_measurement)
     } else if judged.objective.value == ObjectiveValue::Missed {
         (TrialVerdict::Missed, judged.objective.codes())

@@ -22,16 +22,16 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-use highwater_model::tune::{NoBest, NoBestReason, TrialVerdict, TuneOutcome, TuneRecord};
+use highwater_model::tune::{NoBestReason, TrialVerdict, TuneOutcome, TuneRecord};
 
 pub use conclusion::conclude;
-pub use figures::server_cpu_per_row;
-pub use figures::{Measured, measured, showed};
+pub(crate) use figures::is_client_limited;
+pub use figures::{Measured, measured, server_cpu_per_row, showed};
 pub use state::{is_small, probes_most};
 
 pub use step::TuneStep;
 
-use state::TuneState;
+use state::{TuneState, no_best};
 
 /// What to do after the configurations that were measured.
 pub fn next(tune: &TuneRecord) -> TuneStep {
@@ -46,10 +46,7 @@ pub fn next(tune: &TuneRecord) -> TuneStep {
 
 /// The end of a tuning that is not to go on, with what is known all the same.
 pub fn end_early(tune: &TuneRecord, why: NoBestReason) -> TuneOutcome {
-    TuneOutcome::NoBest(NoBest {
-        why,
-        best_so_far: TuneState::new(tune).best_so_far(),
-    })
+    no_best(why, TuneState::new(tune).best_so_far())
 }
 
 /// What ends a tuning whatever it knows.

@@ -102,10 +102,7 @@ impl<'a> TuneState<'a> {
         };
         let mut ranked = self.ranked();
         if ranked.is_empty() {
-            return Ok(TuneOutcome::NoBest(NoBest {
-                why: NoBestReason::NoneCounts,
-                best_so_far: None,
-            }));
+            return Ok(no_best(NoBestReason::NoneCounts, None));
         }
         ranked.truncate(2);
         if let [winner, runner_up] = &ranked[..] {
@@ -274,10 +271,7 @@ impl<'a> TuneState<'a> {
         cut_short: bool,
     ) -> Missing<TuneOutcome> {
         if self.round() > 0 && !self.allows(self.round(), 0) {
-            return Ok(TuneOutcome::NoBest(NoBest {
-                why: NoBestReason::BudgetSpent,
-                best_so_far: Some(winner.clone()),
-            }));
+            return Ok(no_best(NoBestReason::BudgetSpent, Some(winner.clone())));
         }
         let trials = usize::try_from(self.tune.policy.confirmations).unwrap_or(usize::MAX);
         for times in 1..=trials {
@@ -309,10 +303,7 @@ impl<'a> TuneState<'a> {
         let prefers =
             |one: &Configuration, other: &Configuration| !is_told && self.is_smaller(one, other);
         match (mean(&a), mean(&b)) {
-            (None, None) => TuneOutcome::NoBest(NoBest {
-                why: NoBestReason::NoneCounts,
-                best_so_far: None,
-            }),
+            (None, None) => no_best(NoBestReason::NoneCounts, None),
             (Some(_), None) => self.best(winner, None, cut_short),
             (None, Some(_)) => self.best(runner_up, None, cut_short),
             (Some(_), Some(_)) if prefers(runner_up, winner) => {
@@ -386,6 +377,11 @@ impl<'a> TuneState<'a> {
             1.0 / score
         }
     }
+}
+
+/// The end of a tuning that names no best configuration.
+pub(super) fn no_best(why: NoBestReason, best_so_far: Option<Configuration>) -> TuneOutcome {
+    TuneOutcome::NoBest(NoBest { why, best_so_far })
 }
 
 /// Absent without scores, and where one is.

@@ -1,12 +1,11 @@
 //! `highwater audit`: compares what a stored run had acknowledged with its database. Must not
 //! compare itself.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_driver::{TargetOptions, TargetUrl};
-use highwater_model::plan::AuditLevel;
+use highwater_driver::{Target, TargetOptions, TargetUrl};
 use highwater_model::record::{RecordRef, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_runner::stored_audit::{StoredAuditRequest, audit_stored};
@@ -18,9 +17,9 @@ use crate::failure::Failure;
 use crate::grammar::flags::{
     AUDIT, AUDIT_TIMEOUT, EVENTS, JSON, NO_COLOR, OUT, OUTPUT, QUIET, VERBOSE,
 };
-use crate::grammar::{CommandSpec, Flag, Positional, flag, words};
-use crate::intent::resolve::{as_targets, as_values, duration_above_zero, files, output, targets};
-use crate::intent::{RunOutput, WorkloadChoice, parsers};
+use crate::grammar::{CommandSpec, Flag, flag, words};
+use crate::intent::resolve::{as_values, duration_above_zero, files, output, targets};
+use crate::intent::{WorkloadChoice, parsers};
 use crate::layers::{Layers, has_scheme};
 use crate::prepare::{self, signals, target};
 use crate::progress::Progress;
@@ -31,7 +30,11 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     name: "audit",
     summary: "Compare what a finished or killed run had acknowledged with its database",
     usage: "[RUN] [TARGET]...",
-    positionals: POSITIONALS,
+    positionals: &[words(
+        "RUN|TARGET",
+        "Directory, record.json, ID, or unique prefix of an ID [default: the latest run], and \
+         database URLs [default: those of the run]",
+    )],
     flags: &[
         (AUDIT, AUDIT_FLAGS),
         (OUTPUT, &[OUT, VERBOSE, QUIET, JSON, EVENTS, NO_COLOR]),
@@ -41,14 +44,8 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       a restored backup
   highwater audit 2026-11-20T18 $URL
       a run whose process was killed, on the database's new address",
-    run: |layers| audit(&AuditIntent::resolve(layers)?),
+    run: audit,
 };
-
-const POSITIONALS: &[Positional] = &[words(
-    "RUN|TARGET",
-    "Directory, record.json, ID, or unique prefix of an ID [default: the latest run], and \
-     database URLs [default: those of the run]",
-)];
 
 const AUDIT_FLAGS: &[Flag] = &[
     flag(
@@ -58,102 +55,71 @@ const AUDIT_FLAGS: &[Flag] = &[
     AUDIT_TIMEOUT,
 ];
 
-/// What is audited.
-struct AuditIntent {
-    /// Directory, `record.json`, id or its beginning; the newest run where absent.
-    run: Option<String>,
-    /// Where the database is now; empty: where the run found it.
-    targets: Vec<TargetUrl>,
-    /// At most; the run's own level where absent.
-    level: Option<AuditLevel>,
-    /// Bound of the audit's duration.
-    limit: Nanos,
-    /// The run store's directory, where ids are looked up.
-    out: PathBuf,
-    /// What it shows.
-    output: RunOutput,
-}
-
-impl AuditIntent {
-    fn resolve(layers: &Layers) -> Result<Self, Failure> {
-        let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
-        let is_run = words.first().is_some_and(|word| !has_scheme(word));
-        let (run, rest) = words.split_at(usize::from(is_run));
-        let given = as_targets(rest);
-        if let Some(other) = given.iter().find(|given| !has_scheme(&given.text)) {
-            let message = format!("`{}` is no database URL", other.text);
-            let hint = "one run at a time is audited; the words behind it are URLs of its database";
-            return Err(Failure::usage(message).with_hint(hint));
-        }
-        Ok(Self {
-            run: run.first().map(|run| (*run).to_owned()),
-            targets: if given.is_empty() {
-                Vec::new()
-            } else {
-                targets(layers, &given)?
-            },
-            level: layers.parse("audit", parsers::audit)?,
-            limit: duration_above_zero(layers, "audit-timeout")?.unwrap_or(Nanos::MAX),
-            out: layers.require("out", parsers::word)?.into(),
-            output: output(layers)?,
-        })
-    }
-}
-
 /// Audits a stored run; the exit code is that of the run with what was found.
-fn audit(settings: &AuditIntent) -> Result<u8, Failure> {
-    let run = store::find(&settings.out, settings.run.as_deref())?;
+fn audit(layers: &Layers) -> Result<u8, Failure> {
+    let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
+    let is_run = words.first().is_some_and(|word| !has_scheme(word));
+    let (run, rest) = words.split_at(usize::from(is_run));
+    let given = as_values("target", rest);
+    if let Some(other) = given.iter().find(|given| !has_scheme(&given.text)) {
+        let message = format!("`{}` is no database URL", other.text);
+        let hint = "one run at a time is audited; the words behind it are URLs of its database";
+        return Err(Failure::usage(message).with_hint(hint));
+    }
+    let now_at = match given.as_slice() {
+        [] => Vec::new(),
+        given => targets(layers, given)?,
+    };
+    let level = layers.parse("audit", parsers::audit)?;
+    let limit = duration_above_zero(layers, "audit-timeout")?.unwrap_or(Nanos::MAX);
+    let out = PathBuf::from(layers.require("out", parsers::word)?);
+    let output = output(layers)?;
+    let run = store::find(&out, run.first().copied())?;
     let stored = record::read(&run)?;
     let measured = RecordRef::from(&stored).measured_run().run;
-    let output = &settings.output;
     let log = EventLog::open(output.events.as_ref())?;
-    let observer = event_log::observer(output, log.as_ref(), None, || Rc::new(Progress::of_run()));
+    let observer = event_log::observer(&output, log.as_ref(), None, || Rc::new(Progress::of_run()));
     let request = StoredAuditRequest {
         workload: workload_of(measured)?,
-        target: target_of(settings, measured)?,
+        target: target_of(measured, now_at, &out)?,
         run: run.clone(),
-        level: settings.level,
-        limit: settings.limit,
+        level,
+        limit,
         now: prepare::now(Nanos::SECOND),
     };
     let audited = audit_stored(request, observer, signals()?)?;
-    event_log::record(output, (&audited).into(), &run.display().to_string())
+    event_log::record(&output, (&audited).into(), &run.display().to_string())
 }
 
 /// The workload of a stored run, from its name or its files.
 fn workload_of(record: &RunRecord) -> Result<Arc<Workload>, Failure> {
     let plan = &record.plan.definition;
-    let given = record
-        .header
-        .given
-        .get("file")
-        .map_or(&[][..], Vec::as_slice);
-    let choice = if given.is_empty() {
-        WorkloadChoice::Named(plan.workload.name.clone())
-    } else {
-        let words: Vec<&str> = given.iter().map(String::as_str).collect();
-        files(&as_values("file", &words))?
+    let given = record.header.given.get("file").into_iter().flatten();
+    let given: Vec<&str> = given.map(String::as_str).collect();
+    let choice = match given.as_slice() {
+        [] => WorkloadChoice::Named(plan.workload.name.clone()),
+        given => files(&as_values("file", given))?,
     };
     let parameters = &plan.workload.parameters;
     let spec = workload_file::choose(&choice, parameters)?;
     Ok(Arc::new(spec.instantiate(parameters, plan.seed)?))
 }
 
-/// The database of a stored run: where it was, or where the user says that it is now.
+/// The database of a stored run: where the user says that it is now, or where it was.
 fn target_of(
-    settings: &AuditIntent,
     record: &RunRecord,
-) -> Result<Arc<dyn highwater_driver::Target>, Failure> {
-    let urls = record.target.urls.iter().map(|url| TargetUrl::parse(url));
-    let mut urls = if settings.targets.is_empty() {
-        urls.collect::<Result<_, _>>()?
-    } else {
-        settings.targets.clone()
-    };
+    mut urls: Vec<TargetUrl>,
+    out: &Path,
+) -> Result<Arc<dyn Target>, Failure> {
+    if urls.is_empty() {
+        let before = record.target.urls.iter();
+        let before = before.map(|url| TargetUrl::parse(url));
+        urls = before.collect::<Result<_, _>>()?;
+    }
     let insert = record.header.given.get("insert");
     let options = TargetOptions {
         insert: insert.and_then(|given| given.first().cloned()),
-        ..target::options("highwater", Some(&settings.out), record.plan.seed)
+        ..target::options("highwater", Some(out), record.plan.seed)
     };
     let opened = highwater_drivers::open_urls(&urls, &options)?;
     let capabilities = opened.capabilities();

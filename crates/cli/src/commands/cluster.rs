@@ -1,7 +1,7 @@
 //! `highwater cluster`: starts, resizes and ends the cluster of a cluster file, for trying the file alone. Must not
 //! load it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use highwater_experiment::cluster::{Cluster, Node};
 use highwater_model::cluster::schema;
@@ -10,7 +10,7 @@ use super::check::facts::{Fact, fact, table};
 use crate::cluster_file::{self, ClusterFlags};
 use crate::failure::{Failure, did_you_mean};
 use crate::grammar::flags::{NO_COLOR, OUTPUT};
-use crate::grammar::{CommandSpec, Flag, Positional, flag, words};
+use crate::grammar::{CommandSpec, Flag, flag, words};
 use crate::intent::parsers;
 use crate::layers::Layers;
 use crate::{exit, prepare, terminal};
@@ -20,7 +20,12 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     name: "cluster",
     summary: "Start, resize, and end the cluster that a cluster file describes",
     usage: "up|status|resize|restore|down FILE | schema",
-    positionals: POSITIONALS,
+    positionals: &[words(
+        "ACTION",
+        "`up FILE` starts the cluster and leaves it running; `status FILE` shows it; `resize FILE` \
+         changes its number of nodes; `restore FILE` runs the file's command that brings data back; \
+         `down FILE` ends it; `schema` prints the JSON Schema of cluster files for editors",
+    )],
     flags: &[("Cluster", FLAGS), (OUTPUT, &[NO_COLOR])],
     examples: "  highwater cluster up lab.toml --nodes 3
       start three nodes, wait until they are ready, print their URLs, and leave them running
@@ -28,15 +33,8 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       start two more
   highwater cluster down lab.toml
       end all of them; whatever a killed Highwater left is ended by any of these commands",
-    run: |layers| cluster(&ClusterIntent::resolve(layers)?),
+    run: cluster,
 };
-
-const POSITIONALS: &[Positional] = &[words(
-    "ACTION",
-    "`up FILE` starts the cluster and leaves it running; `status FILE` shows it; `resize FILE` \
-     changes its number of nodes; `restore FILE` runs the file's command that brings data back; \
-     `down FILE` ends it; `schema` prints the JSON Schema of cluster files for editors",
-)];
 
 const FLAGS: &[Flag] = &[
     flag(
@@ -62,10 +60,10 @@ const FLAGS: &[Flag] = &[
 const HISTORY_SHOWN: usize = 5;
 
 /// What `highwater cluster` does.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Action {
     /// Starts nodes, and leaves them running.
-    Up { fresh: bool },
+    Up,
     /// Shows the nodes.
     Status,
     /// Starts or ends nodes.
@@ -76,37 +74,48 @@ enum Action {
     Down,
 }
 
-/// What is done with which cluster; nothing where only the schema is.
-struct ClusterIntent(Option<(Action, PathBuf, Option<u32>, ClusterFlags)>);
-
-impl ClusterIntent {
-    fn resolve(layers: &Layers) -> Result<Self, Failure> {
-        let given: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
-        let fresh = layers.switch("fresh")?;
-        let (action, file) = match given[..] {
-            ["schema"] => return Ok(Self(None)),
-            ["up", file] => (Action::Up { fresh }, file),
-            ["status", file] => (Action::Status, file),
-            ["resize", file] => (Action::Resize, file),
-            ["restore", file] => (Action::Restore, file),
-            ["down", file] => (Action::Down, file),
-            [] => return Err(Failure::usage("there is nothing to do").with_hint(hint(""))),
-            [first, ..] => {
-                return Err(Failure::usage(format!("cannot do `{}`", given.join(" ")))
-                    .with_hint(hint(first)));
-            }
-        };
-        let flags = ClusterFlags {
-            no_quota: layers.switch("no-quota")?,
-            remove_data: action == Action::Down && layers.switch("remove-data")?,
-            takes_over: true,
-        };
-        let nodes = layers.parse("nodes", parsers::positive)?;
-        if action == Action::Resize && nodes.is_none() {
-            return Err(Failure::usage("--nodes is missing").with_hint("add --nodes N"));
+/// Does what the words ask for.
+fn cluster(layers: &Layers) -> Result<u8, Failure> {
+    let given: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
+    let fresh = layers.switch("fresh")?;
+    let (action, path) = match given[..] {
+        ["schema"] => return terminal::data(&schema()).map(|()| exit::SUCCESS),
+        ["up", file] => (Action::Up, Path::new(file)),
+        ["status", file] => (Action::Status, Path::new(file)),
+        ["resize", file] => (Action::Resize, Path::new(file)),
+        ["restore", file] => (Action::Restore, Path::new(file)),
+        ["down", file] => (Action::Down, Path::new(file)),
+        [] => return Err(Failure::usage("there is nothing to do").with_hint(hint(""))),
+        [first, ..] => {
+            return Err(
+                Failure::usage(format!("cannot do `{}`", given.join(" "))).with_hint(hint(first))
+            );
         }
-        Ok(Self(Some((action, file.into(), nodes, flags))))
+    };
+    let flags = ClusterFlags {
+        no_quota: layers.switch("no-quota")?,
+        remove_data: action == Action::Down && layers.switch("remove-data")?,
+        takes_over: true,
+    };
+    let nodes = layers.parse("nodes", parsers::positive)?;
+    if action == Action::Resize && nodes.is_none() {
+        return Err(Failure::usage("--nodes is missing").with_hint("add --nodes N"));
     }
+    let spec = cluster_file::read(path)?;
+    let nodes = nodes.unwrap_or(spec.nodes);
+    let mut cluster = cluster_file::open(path, spec, flags, prepare::signals()?)?;
+    match action {
+        Action::Status => return status(&mut cluster),
+        Action::Restore => return restored(&mut cluster),
+        Action::Up if fresh => drop(cluster.fresh(nodes)?),
+        Action::Up | Action::Resize => drop(cluster.resize(nodes)?),
+        Action::Down => {
+            cluster.down()?;
+            let ended = "nothing of the cluster runs any more\n";
+            return terminal::data(ended).map(|()| exit::SUCCESS);
+        }
+    }
+    left_running(&mut cluster)
 }
 
 fn hint(first: &str) -> String {
@@ -119,32 +128,6 @@ fn hint(first: &str) -> String {
         None => "there are `up FILE`, `status FILE`, `resize FILE --nodes N`, `restore FILE`, \
                  `down FILE` and `schema`"
             .to_owned(),
-    }
-}
-
-/// Does what the words ask for.
-fn cluster(intent: &ClusterIntent) -> Result<u8, Failure> {
-    let Some((action, path, nodes, flags)) = &intent.0 else {
-        return terminal::data(&schema()).map(|()| exit::SUCCESS);
-    };
-    let spec = cluster_file::read(path)?;
-    let nodes = nodes.unwrap_or(spec.nodes);
-    let mut cluster = cluster_file::open(path, spec, *flags, prepare::signals()?)?;
-    match action {
-        Action::Up { fresh: true } => {
-            cluster.fresh(nodes)?;
-            left_running(&mut cluster)
-        }
-        Action::Up { fresh: false } | Action::Resize => {
-            cluster.resize(nodes)?;
-            left_running(&mut cluster)
-        }
-        Action::Status => status(&mut cluster),
-        Action::Restore => restored(&mut cluster),
-        Action::Down => {
-            cluster.down()?;
-            terminal::data("nothing of the cluster runs any more\n").map(|()| exit::SUCCESS)
-        }
     }
 }
 

@@ -16,7 +16,7 @@ use highwater_runner::{record, store};
 
 use crate::failure::Failure;
 use crate::grammar::flags::{FIGURES, NO_COLOR, OUT, OUTPUT, VERBOSE};
-use crate::grammar::{CommandSpec, Flag, Positional, flag, words};
+use crate::grammar::{CommandSpec, Flag, flag, words};
 use crate::intent::RunOutput;
 use crate::intent::parsers::{self, one_of};
 use crate::layers::Layers;
@@ -27,7 +27,12 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     name: "compare",
     summary: "Compare groups of runs: better, worse, equal, or inconclusive",
     usage: "A B...",
-    positionals: POSITIONALS,
+    positionals: &[words(
+        "RUN|GROUP",
+        "A run, a directory of runs, or several of these separated by commas; runs made by \
+         `run --repeat` stand for their variants, and growths made by `scale` are compared size by size. \
+         The first is the baseline",
+    )],
     flags: &[(FIGURES, FIGURES_FLAGS), (OUTPUT, OUTPUT_FLAGS)],
     examples: "  highwater run cpu $OLD --interleave $NEW --repeat 5 -d 60s
       five runs on each of two targets, alternating, and their comparison
@@ -41,13 +46,6 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       a comment for a pull request",
     run: |layers| compare(&CompareIntent::resolve(layers)?),
 };
-
-const POSITIONALS: &[Positional] = &[words(
-    "RUN|GROUP",
-    "A run, a directory of runs, or several of these separated by commas; runs made by \
-     `run --repeat` stand for their variants, and growths made by `scale` are compared size by size. \
-     The first is the baseline",
-)];
 
 const FIGURES_FLAGS: &[Flag] = &[
     flag(
@@ -169,15 +167,6 @@ struct Loaded {
     records: Vec<Record>,
 }
 
-impl Loaded {
-    fn as_group(&self) -> Group<'_> {
-        Group {
-            name: self.name.clone(),
-            runs: self.records.iter().map(Into::into).collect(),
-        }
-    }
-}
-
 /// Prints the comparison; the exit code is that of the gate, if one is requested.
 fn compare(settings: &CompareIntent) -> Result<u8, Failure> {
     let groups = settings.groups.iter();
@@ -188,7 +177,11 @@ fn compare(settings: &CompareIntent) -> Result<u8, Failure> {
     if groups.len() < 2 {
         return Err(too_few());
     }
-    let groups: Vec<Group<'_>> = groups.iter().map(Loaded::as_group).collect();
+    let groups = groups.iter().map(|loaded| Group {
+        name: loaded.name.clone(),
+        runs: loaded.records.iter().map(Into::into).collect(),
+    });
+    let groups: Vec<Group<'_>> = groups.collect();
     if let Some(report) = GrowthsReport::of(&groups, settings.threshold) {
         return growths(settings, &report);
     }
@@ -205,11 +198,12 @@ fn compare(settings: &CompareIntent) -> Result<u8, Failure> {
         Format::Markdown => terminal::data(&report::compare_markdown(&report))?,
         Format::Html => terminal::data(&report::compare_html(&report))?,
     }
-    let verdicts = report.others.iter().map(|(_, of)| of.verdict());
-    let verdicts: Vec<Verdict> = verdicts.collect();
-    let is_open = verdicts.contains(&Verdict::Inconclusive);
-    let is_worse = verdicts.contains(&Verdict::Worse);
-    Ok(gate(settings, is_worse, is_open))
+    let is = |verdict: Verdict| report.others.iter().any(|(_, of)| of.verdict() == verdict);
+    Ok(gate(
+        settings,
+        is(Verdict::Worse),
+        is(Verdict::Inconclusive),
+    ))
 }
 
 /// Prints how growths of variants compare, the first being the baseline, and leaves a page of it in this directory.
@@ -244,13 +238,10 @@ fn growths(settings: &CompareIntent, report: &GrowthsReport<'_>) -> Result<u8, F
         Format::Markdown => terminal::data(&report::growths_markdown(report))?,
         Format::Html => terminal::data(&report::growths_html(report))?,
     }
-    let others = report.others.iter();
-    let verdicts: Vec<Option<SizeChange>> =
-        others.map(|(_, compared)| compared.verdict()).collect();
-    let not_distinguished = Some(SizeChange::NotDistinguished);
-    let is_open = verdicts.contains(&None) || verdicts.contains(&not_distinguished);
-    let is_worse = verdicts.contains(&Some(SizeChange::Worse));
-    Ok(gate(settings, is_worse, is_open))
+    let is =
+        |verdict: Option<SizeChange>| report.others.iter().any(|(_, of)| of.verdict() == verdict);
+    let is_open = is(None) || is(Some(SizeChange::NotDistinguished));
+    Ok(gate(settings, is(Some(SizeChange::Worse)), is_open))
 }
 
 /// A figure that was named must be one of all runs.

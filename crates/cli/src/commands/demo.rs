@@ -5,6 +5,8 @@
 
 use std::path::Path;
 
+use highwater_next::quoted;
+
 use super::{find, scale, size};
 use crate::failure::Failure;
 use crate::grammar::CommandSpec;
@@ -70,7 +72,10 @@ fn demo(layers: &Layers) -> Result<u8, Failure> {
         (&scale::COMMAND, [&scale[..], &search].concat()),
         (&size::COMMAND, vec!["size", TARGET_RATE, "--from", &growth]),
     ] {
-        let code = (command.run)(&layers_of(command, &words)?)?;
+        let line: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        terminal::data(&format!("\n$ highwater {}\n\n", line.join(" ")))?;
+        // Without environment and file.
+        let code = (command.run)(&of_words(command, &words)?)?;
         // It may have come when the command had its result already.
         if stops.interrupts.requested().is_some() {
             return Ok(exit::INTERRUPTED);
@@ -80,12 +85,4 @@ fn demo(layers: &Layers) -> Result<u8, Failure> {
         }
     }
     Ok(exit::SUCCESS)
-}
-
-/// The layers of a command with these words, which are shown; without environment and file.
-fn layers_of(command: &'static CommandSpec, words: &[&str]) -> Result<Layers, Failure> {
-    let quoted = words.iter().map(|word| highwater_next::quoted(word));
-    let line: Vec<String> = quoted.collect();
-    terminal::data(&format!("\n$ highwater {}\n\n", line.join(" ")))?;
-    of_words(command, words)
 }

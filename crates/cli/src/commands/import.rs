@@ -2,7 +2,6 @@
 //!
 //! It reads files line by line. Must not interpret a line; that is the core's job.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -16,7 +15,7 @@ use highwater_runner::store::RunDirectory;
 
 use crate::failure::{Failure, Place};
 use crate::grammar::flags::{FIGURES, LABEL, NO_COLOR, OUT, OUTPUT, VERBOSE};
-use crate::grammar::{CommandSpec, Flag, Positional, flag, words};
+use crate::grammar::{CommandSpec, Flag, flag, words};
 use crate::intent::parsers;
 use crate::intent::resolve::pairs;
 use crate::layers::Layers;
@@ -27,7 +26,10 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     name: "import",
     summary: "Import another tool's output as a record, to show or compare it",
     usage: "FILE...",
-    positionals: POSITIONALS,
+    positionals: &[words(
+        "FILE",
+        "Files that a tool wrote or printed in one run; for pgbench, its logs and output",
+    )],
     flags: &[
         (FIGURES, FIGURES_FLAGS),
         (OUTPUT, &[LABEL, OUT, VERBOSE, NO_COLOR]),
@@ -41,13 +43,8 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       a k6 summary
   highwater import latencies.hlog --unit us -o before
       a histogram log, stored in a directory that `highwater compare` can use as a group",
-    run: |layers| import(&ImportIntent::resolve(layers)?),
+    run: import,
 };
-
-const POSITIONALS: &[Positional] = &[words(
-    "FILE",
-    "Files that a tool wrote or printed in one run; for pgbench, its logs and output",
-)];
 
 const FIGURES_FLAGS: &[Flag] = &[
     flag(
@@ -65,41 +62,6 @@ const FIGURES_FLAGS: &[Flag] = &[
 /// Files of one run, at most: a log for each thread.
 const FILES_MAX: usize = 1_024;
 
-/// What is imported.
-struct ImportIntent {
-    /// The files of one run; never empty.
-    files: Vec<String>,
-    /// The tool that wrote them; detected from their content when absent.
-    tool: Option<String>,
-    /// The unit of values that have none in their file.
-    unit: Option<TimeUnit>,
-    /// Notes for the record.
-    labels: BTreeMap<String, String>,
-    /// Everything that is known, below the answer.
-    verbose: bool,
-    /// The run store's directory.
-    out: PathBuf,
-}
-
-impl ImportIntent {
-    fn resolve(layers: &Layers) -> Result<Self, Failure> {
-        let files = layers.positionals.clone();
-        if files.is_empty() || files.len() > FILES_MAX {
-            let message = format!("import takes from 1 to {FILES_MAX} files");
-            return Err(Failure::usage(message)
-                .with_hint("name the files of one run, such as pgbench_log.4711 and its output"));
-        }
-        Ok(Self {
-            files,
-            tool: layers.parse("tool", tool)?,
-            unit: layers.parse("unit", unit)?,
-            labels: pairs(layers, "label")?,
-            verbose: layers.switch("verbose")?,
-            out: layers.require("out", parsers::word)?.into(),
-        })
-    }
-}
-
 fn tool(text: &str) -> Result<String, QuantityError> {
     if tools().contains(&text) {
         return Ok(text.to_owned());
@@ -115,16 +77,27 @@ fn unit(text: &str) -> Result<TimeUnit, QuantityError> {
 }
 
 /// Makes a record of the files of one run. Highwater does not judge it, so the exit code is 0.
-fn import(settings: &ImportIntent) -> Result<u8, Failure> {
+fn import(layers: &Layers) -> Result<u8, Failure> {
+    let names = &layers.positionals;
+    if names.is_empty() || names.len() > FILES_MAX {
+        let message = format!("import takes from 1 to {FILES_MAX} files");
+        return Err(Failure::usage(message)
+            .with_hint("name the files of one run, such as pgbench_log.4711 and its output"));
+    }
+    let tool = layers.parse("tool", tool)?;
+    let unit = layers.parse("unit", unit)?;
+    let labels = pairs(layers, "label")?;
+    let verbose = layers.switch("verbose")?;
+    let out = PathBuf::from(layers.require("out", parsers::word)?);
     let mut import: Option<Import> = None;
     let mut files = Vec::new();
-    for name in &settings.files {
+    for name in names {
         let path = Path::new(name);
         let mut file = File::open(path).map_err(|error| unreadable(name, &error))?;
-        let format = format_of(name, &mut file, settings.tool.as_deref())?;
+        let format = format_of(name, &mut file, tool.as_deref())?;
         let import = import.get_or_insert_with(|| Import::new(format));
         let whole_file = |wrong| failure(&wrong, None);
-        import.unit(settings.unit);
+        import.unit(unit);
         import.begin(format).map_err(whole_file)?;
         lines(name, file, import)?;
         let base = path.file_name().unwrap_or_default().to_string_lossy();
@@ -136,17 +109,17 @@ fn import(settings: &ImportIntent) -> Result<u8, Failure> {
     let imported = import.end().map_err(|wrong| failure(&wrong, None))?;
     let plan = import::plan(&imported);
     let id = prepare::id("", &plan.workload.name, &plan.hash());
-    let directory = RunDirectory::create(&settings.out, &id, &plan)?;
+    let directory = RunDirectory::create(&out, &id, &plan)?;
     let stamp = Stamp {
         id: directory.id(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         files,
-        labels: settings.labels.clone(),
+        labels,
     };
     let record = import::record(&imported, plan, &stamp);
     directory.write_record(&record)?;
     let place = directory.path().display().to_string();
-    terminal::summary(&report::summary(&record, &place), settings.verbose)?;
+    terminal::summary(&report::summary(&record, &place), verbose)?;
     Ok(exit::SUCCESS)
 }
 

@@ -9,7 +9,7 @@ use crate::grammar::flags::{
     AUDIT, AUDITED, CLUSTER, DATA, LENGTH, LOAD, NO_COLOR, OUTPUT, PLAN, RATE, RETRIES, ROWS,
     RUNNING, SESSIONS, STORED, TABLES, TIMEOUT,
 };
-use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS};
+use crate::grammar::{CommandSpec, WORKLOAD_AND_TARGETS};
 use crate::intent::{RunIntent, parsers, streams};
 use crate::layers::Layers;
 use crate::running_cluster::on_cluster;
@@ -21,25 +21,8 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     usage: "[WORKLOAD] [TARGET]...",
     positionals: WORKLOAD_AND_TARGETS,
     flags: &[
-        (
-            LOAD,
-            &[
-                SESSIONS,
-                Flag {
-                    help: RATE_HELP,
-                    ..RATE
-                },
-                TIMEOUT,
-                RETRIES,
-            ],
-        ),
-        (
-            LENGTH,
-            &[Flag {
-                help: ROWS_HELP,
-                ..ROWS
-            }],
-        ),
+        (LOAD, &[SESSIONS, RATE.help(RATE_HELP), TIMEOUT, RETRIES]),
+        (LENGTH, &[ROWS.help(ROWS_HELP)]),
         (DATA, TABLES),
         (DATA, &[CLUSTER]),
         (DATA, RUNNING),

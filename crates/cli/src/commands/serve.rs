@@ -1,7 +1,6 @@
 //! `highwater serve`: the stored runs in a browser, and runs that are started there. Must not start anything, nor serve
 //! itself.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -30,7 +29,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       for others, too, who need the URL with its token
   highwater serve --allow-start
       the same, and runs and searches can be started from a form",
-    run: |layers| serve(&ServeIntent::resolve(layers)?),
+    run: serve,
 };
 
 const FLAGS: &[Flag] = &[
@@ -68,50 +67,31 @@ static STARTED: &[&CommandSpec] = &[
     &scale::COMMAND,
 ];
 
-/// What is served.
-struct ServeIntent {
-    address: PageAddress,
-    may_delete: bool,
-    may_start: bool,
-    may_run_commands: bool,
-    metrics: Option<SocketAddr>,
-    out: PathBuf,
-}
-
-impl ServeIntent {
-    fn resolve(layers: &Layers) -> Result<Self, Failure> {
-        let address = layers.parse("listen", parsers::address)?;
-        let may_start = layers.switch("allow-start")?;
-        let may_run_commands = layers.switch("allow-commands")?;
-        if may_run_commands && !may_start {
-            let cause = "--allow-commands: the page may start nothing";
-            return Err(Failure::usage(cause).with_hint("add --allow-start"));
-        }
-        Ok(Self {
-            address: address.map_or(PageAddress::Usual, PageAddress::At),
-            may_delete: layers.switch("allow-delete")?,
-            may_start,
-            may_run_commands,
-            metrics: layers.parse("metrics-listen", parsers::address)?,
-            out: layers.require("out", parsers::word)?.into(),
-        })
+/// Serves until it is stopped.
+fn serve(layers: &Layers) -> Result<u8, Failure> {
+    let address = layers.parse("listen", parsers::address)?;
+    let (address, may_move) = place(address.map_or(PageAddress::Usual, PageAddress::At));
+    let may_start = layers.switch("allow-start")?;
+    let may_run_commands = layers.switch("allow-commands")?;
+    if may_run_commands && !may_start {
+        let cause = "--allow-commands: the page may start nothing";
+        return Err(Failure::usage(cause).with_hint("add --allow-start"));
     }
-}
-
-fn serve(settings: &ServeIntent) -> Result<u8, Failure> {
+    let may_delete = layers.switch("allow-delete")?;
+    let metrics = layers.parse("metrics-listen", parsers::address)?;
+    let root: PathBuf = layers.require("out", parsers::word)?.into();
     let interrupts = prepare::signals()?;
-    let (address, may_move) = place(settings.address);
-    let starter = settings.may_start.then(|| {
-        let (out, all) = (settings.out.clone(), settings.may_run_commands);
-        Arc::new(PageStarter::new(STARTED, out, all)) as Arc<dyn Starter>
+    let starter = may_start.then(|| {
+        let starter = PageStarter::new(STARTED, root.clone(), may_run_commands);
+        Arc::new(starter) as Arc<dyn Starter>
     });
     let history = History::open(HistorySettings {
-        root: settings.out.clone(),
+        root,
         address,
         may_move,
-        may_delete: settings.may_delete,
+        may_delete,
         starter,
-        metrics: settings.metrics,
+        metrics,
     });
     let history = history.map_err(|failed| failure(&failed))?;
     terminal::note(&format!("page: {}\n", history.url));

@@ -11,7 +11,7 @@ use highwater_runner::store::{self, StoreError};
 
 use crate::failure::Failure;
 use crate::grammar::flags::{NO_COLOR, OUT, OUTPUT, VERBOSE};
-use crate::grammar::{CommandSpec, Flag, Positional, flag, words};
+use crate::grammar::{CommandSpec, Flag, flag, words};
 use crate::intent::parsers::{self, one_of};
 use crate::layers::Layers;
 use crate::{exit, terminal};
@@ -21,7 +21,11 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     name: "show",
     summary: "Show a finished run, or merge the shares of one run",
     usage: "[RUN]...",
-    positionals: POSITIONALS,
+    positionals: &[words(
+        "RUN",
+        "Directory, record.json, ID, or unique prefix of an ID. Several are merged as shares of one \
+         run [default: the latest]",
+    )],
     flags: &[(OUTPUT, OUTPUT_FLAGS)],
     examples: "  highwater show
       the latest run
@@ -31,12 +35,6 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       two load generators' shares merged into one run",
     run: |layers| show(&ShowIntent::resolve(layers)?),
 };
-
-const POSITIONALS: &[Positional] = &[words(
-    "RUN",
-    "Directory, record.json, ID, or unique prefix of an ID. Several are merged as shares of one \
-     run [default: the latest]",
-)];
 
 const OUTPUT_FLAGS: &[Flag] = &[
     flag(
@@ -112,18 +110,13 @@ fn format(text: &str) -> Result<Format, QuantityError> {
 
 /// Prints the run in the requested form; the exit code is that of the run.
 fn show(settings: &ShowIntent) -> Result<u8, Failure> {
-    let paths: Vec<PathBuf> = if settings.runs.is_empty() {
-        vec![store::find(&settings.out, None)?]
-    } else {
-        let names = settings.runs.iter();
-        names
-            .map(|name| store::find(&settings.out, Some(name)))
-            .collect::<Result<_, _>>()?
-    };
-    let records = paths
-        .iter()
-        .map(|path| record::read(path))
-        .collect::<Result<Vec<_>, _>>()?;
+    let latest = settings.runs.is_empty().then_some(None);
+    let names = settings.runs.iter().map(|name| Some(name.as_str()));
+    let paths = names.chain(latest);
+    let paths = paths.map(|name| store::find(&settings.out, name));
+    let paths = paths.collect::<Result<Vec<PathBuf>, _>>()?;
+    let records = paths.iter().map(|path| record::read(path));
+    let records = records.collect::<Result<Vec<_>, _>>()?;
     let merged;
     let (record, place) = if let ([record], [path]) = (&records[..], &paths[..]) {
         (RecordRef::from(record), path.display().to_string())

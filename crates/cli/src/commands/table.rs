@@ -2,8 +2,7 @@
 //!
 //! It reads and prints. Must not compute tables or warnings; that is the core's job.
 
-use std::fmt;
-use std::path::PathBuf;
+use std::path::Path;
 
 use highwater_report::{FIGURES_SCHEMA, FiguresReport, figures_json, figures_text};
 use highwater_sizing::plausibility::audit;
@@ -12,7 +11,7 @@ use highwater_sizing::tables::{AxisError, tables};
 
 use crate::failure::{Failure, did_you_mean, suggestion};
 use crate::grammar::flags::{FIGURES, NO_COLOR, OUT, OUTPUT};
-use crate::grammar::{CommandSpec, Flag, Positional, flag, words};
+use crate::grammar::{CommandSpec, Flag, flag, words};
 use crate::intent::parsers;
 use crate::layers::Layers;
 use crate::{exit, figures, terminal};
@@ -22,17 +21,15 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     name: "table",
     summary: "Tabulate throughput over one setting, from a file or from runs",
     usage: "[FILE | RUN]...",
-    positionals: POSITIONALS,
+    positionals: &[words(
+        "FILE|RUN",
+        "CSV files with figures, runs, or directories of runs [default: the run store]",
+    )],
     flags: &[(FIGURES, FIGURES_FLAGS), (OUTPUT, OUTPUT_FLAGS)],
     examples: // The text names databases, so it is a file and not code.
 include_str!("table_examples.txt").trim_ascii_end(),
-    run: |layers| table(&TableIntent::resolve(layers)?),
+    run: table,
 };
-
-const POSITIONALS: &[Positional] = &[words(
-    "FILE|RUN",
-    "CSV files with figures, runs, or directories of runs [default: the run store]",
-)];
 
 const FIGURES_FLAGS: &[Flag] = &[
     flag(
@@ -52,40 +49,6 @@ const OUTPUT_FLAGS: &[Flag] = &[
     NO_COLOR,
 ];
 
-/// What is tabulated.
-struct TableIntent {
-    /// CSV files, runs, directories of runs; never empty.
-    from: Vec<String>,
-    /// The setting that a table runs over; what varies when absent.
-    over: Option<String>,
-    /// Names of series or their beginnings; empty: all.
-    series: Vec<String>,
-    /// JSON in place of text.
-    json: bool,
-    /// The run store's directory, where ids are looked up.
-    out: PathBuf,
-}
-
-impl TableIntent {
-    fn resolve(layers: &Layers) -> Result<Self, Failure> {
-        let out: String = layers.require("out", parsers::word)?;
-        let mut from = layers.positionals.clone();
-        if from.is_empty() {
-            from.push(out.clone());
-        }
-        let series = layers.list("series").iter();
-        Ok(Self {
-            from,
-            over: over(layers)?,
-            series: series
-                .map(|given| given.parse(parsers::word))
-                .collect::<Result<_, _>>()?,
-            json: layers.switch("json")?,
-            out: out.into(),
-        })
-    }
-}
-
 /// The one setting that is named: other commands vary several at once.
 fn over(layers: &Layers) -> Result<Option<String>, Failure> {
     match layers.list("over") {
@@ -97,16 +60,26 @@ fn over(layers: &Layers) -> Result<Option<String>, Failure> {
     }
 }
 
-/// Prints the tables of everything that the settings name.
-fn table(settings: &TableIntent) -> Result<u8, Failure> {
-    let set = chosen(figures::read(&settings.from, &settings.out)?, settings)?;
+/// Prints the tables of everything that is named, of the run store where nothing is.
+fn table(layers: &Layers) -> Result<u8, Failure> {
+    let out = layers.require("out", parsers::word)?;
+    let mut from = layers.positionals.clone();
+    if from.is_empty() {
+        from.push(out.clone());
+    }
+    let over = over(layers)?;
+    let series = layers.list("series").iter();
+    let series = series.map(|given| given.parse(parsers::word));
+    let series = series.collect::<Result<Vec<_>, _>>()?;
+    let json = layers.switch("json")?;
+    let set = chosen(figures::read(&from, Path::new(&out))?, &series)?;
     let report = FiguresReport {
         schema: FIGURES_SCHEMA,
-        tables: tables(&set, settings.over.as_deref())?,
+        tables: tables(&set, over.as_deref())?,
         warnings: audit(&set, None),
         notes: set.notes,
     };
-    if settings.json {
+    if json {
         return terminal::data(&figures_json(&report)).map(|()| exit::SUCCESS);
     }
     for note in &report.notes {
@@ -115,32 +88,27 @@ fn table(settings: &TableIntent) -> Result<u8, Failure> {
     terminal::data(&figures_text(&report)).map(|()| exit::SUCCESS)
 }
 
-/// The requested series, by name or unique prefix.
-fn chosen(mut set: SeriesSet, settings: &TableIntent) -> Result<SeriesSet, Failure> {
-    if settings.series.is_empty() {
+/// The requested series, by name or unique prefix; all where none is requested.
+fn chosen(mut set: SeriesSet, requested: &[String]) -> Result<SeriesSet, Failure> {
+    if requested.is_empty() {
         return Ok(set);
     }
     let names_read: Vec<String> = set.series().into_iter().map(str::to_owned).collect();
     let mut names = Vec::new();
-    for requested in &settings.series {
-        let exact = names_read.iter().filter(|name| *name == requested);
-        let beginning = names_read
-            .iter()
-            .filter(|name| name.starts_with(requested.as_str()));
-        let found: Vec<&String> = match exact.clone().count() {
-            0 => beginning.collect(),
-            _ => exact.collect(),
-        };
-        match found[..] {
-            [one] => names.push(one.clone()),
+    for requested in requested {
+        if names_read.contains(requested) {
+            names.push(requested.clone());
+            continue;
+        }
+        let found = names_read.iter().map(String::as_str);
+        let found = found.filter(|name| name.starts_with(requested.as_str()));
+        match found.collect::<Vec<_>>()[..] {
+            [one] => names.push(one.to_owned()),
             [] => return Err(no_such(requested, &names_read)),
-            _ => {
-                let several = found.iter().map(|name| name.as_str());
-                let several: Vec<&str> = several.collect();
-                return Err(Failure::usage(format!(
-                    "--series: `{requested}` is the prefix of several series"
-                ))
-                .with_hint(format!("there are {}", several.join(", "))));
+            ref several => {
+                let cause = format!("--series: `{requested}` is the prefix of several series");
+                let hint = format!("there are {}", several.join(", "));
+                return Err(Failure::usage(cause).with_hint(hint));
             }
         }
     }
@@ -148,9 +116,8 @@ fn chosen(mut set: SeriesSet, settings: &TableIntent) -> Result<SeriesSet, Failu
     Ok(set)
 }
 
-fn no_such(requested: &impl fmt::Display, names: &[String]) -> Failure {
-    let requested = requested.to_string();
-    let near = did_you_mean(&requested, names.iter().map(String::as_str));
+fn no_such(requested: &str, names: &[String]) -> Failure {
+    let near = did_you_mean(requested, names.iter().map(String::as_str));
     let hint = suggestion(near, || format!("there are {}", names.join(", ")));
     Failure::usage(format!("--series: there is no series `{requested}`")).with_hint(hint)
 }

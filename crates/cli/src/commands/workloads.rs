@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use highwater_driver::TargetUrl;
 use highwater_model::units::Seed;
@@ -12,9 +12,9 @@ use highwater_workload::{EXAMPLE, WorkloadSpec, builtin, catalog, file_schema, s
 
 use crate::failure::{Failure, did_you_mean};
 use crate::grammar::flags::{DATA, NO_COLOR, OUTPUT};
-use crate::grammar::{CommandSpec, Flag, Positional, flag, words};
+use crate::grammar::{CommandSpec, flag, words};
 use crate::intent::parsers;
-use crate::intent::resolve::{as_targets, targets};
+use crate::intent::resolve::{as_values, targets};
 use crate::layers::Layers;
 use crate::prepare::target;
 use crate::{exit, terminal, workload_file};
@@ -24,71 +24,62 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     name: "workloads",
     summary: "List workloads, show the file of one, or start your own file",
     usage: "[NAME | show NAME | new [FILE] | schema | from TARGET]",
-    positionals: POSITIONALS,
-    flags: &[(DATA, DATA_FLAGS), (OUTPUT, &[NO_COLOR])],
+    positionals: &[words(
+        "ACTION",
+        "`NAME` or `show NAME` prints a workload's file; `new` prints a commented starting point, or writes it \
+         to a new FILE; `schema` prints the JSON Schema of workload files for editors; `from TARGET \
+         --table NAME` sketches a file from an existing table [default: list the workloads]",
+    )],
+    flags: &[
+        (
+            DATA,
+            &[flag(
+                "--table <NAME>",
+                "Sketch a workload from table NAME (with `from`)",
+            )],
+        ),
+        (OUTPUT, &[NO_COLOR]),
+    ],
     examples: "  highwater workloads
       list the built-in workloads
   highwater workloads show cpu > my-cpu.toml
       copy a workload's file to change it
   highwater workloads new my.toml
       write a commented file as a starting point",
-    run: |layers| workloads(&Action::resolve(layers)?),
+    run: workloads,
 };
 
-const POSITIONALS: &[Positional] = &[words(
-    "ACTION",
-    "`NAME` or `show NAME` prints a workload's file; `new` prints a commented starting point, or writes it \
-     to a new FILE; `schema` prints the JSON Schema of workload files for editors; `from TARGET \
-     --table NAME` sketches a file from an existing table [default: list the workloads]",
-)];
-
-const DATA_FLAGS: &[Flag] = &[flag(
-    "--table <NAME>",
-    "Sketch a workload from table NAME (with `from`)",
-)];
-
-/// What `highwater workloads` does.
-enum Action {
-    /// The workloads that come with the program.
-    List,
-    /// The file of one of them.
-    Show(String),
-    /// A commented file to begin with: on stdout, or into a new file.
-    New(Option<PathBuf>),
-    /// The JSON Schema of workload files.
-    Schema,
-    /// A file sketched from a table of a target.
-    From {
-        /// The target, at one or more URLs.
-        urls: Vec<TargetUrl>,
-        /// The table.
-        table: String,
-    },
+/// Prints or writes what the words ask for.
+fn workloads(layers: &Layers) -> Result<u8, Failure> {
+    let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
+    let text = match words[..] {
+        ["from", ref rest @ ..] => {
+            let urls = targets(layers, &as_values("target", rest))?;
+            let table = layers.parse("table", parsers::word)?;
+            let hint = "add --table NAME";
+            let missing = || Failure::usage("--table is missing").with_hint(hint);
+            sketched(urls, &table.ok_or_else(missing)?)?
+        }
+        [] => list(),
+        ["show", name] => file_of(name)?,
+        ["new"] => EXAMPLE.to_owned(),
+        ["new", path] => {
+            create(Path::new(path))?;
+            format!("{path} is written; run `highwater check {path}` to check it\n")
+        }
+        ["schema"] => format!("{}\n", file_schema()),
+        [name] if builtin(name).is_some() => file_of(name)?,
+        [name] if !ACTIONS.contains(&name) => return Err(unknown(name)),
+        [first, ..] => {
+            return Err(Failure::usage(format!("cannot do `{}`", words.join(" ")))
+                .with_hint(action_hint(first)));
+        }
+    };
+    terminal::data(&text).map(|()| exit::SUCCESS)
 }
 
-impl Action {
-    fn resolve(layers: &Layers) -> Result<Self, Failure> {
-        let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
-        Ok(match words[..] {
-            ["from", ref rest @ ..] => Self::From {
-                urls: targets(layers, &as_targets(rest))?,
-                table: layers.parse("table", parsers::word)?.ok_or_else(|| {
-                    Failure::usage("--table is missing").with_hint("add --table NAME")
-                })?,
-            },
-            [] => Self::List,
-            ["show", name] => Self::Show(name.to_owned()),
-            ["new"] => Self::New(None),
-            ["new", path] => Self::New(Some(PathBuf::from(path))),
-            ["schema"] => Self::Schema,
-            [name] if builtin(name).is_some() => Self::Show(name.to_owned()),
-            [name] if !ACTIONS.contains(&name) => return Err(unknown(name)),
-            [first, ..] => {
-                return Err(Failure::usage(format!("cannot do `{}`", words.join(" ")))
-                    .with_hint(action_hint(first)));
-            }
-        })
-    }
+fn file_of(name: &str) -> Result<String, Failure> {
+    Ok(workload_file::builtin_named(name)?.text.to_owned())
 }
 
 /// One word that is neither an action nor a workload.
@@ -115,25 +106,6 @@ fn action_hint(first: &str) -> String {
         None => "there are `show NAME`, `new [FILE]`, `schema` and `from TARGET --table NAME`"
             .to_owned(),
     }
-}
-
-/// Prints or writes what the settings ask for.
-fn workloads(action: &Action) -> Result<u8, Failure> {
-    let text = match action {
-        Action::List => list(),
-        Action::Show(name) => workload_file::builtin_named(name)?.text.to_owned(),
-        Action::Schema => format!("{}\n", file_schema()),
-        Action::From { urls, table } => sketched(urls.clone(), table)?,
-        Action::New(None) => EXAMPLE.to_owned(),
-        Action::New(Some(path)) => {
-            create(path)?;
-            format!(
-                "{0} is written; run `highwater check {0}` to check it\n",
-                path.display()
-            )
-        }
-    };
-    terminal::data(&text).map(|()| exit::SUCCESS)
 }
 
 /// A workload file from a table of a target.

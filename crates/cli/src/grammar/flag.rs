@@ -66,24 +66,23 @@ const fn blank(text: &str) -> Option<usize> {
 }
 
 impl Flag {
-    pub(crate) const fn old_name(self, old_name: &'static str) -> Self {
-        Self {
-            old_name: Some(old_name),
-            ..self
-        }
+    pub(crate) const fn old_name(mut self, old_name: &'static str) -> Self {
+        self.old_name = Some(old_name);
+        self
     }
 
-    pub(crate) const fn alone(self, value: &'static str) -> Self {
-        Self {
-            alone: Some(value),
-            ..self
-        }
+    pub(crate) const fn alone(mut self, value: &'static str) -> Self {
+        self.alone = Some(value);
+        self
     }
 
-    pub(crate) const fn default(self, default: &'static str) -> Self {
-        Self {
-            default: Some(default),
-            ..self
-        }
+    pub(crate) const fn default(mut self, default: &'static str) -> Self {
+        self.default = Some(default);
+        self
+    }
+
+    pub(crate) const fn help(mut self, help: &'static str) -> Self {
+        self.help = help;
+        self
     }
 }

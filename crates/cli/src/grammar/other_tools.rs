@@ -1,264 +1,156 @@
 //! Flags of other load generators, and of other commands of this one, answered with the flag that does the same
-//! here. Must not read any value.
+//! here. Names are separated by blanks. Must not read any value.
 
 /// The commands that run a workload.
-const LOADS: &[&str] = &["run", "load", "find", "tune", "scale"];
+const LOADS: &str = "run load find tune scale";
 /// Those of them that take more than a fill.
-const RUNS: &[&str] = &["run", "find", "tune", "scale"];
+const RUNS: &str = "run find tune scale";
 
 /// How long a load takes.
-const TIMES: &[&str] = &[
-    "--duration",
-    "-d",
-    "--time",
-    "-T",
-    "--run-time",
-    "--test-time",
-];
+const TIMES: &str = "--duration -d --time -T --run-time --test-time";
 /// How much it does.
-const NUMBERS: &[&str] = &[
-    "--iterations",
-    "--transactions",
-    "--requests",
-    "--max-ops",
-    "--max-requests",
-];
+const NUMBERS: &str = "--iterations --transactions --requests --max-ops --max-requests";
 
-/// Flags that mean the same, where a command does not have them.
-#[derive(Debug)]
-pub(super) struct OtherFlag {
-    /// As they are typed, such as `--vus`.
-    pub(super) names: &'static [&'static str],
-    /// The commands that answer them so.
-    pub(super) commands: &'static [&'static str],
-    /// What to type instead; flags are those of the command itself, or follow the name of another one.
-    pub(super) instead: &'static str,
-}
-
-const fn other(
-    names: &'static [&'static str],
-    commands: &'static [&'static str],
-    instead: &'static str,
-) -> OtherFlag {
-    OtherFlag {
-        names,
-        commands,
-        instead,
-    }
-}
+/// Flags that mean the same, as they are typed; the commands that do not have them, and answer them so; and what to
+/// type instead: flags are those of the command itself, or follow the name of another one.
+type OtherFlags = (&'static str, &'static str, &'static str);
 
 /// A command answers each flag in one way.
-pub(super) const ALL: &[OtherFlag] = &[
-    other(
-        &[
-            "--vus",
-            "--users",
-            "-u",
-            "--virtual-users",
-            "--concurrency",
-            "--clients",
-            "--client",
-            "--threads",
-            "--connections",
-            "--workers",
-            "--num-clients",
-        ],
+pub(super) const ALL: &[OtherFlags] = &[
+    (
+        "--vus --users -u --virtual-users --concurrency --clients --client --threads \
+         --connections --workers --num-clients",
         LOADS,
         "use `-c N` (`--sessions N`): N sessions, each with one op in flight",
     ),
-    other(
-        &[
-            "--rate",
-            "-R",
-            "--rps",
-            "--qps",
-            "--tps",
-            "--max-rate",
-            "--arrival-rate",
-        ],
-        &["find"],
+    (
+        "--rate -R --rps --qps --tps --max-rate --arrival-rate",
+        "find",
         "a search offers rates of its own: bound them with `--start RATE` and `--max RATE`, or offer one \
          with `highwater run --rate RATE`",
     ),
-    other(
-        &["--rps", "--qps", "--tps", "--max-rate", "--arrival-rate"],
-        &["run", "load", "tune", "scale"],
+    (
+        "--rps --qps --tps --max-rate --arrival-rate",
+        "run load tune scale",
         "use `--rate RATE`, in rows or queries per second, such as `--rate 50k`",
     ),
-    other(
+    (
         TIMES,
-        &["find", "tune"],
+        "find tune",
         "each probe takes `--probe DURATION`, and all together at most `--budget DURATION`",
     ),
-    other(
-        TIMES,
-        &["load"],
-        "a load ends with its rows: use `--rows N`",
-    ),
-    other(
-        &["--time", "-T", "--run-time", "--test-time"],
-        &["run", "scale"],
+    (TIMES, "load", "a load ends with its rows: use `--rows N`"),
+    (
+        "--time -T --run-time --test-time",
+        "run scale",
         "use `-d DURATION` (`--duration`), such as `-d 60s`",
     ),
-    other(
+    (
         NUMBERS,
-        &["run"],
+        "run",
         "use `-d DURATION` for a time, or `--rows N` for a number of rows",
     ),
-    other(NUMBERS, &["load"], "use `--rows N`"),
-    other(
+    (NUMBERS, "load", "use `--rows N`"),
+    (
         NUMBERS,
-        &["find", "tune"],
+        "find tune",
         "probes are limited by time: use `--probe DURATION`",
     ),
-    other(
-        &[
-            "--ramp",
-            "--ramp-up",
-            "--rampup",
-            "--hatch-rate",
-            "--stage",
-            "--stages",
-        ],
-        &["run"],
+    (
+        "--ramp --ramp-up --rampup --hatch-rate --stage --stages",
+        "run",
         "use `--stream NAME@50c..200c:10m` for more and more sessions, or `--spawn-rate N` to start N of them \
          per second before the warm-up",
     ),
-    other(
-        &[
-            "--spawn-rate",
-            "--ramp",
-            "--ramp-up",
-            "--rampup",
-            "--hatch-rate",
-            "--stage",
-            "--stages",
-        ],
-        &["find", "tune", "scale"],
+    (
+        "--spawn-rate --ramp --ramp-up --rampup --hatch-rate --stage --stages",
+        "find tune scale",
         "sessions start together here; `highwater run --spawn-rate N` starts N per second",
     ),
-    other(
-        &["--think-time", "--wait-time", "--pause", "--sleep"],
+    (
+        "--think-time --wait-time --pause --sleep",
         RUNS,
         "use `--think DURATION`: the pause of a session between a response and its next op",
     ),
-    other(
-        &["--jobs", "-j", "--processes"],
+    (
+        "--jobs -j --processes",
         LOADS,
         "leave it out: one process uses all cores; `-c N` (`--sessions N`) sets the sessions",
     ),
-    other(
-        &[
-            "--scale",
-            "-s",
-            "--scale-factor",
-            "--table-size",
-            "--warehouses",
-        ],
+    (
+        "--scale -s --scale-factor --table-size --warehouses",
         LOADS,
         "sizes are parameters of the workload: use `--set NAME=VALUE`; `highwater workloads show NAME` lists them",
     ),
-    other(
-        &["--tables"],
+    (
+        "--tables",
         LOADS,
         "a workload has its own tables: describe yours in a file for `--file FILE`, which \
          `highwater workloads new` begins",
     ),
-    other(
-        &["--batch-size", "--batch_size", "--batchsize", "--bulk-size"],
+    (
+        "--batch-size --batch_size --batchsize --bulk-size",
         LOADS,
         "use `--batch N`",
     ),
-    other(
-        &[
-            "--latency-limit",
-            "-L",
-            "--thresholds",
-            "--threshold",
-            "--sla",
-            "--percentile",
-        ],
+    (
+        "--latency-limit -L --thresholds --threshold --sla --percentile",
         RUNS,
         "use `--p99 DURATION`, such as `--p99 50ms`: exit code 1 if it is missed",
     ),
-    other(
-        &["--tolerate-errors", "--max-errors", "--ignore-errors"],
+    (
+        "--tolerate-errors --max-errors --ignore-errors",
         RUNS,
         "errors never end a run; `--errors PERCENT` makes them an objective",
     ),
-    other(
-        &["--script", "--query", "--sql", "--lua", "--test", "-e"],
+    (
+        "--script --query --sql --lua --test -e",
         LOADS,
         "use `-f FILE` (`--file`): an SQL file with one statement, or a workload file",
     ),
-    other(
-        &[
-            "--report-interval",
-            "--progress",
-            "-P",
-            "--summary-interval",
-        ],
+    (
+        "--report-interval --progress -P --summary-interval",
         LOADS,
         "leave it out: each second is shown and stored; `--events FILE` writes them as JSON",
     ),
-    other(
-        &[
-            "--csv",
-            "--output",
-            "--log",
-            "-l",
-            "--summary-export",
-            "--histograms",
-            "--histogram",
-        ],
+    (
+        "--csv --output --log -l --summary-export --histograms --histogram",
         LOADS,
         "every run is stored below `--out DIR`; `highwater show --format csv` prints its seconds",
     ),
-    other(
-        &[
-            "--host",
-            "--port",
-            "--user",
-            "--username",
-            "-U",
-            "--password",
-            "-W",
-            "--dbname",
-            "--database",
-            "--db-name",
-            "--url",
-        ],
+    (
+        "--host --port --user --username -U --password -W --dbname --database --db-name --url",
         LOADS,
         "the target is a URL, such as `SCHEME://USER@HOST:PORT/DATABASE`, without a flag; a password is asked for",
     ),
-    other(
-        &["--over", "--by"],
-        &["run", "find", "load"],
+    (
+        "--over --by",
+        "run find load",
         "settings are varied by `highwater tune --over AXIS=VALUES`",
     ),
-    other(
-        &["--nodes"],
-        &["run", "find", "tune"],
+    (
+        "--nodes",
+        "run find tune",
         "sizes of a cluster are measured by `highwater scale --nodes SIZES`; `--label nodes=N` notes the size of \
          one run",
     ),
-    other(
-        &["--protocol", "-M", "--no-prepare"],
+    (
+        "--protocol -M --no-prepare",
         RUNS,
         "queries are prepared; `--literals` sends them unprepared",
     ),
-    other(
-        &["--initialize", "--init", "-i", "--prepare", "--cleanup"],
+    (
+        "--initialize --init -i --prepare --cleanup",
         LOADS,
         "a run creates its tables, and `--drop` creates them anew; `highwater load WORKLOAD TARGET` fills them",
     ),
-    other(
-        &["--headless", "--non-gui", "--no-vacuum"],
+    (
+        "--headless --non-gui --no-vacuum",
         LOADS,
         "leave it out: nothing has to be switched off for a run without a terminal",
     ),
-    other(
-        &["--warmup-time", "--warmup-duration"],
+    (
+        "--warmup-time --warmup-duration",
         RUNS,
         "use `--warm-up DURATION`",
     ),
@@ -266,10 +158,11 @@ pub(super) const ALL: &[OtherFlag] = &[
 
 /// What to type instead of a flag that the command does not have.
 pub(super) fn instead_of(flag: &str, command: &str) -> Option<&'static str> {
-    let mut fitting = ALL.iter();
-    let found =
-        fitting.find(|other| other.names.contains(&flag) && other.commands.contains(&command))?;
-    Some(found.instead)
+    let has = |names: &str, name: &str| names.split(' ').any(|one| one == name);
+    let mut all = ALL.iter();
+    let (.., instead) =
+        all.find(|(names, commands, _)| has(names, flag) && has(commands, command))?;
+    Some(instead)
 }
 
 #[cfg(test)]
@@ -310,10 +203,10 @@ mod tests {
     #[test]
     fn each_proposed_flag_is_one_of_the_command_that_it_is_proposed_for() {
         let mut checked = 0;
-        for other in ALL {
-            for answering in other.commands {
-                for (of, flag) in proposed(other.instead, answering) {
-                    assert!(has(command(of), flag), "`{of}` has no `{flag}`: {other:?}");
+        for (names, commands, instead) in ALL {
+            for answering in commands.split(' ') {
+                for (of, flag) in proposed(instead, answering) {
+                    assert!(has(command(of), flag), "`{of}` has no `{flag}`: {names}");
                     checked += 1;
                 }
             }
@@ -323,9 +216,9 @@ mod tests {
 
     #[test]
     fn a_flag_that_the_command_has_itself_is_not_answered() {
-        for other in ALL {
-            for answering in other.commands {
-                for name in other.names {
+        for (names, commands, _) in ALL {
+            for answering in commands.split(' ') {
+                for name in names.split(' ') {
                     assert!(!has(command(answering), name), "`{answering}` has `{name}`");
                 }
             }
@@ -335,9 +228,9 @@ mod tests {
     #[test]
     fn a_command_answers_each_flag_in_one_way() {
         let mut seen = std::collections::BTreeSet::new();
-        for other in ALL {
-            for answering in other.commands {
-                for name in other.names {
+        for (names, commands, _) in ALL {
+            for answering in commands.split(' ') {
+                for name in names.split(' ') {
                     assert!(seen.insert((answering, name)), "{name} of {answering}");
                 }
             }

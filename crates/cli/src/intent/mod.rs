@@ -59,7 +59,7 @@ pub struct RunIntent {
     /// Flags that a later command repeats to continue this run; without targets, load and length.
     pub repeated_flags: BTreeMap<String, Vec<String>>,
     /// Where commands come from while it runs.
-    pub control: Option<CommandSource>,
+    pub control: Option<LineStream>,
     /// Output.
     pub output: RunOutput,
 }
@@ -84,21 +84,12 @@ pub enum StartAt {
     Delay(Nanos),
 }
 
-/// Where events go.
+/// Where events go, or where commands to a run come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EventSink {
-    /// Standard output; the result is beside it.
-    Stdout,
-    /// This file, which is made anew.
-    File(PathBuf),
-}
-
-/// Where commands to a run come from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CommandSource {
-    /// Standard input.
-    Stdin,
-    /// This file or named pipe.
+pub enum LineStream {
+    /// Standard output, where the result is beside them, or standard input.
+    Standard,
+    /// This file, which is made anew for events; for commands also a named pipe.
     File(PathBuf),
 }
 
@@ -134,7 +125,7 @@ pub struct RunOutput {
     /// The record as JSON in place of the summary.
     pub json: bool,
     /// Events as JSON.
-    pub events: Option<EventSink>,
+    pub events: Option<LineStream>,
     /// What others can look at while it goes on.
     pub live: LiveRequest,
     /// Only the plan, as JSON; nothing is run.

@@ -45,12 +45,8 @@ pub(crate) fn wrong(text: &str, cause: &str, hint: &'static str) -> QuantityErro
 }
 
 pub(crate) fn arrivals(text: &str) -> Result<Arrivals, QuantityError> {
-    let all = [
-        ("constant", Arrivals::Constant),
-        ("poisson", Arrivals::Poisson),
-    ];
     let hint = "there are `constant` and `poisson`";
-    one_of(&all, text, "is not a kind of arrivals", hint)
+    serde_json::from_value(text.into()).map_err(|_| wrong(text, "is not a kind of arrivals", hint))
 }
 
 /// Where the live page is: `usual`, or an address.
@@ -92,22 +88,13 @@ pub(crate) fn model(text: &str) -> Result<ScalingModel, QuantityError> {
     let found = ScalingModel::ALL
         .into_iter()
         .find(|model| model.name().eq_ignore_ascii_case(text));
-    found.ok_or_else(|| {
-        wrong(
-            text,
-            "is not a scaling model",
-            "there are `linear`, `affine`, `amdahl`, `usl`, and `power`",
-        )
-    })
+    let hint = "there are `linear`, `affine`, `amdahl`, `usl`, and `power`";
+    found.ok_or_else(|| wrong(text, "is not a scaling model", hint))
 }
 
 pub(crate) fn axis(text: &str) -> Result<SearchAxis, QuantityError> {
-    let all = [
-        ("rate", SearchAxis::Rate),
-        ("sessions", SearchAxis::Sessions),
-    ];
     let hint = "there are `rate` and `sessions`";
-    one_of(&all, text, "is not an axis", hint)
+    serde_json::from_value(text.into()).map_err(|_| wrong(text, "is not an axis", hint))
 }
 
 /// A percentage from 0.5% to 50%.
@@ -119,14 +106,8 @@ pub(crate) fn tolerance(text: &str) -> Result<Ppm, QuantityError> {
 }
 
 pub(crate) fn audit(text: &str) -> Result<AuditLevel, QuantityError> {
-    let all = [
-        ("count", AuditLevel::Count),
-        ("sums", AuditLevel::Sums),
-        ("full", AuditLevel::Full),
-        ("off", AuditLevel::Off),
-    ];
     let hint = "there are `count`, `sums`, `full` and `off`";
-    one_of(&all, text, "is not an audit level", hint)
+    serde_json::from_value(text.into()).map_err(|_| wrong(text, "is not an audit level", hint))
 }
 
 /// What follows a mark: `soak=30m`.
@@ -142,13 +123,9 @@ pub(crate) fn soak(text: &str) -> Result<Nanos, QuantityError> {
 }
 
 pub(crate) fn seed(text: &str) -> Result<Seed, QuantityError> {
-    text.parse().map(Seed).map_err(|_| {
-        wrong(
-            text,
-            "is not a seed",
-            "a seed is a whole number from 0 to 18446744073709551615",
-        )
-    })
+    let hint = "a seed is a whole number from 0 to 18446744073709551615";
+    let seed = text.parse().map(Seed);
+    seed.map_err(|_| wrong(text, "is not a seed", hint))
 }
 
 /// A count from 1 to 2³² − 1.
@@ -260,11 +237,8 @@ pub(crate) fn pair(text: &str) -> Result<(String, String), QuantityError> {
         return Err(wrong(name, "is not a name", HINT));
     }
     if name.len() > LONGEST_WORD || value.len() > LONGEST_WORD {
-        return Err(wrong(
-            name,
-            "is too long",
-            "a name and a value have at most 256 bytes",
-        ));
+        let hint = "a name and a value have at most 256 bytes";
+        return Err(wrong(name, "is too long", hint));
     }
     Ok((name.to_owned(), value.to_owned()))
 }
@@ -275,13 +249,10 @@ pub(crate) fn weighted_file(text: &str) -> Result<(PathBuf, Option<u32>), Quanti
         Some((path, weight)) if weight.bytes().all(|b| b.is_ascii_digit()) => (path, Some(weight)),
         _ => (text, None),
     };
+    let hint = "a weight is from 1 to 1,000,000";
     let weight = weight.map(|weight| match weight.parse() {
         Ok(weight @ 1..=1_000_000) => Ok(weight),
-        _ => Err(wrong(
-            text,
-            "has no usable weight",
-            "a weight is from 1 to 1,000,000",
-        )),
+        _ => Err(wrong(text, "has no usable weight", hint)),
     });
     Ok((PathBuf::from(word(path)?), weight.transpose()?))
 }

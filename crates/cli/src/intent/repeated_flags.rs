@@ -12,30 +12,10 @@ use super::WorkloadChoice;
 use super::streams::are_open;
 use crate::layers::{Layers, Origin, Strength};
 
-/// Flags with one value that are repeated unchanged.
-const REPEATED: &[&str] = &[
-    "arrivals",
-    "audit",
-    "audit-timeout",
-    "cluster",
-    "confirm",
-    "insert",
-    "max",
-    "out",
-    "probe",
-    "retries",
-    "rows",
-    "seed",
-    "settle",
-    "spawn-rate",
-    "start",
-    "steady-within",
-    "think",
-    "timeout",
-    "tolerance",
-    "until",
-    "warm-up",
-];
+/// Flags with one value that are repeated unchanged, separated by blanks.
+const REPEATED: &str = "arrivals audit audit-timeout cluster confirm insert max out probe \
+     retries rows seed settle spawn-rate start steady-within think timeout tolerance until \
+     warm-up";
 /// Parameters that have flags of their own: what was given by them is repeated by them.
 const PARAMETERS: &[&str] = &["batch", "shards", "replicas"];
 /// Switches that are repeated.
@@ -49,7 +29,7 @@ pub(crate) fn repeated_flags(
     streams: &[StreamInput],
 ) -> BTreeMap<String, Vec<String>> {
     let by_user = |name: &str| layers.strength(name) > Some(Strength::Default);
-    let mut names: Vec<&str> = REPEATED.to_vec();
+    let mut names: Vec<&str> = REPEATED.split(' ').collect();
     if are_open(streams) {
         // The limit of ops in flight; the sessions of a closed pace are in the plan.
         names.push("sessions");

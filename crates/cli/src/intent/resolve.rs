@@ -18,7 +18,7 @@ use super::objectives::objectives;
 use super::repeated_flags::repeated_flags;
 use super::streams::{Streams, ramp_step, streams, with_think};
 use super::telemetry::telemetry;
-use super::{CommandSource, EventSink, RunIntent, RunOutput, StartAt, WorkloadChoice, parsers};
+use super::{LineStream, RunIntent, RunOutput, StartAt, WorkloadChoice, parsers};
 use crate::failure::Failure;
 use crate::layers::{Layers, Origin, SettingValue, Strength, TargetSchemes, has_scheme};
 use crate::tuned::SIM_PARAMETERS;
@@ -79,7 +79,7 @@ impl RunIntent {
             start_at: layers.parse("start-at", parsers::start_at)?,
             out: layers.require("out", parsers::word)?.into(),
             labels: pairs(layers, "label")?,
-            control: control(layers)?,
+            control: layers.value("control").map(lines).transpose()?,
             output: output(layers)?,
         })
     }
@@ -180,29 +180,21 @@ fn with_parameters(layers: &Layers, mut urls: Vec<TargetUrl>) -> Result<Vec<Targ
 }
 
 /// Where events go: not where the record goes.
-pub(crate) fn events(layers: &Layers) -> Result<Option<EventSink>, Failure> {
-    let Some(given) = layers.value("events") else {
-        return Ok(None);
-    };
-    match given.text.as_str() {
-        "-" if layers.switch("json")? => Err(given
-            .failure("standard output has the record already".to_owned())
+fn events(layers: &Layers) -> Result<Option<LineStream>, Failure> {
+    match layers.value("events") {
+        Some(given) if given.text == "-" && layers.switch("json")? => Err(given
+            .failure("standard output has the record already")
             .with_hint("write events to a file, or leave --json out")),
-        "-" => Ok(Some(EventSink::Stdout)),
-        "" => Err(given.failure("no file is named".to_owned())),
-        file => Ok(Some(EventSink::File(file.into()))),
+        given => given.map(lines).transpose(),
     }
 }
 
-/// Where commands to a run come from.
-fn control(layers: &Layers) -> Result<Option<CommandSource>, Failure> {
-    let Some(given) = layers.value("control") else {
-        return Ok(None);
-    };
+/// Where lines go, or come from.
+fn lines(given: &SettingValue) -> Result<LineStream, Failure> {
     match given.text.as_str() {
-        "-" => Ok(Some(CommandSource::Stdin)),
-        "" => Err(given.failure("no file is named".to_owned())),
-        file => Ok(Some(CommandSource::File(file.into()))),
+        "-" => Ok(LineStream::Standard),
+        "" => Err(given.failure("no file is named")),
+        file => Ok(LineStream::File(file.into())),
     }
 }
 
@@ -217,11 +209,6 @@ pub(crate) fn drop_foreign(layers: &Layers) -> Result<Vec<String>, Failure> {
                 .with_hint("add the flag --drop-foreign TABLE")),
         })
         .collect()
-}
-
-/// Words of the command line that are URLs of a target.
-pub(crate) fn as_targets(words: &[&str]) -> Vec<SettingValue> {
-    as_values("target", words)
 }
 
 /// Words as values of a setting on the command line.
@@ -307,11 +294,9 @@ pub(crate) fn parameters(layers: &Layers) -> Result<BTreeMap<String, String>, Fa
 
 /// The given flags that need a target with shards.
 pub(crate) fn shard_flags(layers: &Layers) -> Vec<&'static str> {
-    let flags = [("shards", "--shards"), ("replicas", "--replicas")];
-    let given = flags
-        .into_iter()
-        .filter(|(name, _)| layers.value(name).is_some());
-    given.map(|(_, flag)| flag).collect()
+    let is_given = |flag: &&str| layers.value(flag.trim_start_matches('-')).is_some();
+    let flags = ["--shards", "--replicas"].into_iter();
+    flags.filter(is_given).collect()
 }
 
 pub(crate) fn pairs(layers: &Layers, name: &str) -> Result<BTreeMap<String, String>, Failure> {
@@ -329,16 +314,12 @@ pub(crate) fn pairs(layers: &Layers, name: &str) -> Result<BTreeMap<String, Stri
 /// The targets of these values, or the default one.
 pub(crate) fn targets(layers: &Layers, given: &[SettingValue]) -> Result<Vec<TargetUrl>, Failure> {
     let supported = &layers.supported;
-    let fallback: Vec<SettingValue> = supported
-        .default_url
-        .filter(|_| given.is_empty())
-        .map(|url| SettingValue {
-            name: "target",
-            text: url.to_owned(),
-            origin: Origin::Default,
-        })
-        .into_iter()
-        .collect();
+    let fallback = supported.default_url.filter(|_| given.is_empty());
+    let fallback = fallback.map(|url| SettingValue {
+        name: "target",
+        text: url.to_owned(),
+        origin: Origin::Default,
+    });
     let mut urls = Vec::new();
     for given in given.iter().chain(&fallback) {
         let texts = match given.origin {

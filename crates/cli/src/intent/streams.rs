@@ -24,18 +24,12 @@ const STREAM_HINT: &str = "a stream is written `NAME` or `NAME@PACE,PACE…`; a 
 const RAMP_HINT: &str = "a ramp is written `NAME@FROM..TO:DURATION`, such as `dashboards@50c..200c:10m` for sessions or \
      `insert@1k..50k:10m` for a rate";
 
-/// A ramp: even steps from one pace to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ramp {
-    /// Length of each step.
-    pub(crate) step: Nanos,
-}
-
 /// A stream as it was given.
 #[derive(Debug)]
 pub(crate) struct GivenStream {
     pub(crate) input: StreamInput,
-    pub(crate) ramp: Option<Ramp>,
+    /// Length of each step of a ramp: of even steps from one pace to another.
+    pub(crate) ramp: Option<Nanos>,
 }
 
 /// The streams of a run.
@@ -43,7 +37,7 @@ pub(crate) struct GivenStream {
 pub(crate) struct Streams {
     pub(crate) inputs: Vec<StreamInput>,
     /// That of one or all of them.
-    pub(crate) ramp: Option<Ramp>,
+    pub(crate) ramp: Option<Nanos>,
 }
 
 /// The streams of a run, side by side: named ones, or the workload's first at a rate in its own
@@ -73,8 +67,8 @@ pub(crate) fn without_ramp(layers: &Layers) -> Result<Vec<StreamInput>, Failure>
 }
 
 /// The length of a ramp's steps, unless a stronger setting gives another one.
-pub(crate) fn ramp_step(layers: &Layers, ramp: Option<Ramp>) -> Result<Option<Nanos>, Failure> {
-    let Some(Ramp { step }) = ramp else {
+pub(crate) fn ramp_step(layers: &Layers, ramp: Option<Nanos>) -> Result<Option<Nanos>, Failure> {
+    let Some(step) = ramp else {
         return Ok(None);
     };
     let counts =
@@ -106,11 +100,17 @@ pub(crate) fn with_think(
 /// The workload's first stream.
 pub(crate) fn first(layers: &Layers) -> Result<Vec<StreamInput>, Failure> {
     let rate = layers.parse("rate", parse_rate)?;
-    Ok(vec![StreamInput {
-        name: None,
-        paces: vec![rate.map_or(PaceInput::Closed(None), PaceInput::Open)],
+    let pace = rate.map_or(PaceInput::Closed(None), PaceInput::Open);
+    Ok(vec![at_one_pace(None, pace)])
+}
+
+/// A stream of this name, of none the workload's first, without a think time of its own.
+pub(crate) fn at_one_pace(name: Option<String>, pace: PaceInput) -> StreamInput {
+    StreamInput {
+        name,
+        paces: vec![pace],
         think: None,
-    }])
+    }
 }
 
 /// Whether every pace is a rate.
@@ -127,10 +127,7 @@ fn named(layers: &Layers) -> Result<Streams, Failure> {
     let mut streams: Vec<StreamInput> = Vec::new();
     let mut ramp = None;
     for given in layers.list("stream") {
-        let GivenStream {
-            input: stream,
-            ramp: own,
-        } = given.parse(stream)?;
+        let GivenStream { input, ramp: own } = given.parse(stream)?;
         if own.is_some() && ramp.is_some() && own != ramp {
             return Err(given
                 .failure("ramps of one run take the same time")
@@ -138,21 +135,21 @@ fn named(layers: &Layers) -> Result<Streams, Failure> {
         }
         ramp = ramp.or(own);
         let name = |stream: &StreamInput| stream.name.clone().unwrap_or_default();
-        if streams.iter().any(|other| other.name == stream.name) {
+        if streams.iter().any(|other| other.name == input.name) {
             return Err(given
-                .failure(format!("`{}` is given twice", name(&stream)))
+                .failure(format!("`{}` is given twice", name(&input)))
                 .with_hint("several paces of one stream are steps: `NAME@PACE,PACE`"));
         }
         let steps = |stream: &StreamInput| stream.paces.len();
         let other = streams
             .iter()
-            .find(|other| steps(other) > 1 && steps(&stream) > 1 && steps(other) != steps(&stream));
+            .find(|other| steps(other) > 1 && steps(&input) > 1 && steps(other) != steps(&input));
         if let Some(other) = other {
             return Err(given
                 .failure(format!(
                     "`{}` has {} steps, but `{}` has {}",
-                    name(&stream),
-                    steps(&stream),
+                    name(&input),
+                    steps(&input),
                     name(other),
                     steps(other),
                 ))
@@ -161,7 +158,7 @@ fn named(layers: &Layers) -> Result<Streams, Failure> {
         if streams.len() == MOST_STREAMS {
             return Err(given.failure(format!("more than {MOST_STREAMS} streams")));
         }
-        streams.push(stream);
+        streams.push(input);
     }
     Ok(Streams {
         inputs: streams,
@@ -206,18 +203,15 @@ pub(crate) fn stream(text: &str) -> Result<GivenStream, QuantityError> {
 }
 
 fn parse_think(text: &str) -> Result<Nanos, QuantityError> {
+    let hint = "a think time is above zero, such as `1s`";
     match parse_duration(text)? {
-        Nanos::ZERO => Err(parsers::wrong(
-            text,
-            "is no pause",
-            "a think time is above zero, such as `1s`",
-        )),
+        Nanos::ZERO => Err(parsers::wrong(text, "is no pause", hint)),
         think => Ok(think),
     }
 }
 
 /// `50c..200c:10m`, or with rates: the paces of even steps, and how long each takes.
-fn parse_ramp(text: &str) -> Result<(Vec<PaceInput>, Ramp), QuantityError> {
+fn parse_ramp(text: &str) -> Result<(Vec<PaceInput>, Nanos), QuantityError> {
     let fail = |cause: &str| parsers::wrong(text, cause, RAMP_HINT);
     let with_hint = |error: QuantityError| QuantityError {
         hint: RAMP_HINT,
@@ -255,8 +249,7 @@ fn parse_ramp(text: &str) -> Result<(Vec<PaceInput>, Ramp), QuantityError> {
             PaceInput::Open(Rate { micro_per_s: value })
         }
     });
-    let step = Nanos(length.0 / steps);
-    Ok((paces.collect(), Ramp { step }))
+    Ok((paces.collect(), Nanos(length.0 / steps)))
 }
 
 /// The value after `step` of `last` even steps, rounded.

@@ -100,6 +100,11 @@ impl Layers {
             .map_or(&[], Vec::as_slice)
     }
 
+    /// The texts of [`Self::list`].
+    pub fn texts(&self, name: &str) -> impl Iterator<Item = String> {
+        self.list(name).iter().map(|given| given.text.clone())
+    }
+
     /// The values of a setting in all layers, the weakest first.
     pub fn every_layer(&self, name: &str) -> impl Iterator<Item = (Strength, &SettingValue)> {
         self.by_strength.iter().flat_map(move |(strength, layer)| {

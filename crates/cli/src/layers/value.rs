@@ -67,7 +67,10 @@ impl SettingValue {
     }
 
     /// The value, parsed; an error names its place.
-    pub fn parse<T>(&self, parser: fn(&str) -> Result<T, QuantityError>) -> Result<T, Failure> {
+    pub fn parse<T>(
+        &self,
+        parser: impl FnOnce(&str) -> Result<T, QuantityError>,
+    ) -> Result<T, Failure> {
         parser(&self.text).map_err(|error| self.failure(&error).with_hint(error.hint))
     }
 }

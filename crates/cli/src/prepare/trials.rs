@@ -4,23 +4,25 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use highwater_experiment::trial_maker::TrialError;
+use highwater_experiment::trial_maker::{NestedPlace, TrialError, TrialMaker};
+use highwater_experiment::{self as experiment, Experiment, Side};
 use highwater_model::display::duration;
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::plan::{AuditLevel, PhaseKind, Plan};
-use highwater_model::record::{InterventionRecord, Question};
+use highwater_model::record::{ExperimentRecord, InterventionRecord, Question};
 use highwater_model::units::Nanos;
+use highwater_runner::interrupts::Interrupts;
 use highwater_runner::observer::Observer;
 use highwater_runner::record;
 use highwater_runner::request::RunError;
-use highwater_runner::store::{self, StoreError};
+use highwater_runner::store::{self, RunDirectory, StoreError};
 use highwater_workload::Workload;
 
 use crate::event_log::{self, EventLog};
 use crate::failure::Failure;
 use crate::intent::{RunIntent, RunOutput, WorkloadChoice};
 use crate::live;
-use crate::prepare::{Stops, target};
+use crate::prepare::{self, Stops, target};
 use crate::progress::Progress;
 use crate::workload_file;
 use crate::{exit, terminal};
@@ -160,12 +162,15 @@ pub struct Resuming<'a> {
     pub from: Option<&'a str>,
 }
 
+/// How its user let an experiment wait.
+pub type Pauses = Vec<InterventionRecord>;
+
 /// What is taken over of an experiment.
 pub struct Resumed<T> {
     /// Its trials.
     pub trials: Vec<T>,
-    /// How its user let it wait.
-    pub pauses: Vec<InterventionRecord>,
+    /// Its pauses.
+    pub pauses: Pauses,
 }
 
 impl Resuming<'_> {
@@ -221,6 +226,65 @@ pub fn resumed(number: usize, trials: &str) -> String {
     match number {
         0 => String::new(),
         _ => format!("{number} {trials} are resumed\n"),
+    }
+}
+
+/// An experiment that begins: where it is stored, who watches it, and what stops it.
+pub struct Begun {
+    /// Its own directory.
+    pub directory: RunDirectory,
+    observer: Rc<dyn Observer>,
+    interrupts: Interrupts,
+}
+
+impl Begun {
+    /// One that a command is about, behind its preview; `kind` and `hash` are parts of its ID.
+    pub fn new(
+        run: &RunIntent,
+        stops: &Stops,
+        kind: &str,
+        hash: &str,
+        first: &Plan,
+        preview: &str,
+    ) -> Result<Self, Failure> {
+        let observer = observer(&run.output, preview, stops)?;
+        let id = prepare::id(kind, &first.workload.name, hash);
+        Ok(Self {
+            directory: RunDirectory::create(&run.out, &id, first)?,
+            observer,
+            interrupts: stops.interrupts.clone(),
+        })
+    }
+
+    /// One that is a trial of another, below whose directory its own is.
+    pub fn nested(place: &NestedPlace, first: &Plan) -> Result<Self, StoreError> {
+        Ok(Self {
+            directory: RunDirectory::create(&place.root, &place.name, first)?,
+            observer: Rc::clone(&place.observer),
+            interrupts: place.interrupts.clone(),
+        })
+    }
+
+    /// Its directory, as people see it.
+    pub fn shown(&self) -> String {
+        self.directory.path().display().to_string()
+    }
+
+    /// Runs it to its end, with which the drawing ends.
+    pub fn run<E: Experiment, M: TrialMaker<E::Trial>>(
+        self,
+        experiment: E,
+        maker: &M,
+        pauses: Pauses,
+        settle: Nanos,
+    ) -> Result<ExperimentRecord, M::Error> {
+        let side = Side {
+            experiment,
+            directory: self.directory,
+            maker,
+            pauses,
+        };
+        experiment::run(side, settle, &self.observer, &self.interrupts)
     }
 }
 

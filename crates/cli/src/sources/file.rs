@@ -22,21 +22,15 @@ pub const NAME: &str = "highwater.toml";
 /// A file beyond this many bytes is not one of ours.
 const LARGEST: u64 = 1 << 20;
 
-/// The file's name and text.
+/// The file's text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConfigFile {
-    /// As errors show it.
-    pub name: String,
     /// TOML. It may hold a password.
     pub text: String,
 }
 
-/// A key of the file, as the setting that it names, and its value.
-#[derive(Clone, Copy)]
-struct Entry<'a> {
-    setting: &'static str,
-    value: &'a Spanned<DeValue<'a>>,
-}
+/// A value of the file.
+type Value<'a> = Spanned<DeValue<'a>>;
 
 impl ConfigFile {
     /// Reads the file of a directory, if there is one.
@@ -55,10 +49,7 @@ impl ConfigFile {
         if text.len() as u64 > LARGEST {
             return Err(fail(&"it is larger than 1 MiB"));
         }
-        Ok(Some(Self {
-            name: NAME.to_owned(),
-            text,
-        }))
+        Ok(Some(Self { text }))
     }
 
     /// Adds the values for a command. The rest of the file is checked all the same.
@@ -71,8 +62,14 @@ impl ConfigFile {
         let table = DeTable::parse(&self.text).map_err(|error| {
             let cause = error.message().lines().next().unwrap_or_default();
             let place = error.span().map(|span| self.place(&span));
-            Failure::usage(format!("{} is not TOML: {cause}", self.name)).at(place)
+            Failure::usage(format!("{NAME} is not TOML: {cause}")).at(place)
         })?;
+        let mut add = |strength, setting, value: &Value<'_>, texts: Vec<String>| {
+            let origin = Origin::File(self.place(&value.span()));
+            for text in texts {
+                layers.add(strength, setting, text, origin.clone());
+            }
+        };
         let mut top = BTreeMap::new();
         for (key, value) in table.get_ref() {
             let mut owners = commands.iter();
@@ -80,17 +77,17 @@ impl ConfigFile {
             if let (Some(owner), DeValue::Table(table)) = (owner, value.get_ref()) {
                 let mut written = BTreeMap::new();
                 for (key, value) in table {
-                    let entry = self.entry(key, value, &[owner], commands, &mut written)?;
-                    let texts = self.texts(entry, commands)?;
+                    let setting = self.setting(key, &[owner], commands, &mut written)?;
+                    let texts = self.texts(setting, value, commands)?;
                     if owner.name == command.name {
-                        self.add(layers, Strength::FileTable, entry, texts);
+                        add(Strength::FileTable, setting, value, texts);
                     }
                 }
             } else {
-                let entry = self.entry(key, value, commands, commands, &mut top)?;
-                let texts = self.texts(entry, commands)?;
-                if command.settings().any(|name| name == entry.setting) {
-                    self.add(layers, Strength::File, entry, texts);
+                let setting = self.setting(key, commands, commands, &mut top)?;
+                let texts = self.texts(setting, value, commands)?;
+                if command.settings().any(|name| name == setting) {
+                    add(Strength::File, setting, value, texts);
                 }
             }
         }
@@ -98,14 +95,13 @@ impl ConfigFile {
     }
 
     /// The setting that a key names; `written` holds the keys of the same table by setting.
-    fn entry<'a>(
+    fn setting(
         &self,
         key: &Spanned<DeString<'_>>,
-        value: &'a Spanned<DeValue<'a>>,
         owners: &[&CommandSpec],
         commands: &[&CommandSpec],
         written: &mut BTreeMap<&'static str, String>,
-    ) -> Result<Entry<'a>, Failure> {
+    ) -> Result<&'static str, Failure> {
         let word = key.get_ref().as_ref();
         let mut of_owners = owners.iter().flat_map(|command| names(command));
         let Some(name) = of_owners.find(|name| name.written == word) else {
@@ -120,10 +116,7 @@ impl ConfigFile {
             .at(Some(self.place(&key.span())))
             .with_hint(format!("set only `{}`", name.setting)));
         }
-        Ok(Entry {
-            setting: name.setting,
-            value,
-        })
+        Ok(name.setting)
     }
 
     fn unknown_key(
@@ -147,9 +140,13 @@ impl ConfigFile {
             .with_hint(hint)
     }
 
-    /// The values of an entry as texts; fails if their type is wrong.
-    fn texts(&self, entry: Entry<'_>, commands: &[&CommandSpec]) -> Result<Vec<String>, Failure> {
-        let Entry { setting, value } = entry;
+    /// The values of a setting as texts; fails if their type is wrong.
+    fn texts(
+        &self,
+        setting: &str,
+        value: &Value<'_>,
+        commands: &[&CommandSpec],
+    ) -> Result<Vec<String>, Failure> {
         let wrong = |expected: &str| {
             let found = value.get_ref().type_str();
             Failure::usage(format!(
@@ -183,15 +180,8 @@ impl ConfigFile {
         }
     }
 
-    fn add(&self, layers: &mut Layers, strength: Strength, entry: Entry<'_>, texts: Vec<String>) {
-        let place = self.place(&entry.value.span());
-        for text in texts {
-            layers.add(strength, entry.setting, text, Origin::File(place.clone()));
-        }
-    }
-
     fn place(&self, range: &Range<usize>) -> Place {
-        Place::new(&self.name, &self.text, range)
+        Place::new(NAME, &self.text, range)
     }
 }
 

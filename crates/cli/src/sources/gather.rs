@@ -52,14 +52,10 @@ pub fn of_words(command: &'static CommandSpec, words: &[&str]) -> Result<Layers,
 
 /// The first positional without a scheme is the workload; all others are targets.
 fn add_workload_and_targets(layers: &mut Layers, positionals: Vec<String>) {
-    let mut workload_named = false;
-    for text in positionals {
-        let name = if !workload_named && !has_scheme(&text) {
-            workload_named = true;
-            "workload"
-        } else {
-            "target"
-        };
+    let workload = positionals.iter().position(|text| !has_scheme(text));
+    for (at, text) in positionals.into_iter().enumerate() {
+        let is_workload = workload == Some(at);
+        let name = if is_workload { "workload" } else { "target" };
         layers.add(Strength::CommandLine, name, text, Origin::CommandLine);
     }
 }
@@ -85,8 +81,8 @@ fn add_environment(
         if !command.settings().any(|of_command| of_command == setting) {
             continue;
         }
+        check_one_name(layers, setting, given)?;
         let origin = Origin::Environment(given.clone());
-        check_one_name(layers, setting, &origin)?;
         if is_list(command, setting) {
             for word in text.split_whitespace() {
                 layers.add(Strength::Environment, setting, word, origin.clone());
@@ -99,19 +95,16 @@ fn add_environment(
 }
 
 /// Fails if another variable gave the same setting: its new or its retired name.
-fn check_one_name(layers: &Layers, setting: &'static str, origin: &Origin) -> Result<(), Failure> {
+fn check_one_name(layers: &Layers, setting: &str, given: &str) -> Result<(), Failure> {
     let mut earlier = layers.every_layer(setting);
     let other = earlier.find_map(|(_, value)| match &value.origin {
-        Origin::Environment(variable) if value.origin != *origin => Some(variable),
+        Origin::Environment(other) if other != given => Some(other),
         _ => None,
     });
-    match (other, origin) {
-        (Some(other), Origin::Environment(variable)) => Err(Failure::usage(format!(
-            "{other} and {variable} are two names of one setting"
-        ))
-        .with_hint(format!("set only {}", super::variable(setting)))),
-        _ => Ok(()),
-    }
+    other.map_or(Ok(()), |other| {
+        let cause = format!("{other} and {given} are two names of one setting");
+        Err(Failure::usage(cause).with_hint(format!("set only {}", variable(setting))))
+    })
 }
 
 fn unknown_variable(given: &str, variables: &[(Name, String)]) -> String {

@@ -22,61 +22,12 @@ use crate::tuned::WITH;
 use processes::Processes;
 
 /// Flags that say how a load is to be, and neither run a command, nor read, write or serve anything. Whatever is not
-/// here needs `--allow-commands`.
-const ALLOWED: &[&str] = &[
-    "abort-on-miss",
-    "arrivals",
-    "audit",
-    "audit-timeout",
-    "axis",
-    "batch",
-    "budget",
-    "by",
-    "confirm",
-    "drop",
-    "duration",
-    "errors",
-    "insert",
-    "label",
-    "literals",
-    "max",
-    "max-cpu",
-    "min-rate",
-    "no-telemetry",
-    "over",
-    "p50",
-    "p90",
-    "p95",
-    "p99",
-    "p999",
-    "probe",
-    "quick",
-    "rate",
-    "rejected",
-    "repeat",
-    "replicas",
-    "require-steady",
-    "retries",
-    "row-p99",
-    "rows",
-    "seed",
-    "sessions",
-    "set",
-    "settle",
-    "shards",
-    "spawn-rate",
-    "start",
-    "steady-within",
-    "step",
-    "stream",
-    "then",
-    "think",
-    "timeout",
-    "tolerance",
-    "until",
-    "verbose",
-    "warm-up",
-];
+/// here needs `--allow-commands`. Separated by blanks.
+const ALLOWED: &str = "abort-on-miss arrivals audit audit-timeout axis batch budget by confirm \
+     drop duration errors insert label literals max max-cpu min-rate no-telemetry over p50 p90 \
+     p95 p99 p999 probe quick rate rejected repeat replicas require-steady retries row-p99 rows seed \
+     sessions set settle shards spawn-rate start steady-within step stream then think timeout \
+     tolerance until verbose warm-up";
 /// Commands that start or resize clusters, by commands of a file.
 const OF_CLUSTERS: [&str; 1] = ["scale"];
 /// What the page sets itself.
@@ -135,12 +86,13 @@ impl PageStarter {
         if self.allows_all {
             return Ok(());
         }
+        let is_allowed = |flag: &str| ALLOWED.split(' ').any(|allowed| allowed == flag);
         let needs = "needs `highwater serve --allow-start --allow-commands`: it can run commands, or read, write or \
                      serve files";
         if !self.commands().any(|allowed| allowed.name == command.name) {
             return Err(format!("{} {needs}", command.name));
         }
-        if let Some(flag) = flags().find(|flag| !ALLOWED.contains(flag)) {
+        if let Some(flag) = flags().find(|flag| !is_allowed(flag)) {
             return Err(format!("--{flag} {needs}"));
         }
         // Settings of new tables, which are a flag of their own, can name files.
@@ -263,12 +215,8 @@ impl Starter for PageStarter {
     }
 
     fn command_line(&self, arguments: &[String]) -> String {
-        let arguments = arguments.iter().map(|word| quoted(word));
-        let words: Vec<String> = [String::from("highwater")]
-            .into_iter()
-            .chain(arguments)
-            .collect();
-        words.join(" ")
+        let words: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
+        format!("highwater {}", words.join(" "))
     }
 
     fn start(&self, arguments: Vec<String>) -> Result<(), String> {

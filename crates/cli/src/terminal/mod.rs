@@ -6,6 +6,8 @@
 mod block;
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
+#[cfg(target_os = "linux")]
+use std::num::NonZeroU16;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use block::Block;
@@ -19,8 +21,6 @@ use crate::failure::Failure;
 const COLUMNS: usize = 80;
 /// Columns of a summary that goes into a file or a pipe.
 const COLUMNS_OF_FILES: usize = 100;
-/// Rows of a terminal that does not report them.
-const ROWS: usize = 24;
 
 /// The block below everything else; locked while anything is written.
 static BLOCK: Mutex<Block> = Mutex::new(Block::new());
@@ -88,10 +88,7 @@ fn stdout_columns() -> usize {
     if !stdout.is_terminal() {
         return COLUMNS_OF_FILES;
     }
-    match reported_size(&stdout) {
-        Some((columns, _)) if columns > 0 => columns.into(),
-        _ => COLUMNS,
-    }
+    reported_size(&stdout).map_or(COLUMNS, |(columns, _)| columns)
 }
 
 /// Writes something for the reader, not for a program, to stderr, without what could steer a
@@ -124,28 +121,21 @@ pub fn size() -> Option<(usize, usize)> {
         return None;
     }
     let (columns, rows) = reported_size(&stderr)?;
-    let or = |reported: u16, usual| {
-        if reported == 0 {
-            usual
-        } else {
-            reported.into()
-        }
-    };
     // Some terminals wrap a line that fills its row; the last row is the cursor's.
-    Some((
-        or(columns, COLUMNS).saturating_sub(1),
-        or(rows, ROWS).saturating_sub(1),
-    ))
+    Some((columns - 1, rows - 1))
 }
 
+/// Columns and rows, of each one at least; the usual number where it is not reported.
 #[cfg(target_os = "linux")]
-fn reported_size(stream: &impl std::os::fd::AsFd) -> Option<(u16, u16)> {
+fn reported_size(stream: &impl std::os::fd::AsFd) -> Option<(usize, usize)> {
+    const ROWS: usize = 24;
     let size = rustix::termios::tcgetwinsize(stream).ok()?;
-    Some((size.ws_col, size.ws_row))
+    let or = |number, usual: usize| NonZeroU16::new(number).map_or(usual, |it| it.get().into());
+    Some((or(size.ws_col, COLUMNS), or(size.ws_row, ROWS)))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn reported_size<S>(_stream: &S) -> Option<(u16, u16)> {
+fn reported_size<S>(_stream: &S) -> Option<(usize, usize)> {
     None
 }
 

@@ -83,10 +83,10 @@ pub(crate) fn configure(
     }
     match shell.status() {
         Ok(status) if status.success() => Ok(()),
-        Ok(_) if is_stopped(interrupts) => Err(Failure {
-            exit: exit::INTERRUPTED,
-            ..Failure::usage("interrupted while the command of a variant ran")
-        }),
+        Ok(_) if is_stopped(interrupts) => {
+            let cause = "interrupted while the command of a variant ran";
+            Err(Failure::usage(cause).with_exit(exit::INTERRUPTED))
+        }
         Ok(status) => Err(
             Failure::usage(format!("{place}: the command ended with {status}"))
                 .with_hint("make the command configure the target and exit with 0"),

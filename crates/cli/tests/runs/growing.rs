@@ -139,7 +139,7 @@ fn shards_grow_from_one_to_two() {
         return;
     }
     let lab = Lab::of("clickhouse.toml");
-    let (called, grown) = lab.grown("--nodes 1,2 --no-quota -c 2n -d 3s --warm-up 500ms");
+    let (called, grown) = lab.grown("--nodes 1,2 --no-quota -c 1n -d 1s --warm-up 0s");
     let scale = grown.scale().unwrap();
     let nodes = scale.trials.iter().map(|trial| trial.size.nodes);
     assert_eq!(nodes.collect::<Vec<_>>(), [1, 2, 1], "{called:?}");

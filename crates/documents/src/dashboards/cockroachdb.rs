@@ -1,7 +1,7 @@
 //! A CockroachDB cluster under load, by the metrics that each node serves at `/_status/vars`; names are from its
 //! documentation, no sample was recorded from a real node.
 
-use super::dashboard::{Dashboard, Unit, lines};
+use super::dashboard::{Dashboard, panel};
 
 pub(super) static DASHBOARD: Dashboard = Dashboard {
     name: "cockroachdb",
@@ -11,64 +11,29 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
     from: "now-15m",
     choices: &[("instance", "label_values(sys_uptime, instance)")],
     panels: &[
-        lines(
-            "Statements",
-            "By kind",
-            Unit::PerSecond,
-            r#"
+        panel!(Lines PerSecond, "Statements", "By kind", r#"
             insert: sum(rate(sql_insert_count{instance=~"$instance"}[$__rate_interval]))
             update: sum(rate(sql_update_count{instance=~"$instance"}[$__rate_interval]))
             select: sum(rate(sql_select_count{instance=~"$instance"}[$__rate_interval]))
-            "#,
-        ),
-        lines(
-            "Service latency",
-            "Of statements, p99 of each node",
-            Unit::Milliseconds,
-            r#"{{instance}}: histogram_quantile(0.99, sum by (instance, le) (rate(sql_service_latency_bucket{instance=~"$instance"}[$__rate_interval]))) / 1e6"#,
-        ),
-        lines(
-            "CPU",
-            "Busy share of each node",
-            Unit::Share,
-            r#"{{instance}}: sys_cpu_combined_percent_normalized{instance=~"$instance"}"#,
-        ),
-        lines(
-            "Sublevels of L0",
-            "Above 20 the node holds writes back",
-            Unit::Count,
-            r#"{{instance}}: storage_l0_sublevels{instance=~"$instance"}"#,
-        ),
-        lines(
-            "Write stalls",
-            "Times that the storage engine stopped writes",
-            Unit::PerSecond,
-            r#"{{instance}}: rate(storage_write_stalls{instance=~"$instance"}[$__rate_interval])"#,
-        ),
-        lines(
-            "Admission waits",
-            "Seconds waited per second, of requests to the key-value layer",
-            Unit::Seconds,
-            r#"{{instance}}: rate(admission_wait_durations_kv_sum{instance=~"$instance"}[$__rate_interval]) / 1e9"#,
-        ),
-        lines(
-            "Disk",
-            "Bytes read and written of each node",
-            Unit::BytesPerSecond,
-            r#"
+            "#),
+        panel!(Lines Milliseconds, "Service latency", "Of statements, p99 of each node",
+            r#"{{instance}}: histogram_quantile(0.99, sum by (instance, le) (rate(sql_service_latency_bucket{instance=~"$instance"}[$__rate_interval]))) / 1e6"#),
+        panel!(Lines Share, "CPU", "Busy share of each node",
+            r#"{{instance}}: sys_cpu_combined_percent_normalized{instance=~"$instance"}"#),
+        panel!(Lines Count, "Sublevels of L0", "Above 20 the node holds writes back",
+            r#"{{instance}}: storage_l0_sublevels{instance=~"$instance"}"#),
+        panel!(Lines PerSecond, "Write stalls", "Times that the storage engine stopped writes",
+            r#"{{instance}}: rate(storage_write_stalls{instance=~"$instance"}[$__rate_interval])"#),
+        panel!(Lines Seconds, "Admission waits", "Seconds waited per second, of requests to the key-value layer",
+            r#"{{instance}}: rate(admission_wait_durations_kv_sum{instance=~"$instance"}[$__rate_interval]) / 1e9"#),
+        panel!(Lines BytesPerSecond, "Disk", "Bytes read and written of each node", r#"
             {{instance}}, read: rate(sys_host_disk_read_bytes{instance=~"$instance"}[$__rate_interval])
             {{instance}}, written: rate(sys_host_disk_write_bytes{instance=~"$instance"}[$__rate_interval])
-            "#,
-        ),
-        lines(
-            "Ranges",
-            "Of each node, and those without enough replicas",
-            Unit::Count,
-            r#"
+            "#),
+        panel!(Lines Count, "Ranges", "Of each node, and those without enough replicas", r#"
             {{instance}}: ranges{instance=~"$instance"}
             without enough replicas: sum(ranges_underreplicated{instance=~"$instance"})
-            "#,
-        ),
+            "#),
     ],
     samples: &[r#"
         sql_insert_count{instance="a"} 0+100x10

@@ -97,29 +97,16 @@ impl Panel {
     }
 }
 
-pub(super) const fn lines(
-    title: &'static str,
-    about: &'static str,
-    unit: Unit,
-    queries: &'static str,
-) -> Panel {
-    Panel {
-        title,
-        about,
-        unit,
-        shape: Shape::Lines,
-        queries,
-    }
+/// A panel: how it is drawn, what its values are, its title, what it shows, and its queries.
+macro_rules! panel {
+    ($shape:ident $unit:ident, $title:literal, $about:literal, $queries:literal) => {
+        $crate::dashboards::dashboard::Panel {
+            title: $title,
+            about: $about,
+            unit: $crate::dashboards::dashboard::Unit::$unit,
+            shape: $crate::dashboards::dashboard::Shape::$shape,
+            queries: $queries,
+        }
+    };
 }
-
-pub(super) const fn figure(
-    title: &'static str,
-    about: &'static str,
-    unit: Unit,
-    queries: &'static str,
-) -> Panel {
-    Panel {
-        shape: Shape::Figure,
-        ..lines(title, about, unit, queries)
-    }
-}
+pub(super) use panel;

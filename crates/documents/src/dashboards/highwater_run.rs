@@ -1,6 +1,6 @@
 //! A run of Highwater, by the metrics that `--metrics-listen` serves.
 
-use super::dashboard::{Dashboard, Unit, figure, lines};
+use super::dashboard::{Dashboard, panel};
 
 pub(super) static DASHBOARD: Dashboard = Dashboard {
     name: "highwater-run",
@@ -9,97 +9,42 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
     from: "now-15m",
     choices: &[("instance", "label_values(highwater_run_info, instance)")],
     panels: &[
-        figure(
-            "Run",
-            "Workload and target",
-            Unit::Count,
-            r#"{{workload}} on {{target}}: highwater_run_info{instance=~"$instance"}"#,
-        ),
-        figure(
-            "Phase",
-            "The phase that goes on",
-            Unit::Count,
-            r#"{{phase}}: highwater_phase{instance=~"$instance"}"#,
-        ),
-        figure(
-            "Elapsed",
-            "Since the first phase began",
-            Unit::Seconds,
-            r#"elapsed: highwater_elapsed{instance=~"$instance"}"#,
-        ),
-        figure(
-            "Sessions",
-            "Open now",
-            Unit::Count,
-            r#"sessions: highwater_sessions{instance=~"$instance"}"#,
-        ),
-        lines(
-            "Rows acknowledged",
-            "Rows per second that the target acknowledged",
-            Unit::PerSecond,
-            r#"{{stream}}: rate(highwater_rows_acknowledged_total{instance=~"$instance"}[$__rate_interval])"#,
-        ),
-        lines(
-            "Ops offered and acknowledged",
-            "The gap between both is what the target does not keep up with",
-            Unit::PerSecond,
-            r#"
+        panel!(Figure Count, "Run", "Workload and target",
+            r#"{{workload}} on {{target}}: highwater_run_info{instance=~"$instance"}"#),
+        panel!(Figure Count, "Phase", "The phase that goes on",
+            r#"{{phase}}: highwater_phase{instance=~"$instance"}"#),
+        panel!(Figure Seconds, "Elapsed", "Since the first phase began",
+            r#"elapsed: highwater_elapsed{instance=~"$instance"}"#),
+        panel!(Figure Count, "Sessions", "Open now",
+            r#"sessions: highwater_sessions{instance=~"$instance"}"#),
+        panel!(Lines PerSecond, "Rows acknowledged", "Rows per second that the target acknowledged",
+            r#"{{stream}}: rate(highwater_rows_acknowledged_total{instance=~"$instance"}[$__rate_interval])"#),
+        panel!(Lines PerSecond, "Ops offered and acknowledged", "The gap between both is what the target does not keep up with", r#"
             {{stream}}, offered: rate(highwater_ops_offered_total{instance=~"$instance"}[$__rate_interval])
             {{stream}}, acknowledged: rate(highwater_ops_acknowledged_total{instance=~"$instance"}[$__rate_interval])
-            "#,
-        ),
-        lines(
-            "Latency",
-            "From the time at which an op was due. Between the bounds of the histogram it is estimated: the record \
-             has the percentiles",
-            Unit::Seconds,
-            r#"
+            "#),
+        panel!(Lines Seconds, "Latency", "From the time at which an op was due. Between the bounds of the histogram it is estimated: the record \
+             has the percentiles", r#"
             {{stream}}, p99: histogram_quantile(0.99, sum by (stream, le) (rate(highwater_latency_seconds_bucket{instance=~"$instance"}[$__rate_interval])))
             {{stream}}, p50: histogram_quantile(0.5, sum by (stream, le) (rate(highwater_latency_seconds_bucket{instance=~"$instance"}[$__rate_interval])))
             allowed, {{percentile}}: highwater_objective_latency_seconds{instance=~"$instance"}
-            "#,
-        ),
-        lines(
-            "Service time",
-            "From the time at which an op was sent, of acknowledged ops. What the latency is above it, ops waited for a \
-             session. Between the bounds of the histogram it is estimated",
-            Unit::Seconds,
-            r#"
+            "#),
+        panel!(Lines Seconds, "Service time", "From the time at which an op was sent, of acknowledged ops. What the latency is above it, ops waited for a \
+             session. Between the bounds of the histogram it is estimated", r#"
             {{stream}}, p99: histogram_quantile(0.99, sum by (stream, le) (rate(highwater_service_time_seconds_bucket{instance=~"$instance"}[$__rate_interval])))
             {{stream}}, p50: histogram_quantile(0.5, sum by (stream, le) (rate(highwater_service_time_seconds_bucket{instance=~"$instance"}[$__rate_interval])))
-            "#,
-        ),
-        lines(
-            "Client lag",
-            "How late the load generator sent ops that a session was free for, on average: what is high here \
+            "#),
+        panel!(Lines Seconds, "Client lag", "How late the load generator sent ops that a session was free for, on average: what is high here \
              is not the target's",
-            Unit::Seconds,
-            r#"{{stream}}: rate(highwater_client_lag_seconds_sum{instance=~"$instance"}[$__rate_interval]) / rate(highwater_client_lag_seconds_count{instance=~"$instance"}[$__rate_interval])"#,
-        ),
-        lines(
-            "Failed ops",
-            "By the class of their error",
-            Unit::PerSecond,
-            r#"{{stream}}, {{class}}: rate(highwater_ops_failed_total{instance=~"$instance"}[$__rate_interval])"#,
-        ),
-        lines(
-            "Ops never sent",
-            "Due, and never sent, because no session was free in time",
-            Unit::PerSecond,
-            r#"{{stream}}: rate(highwater_ops_dropped_total{instance=~"$instance"}[$__rate_interval])"#,
-        ),
-        lines(
-            "Rows refused",
-            "Rows that the target said it did not store",
-            Unit::PerSecond,
-            r#"{{stream}}: rate(highwater_rows_refused_total{instance=~"$instance"}[$__rate_interval])"#,
-        ),
-        lines(
-            "Offered rate",
-            "What the plan offers, in units per second; nothing in closed load",
-            Unit::PerSecond,
-            r#"{{stream}}: highwater_offered_rate{instance=~"$instance"}"#,
-        ),
+            r#"{{stream}}: rate(highwater_client_lag_seconds_sum{instance=~"$instance"}[$__rate_interval]) / rate(highwater_client_lag_seconds_count{instance=~"$instance"}[$__rate_interval])"#),
+        panel!(Lines PerSecond, "Failed ops", "By the class of their error",
+            r#"{{stream}}, {{class}}: rate(highwater_ops_failed_total{instance=~"$instance"}[$__rate_interval])"#),
+        panel!(Lines PerSecond, "Ops never sent", "Due, and never sent, because no session was free in time",
+            r#"{{stream}}: rate(highwater_ops_dropped_total{instance=~"$instance"}[$__rate_interval])"#),
+        panel!(Lines PerSecond, "Rows refused", "Rows that the target said it did not store",
+            r#"{{stream}}: rate(highwater_rows_refused_total{instance=~"$instance"}[$__rate_interval])"#),
+        panel!(Lines PerSecond, "Offered rate", "What the plan offers, in units per second; nothing in closed load",
+            r#"{{stream}}: highwater_offered_rate{instance=~"$instance"}"#),
     ],
     samples: &[r#"
         highwater_run_info{instance="a",workload="cpu",target="t",version="1"} 1x10

@@ -8,7 +8,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use highwater_model::limit::Resource;
 use highwater_model::record::RunRecord;
@@ -118,19 +118,15 @@ fn withheld(record: &RunRecord) -> Vec<RunRecord> {
 }
 
 fn table(matrix: &Matrix) -> String {
-    let mut columns: Vec<Option<Resource>> = Vec::new();
-    for (_, named) in matrix.named.keys() {
-        if !columns.contains(named) {
-            columns.push(*named);
-        }
-    }
-    columns.sort_unstable_by_key(|named| (named.is_none(), *named));
-    let heads: Vec<&str> = columns.iter().map(|named| head(*named)).collect();
+    let named = matrix.named.keys().map(|(_, named)| *named);
+    // What is not identified comes last.
+    let columns: BTreeSet<_> = named.map(|named| (named.is_none(), named)).collect();
+    let heads: Vec<&str> = columns.iter().map(|(_, named)| head(*named)).collect();
     let mut text = accuracy::head(&format!("limited | {}", heads.join(" | ")));
     for &limited in Limited::ALL {
         let cells: Vec<String> = columns
             .iter()
-            .map(|named| match matrix.named.get(&(limited, *named)) {
+            .map(|(_, named)| match matrix.named.get(&(limited, *named)) {
                 Some(runs) if limited.is(*named) => format!("**{runs}**"),
                 Some(runs) => runs.to_string(),
                 None => String::new(),

@@ -1,16 +1,12 @@
 //! How a rule reports that it does not hold. Must not know any rule.
 
+use std::fmt::Debug;
+
 use crate::contract::TargetError;
 
 /// What was expected and what came.
 #[derive(Debug)]
 pub(super) struct Broken(pub(super) String);
-
-impl Broken {
-    pub(super) fn new(message: impl Into<String>) -> Self {
-        Self(message.into())
-    }
-}
 
 impl From<TargetError> for Broken {
     fn from(error: TargetError) -> Self {
@@ -25,8 +21,21 @@ impl From<TargetError> for Broken {
 macro_rules! require {
     ($holds:expr, $($message:tt)+) => {
         if !$holds {
-            return Err($crate::conformance::broken::Broken::new(format!($($message)+)));
+            return Err($crate::conformance::broken::Broken(format!($($message)+)));
         }
     };
 }
 pub(super) use require;
+
+/// Fails unless what was found is what was expected.
+pub(super) fn same<F: PartialEq<E> + Debug, E: Debug>(
+    found: &F,
+    expected: &E,
+    what: &str,
+) -> Result<(), Broken> {
+    require!(
+        found == expected,
+        "{what}: {found:?} instead of {expected:?}"
+    );
+    Ok(())
+}

@@ -40,6 +40,7 @@ fn tokens(leases: &[Lease]) -> Vec<&str> {
     leases.iter().map(|lease| lease.token.as_str()).collect()
 }
 
+/// Of two takers of a lease one has it, a heartbeat is seen, and what ended can be taken again.
 pub(super) async fn a_share_of_a_table_is_leased_once_and_given_back(
     subject: &Subject,
 ) -> Result<(), Broken> {

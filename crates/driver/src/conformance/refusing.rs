@@ -6,48 +6,35 @@ use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
 use crate::contract::{Admin, TargetErrorKind};
 use crate::table_registry::{RegistryEntry, TablePolicy};
 
-use super::broken::{Broken, require};
+use super::broken::{Broken, require, same};
 use super::sample;
 use super::subject::{Client, POLICY, SEED, Subject};
 
+/// A table that Highwater created for another workload is kept without `drop` and made anew with
+/// it.
 pub(super) async fn tables_are_registered(subject: &Subject) -> Result<(), Broken> {
-    let target = subject.open(None)?;
-    let workload = sample::insert_only("noted", subject.sql);
+    let (target, workload, mut admin) = subject.filled("noted").await?;
     let table = &workload.tables[0];
-    let mut admin = subject.create(target.as_ref(), &workload).await?;
-    {
-        let mut client = subject.connect(target.as_ref(), &workload).await?;
-        client.applies(sample::batch(0, 10), "default").await?;
-    }
     // Another fingerprint is refused, and changes nothing.
     let other = TablePolicy::new("another", SEED);
     expect_foreign(admin.as_mut(), &workload, other).await?;
-    let found = subject.count(admin.as_mut(), table).await?;
-    require!(found == 10, "10 rows before a refusal, {found} after it");
+    let what = "rows after a refusal";
+    subject.expect_rows(admin.as_mut(), table, 10, what).await?;
     // With `drop` another admin, as of a later run, recreates it.
     let mut later = subject.admin(target.as_ref()).await?;
     let recreated = later
         .create_tables(&workload, &other.dropping(true))
         .await?;
     let new_entry = other.new_entry(&table.name);
-    require!(
-        recreated == [new_entry],
-        "the note of a table made anew: {recreated:?}"
-    );
-    let found = subject.count(later.as_mut(), table).await?;
-    require!(found == 0, "{found} rows in a table that was made anew");
-    Ok(())
+    same(&recreated, &[new_entry], "the note of a table made anew")?;
+    let what = "rows in a table made anew";
+    subject.expect_rows(later.as_mut(), table, 0, what).await
 }
 
+/// A table of the same workload is kept, and its registry entry is returned as written.
 pub(super) async fn tables_are_continued(subject: &Subject) -> Result<(), Broken> {
-    let target = subject.open(None)?;
-    let workload = sample::insert_only("continued", subject.sql);
+    let (target, workload, mut admin) = subject.filled("continued").await?;
     let table = &workload.tables[0];
-    let mut admin = subject.create(target.as_ref(), &workload).await?;
-    {
-        let mut client = subject.connect(target.as_ref(), &workload).await?;
-        client.applies(sample::batch(0, 10), "default").await?;
-    }
     let written = RegistryEntry {
         rows: None,
         next_index: 1 << 40,
@@ -64,16 +51,15 @@ pub(super) async fn tables_are_continued(subject: &Subject) -> Result<(), Broken
         // As a later run of the same workload finds it.
         let mut later = subject.admin(target.as_ref()).await?;
         let found = later.create_tables(&workload, &POLICY).await?;
-        require!(
-            found == [note.clone()],
-            "{note:?} was noted, {found:?} found"
-        );
-        let rows = subject.count(later.as_mut(), table).await?;
-        require!(rows == 10, "10 rows before a table was kept, {rows} after");
+        same(&found, &[note], "what was noted")?;
+        let what = "rows of a table that was kept";
+        subject.expect_rows(later.as_mut(), table, 10, what).await?;
     }
     Ok(())
 }
 
+/// A table that Highwater did not create is refused, with `drop` too, and keeps its rows until it
+/// is named.
 pub(super) async fn foreign_tables_are_left_alone(subject: &Subject) -> Result<(), Broken> {
     let target = subject.open(None)?;
     let workload = sample::insert_only("foreign", subject.sql);
@@ -82,18 +68,16 @@ pub(super) async fn foreign_tables_are_left_alone(subject: &Subject) -> Result<(
     subject.drop_table(target, &table.name).await?;
     // As the user made it: not through the admin.
     subject.statement(target, &table.create[0]).await?;
-    {
-        let mut client = subject.connect(target, &workload).await?;
-        client.applies(sample::batch(0, 10), "default").await?;
-    }
+    let mut client = subject.connect(target, &workload).await?;
+    client.adds(0, 10).await?;
+    drop(client);
     let mut admin = subject.admin(target).await?;
     for drop in [false, true] {
         expect_foreign(admin.as_mut(), &workload, POLICY.dropping(drop)).await?;
-        let found = subject.count(admin.as_mut(), table).await?;
-        require!(
-            found == 10,
-            "drop={drop}: 10 rows of the user's, {found} left"
-        );
+        let what = format!("drop={drop}: the user's rows");
+        subject
+            .expect_rows(admin.as_mut(), table, 10, &what)
+            .await?;
     }
     // Unless the user gave it up by its name.
     let foreign = [table.name.clone()];
@@ -102,9 +86,8 @@ pub(super) async fn foreign_tables_are_left_alone(subject: &Subject) -> Result<(
         ..POLICY
     };
     admin.create_tables(&workload, &policy).await?;
-    let found = subject.count(admin.as_mut(), table).await?;
-    require!(found == 0, "{found} rows in a table that was dropped");
-    Ok(())
+    let what = "rows in a table that was dropped";
+    subject.expect_rows(admin.as_mut(), table, 0, what).await
 }
 
 async fn expect_foreign(
@@ -113,25 +96,20 @@ async fn expect_foreign(
     policy: TablePolicy<'_>,
 ) -> Result<(), Broken> {
     let drop = policy.drop;
-    match admin.create_tables(workload, &policy).await {
-        Ok(_) => Err(Broken::new(format!(
-            "drop={drop}: a table that exists was accepted"
-        ))),
-        Err(error) => {
-            require!(
-                error.kind == TargetErrorKind::ForeignTable,
-                "drop={drop}: refused as {:?}: {error}",
-                error.kind
-            );
-            require!(
-                error.message.contains(&workload.tables[0].name) && error.hint.is_some(),
-                "drop={drop}: the error names no table or has no hint: {error}"
-            );
-            Ok(())
-        }
-    }
+    let Err(error) = admin.create_tables(workload, &policy).await else {
+        let cause = format!("drop={drop}: a table that exists was accepted");
+        return Err(Broken(cause));
+    };
+    let what = format!("drop={drop}: the kind of refusal");
+    same(&error.kind, &TargetErrorKind::ForeignTable, &what)?;
+    require!(
+        error.message.contains(&workload.tables[0].name) && error.hint.is_some(),
+        "drop={drop}: the error names no table or has no hint: {error}"
+    );
+    Ok(())
 }
 
+/// A duplicate key is a constraint error, what was stored is what was acknowledged.
 pub(super) async fn duplicate_keys_are_refused(subject: &Subject) -> Result<(), Broken> {
     for mode in subject.insert_modes().await? {
         let staged = subject.stage(Some(mode), "duplicates").await?;
@@ -151,11 +129,9 @@ pub(super) async fn duplicate_keys_are_refused(subject: &Subject) -> Result<(), 
                 "insert mode {mode}: atomic, yet {rows} rows with a duplicate: {outcome:?}"
             );
             expected += outcome.rows_applied;
-            let found = subject.count(admin.as_mut(), table).await?;
-            require!(
-                found == expected,
-                "insert mode {mode}: {expected} rows acknowledged, {found} found"
-            );
+            let what = format!("insert mode {mode}: rows acknowledged");
+            let admin = admin.as_mut();
+            subject.expect_rows(admin, table, expected, &what).await?;
         }
         client.applies(sample::batch(5_000, 3), mode).await?;
     }
@@ -188,6 +164,7 @@ fn ending_in(duplicate: u64, first_row: u64, rows: usize) -> RowBatch {
     batch
 }
 
+/// A statement about a missing table is a statement error, early or late.
 pub(super) async fn wrong_statements_are_refused(subject: &Subject) -> Result<(), Broken> {
     let target = subject.open(None)?;
     let target = target.as_ref();
@@ -216,12 +193,9 @@ pub(super) async fn wrong_statements_are_refused(subject: &Subject) -> Result<()
     // A table that goes away under a prepared statement.
     let mut workload = sample::insert_only("going", subject.sql);
     let name = workload.tables[0].name.clone();
-    workload
-        .ops
-        .push(sample::query("read", format!("SELECT k FROM {name}"), &[]));
-    workload
-        .ops
-        .push(sample::query("one", "SELECT 1".to_owned(), &[]));
+    let read = sample::query("read", format!("SELECT k FROM {name}"), &[]);
+    let one = sample::query("one", "SELECT 1".to_owned(), &[]);
+    workload.ops.extend([read, one]);
     drop(subject.create(target, &workload).await?);
     let mut client = subject.connect(target, &workload).await?;
     subject.drop_table(target, &name).await?;

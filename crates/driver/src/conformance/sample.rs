@@ -6,6 +6,7 @@ use highwater_model::op::{
     BoundColumn, BoundOp, BoundOpKind, BoundTable, BoundWorkload, ColumnData, ColumnType,
     Dictionary, OpId, PlaceholderStyle, RowBatch, Value,
 };
+use highwater_model::stored::value_at;
 
 use super::dialect::{SqlWords, placeholder};
 
@@ -135,7 +136,11 @@ pub(super) fn workload(name: &str, sql: SqlWords, style: PlaceholderStyle) -> Bo
             table.name,
             placeholder(style, 1)
         );
-        ops.push(query(column, text, &[ColumnType::Bigint, bound_as(*kind)]));
+        let bound_as = match kind {
+            ColumnType::Object => ColumnType::Text,
+            other => *other,
+        };
+        ops.push(query(column, text, &[ColumnType::Bigint, bound_as]));
     }
     BoundWorkload {
         tables: vec![table],
@@ -153,13 +158,14 @@ pub(super) fn insert_only(name: &str, sql: SqlWords) -> BoundWorkload {
 
 /// Ops that find a row, each with what they look for in row `row`.
 pub(super) fn finders(row: u64) -> Vec<(OpId, &'static str, Value)> {
-    let ids = (1..).map(OpId);
-    let values = COLUMNS
-        .iter()
-        .map(|(name, kind)| (*name, value(*kind, row)));
-    ids.zip(values)
-        .map(|(id, (name, value))| (id, name, value))
-        .collect()
+    let batch = batch(row, 1);
+    let columns = COLUMNS.iter().zip(batch.columns.iter().skip(1));
+    let found = columns.zip((1..).map(OpId));
+    let found = found.map(|(((name, kind), data), id)| {
+        let column = BoundColumn::new(*name, *kind);
+        (id, *name, value_at(&column, data, 0))
+    });
+    found.collect()
 }
 
 /// A value of the same type that differs by as little as its type allows.
@@ -201,36 +207,13 @@ pub(super) fn batch(first_row: u64, rows: usize) -> RowBatch {
             ColumnData::Integer(indexes().map(|row| *at(INTEGERS, row)).collect()),
             ColumnData::Integer(indexes().map(|row| *at(BIGINTS, row)).collect()),
             ColumnData::Float(indexes().map(|row| *at(FLOATS, row)).collect()),
-            ColumnData::Boolean(indexes().map(is_even).collect()),
+            ColumnData::Boolean(indexes().map(|row| row.is_multiple_of(2)).collect()),
             ColumnData::TimestampMs(indexes().map(|row| *at(TIMESTAMPS, row)).collect()),
             ColumnData::Text(indexes().map(|row| Box::from(*at(TEXTS, row))).collect()),
             ColumnData::TextDictionary(dictionary(TEXTS, indexes())),
             ColumnData::ObjectDictionary(dictionary(OBJECTS, indexes())),
         ],
     }
-}
-
-fn value(kind: ColumnType, row: u64) -> Value {
-    match kind {
-        ColumnType::Integer => Value::Integer(*at(INTEGERS, row)),
-        ColumnType::Bigint => Value::Integer(*at(BIGINTS, row)),
-        ColumnType::Float => Value::Float(*at(FLOATS, row)),
-        ColumnType::Boolean => Value::Boolean(is_even(row)),
-        ColumnType::Timestamp => Value::TimestampMs(*at(TIMESTAMPS, row)),
-        ColumnType::Text => Value::Text(Arc::from(*at(TEXTS, row))),
-        ColumnType::Object => Value::Text(Arc::from(*at(OBJECTS, row))),
-    }
-}
-
-fn bound_as(kind: ColumnType) -> ColumnType {
-    match kind {
-        ColumnType::Object => ColumnType::Text,
-        other => other,
-    }
-}
-
-fn is_even(row: u64) -> bool {
-    row.is_multiple_of(2)
 }
 
 fn at<T>(values: &[T], row: u64) -> &T {

@@ -1,4 +1,4 @@
-//! Rules that every target keeps, stored values or not.
+//! Rules about a target as a whole and its sessions, at work and idle.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -10,8 +10,9 @@ use highwater_model::units::Nanos;
 
 use crate::contract::Request;
 use crate::target_url::TargetUrl;
+use crate::time_limit::ended;
 
-use super::broken::{Broken, require};
+use super::broken::{Broken, require, same};
 use super::sample;
 use super::subject::{Client, Subject, expect_applied, insert_request};
 
@@ -22,7 +23,12 @@ pub(super) const MANY_ROWS: usize = 8_003;
 const BUSY_ROWS: usize = 50_000;
 /// Pause between two polls whether it is busy.
 const BUSY_POLL_PAUSE: Nanos = Nanos::from_millis(1);
+/// How long an idle session is watched that nobody closes.
+const WATCHED: Nanos = Nanos::from_millis(300);
+/// A closed connection is seen in less.
+const SEEN_WITHIN: Nanos = Nanos::from_secs(5);
 
+/// There is a default insert mode and a default number of sessions.
 pub(super) async fn capabilities_are_usable(subject: &Subject) -> Result<(), Broken> {
     let target = subject.open(None)?;
     let capabilities = target.capabilities();
@@ -46,6 +52,7 @@ pub(super) async fn capabilities_are_usable(subject: &Subject) -> Result<(), Bro
     Ok(())
 }
 
+/// Every host has a URL for display, without the password of the URL that was given.
 pub(super) async fn urls_show_no_secret(subject: &Subject) -> Result<(), Broken> {
     let target = subject.open(None)?;
     let shown = target.urls();
@@ -71,6 +78,7 @@ pub(super) async fn urls_show_no_secret(subject: &Subject) -> Result<(), Broken>
     Ok(())
 }
 
+/// Version, dialects, durability and insert mode are reported.
 pub(super) async fn facts_are_reported(subject: &Subject) -> Result<(), Broken> {
     for mode in subject.insert_modes().await? {
         let target = subject.open(Some(mode))?;
@@ -79,10 +87,7 @@ pub(super) async fn facts_are_reported(subject: &Subject) -> Result<(), Broken> 
         require!(!facts.version.contains('\n'), "the version is not one line");
         require!(!facts.dialects.is_empty(), "no dialect");
         let insert_fact = facts.settings.get("insert").map(String::as_str);
-        require!(
-            insert_fact == Some(mode),
-            "the setting `insert` is {insert_fact:?}, asked was {mode}"
-        );
+        same(&insert_fact, &Some(mode), "the setting `insert`")?;
         require!(
             target.capabilities().simulated || facts.settings.contains_key("durability"),
             "no setting `durability`"
@@ -91,6 +96,7 @@ pub(super) async fn facts_are_reported(subject: &Subject) -> Result<(), Broken> 
     Ok(())
 }
 
+/// Batches of no row, one row and thousands are applied, and the outcome says how many.
 pub(super) async fn rows_applied_are_counted(subject: &Subject) -> Result<(), Broken> {
     for mode in subject.insert_modes().await? {
         let (_target, _workload, _admin, mut client) = subject.stage(Some(mode), "counted").await?;
@@ -103,6 +109,7 @@ pub(super) async fn rows_applied_are_counted(subject: &Subject) -> Result<(), Br
     Ok(())
 }
 
+/// A request keeps its op, and one encoder and one request serve op after op.
 pub(super) async fn requests_come_back(subject: &Subject) -> Result<(), Broken> {
     let (_target, _workload, _admin, mut client) = subject.stage(None, "requests").await?;
     let mut second = client.session.encoder();
@@ -124,6 +131,7 @@ pub(super) async fn requests_come_back(subject: &Subject) -> Result<(), Broken> 
     Ok(())
 }
 
+/// Two sessions execute at the same time.
 pub(super) async fn sessions_work_side_by_side(subject: &Subject) -> Result<(), Broken> {
     let (target, workload, mut admin, mut first) = subject.stage(None, "side_by_side").await?;
     let mut second = subject.connect(target.as_ref(), &workload).await?;
@@ -138,40 +146,39 @@ pub(super) async fn sessions_work_side_by_side(subject: &Subject) -> Result<(), 
         expect_applied(&other, 200, "default")?;
     }
     if target.capabilities().stores_values {
-        let found = subject.count(admin.as_mut(), &workload.tables[0]).await?;
-        require!(
-            found == 2_000,
-            "2,000 rows were acknowledged, {found} found"
-        );
+        let (admin, table) = (admin.as_mut(), &workload.tables[0]);
+        let what = "rows acknowledged";
+        subject.expect_rows(admin, table, 2_000, what).await?;
     }
     Ok(())
 }
 
+/// A session dropped in the middle of an op disturbs no other.
 pub(super) async fn abandoned_ops_leave_the_target_usable(subject: &Subject) -> Result<(), Broken> {
     let (target, workload, mut admin, mut other) = subject.stage(None, "abandoned").await?;
     for attempt in 0..4_u64 {
         let client = subject.connect(target.as_ref(), &workload).await?;
         let row = attempt * 10_000;
         abandon(client, insert_request(sample::batch(row, 2_000))).await;
-        other
-            .applies(sample::batch(row + 5_000, 10), "default")
-            .await?;
+        other.adds(row + 5_000, 10).await?;
     }
     subject.quiesce(admin.as_mut()).await?;
     let mut new = subject.connect(target.as_ref(), &workload).await?;
-    new.applies(sample::batch(100_000, 10), "default").await
+    new.adds(100_000, 10).await
 }
 
+/// Without running ops the target is idle at once.
 pub(super) async fn idle_targets_quiesce(subject: &Subject) -> Result<(), Broken> {
     let target = subject.open(None)?;
     let workload = sample::insert_only("quiet", subject.sql);
     let mut admin = subject.create(target.as_ref(), &workload).await?;
     subject.quiesce(admin.as_mut()).await?;
     let mut client = subject.connect(target.as_ref(), &workload).await?;
-    client.applies(sample::batch(0, 10), "default").await?;
+    client.adds(0, 10).await?;
     subject.quiesce(admin.as_mut()).await
 }
 
+/// While an op runs the target is not reported as idle.
 pub(super) async fn running_ops_are_not_idle(subject: &Subject) -> Result<(), Broken> {
     let (_target, _workload, mut admin, mut client) = subject.stage(None, "busy").await?;
     let answered = Cell::new(false);
@@ -210,4 +217,33 @@ pub(super) async fn abandon(mut client: Client, mut request: Request) {
         Poll::Ready(())
     })
     .await;
+}
+
+/// Whether a session says within this time that its connection was closed.
+async fn says_closed(subject: &Subject, client: &mut Client, within: Nanos) -> bool {
+    let closed = poll_fn(|context| client.session.poll_closed(context));
+    ended(&subject.timeline, within, closed).await.is_some()
+}
+
+/// An idle session says at once that its target closed it, and never else.
+pub(super) async fn an_idle_session_is_closed_only_by_its_target(
+    subject: &Subject,
+) -> Result<(), Broken> {
+    let (target, workload, _tables, mut client) = subject.stage(None, "idle").await?;
+    for number in 0..2 {
+        let closed = says_closed(subject, &mut client, WATCHED).await;
+        require!(!closed, "an open session said that it was closed");
+        let outcome = client.insert(sample::batch(number * 10, 10)).await;
+        require!(outcome.is_success(), "an idle session failed: {outcome:?}");
+    }
+    let Some(cut) = &subject.cut else {
+        return Ok(());
+    };
+    cut();
+    let closed = says_closed(subject, &mut client, SEEN_WITHIN).await;
+    require!(closed, "nothing was said of a connection that was closed");
+    let mut new = subject.connect(target.as_ref(), &workload).await?;
+    let outcome = new.insert(sample::batch(100, 10)).await;
+    require!(outcome.is_success(), "a new session failed: {outcome:?}");
+    Ok(())
 }

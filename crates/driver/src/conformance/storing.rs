@@ -7,7 +7,7 @@ use highwater_model::op::{BoundTable, ColumnType, OpId, Value};
 use highwater_model::plan::AuditLevel;
 use highwater_model::stored::{KeyRange, StoredRow, difference, is_within, value_at};
 
-use super::broken::{Broken, require};
+use super::broken::{Broken, require, same};
 use super::dialect::placeholder;
 use super::sample;
 use super::serving::{MANY_ROWS, abandon};
@@ -16,7 +16,10 @@ use crate::contract::KeySums;
 
 /// Rows of a batch that is abandoned: enough to be under way when it is.
 const ABANDONED_ROWS: usize = 5_000;
+/// Rows of a table of which each is joined with each, and with each again: 10⁹ rows.
+const JOINED_ROWS: usize = 1_000;
 
+/// Every insert mode stores every value of every type exactly.
 pub(super) async fn values_come_back_exactly(subject: &Subject) -> Result<(), Broken> {
     for mode in subject.insert_modes().await? {
         let target = subject.open(Some(mode))?;
@@ -28,11 +31,9 @@ pub(super) async fn values_come_back_exactly(subject: &Subject) -> Result<(), Br
             client.applies(sample::batch(rows, size), mode).await?;
             rows += size as u64;
         }
-        let found = subject.count(admin.as_mut(), &workload.tables[0]).await?;
-        require!(
-            found == rows,
-            "insert mode {mode}: {rows} rows acknowledged, {found} found"
-        );
+        let (admin, table) = (admin.as_mut(), &workload.tables[0]);
+        let what = format!("insert mode {mode}: rows acknowledged");
+        subject.expect_rows(admin, table, rows, &what).await?;
         let ends = (0..2 * sample::CYCLE).chain(rows - sample::CYCLE..rows);
         for row in ends {
             expect_stored(&mut client, row, mode).await?;
@@ -52,10 +53,10 @@ async fn expect_stored(client: &mut Client, row: u64, mode: &str) -> Result<(), 
     Ok(())
 }
 
+/// A query of the workload's own is answered with its rows as text, null as none, and a wrong one
+/// with an error.
 pub(super) async fn queries_of_the_audit_return_text(subject: &Subject) -> Result<(), Broken> {
-    let target = subject.open(None)?;
-    let workload = sample::insert_only("asked", subject.sql);
-    let mut admin = subject.create(target.as_ref(), &workload).await?;
+    let (target, workload, mut admin, mut client) = subject.stage(None, "asked").await?;
     let wrong = admin.query("SELECT nothing FROM highwater_no_such").await;
     require!(wrong.is_err(), "a wrong query was answered: {wrong:?}");
     let found = admin
@@ -69,24 +70,42 @@ pub(super) async fn queries_of_the_audit_return_text(subject: &Subject) -> Resul
         vec![text("-12345678901234567"), text("it's"), None],
         vec![text("-1"), text(""), text("")],
     ];
-    require!(found == expected, "expected {expected:?}, found {found:?}");
-    let mut client = subject.connect(target.as_ref(), &workload).await?;
-    client
-        .applies(sample::batch(0, MANY_ROWS), "default")
-        .await?;
+    same(&found, &expected, "an answer")?;
+    client.adds(0, MANY_ROWS).await?;
     // One that did not make the table, as an audit of own statements on own tables.
     let mut admin = subject.admin(target.as_ref()).await?;
     subject.quiesce(admin.as_mut()).await?;
     let sql = format!("SELECT count(*) FROM {}", workload.tables[0].name);
     let found = admin.query(&sql).await?;
-    let expected = [[text(&MANY_ROWS.to_string())]];
-    require!(
-        found == expected,
-        "`{sql}`: expected {expected:?}, found {found:?}"
-    );
-    Ok(())
+    same(&found, &[[text(&MANY_ROWS.to_string())]], &sql)
 }
 
+/// An answer of which there is no end is refused while it is read, and the target responds to the
+/// next op.
+pub(super) async fn an_endless_answer_is_refused(subject: &Subject) -> Result<(), Broken> {
+    let (target, workload, mut admin, mut client) = subject.stage(None, "endless").await?;
+    let outcome = client.insert(sample::batch(0, JOINED_ROWS)).await;
+    require!(outcome.is_success(), "{JOINED_ROWS} rows: {outcome:?}");
+    subject.quiesce(admin.as_mut()).await?;
+    let table = &workload.tables[0].name;
+    let endless = format!("SELECT 1 {}", (subject.sql.from_thrice)(table));
+    let answer = admin.query(&endless).await;
+    require!(
+        answer.is_err(),
+        "an answer of 10⁹ rows was read, or cut short and not refused"
+    );
+    let mut admin = subject.admin(target.as_ref()).await?;
+    let answer = admin
+        .query(&format!("SELECT count(*) FROM {table}"))
+        .await?;
+    same(
+        &answer,
+        &[[Some(JOINED_ROWS.to_string())]],
+        "the rows after it",
+    )
+}
+
+/// The outcome of a query has the number of its rows, none included.
 pub(super) async fn responses_are_counted(subject: &Subject) -> Result<(), Broken> {
     let target = subject.open(None)?;
     let mut workload = sample::insert_only("answers", subject.sql);
@@ -98,7 +117,7 @@ pub(super) async fn responses_are_counted(subject: &Subject) -> Result<(), Broke
     ));
     let mut admin = subject.create(target.as_ref(), &workload).await?;
     let mut client = subject.connect(target.as_ref(), &workload).await?;
-    client.applies(sample::batch(0, 3_000), "default").await?;
+    client.adds(0, 3_000).await?;
     subject.quiesce(admin.as_mut()).await?;
     for rows in [0, 1, 2_500, 0, 3_000] {
         let outcome = client.send(OpId(1), &[key(rows)]).await;
@@ -110,12 +129,13 @@ pub(super) async fn responses_are_counted(subject: &Subject) -> Result<(), Broke
     Ok(())
 }
 
+/// Parameters of each type reach the statement exactly: near misses find nothing.
 pub(super) async fn parameters_of_each_type_are_bound(subject: &Subject) -> Result<(), Broken> {
     let target = subject.open(None)?;
     let workload = sample::workload("parameters", subject.sql, target.placeholders());
     let mut admin = subject.create(target.as_ref(), &workload).await?;
     let mut client = subject.connect(target.as_ref(), &workload).await?;
-    client.applies(sample::batch(0, 30), "default").await?;
+    client.adds(0, 30).await?;
     subject.quiesce(admin.as_mut()).await?;
     // What is off by the least must not be found: it would be if both ways lost the same.
     for row in 0..sample::CYCLE {
@@ -131,30 +151,25 @@ pub(super) async fn parameters_of_each_type_are_bound(subject: &Subject) -> Resu
     expect_stored(&mut client, 5, "default").await
 }
 
+/// Rows are counted by key div width, for narrow and wide buckets, gaps left out.
 pub(super) async fn keys_are_counted_by_bucket(subject: &Subject) -> Result<(), Broken> {
-    let target = subject.open(None)?;
-    let workload = sample::insert_only("keys", subject.sql);
-    let mut admin = subject.create(target.as_ref(), &workload).await?;
+    let (_target, workload, mut admin, mut client) = subject.stage(None, "keys").await?;
     let table = &workload.tables[0];
     subject.quiesce(admin.as_mut()).await?;
     let empty = admin.count_by_key(table, 10).await?;
     require!(empty.buckets.is_empty(), "an empty table has {empty:?}");
-    let mut client = subject.connect(target.as_ref(), &workload).await?;
     // A gap from 25 to 1,000, and one key far away.
     for (first_row, rows) in [(0, 25), (1_000, 10), (1 << 40, 1)] {
-        client
-            .applies(sample::batch(first_row, rows), "default")
-            .await?;
+        client.adds(first_row, rows).await?;
     }
     subject.quiesce(admin.as_mut()).await?;
     let far = 1_u64 << 40;
-    for (width, buckets) in [
-        (10, vec![(0, 10), (1, 10), (2, 5), (100, 10), (far / 10, 1)]),
-        (7, seven_wide(far)),
-        (1_005, vec![(0, 30), (1, 5), (far / 1_005, 1)]),
-        (far, vec![(0, 35), (1, 1)]),
-        (u64::MAX, vec![(0, 36)]),
-    ] {
+    for width in [10, 7, 1_005, far, u64::MAX] {
+        let mut buckets = BTreeMap::new();
+        for key in (0..25).chain(1_000..1_010).chain([far]) {
+            *buckets.entry(key / width).or_insert(0) += 1;
+        }
+        let buckets: Vec<(u64, u64)> = buckets.into_iter().collect();
         let counts = admin.count_by_key(table, width).await?;
         require!(
             counts.buckets == buckets && counts.without_key == 0,
@@ -164,6 +179,7 @@ pub(super) async fn keys_are_counted_by_bucket(subject: &Subject) -> Result<(), 
     Ok(())
 }
 
+/// Checksums by key are those that the rows have that were sent, for every type of value.
 pub(super) async fn checksums_are_those_of_the_rows_sent(subject: &Subject) -> Result<(), Broken> {
     if subject.open(None)?.capabilities().auditable < AuditLevel::Sums {
         return Ok(());
@@ -196,14 +212,13 @@ pub(super) async fn checksums_are_those_of_the_rows_sent(subject: &Subject) -> R
                 *sum *= u64::from(*covered);
             }
         }
-        require!(
-            covered.buckets == expected.buckets,
-            "width {width}: {found:?} instead of {expected:?}"
-        );
+        let what = format!("width {width}");
+        same(&covered.buckets, &expected.buckets, &what)?;
     }
     Ok(())
 }
 
+/// Rows are read back with every value, for one key, many ranges and keys that are not there.
 pub(super) async fn rows_are_read_back_exactly(subject: &Subject) -> Result<(), Broken> {
     if subject.open(None)?.capabilities().auditable < AuditLevel::Sums {
         return Ok(());
@@ -244,6 +259,7 @@ pub(super) async fn rows_are_read_back_exactly(subject: &Subject) -> Result<(), 
     Ok(())
 }
 
+/// A condition made of a row's values finds that row, whatever the key.
 pub(super) async fn rows_are_found_by_their_values(subject: &Subject) -> Result<(), Broken> {
     let (_target, workload, mut admin, mut client) = subject.stage(None, "found").await?;
     let table = &workload.tables[0];
@@ -269,28 +285,13 @@ pub(super) async fn rows_are_found_by_their_values(subject: &Subject) -> Result<
             end: 1 << 40,
         }];
         admin.read_rows(&sought, &all, &mut take).await?;
-        require!(
-            keys == [row],
-            "row {row} is sought by {condition}: {keys:?}"
-        );
+        same(&keys, &[row], &format!("rows sought by {condition}"))?;
     }
     Ok(())
 }
 
-/// Keys 0 to 24, 1,000 to 1,009 and `far` in buckets of 7.
-fn seven_wide(far: u64) -> Vec<(u64, u64)> {
-    vec![
-        (0, 7),
-        (1, 7),
-        (2, 7),
-        (3, 4),
-        (142, 1),
-        (143, 7),
-        (144, 2),
-        (far / 7, 1),
-    ]
-}
-
+/// After an abandoned batch and quiescence its rows are all there or none, if the target says that
+/// batches are atomic, and do not change any more.
 pub(super) async fn abandoned_batches_are_whole(subject: &Subject) -> Result<(), Broken> {
     for mode in subject.insert_modes().await? {
         let target = subject.open(Some(mode))?;
@@ -306,11 +307,11 @@ pub(super) async fn abandoned_batches_are_whole(subject: &Subject) -> Result<(),
                 found == 0 || found == all || !atomic,
                 "insert mode {mode}: {found} of {all} rows of an abandoned batch are there"
             );
-            let later = subject.count(admin.as_mut(), &workload.tables[0]).await?;
-            require!(
-                later == found,
-                "insert mode {mode}: {found} rows after quiescence, then {later}"
-            );
+            let what = format!("insert mode {mode}: rows later");
+            let table = &workload.tables[0];
+            subject
+                .expect_rows(admin.as_mut(), table, found, &what)
+                .await?;
             admin
                 .create_tables(&workload, &POLICY.dropping(true))
                 .await?;

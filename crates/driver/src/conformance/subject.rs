@@ -15,7 +15,7 @@ use crate::contract::{
 use crate::table_registry::TablePolicy;
 use crate::target_url::TargetUrl;
 
-use super::broken::{Broken, require};
+use super::broken::{Broken, require, same};
 use super::dialect::SqlWords;
 
 /// How long the suite waits for quiescence.
@@ -101,6 +101,16 @@ impl Subject {
         Ok((target, workload, admin, client))
     }
 
+    /// A target with the table of this name, to which a session that has ended added ten rows.
+    pub(super) async fn filled(
+        &self,
+        name: &str,
+    ) -> Result<(Arc<dyn Target>, BoundWorkload, Box<dyn Admin>), Broken> {
+        let (target, workload, admin, mut client) = self.stage(None, name).await?;
+        client.adds(0, 10).await?;
+        Ok((target, workload, admin))
+    }
+
     pub(super) async fn connect(
         &self,
         target: &dyn Target,
@@ -176,6 +186,17 @@ impl Subject {
         let with_key: u64 = counts.buckets.iter().map(|(_, rows)| rows).sum();
         Ok(with_key + counts.without_key)
     }
+
+    /// Fails unless a table has so many rows.
+    pub(super) async fn expect_rows(
+        &self,
+        admin: &mut dyn Admin,
+        table: &BoundTable,
+        rows: u64,
+        what: &str,
+    ) -> Result<(), Broken> {
+        same(&self.count(admin, table).await?, &rows, what)
+    }
 }
 
 /// A session with its encoder.
@@ -201,27 +222,27 @@ impl Client {
         expect_applied(&outcome, rows, mode)
     }
 
+    /// Adds rows from `first_row`, which are all applied.
+    pub(super) async fn adds(&mut self, first_row: u64, rows: usize) -> Result<(), Broken> {
+        self.applies(super::sample::batch(first_row, rows), "default")
+            .await
+    }
+
     pub(super) async fn send(&mut self, id: OpId, parameters: &[Value]) -> Outcome {
-        let mut request = Request {
-            op: Op {
-                id,
-                index: 0,
-                body: OpBody::Query(parameters.to_vec()),
-            },
-            bytes: Vec::new(),
-        };
-        self.execute(&mut request).await
+        let body = OpBody::Query(parameters.to_vec());
+        self.execute(&mut request(id, 0, body)).await
     }
 }
 
 /// A request of the sample's insert op.
 pub(super) fn insert_request(batch: RowBatch) -> Request {
+    let first_row = batch.first_row;
+    request(super::sample::INSERT, first_row, OpBody::Insert(batch))
+}
+
+fn request(id: OpId, index: u64, body: OpBody) -> Request {
     Request {
-        op: Op {
-            id: super::sample::INSERT,
-            index: batch.first_row,
-            body: OpBody::Insert(batch),
-        },
+        op: Op { id, index, body },
         bytes: Vec::new(),
     }
 }

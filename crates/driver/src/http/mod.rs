@@ -15,7 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::error::TargetError;
-use crate::network::Stream;
+use crate::network::{Stream, invalid};
 use crate::target_url::Secret;
 
 /// Size of the read buffer. The answer to a batch of a thousand rows fits.
@@ -382,10 +382,6 @@ fn timeout(keep_alive: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(keep_alive).ok()?;
     let mut parameters = text.split(',');
     parameters.find_map(|parameter| parameter.trim().strip_prefix("timeout=")?.parse().ok())
-}
-
-fn invalid(cause: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, cause.to_owned())
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub use self::mapping::Mapping;
 
 use crate::contract::{Response, TargetError, Timeline};
 use crate::http::basic_login;
-use crate::network::{SslMode, Stream, Tls, TlsFiles, describe};
+use crate::network::{SslMode, Stream, Tls, TlsFiles, lost};
 use crate::target_url::{Host, Secret, TargetUrl};
 use crate::telemetry::{MetricSample, TelemetryReader};
 
@@ -92,11 +92,9 @@ impl Endpoint {
     }
 
     async fn response(&self) -> Result<Vec<u8>, TargetError> {
-        let lost = |error: &std::io::Error| {
-            TargetError::unreachable(format!("{}: {}", self.shown, describe(error)))
-        };
+        let lost = |error: std::io::Error| lost(&self.shown, &error);
         let stream = TcpStream::connect((self.host.as_str(), self.port)).await;
-        let stream = stream.map_err(|error| lost(&error))?;
+        let stream = stream.map_err(lost)?;
         let mut stream = match &self.tls {
             None => Stream::Tcp(stream),
             Some(tls) => {
@@ -106,12 +104,12 @@ impl Endpoint {
         };
         let request = self.request.reveal().as_bytes();
         let written = stream.write_all(request).await;
-        written.map_err(|error| lost(&error))?;
-        stream.flush().await.map_err(|error| lost(&error))?;
+        written.map_err(lost)?;
+        stream.flush().await.map_err(lost)?;
         let mut response = Vec::new();
         let limit = u64::try_from(ANSWER_BYTES_MAX).unwrap_or(u64::MAX);
         let read = stream.take(limit + 1).read_to_end(&mut response).await;
-        read.map_err(|error| lost(&error))?;
+        read.map_err(lost)?;
         if response.len() > ANSWER_BYTES_MAX {
             return Err(self.refused("the answer is longer than 16 MiB"));
         }

@@ -33,10 +33,19 @@ pub fn describe(error: &io::Error) -> String {
     one_line(&error.to_string())
 }
 
+/// The error of an exchange with a server that ended on the way.
+pub fn lost(place: &str, error: &io::Error) -> TargetError {
+    TargetError::unreachable(format!("{place}: {}", describe(error)))
+}
+
+/// The error of bytes that are none of a protocol.
+pub fn invalid(cause: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, cause)
+}
+
 /// No server could be reached there, or it left while a connection was made; `place` names it.
 pub fn unreachable(place: &str, error: &io::Error) -> TargetError {
-    TargetError::unreachable(format!("{place}: {}", describe(error)))
-        .with_hint("is the server running, and are host and port right?")
+    lost(place, error).with_hint("is the server running, and are host and port right?")
 }
 
 /// A TCP connection that sends what is written at once.

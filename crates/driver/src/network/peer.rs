@@ -3,12 +3,12 @@
 
 use std::rc::Rc;
 
-use futures_util::future::{Either, select};
 use highwater_model::units::Nanos;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::contract::Timeline;
+use crate::time_limit::ended;
 
 /// How long an answer is waited for.
 const LIMIT: Nanos = Nanos::SECOND;
@@ -27,9 +27,5 @@ pub async fn first_bytes(
         bytes.truncate(count);
         Some(bytes)
     };
-    let limit = timeline.sleep_until(timeline.now().saturating_add(LIMIT));
-    match select(std::pin::pin!(exchange), limit).await {
-        Either::Left((answer, _)) => answer,
-        Either::Right(_) => None,
-    }
+    ended(timeline, LIMIT, exchange).await.flatten()
 }

@@ -17,7 +17,7 @@ use tokio_rustls::rustls::client::danger::{
     HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
 };
 use tokio_rustls::rustls::client::{WebPkiServerVerifier, verify_server_name};
-use tokio_rustls::rustls::crypto::{self, CryptoProvider, ring};
+use tokio_rustls::rustls::crypto::{self, CryptoProvider, WebPkiSupportedAlgorithms, ring};
 use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
@@ -26,10 +26,10 @@ use tokio_rustls::rustls::{
 use super::sslmode::SslMode;
 use super::stream::Stream;
 use super::{connect_tcp, describe};
-use crate::contract::{TargetError, TargetErrorKind};
+use crate::contract::TargetError;
 
 /// The PEM files that a URL or the environment names.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TlsFiles {
     /// `sslrootcert`: whom to trust; `system` means the machine's own list.
     pub root: Option<String>,
@@ -76,13 +76,7 @@ impl Tls {
     /// Reads the files that the URL names, so that a wrong one is reported before anything is
     /// connected.
     pub fn check_files(&self) -> Result<(), TargetError> {
-        let TlsFiles {
-            root,
-            certificate,
-            key,
-        } = &self.files;
-        let named = [root, certificate, key];
-        if self.mode == SslMode::Disable || named.into_iter().all(Option::is_none) {
+        if self.mode == SslMode::Disable || self.files == TlsFiles::default() {
             return Ok(());
         }
         config(&self.files, self.mode).map(drop)
@@ -125,10 +119,9 @@ impl Tls {
         TlsConnector::from(config)
             .connect(name, stream)
             .await
-            .map_err(|error| TargetError {
-                kind: TargetErrorKind::Refused,
-                message: format!("{place}: TLS: {}", describe(&error)),
-                hint: Some(hint(self.mode).to_owned()),
+            .map_err(|error| {
+                TargetError::refused(format!("{place}: TLS: {}", describe(&error)))
+                    .with_hint(hint(self.mode))
             })
     }
 }
@@ -175,7 +168,7 @@ fn verifier(
     provider: &Arc<CryptoProvider>,
 ) -> Result<Verifier, TargetError> {
     let mut verifier = Verifier {
-        provider: Arc::clone(provider),
+        known: provider.signature_verification_algorithms,
         chain: None,
         pinned: Vec::new(),
         check_name: mode == SslMode::VerifyFull,
@@ -240,7 +233,7 @@ fn wrong_file(parameter: &str, file: &str, cause: &str) -> TargetError {
 /// Checks the chain, the name, both or neither; signatures of the handshake always.
 #[derive(Debug)]
 struct Verifier {
-    provider: Arc<CryptoProvider>,
+    known: WebPkiSupportedAlgorithms,
     /// Checks the chain; none: any certificate will do.
     chain: Option<Arc<WebPkiServerVerifier>>,
     /// Certificates that are trusted as they stand.
@@ -281,8 +274,7 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let known = &self.provider.signature_verification_algorithms;
-        crypto::verify_tls12_signature(message, certificate, signature, known)
+        crypto::verify_tls12_signature(message, certificate, signature, &self.known)
     }
 
     fn verify_tls13_signature(
@@ -291,13 +283,10 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let known = &self.provider.signature_verification_algorithms;
-        crypto::verify_tls13_signature(message, certificate, signature, known)
+        crypto::verify_tls13_signature(message, certificate, signature, &self.known)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider
-            .signature_verification_algorithms
-            .supported_schemes()
+        self.known.supported_schemes()
     }
 }

@@ -85,12 +85,27 @@ pub trait SqlServer {
         Ok(None)
     }
 
+    /// Asks for the bytes of the tables in a list of names, as literals; none where the server reports
+    /// none.
+    fn storage_query(&self, _names: &str) -> Option<String> {
+        None
+    }
+
     /// See [`TableAdmin::storage_bytes`].
     async fn storage_bytes(
         &self,
         connection: &mut SqlConnection<Self::Wire>,
         workload: &BoundWorkload,
-    ) -> Result<Option<u64>, TargetError>;
+    ) -> Result<Option<u64>, TargetError> {
+        let names = workload.tables.iter();
+        let names = names.map(|table| self.dialect().literal(&table.name));
+        let names = names.collect::<Vec<String>>().join(", ");
+        match self.storage_query(&names) {
+            Some(_) if names.is_empty() => Ok(Some(0)),
+            Some(query) => Ok(Some(number(&connection.rows(&query).await?, 0))),
+            None => Ok(None),
+        }
+    }
 }
 
 /// Everything around the load, on a connection of its own.
@@ -99,7 +114,6 @@ pub struct SqlAdmin<S: SqlServer> {
     connection: SqlConnection<S::Wire>,
     application_name: String,
     lingering: Arc<LingeringBackends>,
-    is_local: bool,
     /// The server's directories, if it is on this machine; none until they were queried.
     directories: Option<Vec<PathBuf>>,
 }
@@ -118,8 +132,7 @@ impl<S: SqlServer> SqlAdmin<S> {
             connection,
             application_name,
             lingering,
-            is_local,
-            directories: None,
+            directories: (!is_local).then(Vec::new),
         }
     }
 
@@ -222,11 +235,8 @@ impl<S: SqlServer> ServerAdmin for SqlAdmin<S> {
     fn disk(&mut self) -> Response<'_, Option<DiskSpace>> {
         Box::pin(async move {
             if self.directories.is_none() {
-                self.directories = Some(if self.is_local {
-                    self.server.directories(&mut self.connection).await
-                } else {
-                    Vec::new()
-                });
+                let found = self.server.directories(&mut self.connection).await;
+                self.directories = Some(found);
             }
             let directories = self.directories.iter().flatten();
             let disks = directories.filter_map(|path| DiskSpace::of_path(path));
@@ -238,7 +248,7 @@ impl<S: SqlServer> ServerAdmin for SqlAdmin<S> {
     fn try_rights<'a>(&'a mut self, table: &'a str) -> Response<'a, Option<Vec<Right>>> {
         Box::pin(async move {
             let dialect = self.server.dialect();
-            let (name, options) = (dialect.identifier(table), dialect.table_options());
+            let (name, options) = (dialect.identifier(table), dialect.table_words().options);
             let rights = rights::try_all(&mut self.connection, &name, options).await;
             rights.map(Some)
         })
@@ -267,8 +277,8 @@ impl<S: SqlServer> TableAdmin for SqlAdmin<S> {
         Box::pin(async move {
             let dialect = self.server.dialect();
             let (connection, words) = (&mut self.connection, dialect.lease_words());
-            if let Some(appended) = words.appended {
-                return appended_leases::perform(connection, &words, appended, action).await;
+            if let Some(create) = words.appended {
+                return appended_leases::perform(connection, &words, create, action).await;
             }
             leases::perform(connection, &words, action).await
         })

@@ -10,7 +10,7 @@ use highwater_model::units::Nanos;
 
 use super::connection::{SqlConnection, TextWire};
 use super::describe::number;
-use super::leases::{AppendedWords, COLUMNS, LEASES_MAX, LeaseWords, lease, values};
+use super::leases::{COLUMNS, LEASES_MAX, LeaseWords, lease, values};
 use crate::contract::TargetError;
 use crate::lease::{LEASES_TABLE, Lease, LeaseAction};
 use crate::sql_query::SqlQuery;
@@ -28,19 +28,18 @@ const PAUSE: Nanos = Nanos::from_millis(50);
 /// Events of leases as SQL.
 struct Events<'w> {
     words: &'w LeaseWords,
-    appended: AppendedWords,
 }
 
-/// Does what is to be done, and reads the leases that are there then.
+/// Does what is to be done, and reads the leases that are there then; `create` makes the table.
 pub async fn perform<W: TextWire>(
     connection: &mut SqlConnection<W>,
     words: &LeaseWords,
-    appended: AppendedWords,
+    create: &str,
     action: LeaseAction<'_>,
 ) -> Result<Vec<Lease>, TargetError> {
-    let events = Events { words, appended };
+    let events = Events { words };
     match action {
-        LeaseAction::Read => events.append(connection, appended.create).await?,
+        LeaseAction::Read => events.append(connection, create).await?,
         LeaseAction::Take(leases) => {
             let held = events.read(connection).await?;
             let is_free = |lease: &&Lease| {
@@ -101,11 +100,7 @@ impl Events<'_> {
     }
 
     /// Runs a statement that writes; what it wrote is visible then.
-    async fn append<W: TextWire>(
-        &self,
-        connection: &mut SqlConnection<W>,
-        sql: &str,
-    ) -> Result<(), TargetError> {
+    async fn append(&self, connection: &mut impl SqlQuery, sql: &str) -> Result<(), TargetError> {
         connection.texts(sql).await?;
         if let Some(refresh) = self.words.refresh {
             connection.texts(refresh).await?;
@@ -143,7 +138,7 @@ impl Events<'_> {
 
     /// An event of these columns, but its time; `from` is where they come from.
     fn insert(&self, columns: &str, from: &str) -> String {
-        let ([stamp, time], now) = (self.appended.stamp, self.words.now_ms);
+        let ([stamp, time], now) = (self.words.stamp, self.words.now_ms);
         format!(
             "INSERT INTO {LEASES_TABLE} ({COLUMNS}, {EVENT_COLUMNS}{stamp}) \
              SELECT {columns}, {now}{time}{from}"
@@ -180,10 +175,7 @@ impl Events<'_> {
         )
     }
 
-    async fn read<W: TextWire>(
-        &self,
-        connection: &mut SqlConnection<W>,
-    ) -> Result<Vec<Lease>, TargetError> {
+    async fn read(&self, connection: &mut impl SqlQuery) -> Result<Vec<Lease>, TargetError> {
         let rows = connection.texts(&self.select()).await?;
         let mut leases: Vec<Lease> = rows.iter().filter_map(|row| lease(row)).collect();
         leases.dedup_by(|next, first| next.table == first.table && next.share == first.share);
@@ -226,11 +218,8 @@ mod tests {
             ),
         ] {
             let words = dialect.lease_words();
-            let appended = words.appended.unwrap();
-            let events = Events {
-                words: &words,
-                appended,
-            };
+            assert!(words.appended.is_some());
+            let events = Events { words: &words };
             let [choose, claim] = [events.choose(&lease), events.claim(&lease)];
             assert!(
                 choose.contains(&format!("{texts}'choosing', 0, ")),

@@ -36,12 +36,19 @@ fn current_rows(dialect: Dialect, table: &BoundTable) -> String {
 
 /// Counts the rows of the table by keys div `width`.
 pub fn counts(dialect: Dialect, table: &BoundTable, width: u64) -> String {
-    let width = i64::try_from(width.max(1)).unwrap_or(i64::MAX);
+    by_bucket(dialect, table, width.max(1), ["", "", ""])
+}
+
+/// Counts rows by key div width. Between words of the statement stand: columns of its own, columns of what
+/// it reads, and what follows that.
+fn by_bucket(dialect: Dialect, table: &BoundTable, width: u64, between: [&str; 3]) -> String {
+    let [sums, values, fence] = between;
     let (k, bucket) = (dialect.inner_name("k"), dialect.first_column("bucket"));
     format!(
-        "SELECT CASE WHEN {k} >= 0 THEN {} ELSE -1 END AS bucket, count(*) \
-         FROM (SELECT {} AS {k} FROM {}) AS {AUDITED} GROUP BY {bucket} ORDER BY {bucket}",
-        dialect.divide(&k, width),
+        "SELECT CASE WHEN {k} >= 0 THEN {} ELSE -1 END AS bucket, count(*){sums} \
+         FROM (SELECT {} AS {k}{values} FROM {}{fence}) AS {AUDITED} \
+         GROUP BY {bucket} ORDER BY {bucket}",
+        dialect.divide(&k, i64::try_from(width).unwrap_or(i64::MAX)),
         dialect.bigint(&format!("({})", table.key)),
         current_rows(dialect, table)
     )
@@ -71,14 +78,19 @@ pub fn not_integers(place: &str) -> TargetError {
 
 /// Adds up the table by groups of `width` keys or, where that is too wide, parts of it.
 pub fn sums(dialect: Dialect, table: &BoundTable, width: u64) -> String {
-    let group = i64::try_from(group_width(width)).unwrap_or(i64::MAX);
-    let (k, bucket) = (dialect.inner_name("k"), dialect.first_column("bucket"));
+    let k = dialect.inner_name("k");
     let mut values = String::new();
     let mut sums = String::new();
     for (at, column) in table.columns.iter().enumerate() {
         let name = dialect.inner_name(&format!("v{at}"));
         values.push_str(&format!(", {} AS {name}", inner(dialect, column)));
-        let value = outer(dialect, column, &name);
+        // What `inner` made.
+        let value = match column.kind {
+            ColumnType::Text | ColumnType::Object if column.value.is_none() => {
+                dialect.number_of_hash(&name)
+            }
+            _ => name,
+        };
         let term = dialect.product(
             &format!("{k} % {KEY_PRIME} + 1"),
             &format!(
@@ -87,15 +99,8 @@ pub fn sums(dialect: Dialect, table: &BoundTable, width: u64) -> String {
         );
         sums.push_str(&format!(", sum({term})"));
     }
-    format!(
-        "SELECT CASE WHEN {k} >= 0 THEN {} ELSE -1 END AS bucket, count(*){sums} \
-         FROM (SELECT {} AS {k}{values} FROM {}{}) AS {AUDITED} \
-         GROUP BY {bucket} ORDER BY {bucket}",
-        dialect.divide(&k, group),
-        dialect.bigint(&format!("({})", table.key)),
-        current_rows(dialect, table),
-        dialect.fence()
-    )
+    let between = [sums.as_str(), &values, dialect.fence()];
+    by_bucket(dialect, table, group_width(width), between)
 }
 
 fn group_width(width: u64) -> u64 {
@@ -108,32 +113,29 @@ pub fn summed(table: &BoundTable, width: u64, rows: &Texts) -> Option<KeySums> {
         covered: vec![true; table.columns.len()],
         ..KeySums::default()
     };
-    let whole = rows.iter().all(|row| take_sums(&mut sums, width, row));
-    whole.then_some(sums)
+    let mut rows = rows.iter();
+    rows.try_for_each(|row| take_sums(&mut sums, width, row))?;
+    Some(sums)
 }
 
-/// Takes one row; false if it is not made of integers.
-fn take_sums(sums: &mut KeySums, width: u64, row: &[Option<String>]) -> bool {
+/// Takes one row; none if it is not made of integers.
+fn take_sums(sums: &mut KeySums, width: u64, row: &[Option<String>]) -> Option<()> {
     let [Some(bucket), Some(rows), values @ ..] = row else {
-        return false;
+        return None;
     };
-    let (Ok(bucket), Ok(rows)) = (bucket.parse::<i64>(), rows.parse::<u64>()) else {
-        return false;
-    };
+    let (bucket, rows): (i64, u64) = (bucket.parse().ok()?, rows.parse().ok()?);
     let Ok(bucket) = u64::try_from(bucket) else {
         sums.without_key += rows;
-        return true;
+        return Some(());
     };
     let numbers = values.iter().map(|sum| {
         // Sums beyond 64 bits are decimals here; what counts is their rest of 2⁶⁴.
         let sum = sum.as_deref()?.split('.').next()?.parse::<u128>().ok()?;
         u64::try_from(sum & u128::from(u64::MAX)).ok()
     });
-    let Some(numbers) = numbers.collect::<Option<Vec<u64>>>() else {
-        return false;
-    };
+    let numbers: Vec<u64> = numbers.collect::<Option<_>>()?;
     sums.add(bucket * group_width(width) / width.max(1), rows, &numbers);
-    true
+    Some(())
 }
 
 /// An expression in the table's columns for the integer of a value; for the hash itself, if the
@@ -172,16 +174,6 @@ fn inner(dialect: Dialect, column: &BoundColumn) -> String {
                 dialect.hash(&text)
             )
         }
-    }
-}
-
-/// The integer, from what [`inner`] made.
-fn outer(dialect: Dialect, column: &BoundColumn, value: &str) -> String {
-    match column.kind {
-        ColumnType::Text | ColumnType::Object if column.value.is_none() => {
-            dialect.number_of_hash(value)
-        }
-        _ => value.to_owned(),
     }
 }
 
@@ -434,7 +426,7 @@ mod tests {
             text(&["1", "2", "2", "5"]),
             text(&["2", "1", "7", "18446744073709551616"]),
         ] {
-            assert!(take_sums(&mut all, width, &row));
+            assert!(take_sums(&mut all, width, &row).is_some());
         }
         assert_eq!(all.without_key, 3);
         let found: Vec<_> = all
@@ -443,8 +435,8 @@ mod tests {
             .map(|b| (b.bucket, b.rows, b.sums.as_slice()))
             .collect();
         assert_eq!(found, [(0, 3, &[1, 9][..]), (1, 1, &[7, 0])]);
-        assert!(!take_sums(&mut all, width, &text(&["0", "x", "1", "1"])));
-        assert!(!take_sums(&mut all, width, &[None, None]));
+        assert!(take_sums(&mut all, width, &text(&["0", "x", "1", "1"])).is_none());
+        assert!(take_sums(&mut all, width, &[None, None]).is_none());
     }
 
     #[test]

@@ -11,6 +11,7 @@ use highwater_model::units::Nanos;
 use super::answer_limit::{AnswerLimit, TOO_LONG};
 use crate::contract::{TargetError, Timeline};
 use crate::failure::{Failure, ServerMessage};
+use crate::network::invalid;
 use crate::sql_query::{SqlQuery, Texts};
 use crate::time_limit::{self, unanswered, within};
 
@@ -45,7 +46,7 @@ struct Kept {
 impl Kept {
     fn take(&mut self, row: Row) -> io::Result<()> {
         if !self.limit.takes(&row) {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, TOO_LONG));
+            return Err(invalid(TOO_LONG));
         }
         self.rows.push(row);
         Ok(())

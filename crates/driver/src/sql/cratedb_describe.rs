@@ -12,7 +12,7 @@ use super::describe::{count_rows, not_ours, not_there, number, sample_column};
 use super::dialect::Dialect;
 use super::quoting::{literal, quoted};
 use crate::contract::TargetError;
-use crate::sql_query::{SqlQuery, Texts, first_value};
+use crate::sql_query::{SqlQuery, Texts, first_value, pairs};
 
 /// The list of statements that ended.
 const STATEMENTS: &str = "sys.jobs_log";
@@ -195,11 +195,8 @@ async fn statistics(
              WHERE schemaname = current_schema AND tablename = {named} AND n_distinct >= 0"
         ))
         .await?;
-    for row in rows {
-        let [Some(name), Some(distinct)] = row.as_slice() else {
-            continue;
-        };
-        if let Some(column) = shape.columns.iter_mut().find(|column| column.name == *name) {
+    for (name, distinct) in pairs(rows) {
+        if let Some(column) = shape.columns.iter_mut().find(|column| column.name == name) {
             column.distinct_all = distinct.parse().ok();
         }
     }
@@ -236,11 +233,10 @@ async fn statements(
     let different = database
         .texts(&format!("SELECT count(DISTINCT stmt) {on_table}"))
         .await?;
-    let texts = rows.into_iter().filter_map(|row| {
-        let mut texts = row.into_iter();
+    let texts = pairs(rows).filter_map(|(sql, calls)| {
         Some(StatementText {
-            sql: texts.next()??,
-            calls: texts.next()??.parse().ok()?,
+            sql,
+            calls: calls.parse().ok()?,
             rows: None,
         })
     });

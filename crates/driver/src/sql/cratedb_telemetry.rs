@@ -5,7 +5,7 @@
 //! among them: SQL does not show their use. Must not do I/O.
 
 use crate::sql_query::Texts;
-use crate::telemetry::{MetricSample, names, units};
+use crate::telemetry::{Measure, MetricSample, names, units};
 
 /// Nodes; pools of nodes; the cluster. The bounds keep answers small: a series beyond the bound of
 /// a record would be left out anyway.
@@ -24,18 +24,17 @@ pub const STATEMENTS: [&str; 3] = [
      WHERE classification['type'] = 'INSERT')",
 ];
 
+/// Adds what a row says.
+type Reader = fn(&[Option<String>], &mut Vec<MetricSample>);
+
 /// The responses to [`STATEMENTS`], in their order, as samples.
 pub fn metric_samples(responses: &[Texts]) -> Vec<MetricSample> {
+    let readers: [Reader; 3] = [node, pool, cluster];
     let mut samples = Vec::new();
-    let rows = |statement: usize| responses.get(statement).into_iter().flatten();
-    for row in rows(0) {
-        node(row, &mut samples);
-    }
-    for row in rows(1) {
-        pool(row, &mut samples);
-    }
-    for row in rows(2) {
-        cluster(row, &mut samples);
+    for (rows, read) in responses.iter().zip(readers) {
+        for row in rows {
+            read(row, &mut samples);
+        }
     }
     samples
 }
@@ -81,28 +80,23 @@ fn pool(row: &[Option<String>], samples: &mut Vec<MetricSample>) {
 }
 
 fn cluster(row: &[Option<String>], samples: &mut Vec<MetricSample>) {
-    let levels = [
-        (0, "health_severity"),
-        (1, "shards_started"),
-        (2, "statements_running"),
+    let figures = [
+        ("health_severity", "1", Measure::Level),
+        ("shards_started", "1", Measure::Level),
+        ("statements_running", "1", Measure::Level),
+        ("statements", "1", Measure::Count),
+        ("statements_failed", "1", Measure::Count),
+        ("rows_inserted", "rows", Measure::Count),
     ];
-    for (column, name) in levels {
-        samples.extend(number(row, column).map(|value| MetricSample::level(name, "1", value)));
-    }
-    let counts = [
-        (3, "statements", "1"),
-        (4, "statements_failed", "1"),
-        (5, "rows_inserted", "rows"),
-    ];
-    for (column, name, unit) in counts {
-        samples.extend(number(row, column).map(|value| MetricSample::count(name, unit, value)));
+    for (column, (name, unit, measure)) in figures.into_iter().enumerate() {
+        let sample = |value| MetricSample::new(name, unit, measure, value);
+        samples.extend(number(row, column).map(sample));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::Measure;
 
     fn row(cells: &[&str]) -> Vec<Option<String>> {
         let cell = |cell: &&str| (*cell != "null").then(|| (*cell).to_owned());

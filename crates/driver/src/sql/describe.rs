@@ -7,7 +7,7 @@ use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{ColumnShape, IndexShape, LISTED_MAX};
 
 use crate::contract::TargetError;
-use crate::sql_query::{SqlQuery, Texts, values};
+use crate::sql_query::{SqlQuery, Texts, pairs, values};
 
 /// Rows of the sample.
 pub const SAMPLE_ROWS: u64 = 100_000;
@@ -62,14 +62,12 @@ pub async fn sample_column(
              GROUP BY c ORDER BY times DESC, word LIMIT {LISTED_MAX}"
         ))
         .await?;
-    let common = rows.into_iter().filter_map(|row| {
-        let mut texts = row.into_iter();
-        let value = texts.next()??;
+    let common = pairs(rows).filter_map(|(value, times)| {
         let value = match column.kind {
             Some(ColumnType::Boolean) => (value == "1").to_string(),
             _ => value,
         };
-        Some((value, texts.next()??.parse().ok()?))
+        Some((value, times.parse().ok()?))
     });
     column.common = common.collect();
     Ok(())

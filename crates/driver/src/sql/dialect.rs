@@ -7,7 +7,6 @@ use highwater_model::units::Nanos;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 use super::condition::{ConditionWords, condition};
-use super::questdb_words;
 use super::quoting::{backquoted, backslashed, escaped, literal, quoted};
 use crate::contract::TableFeatures;
 
@@ -94,9 +93,7 @@ impl Dialect {
                 Err("before version 22.2 the server commits every 100 rows of a COPY")
             }
             Self::PostgreSql | Self::CockroachDb => Ok(()),
-            Self::CrateDb | Self::MySql | Self::ClickHouse | Self::QuestDb => {
-                Err("the server has no COPY FROM STDIN")
-            }
+            _ => Err("the server has no COPY FROM STDIN"),
         }
     }
 
@@ -213,10 +210,9 @@ impl Dialect {
             // A double, which is exact here and much cheaper than `extract`, a decimal.
             Self::PostgreSql => format!("CAST(date_part('epoch', {column}) * 1000 AS bigint)"),
             Self::CockroachDb => format!("CAST(extract(epoch FROM {column}) * 1000 AS bigint)"),
-            Self::CrateDb => format!("CAST({column} AS bigint)"),
+            // ClickHouse's points in time are of seconds: milliseconds are integers.
+            Self::CrateDb | Self::ClickHouse => self.bigint(column),
             Self::MySql => format!("{} DIV 1000", microseconds(column)),
-            // Its points in time are of seconds: milliseconds are integers.
-            Self::ClickHouse => format!("toInt64({column})"),
             Self::QuestDb => format!("CAST({column} AS long) / 1000"),
         }
     }
@@ -225,9 +221,8 @@ impl Dialect {
     pub fn exact_milliseconds(self, column: &str) -> String {
         match self {
             Self::PostgreSql | Self::CockroachDb => format!("extract(epoch FROM {column}) * 1000"),
-            Self::CrateDb => format!("CAST({column} AS bigint)"),
+            Self::CrateDb | Self::ClickHouse => self.milliseconds(column),
             Self::MySql => format!("{} / 1000", microseconds(column)),
-            Self::ClickHouse => self.milliseconds(column),
             // A double has all of them until the year 2255.
             Self::QuestDb => format!("CAST({column} AS long) / 1000.0"),
         }
@@ -296,32 +291,6 @@ impl Dialect {
             // MySQL would write the whole inner query to a temporary table.
             Self::MySql | Self::ClickHouse | Self::QuestDb => "",
             _ => " OFFSET 0",
-        }
-    }
-
-    /// What follows the columns of a CREATE TABLE that says nothing else of them.
-    pub fn table_options(self) -> &'static str {
-        match self {
-            Self::ClickHouse => " ENGINE = MergeTree ORDER BY tuple()",
-            _ => "",
-        }
-    }
-
-    /// The type of a text that is a part of a primary key.
-    pub fn key_text(self) -> &'static str {
-        match self {
-            Self::MySql => "VARCHAR(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
-            Self::ClickHouse => "String",
-            _ => "TEXT",
-        }
-    }
-
-    /// Where a table needs a time, and that time is a part of its key: the column of it in our own tables,
-    /// and its value, the same in all rows; each after a comma.
-    pub fn stamp(self) -> [&'static str; 2] {
-        match self {
-            Self::QuestDb => questdb_words::STAMP,
-            _ => ["", ""],
         }
     }
 

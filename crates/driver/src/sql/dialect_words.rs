@@ -5,8 +5,7 @@ use highwater_model::table_shape::{RecordedStatements, TableShape};
 use postgres_protocol::escape::escape_literal;
 
 use super::dialect::Dialect;
-use super::leases::{AppendedWords, LeaseWords};
-use super::questdb_words;
+use super::leases::LeaseWords;
 use super::quoting::{backslashed, escaped, literal, quoted};
 use super::table_words::TableWords;
 use super::with_clause::{with_engine, with_options, with_settings};
@@ -22,6 +21,21 @@ const CLICKHOUSE_EVENTS: &str = "CREATE TABLE IF NOT EXISTS highwater_leases (\
      event String, number UInt64, at_ms UInt64) \
      ENGINE = ReplacingMergeTree(at_ms) ORDER BY (table_name, share, token, number, event)";
 
+/// The column of the time in our own tables, and its value; each after a comma. Several sessions can write a
+/// table at once if it has a log, and it has one only with a time. A row replaces those with its key, of
+/// which the time must be a part: it is the same in all rows.
+const QUESTDB_STAMP: [&str; 2] = [", ts", ", cast(0 AS timestamp)"];
+/// Of each table there is one row.
+const QUESTDB_REGISTRY: &str = "CREATE TABLE IF NOT EXISTS highwater_tables (\
+     name VARCHAR, fingerprint VARCHAR, seed VARCHAR, \"rows\" LONG, next_index LONG, \
+     writing BOOLEAN, ts TIMESTAMP) TIMESTAMP(ts) PARTITION BY YEAR WAL DEDUP UPSERT KEYS(ts, name)";
+/// Of each event of a claim there is one row.
+const QUESTDB_EVENTS: &str = "CREATE TABLE IF NOT EXISTS highwater_leases (\
+     table_name VARCHAR, share INT, shares INT, token VARCHAR, plan VARCHAR, owner VARCHAR, \
+     machine VARCHAR, process LONG, started LONG, event VARCHAR, number LONG, at_ms LONG, \
+     ts TIMESTAMP) TIMESTAMP(ts) PARTITION BY YEAR WAL \
+     DEDUP UPSERT KEYS(ts, table_name, share, token, number, event)";
+
 impl Dialect {
     /// How tables are made and registered.
     pub fn table_words(self) -> TableWords {
@@ -29,14 +43,11 @@ impl Dialect {
             Self::PostgreSql => TableWords {
                 // Its name may be two names with a dot between; CrateDB's is one name with dots in it.
                 with_settings: |create, settings| with_settings(create, settings, str::to_owned),
-                registry_options: "",
-                registry: None,
                 exists: "SELECT count(*) FROM pg_catalog.pg_class c \
                          JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
                          WHERE n.nspname = current_schema() AND c.relname = {name}",
-                without_transactions: None,
-                refresh: None,
                 transactional: true,
+                ..TableWords::PLAIN
             },
             Self::CockroachDb => TableWords {
                 transactional: false,
@@ -45,17 +56,13 @@ impl Dialect {
             Self::CrateDb => TableWords {
                 with_settings: |create, settings| with_settings(create, settings, quoted),
                 registry_options: " CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = '0-1')",
-                registry: None,
                 exists: "SELECT count(*) FROM information_schema.tables \
                          WHERE table_schema = current_schema AND table_name = {name}",
-                without_transactions: None,
-                refresh: Some("REFRESH TABLE \"highwater_tables\""),
-                transactional: false,
+                ..TableWords::PLAIN
             },
             Self::MySql => TableWords {
                 with_settings: |create, settings| with_options(create, settings, backslashed),
-                registry_options: "",
-                registry: None,
+                key_text: "VARCHAR(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
                 exists: "SELECT count(*) FROM information_schema.tables \
                          WHERE table_schema = database() AND table_name = {name}",
                 without_transactions: Some(
@@ -64,20 +71,22 @@ impl Dialect {
                      WHERE table_schema = database() AND table_name = {name} \
                      AND e.transactions = 'NO'",
                 ),
-                refresh: None,
-                transactional: false,
+                ..TableWords::PLAIN
             },
             Self::ClickHouse => TableWords {
                 with_settings: |create, settings| with_engine(create, settings, escaped),
-                registry_options: "",
+                options: " ENGINE = MergeTree ORDER BY tuple()",
                 registry: Some(CLICKHOUSE_REGISTRY),
                 exists: "SELECT count(*) FROM system.tables \
                          WHERE database = currentDatabase() AND name = {name}",
-                without_transactions: None,
-                refresh: None,
-                transactional: false,
+                ..TableWords::PLAIN
             },
-            Self::QuestDb => questdb_words::TABLES,
+            // Its way to set something is never used: settings are refused before; see `table_features`.
+            Self::QuestDb => TableWords {
+                stamp: QUESTDB_STAMP,
+                registry: Some(QUESTDB_REGISTRY),
+                ..TableWords::PLAIN
+            },
         }
     }
 
@@ -98,14 +107,18 @@ impl Dialect {
             columns: Vec::new(),
             indexes: Vec::new(),
             create: None,
-            recorded: RecordedStatements::default(),
+            recorded: RecordedStatements {
+                remark: matches!(self, Self::MySql | Self::ClickHouse)
+                    .then(|| "What this server is asked is not counted here".to_owned()),
+                ..RecordedStatements::default()
+            },
         }
     }
 
     /// How leases are written and read.
     pub fn lease_words(self) -> LeaseWords {
         let plain = |literal: fn(&str) -> String, now_ms| {
-            LeaseWords::plain(literal, self.key_text(), now_ms)
+            LeaseWords::plain(literal, self.table_words().key_text, now_ms)
         };
         match self {
             Self::PostgreSql => LeaseWords {
@@ -134,13 +147,17 @@ impl Dialect {
             // Nothing is updated there, see `appended_leases`; its clock has seconds.
             Self::ClickHouse => LeaseWords {
                 or_ignore: "",
-                appended: Some(AppendedWords {
-                    create: CLICKHOUSE_EVENTS,
-                    stamp: self.stamp(),
-                }),
+                appended: Some(CLICKHOUSE_EVENTS),
                 ..plain(escaped, "toInt64(toUnixTimestamp(now())) * 1000")
             },
-            Self::QuestDb => questdb_words::LEASES,
+            // No key keeps a second row out, so what happens to one is a row.
+            Self::QuestDb => LeaseWords {
+                or_ignore: "",
+                refresh: Some("SELECT wait_wal_table('highwater_leases')"),
+                appended: Some(QUESTDB_EVENTS),
+                stamp: QUESTDB_STAMP,
+                ..plain(literal, "CAST(systimestamp() AS long) / 1000")
+            },
         }
     }
 

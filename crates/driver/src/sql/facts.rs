@@ -10,25 +10,16 @@ pub fn add_connection(settings: &mut BTreeMap<String, String>, insert: &str, enc
     settings.insert("tls".to_owned(), tls.to_owned());
 }
 
-/// Adds both, and what an acknowledged commit has survived; returns the words for the first line of a
-/// summary: the insert mode, and `relaxed`.
+/// Adds both, and what an acknowledged commit has survived, in the server's own words: those of the settings
+/// `names` that it reports; and `relaxed`, with which less of it survives than usual. Returns the words for
+/// the first line of a summary: the insert mode, and `relaxed`.
 pub fn add_common(
     settings: &mut BTreeMap<String, String>,
     insert: &str,
     encrypted: bool,
     names: &[&str],
-    relaxed: Vec<String>,
+    mut relaxed: Vec<String>,
 ) -> Vec<String> {
-    add_durability(settings, names, &relaxed);
-    add_connection(settings, insert, encrypted);
-    let mut words = relaxed;
-    words.insert(0, format!("insert={insert}"));
-    words
-}
-
-/// Adds what an acknowledged commit has survived, in the server's own words: those of the settings
-/// `names` that it reports; and `relaxed`, with which less of it survives than usual.
-fn add_durability(settings: &mut BTreeMap<String, String>, names: &[&str], relaxed: &[String]) {
     let reported = names.iter().filter_map(|name| {
         let value = settings.get(*name)?;
         Some(format!("{name}={value}"))
@@ -41,6 +32,9 @@ fn add_durability(settings: &mut BTreeMap<String, String>, names: &[&str], relax
     if !relaxed.is_empty() {
         settings.insert("durability.relaxed".to_owned(), relaxed.join(" "));
     }
+    add_connection(settings, insert, encrypted);
+    relaxed.insert(0, format!("insert={insert}"));
+    relaxed
 }
 
 #[cfg(test)]
@@ -54,7 +48,7 @@ mod tests {
             let mut settings = reported
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect();
-            add_durability(&mut settings, &["a", "b"], relaxed);
+            add_common(&mut settings, "values", true, &["a", "b"], relaxed.to_vec());
             (
                 settings.remove("durability"),
                 settings.remove("durability.relaxed"),

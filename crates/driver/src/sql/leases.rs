@@ -36,16 +36,10 @@ pub struct LeaseWords {
     pub lock: Option<&'static str>,
     /// Whether somebody has the lock of `l.token`: 0 or 1; NULL where there is none.
     pub is_locked: &'static str,
-    /// Where what happens to a lease is a further row; see `appended_leases`.
-    pub appended: Option<AppendedWords>,
-}
-
-/// What a dialect says in its own words of leases whose events are rows.
-#[derive(Debug, Clone, Copy)]
-pub struct AppendedWords {
-    /// Creates the table of events, if it is not there.
-    pub create: &'static str,
-    /// A column that its rows need besides, and the value, the same in all; each after a comma.
+    /// Creates the table of events, if it is not there, where what happens to a lease is a further row; see
+    /// `appended_leases`.
+    pub appended: Option<&'static str>,
+    /// A column that such a row needs besides, and the value, the same in all; each after a comma.
     pub stamp: [&'static str; 2],
 }
 
@@ -66,6 +60,7 @@ impl LeaseWords {
             lock: None,
             is_locked: "NULL",
             appended: None,
+            stamp: ["", ""],
         }
     }
 }
@@ -76,22 +71,27 @@ pub async fn perform(
     words: &LeaseWords,
     action: LeaseAction<'_>,
 ) -> Result<Vec<Lease>, TargetError> {
+    let now = words.now_ms;
     match action {
         LeaseAction::Read => create(connection, words).await?,
         LeaseAction::Take(leases) => {
             for lease in leases {
-                connection.texts(&insert(words, lease)).await?;
+                let insert = format!(
+                    "INSERT INTO {LEASES_TABLE} ({COLUMNS}, since_ms, heartbeat_ms) \
+                     VALUES ({}, {now}, {now}) {}",
+                    values(words, lease),
+                    words.or_ignore,
+                );
+                connection.texts(&insert).await?;
             }
         }
         LeaseAction::Renew(token) => {
-            let update = format!(
-                "UPDATE {LEASES_TABLE} SET heartbeat_ms = {} WHERE token = {}",
-                words.now_ms,
-                (words.literal)(token)
-            );
+            let token = (words.literal)(token);
+            let update =
+                format!("UPDATE {LEASES_TABLE} SET heartbeat_ms = {now} WHERE token = {token}");
             connection.texts(&update).await?;
             if let Some(lock) = words.lock {
-                let lock = lock.replace("{token}", &(words.literal)(token));
+                let lock = lock.replace("{token}", &token);
                 connection.texts(&lock).await?;
             }
         }
@@ -104,7 +104,14 @@ pub async fn perform(
     if let Some(refresh) = words.refresh {
         connection.texts(refresh).await?;
     }
-    read(connection, words).await
+    let select = format!(
+        "SELECT l.table_name, l.share, l.shares, l.token, l.plan, l.owner, l.machine, l.process, \
+         l.started, {now} - l.since_ms, {now} - l.heartbeat_ms, {} \
+         FROM {LEASES_TABLE} AS l LIMIT {LEASES_MAX}",
+        words.is_locked
+    );
+    let rows = connection.texts(&select).await?;
+    Ok(rows.iter().filter_map(|row| lease(row)).collect())
 }
 
 async fn create(connection: &mut impl SqlQuery, words: &LeaseWords) -> Result<(), TargetError> {
@@ -123,15 +130,6 @@ async fn create(connection: &mut impl SqlQuery, words: &LeaseWords) -> Result<()
     Ok(())
 }
 
-fn insert(words: &LeaseWords, lease: &Lease) -> String {
-    let now = words.now_ms;
-    format!(
-        "INSERT INTO {LEASES_TABLE} ({COLUMNS}, since_ms, heartbeat_ms) VALUES ({}, {now}, {now}) {}",
-        values(words, lease),
-        words.or_ignore,
-    )
-}
-
 /// The values of [`COLUMNS`].
 pub(super) fn values(words: &LeaseWords, lease: &Lease) -> String {
     let (owner, literal) = (&lease.owner, words.literal);
@@ -147,21 +145,6 @@ pub(super) fn values(words: &LeaseWords, lease: &Lease) -> String {
         owner.process,
         owner.started.min(i64::MAX.unsigned_abs()),
     )
-}
-
-async fn read(
-    connection: &mut impl SqlQuery,
-    words: &LeaseWords,
-) -> Result<Vec<Lease>, TargetError> {
-    let now = words.now_ms;
-    let select = format!(
-        "SELECT l.table_name, l.share, l.shares, l.token, l.plan, l.owner, l.machine, l.process, \
-         l.started, {now} - l.since_ms, {now} - l.heartbeat_ms, {} \
-         FROM {LEASES_TABLE} AS l LIMIT {LEASES_MAX}",
-        words.is_locked
-    );
-    let rows = connection.texts(&select).await?;
-    Ok(rows.iter().filter_map(|row| lease(row)).collect())
 }
 
 /// The lease of a row that was read.

@@ -19,7 +19,6 @@ pub mod dialect_words;
 pub mod facts;
 pub mod leases;
 pub mod preparing;
-pub mod questdb_words;
 pub mod quoting;
 pub mod registry;
 pub mod table_words;

@@ -27,3 +27,20 @@ pub fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('\'', "\\'");
     format!("'{}'", text.replace('\0', "\\0"))
 }
+
+/// Bytes of what is quoted at the beginning of a text, both quotes among them; where it has `escapes`, a
+/// backslash takes the next character.
+pub fn quoted_length(text: &str, escapes: bool) -> usize {
+    let mut letters = text.char_indices();
+    let quote = letters.next().map(|(_, quote)| quote);
+    let mut escaped = false;
+    for (at, letter) in letters {
+        match letter {
+            _ if escaped => escaped = false,
+            '\\' if escapes => escaped = true,
+            _ if Some(letter) == quote => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}

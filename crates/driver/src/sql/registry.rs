@@ -22,8 +22,7 @@ pub fn create(dialect: Dialect) -> String {
         "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} (name {} PRIMARY KEY, \
          fingerprint TEXT NOT NULL, seed TEXT NOT NULL, {rows} BIGINT, \
          next_index BIGINT NOT NULL, writing BOOLEAN NOT NULL){}",
-        dialect.key_text(),
-        words.registry_options
+        words.key_text, words.registry_options
     )
 }
 
@@ -90,7 +89,7 @@ pub fn upsert(dialect: Dialect, entry: &RegistryEntry) -> String {
              SELECT {values}, {writing}, max(version) + 1 FROM {REGISTRY_TABLE} WHERE {key} = {name}"
         );
     }
-    let [stamp, time] = dialect.stamp();
+    let [stamp, time] = dialect.table_words().stamp;
     let replaces = dialect.on_duplicate(key, &columns);
     format!(
         "INSERT INTO {REGISTRY_TABLE} ({key}, {names}{stamp}) VALUES ({values}, {writing}{time}) {replaces}"

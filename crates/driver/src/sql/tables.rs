@@ -11,7 +11,7 @@ use super::dialect::Dialect;
 use super::registry;
 use crate::contract::{TargetError, TargetErrorKind};
 use crate::sql_query::{SqlQuery, first_value};
-use crate::table_registry::{RegistryEntry, TableAction, TablePolicy};
+use crate::table_registry::{REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy};
 
 /// See [`crate::contract::TableAdmin::create_tables`].
 ///
@@ -207,8 +207,8 @@ fn named(dialect: Dialect, query: &str, table: &BoundTable) -> String {
 
 /// Makes the entries visible to the next query, if the dialect needs that.
 async fn refresh(connection: &mut impl SqlQuery, dialect: Dialect) -> Result<(), TargetError> {
-    match dialect.table_words().refresh {
+    match dialect.refresh(REGISTRY_TABLE) {
         None => Ok(()),
-        Some(statement) => connection.texts(statement).await.map(drop),
+        Some(statement) => connection.texts(&statement).await.map(drop),
     }
 }

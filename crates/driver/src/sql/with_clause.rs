@@ -17,13 +17,7 @@ pub fn with_settings(
         return create.to_owned();
     }
     let (before, clause) = split_clause(create.trim_end());
-    let mut entries: Vec<String> = clause
-        .map(|clause| split_entries(clause))
-        .unwrap_or_default()
-        .into_iter()
-        .filter(|entry| settings.iter().all(|(name, _)| name_of(entry) != *name))
-        .map(|entry| entry.trim().to_owned())
-        .collect();
+    let mut entries = kept(clause.unwrap_or_default(), settings);
     entries.extend(settings.iter().map(|(name, value)| {
         let value = value.replace('\'', "''");
         format!("{} = '{value}'", quote(name))
@@ -57,7 +51,8 @@ pub fn with_options(
             format!(" {name} = {value}")
         })
         .collect();
-    let (before, partitions) = create.trim_end().split_at(partitions_at(create.trim_end()));
+    let create = create.trim_end();
+    let (before, partitions) = create.split_at(word_at(create, "PARTITION BY"));
     let between = if partitions.is_empty() { "" } else { " " };
     format!("{}{options}{between}{partitions}", before.trim_end())
 }
@@ -92,10 +87,16 @@ pub fn with_engine(
     }
     let (before, clause) = statement.split_at(word_at(&statement, "SETTINGS"));
     let there = clause.get("SETTINGS".len()..).unwrap_or_default();
-    let there = split_entries(there).into_iter().map(str::trim);
-    let kept = there.filter(|entry| settings.iter().all(|(name, _)| name_of(entry) != *name));
-    entries.extend(kept.map(str::to_owned));
+    entries.extend(kept(there, settings));
     format!("{} SETTINGS {}", before.trim_end(), entries.join(", "))
+}
+
+/// The entries of a clause but those that are set anew.
+fn kept(clause: &str, settings: &[(String, String)]) -> Vec<String> {
+    let mut entries = split_entries(clause);
+    entries.retain(|entry| settings.iter().all(|(name, _)| name_of(entry) != *name));
+    let entries = entries.into_iter().map(str::trim);
+    entries.map(str::to_owned).collect()
 }
 
 /// Bytes of `ENGINE = Name(…)` at the beginning of a text.
@@ -113,107 +114,83 @@ fn engine_length(text: &str) -> usize {
         .find(' ')
         .unwrap_or(value.trim_start().len());
     let end = equals + blanks + length;
-    match text.get(end..).and_then(|rest| rest.strip_prefix('(')) {
-        Some(rest) => end + 1 + closing(rest),
-        None => end,
+    let list = text.get(end..).unwrap_or_default();
+    if !list.starts_with('(') {
+        return end;
     }
-}
-
-/// Bytes up to the parenthesis that closes, with it.
-fn closing(text: &str) -> usize {
-    let mut depth = 1_u32;
-    for (at, c) in outside_quotes(text) {
-        match c {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return at + 1;
-        }
-    }
-    text.len()
-}
-
-/// Where `PARTITION BY` begins, outside of quotes and parentheses; else the end.
-fn partitions_at(statement: &str) -> usize {
-    word_at(statement, "PARTITION BY")
+    // Up to the parenthesis that closes.
+    let mut outside = outside(list).into_iter();
+    let closing = outside.find(|(_, c)| *c == ')');
+    end + closing.map_or(list.len(), |(at, _)| at + 1)
 }
 
 /// Where a word begins, outside of quotes and parentheses; else the end.
 fn word_at(statement: &str, word: &str) -> usize {
-    let mut depth = 0_u32;
-    for (at, c) in outside_quotes(statement) {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        let rest = statement.get(at..).unwrap_or_default();
-        let found = rest.get(..word.len()).unwrap_or_default();
-        if depth == 0 && found.eq_ignore_ascii_case(word) {
-            return at;
-        }
-    }
-    statement.len()
+    let mut outside = outside(statement).into_iter();
+    let is_word = |(at, _): &(usize, char)| {
+        let found = statement.get(*at..at + word.len()).unwrap_or_default();
+        found.eq_ignore_ascii_case(word)
+    };
+    outside.find(is_word).map_or(statement.len(), |(at, _)| at)
 }
 
 fn creates_table(statement: &str) -> bool {
-    let mut words = statement.split_whitespace().map(str::to_ascii_uppercase);
-    let first = (words.next(), words.next());
-    matches!(
-        (first.0.as_deref(), first.1.as_deref()),
-        (Some("CREATE"), Some("TABLE"))
-    )
+    let mut words = statement.split_whitespace();
+    let mut comes = |word: &str| words.next().is_some_and(|w| w.eq_ignore_ascii_case(word));
+    comes("CREATE") && comes("TABLE")
 }
 
 /// The statement without its last clause in parentheses, and that clause, if it is a WITH.
 fn split_clause(statement: &str) -> (&str, Option<&str>) {
-    let plain = outside_quotes(statement);
     let mut depth = 0_u32;
-    for (at, c) in plain.into_iter().rev() {
+    let mut plain = outside_quotes(statement).into_iter().rev();
+    let begin = plain.find(|(_, c)| {
         match c {
             ')' => depth += 1,
             '(' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        if depth > 0 {
-            continue;
-        }
-        let (before, clause) = statement.split_at(at);
-        let inside = clause.strip_prefix('(').and_then(|c| c.strip_suffix(')'));
+        depth == 0
+    });
+    let found = || {
+        let (before, clause) = statement.split_at(begin?.0);
+        let inside = clause.strip_prefix('(')?.strip_suffix(')')?;
         let before = before.trim_end();
-        let word_at = before.len().saturating_sub("WITH".len());
-        let without = before.get(..word_at).filter(|_| {
-            let word = before.get(word_at..).unwrap_or_default();
-            word.eq_ignore_ascii_case("WITH")
-        });
-        return match (without, inside) {
-            (Some(without), Some(inside)) => (without, Some(inside)),
-            _ => (statement, None),
-        };
-    }
-    (statement, None)
+        let word_at = before.len().checked_sub("WITH".len())?;
+        let (without, word) = before.split_at_checked(word_at)?;
+        let is_with = word.eq_ignore_ascii_case("WITH");
+        is_with.then_some((without, Some(inside)))
+    };
+    found().unwrap_or((statement, None))
 }
 
 /// Parts between commas outside of quotes and parentheses.
 fn split_entries(clause: &str) -> Vec<&str> {
-    let (mut depth, mut start) = (0_u32, 0);
+    let mut start = 0;
     let mut entries = Vec::new();
-    for (at, c) in outside_quotes(clause) {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => {
-                entries.extend(clause.get(start..at));
-                start = at + 1;
-            }
-            _ => {}
-        }
+    for (at, _) in outside(clause).into_iter().filter(|(_, c)| *c == ',') {
+        entries.extend(clause.get(start..at));
+        start = at + 1;
     }
     entries.extend(clause.get(start..));
     entries.retain(|entry| !entry.trim().is_empty());
     entries
+}
+
+/// Positions and characters that are outside of quotes and parentheses, and what closes the outermost of
+/// these.
+fn outside(text: &str) -> Vec<(usize, char)> {
+    let mut depth = 0_u32;
+    let mut outside = outside_quotes(text);
+    outside.retain(|(_, c)| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    });
+    outside
 }
 
 /// Positions and characters that are part of no quoted text.

@@ -11,7 +11,6 @@ use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::describe::number;
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::table_registry::REGISTRY_TABLE;
-use highwater_model::op::BoundWorkload;
 use highwater_model::table_shape::TableShape;
 
 use super::describe;
@@ -19,9 +18,6 @@ use super::facts;
 use super::insert_mode::Mode;
 use super::options::Node;
 use super::wire::Wire;
-
-/// Its SQL.
-const DIALECT: Dialect = Dialect::ClickHouse;
 
 /// Inserts that other servers pass on to this one, from their tables above its own.
 const PASSED_ON: &str = "SELECT count() FROM system.processes WHERE NOT is_initial_query \
@@ -53,7 +49,7 @@ impl SqlServer for ClickHouseServer {
     type Wire = Wire;
 
     fn dialect(&self) -> Dialect {
-        DIALECT
+        Dialect::ClickHouse
     }
 
     async fn facts(
@@ -99,21 +95,10 @@ impl SqlServer for ClickHouseServer {
         Vec::new()
     }
 
-    async fn storage_bytes(
-        &self,
-        connection: &mut SqlConnection<Wire>,
-        workload: &BoundWorkload,
-    ) -> Result<Option<u64>, TargetError> {
-        let names = workload.tables.iter();
-        let names: Vec<String> = names.map(|table| DIALECT.literal(&table.name)).collect();
-        if names.is_empty() {
-            return Ok(Some(0));
-        }
-        let sql = format!(
+    fn storage_query(&self, names: &str) -> Option<String> {
+        Some(format!(
             "SELECT sum(bytes_on_disk) FROM system.parts \
-             WHERE active AND database = currentDatabase() AND table IN ({})",
-            names.join(", ")
-        );
-        Ok(Some(number(&connection.rows(&sql).await?, 0)))
+             WHERE active AND database = currentDatabase() AND table IN ({names})"
+        ))
     }
 }

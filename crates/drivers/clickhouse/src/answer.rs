@@ -80,9 +80,8 @@ impl Answer {
 /// The error behind the rows of an answer, if there is one. It stands on a line of its own or behind a row
 /// that was cut. A text of the user's that looks exactly like one, in the last row, is taken for one.
 fn behind_rows(text: &str) -> Option<&str> {
-    if let Some((_, behind)) = text.rsplit_once("__exception__\r\n") {
+    if let Some((before, behind)) = text.rsplit_once("__exception__\r\n") {
         // Newer versions put the text between two of these marks.
-        let before = text.rsplit_once("__exception__\r\n")?.0;
         let error = if behind.trim().is_empty() {
             before
         } else {

@@ -9,10 +9,9 @@ use highwater_driver::contract::{TargetError, Timeline};
 use highwater_driver::sql::connection::rows_of;
 use highwater_driver::time_limit;
 
-use super::dial::dial;
 use super::insert_mode::{Format, Mode};
 use super::options::Node;
-use super::wire::{EXACT_FRACTIONS, SETTINGS, Wire};
+use super::wire::{EXACT_FRACTIONS, SETTINGS, Wire, dial};
 
 /// Connects within the node's bound.
 pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Wire, TargetError> {

@@ -7,7 +7,7 @@ use highwater_driver::sql::describe::{count_rows, not_there, number, sample_colu
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql_query::{first_value, values};
 use highwater_model::op::ColumnType;
-use highwater_model::table_shape::{ColumnShape, IndexShape, RecordedStatements, TableShape};
+use highwater_model::table_shape::{ColumnShape, IndexShape, TableShape};
 
 use super::wire::Wire;
 
@@ -61,10 +61,6 @@ pub(super) async fn describe(
         rows_all: Some(number(&rows_all, 0)).filter(|rows| *rows > 0),
         indexes: first_value(order).map_or_else(Vec::new, |order| index(&order)),
         create: first_value(created).and_then(|created| created_as(&created)),
-        recorded: RecordedStatements {
-            remark: Some("What this server is asked is not counted here".to_owned()),
-            ..RecordedStatements::default()
-        },
         ..DIALECT.table_shape(table, first.get(3).cloned().flatten())
     };
     for column in columns {
@@ -174,14 +170,12 @@ fn index(order: &str) -> Vec<IndexShape> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         name.chars().all(plain)
     };
-    let names: Vec<&str> = order.split(", ").collect();
-    let plain = names.iter().all(is_name);
+    let mut columns: Vec<&str> = order.split(", ").collect();
+    if !columns.iter().all(is_name) {
+        columns.clear();
+    }
     vec![IndexShape {
-        columns: names
-            .into_iter()
-            .filter(|_| plain)
-            .map(str::to_owned)
-            .collect(),
+        columns: columns.into_iter().map(str::to_owned).collect(),
         unique: false,
         text: order.to_owned(),
     }]

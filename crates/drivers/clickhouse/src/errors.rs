@@ -123,38 +123,16 @@ const fn unknown(class: ErrorClass) -> Judgment {
     }
 }
 
+/// Syntax; missing or wrong names, functions and types; settings; what may only be read.
+const STATEMENT: &[u32] = &[
+    16, 20, 36, 42, 43, 44, 46, 47, 48, 50, 53, 57, 60, 62, 63, 70, 71, 73, 80, 81, 115, 116, 164,
+    174, 179, 181, 184, 215, 352, 368, 386, 497,
+];
+
 /// Class and certainty of an error that answers a statement.
 fn judge_code(code: u32) -> Judgment {
     match code {
-        // Syntax; missing or wrong names, functions and types; settings; what may only be read.
-        16
-        | 20
-        | 36
-        | 42..=44
-        | 46..=48
-        | 50
-        | 53
-        | 57
-        | 60
-        | 62
-        | 63
-        | 70
-        | 71
-        | 73
-        | 80
-        | 81
-        | 115
-        | 116
-        | 164
-        | 174
-        | 179
-        | 181
-        | 184
-        | 215
-        | 352
-        | 368
-        | 386
-        | 497 => early(ErrorClass::Statement),
+        code if STATEMENT.contains(&code) => early(ErrorClass::Statement),
         192..=194 | 516 => early(ErrorClass::Authentication),
         // Too many queries, too many parts of the table, an insert with a quorum that is still open: wait.
         202 => early(ErrorClass::Rejected),

@@ -20,29 +20,20 @@ pub(super) struct Mode {
     pub(super) is_distributed: bool,
 }
 
-/// Every way and its name, the default first; those of one server first.
-const MODES: [(&str, Mode); 6] = [
-    ("native", local(Format::Native)),
-    ("rowbinary", local(Format::RowBinary)),
-    ("jsoneachrow", local(Format::JsonEachRow)),
-    ("distributed", distributed(Format::Native)),
-    ("distributed-rowbinary", distributed(Format::RowBinary)),
-    ("distributed-jsoneachrow", distributed(Format::JsonEachRow)),
+/// The forms, in the order in which the ways to insert are named.
+const FORMATS: [Format; 3] = [Format::Native, Format::RowBinary, Format::JsonEachRow];
+/// The names of `--insert` on several servers: a name for each form into the servers' own tables, which one
+/// server has too, then for each into the tables above those.
+const NAMES: &[&str] = &[
+    "native",
+    "rowbinary",
+    "jsoneachrow",
+    "distributed",
+    "distributed-rowbinary",
+    "distributed-jsoneachrow",
 ];
-
-const fn local(format: Format) -> Mode {
-    Mode {
-        format,
-        is_distributed: false,
-    }
-}
-
-const fn distributed(format: Format) -> Mode {
-    Mode {
-        format,
-        is_distributed: true,
-    }
-}
+/// Another name of the default, where it says that the servers' own tables are meant.
+const LOCAL: &str = "local";
 
 impl Format {
     /// The server's name of it.
@@ -56,42 +47,40 @@ impl Format {
 }
 
 impl Mode {
-    /// The names of `--insert` that are proposed for one server.
-    pub(super) const OF_SERVER: &[&str] = &["native", "rowbinary", "jsoneachrow"];
-    /// Those for several servers.
-    pub(super) const OF_CLUSTER: &[&str] = &[
-        "native",
-        "rowbinary",
-        "jsoneachrow",
-        "distributed",
-        "distributed-rowbinary",
-        "distributed-jsoneachrow",
-    ];
-    /// Another name of the default, where it says that the servers' own tables are meant.
-    const LOCAL: &str = "local";
-
     /// What is done where `--insert` says nothing.
     pub(super) const fn default_one() -> Self {
-        local(Format::Native)
+        Self {
+            format: Format::Native,
+            is_distributed: false,
+        }
+    }
+
+    /// The names of `--insert` that are proposed, for one server or for several.
+    pub(super) fn names(is_cluster: bool) -> &'static [&'static str] {
+        if is_cluster {
+            NAMES
+        } else {
+            &NAMES[..FORMATS.len()]
+        }
     }
 
     /// From a name of `--insert`.
     pub(super) fn of(name: &str) -> Option<Self> {
-        if name == Self::LOCAL {
+        if name == LOCAL {
             return Some(Self::default_one());
         }
-        let mut known = MODES.iter();
-        known
-            .find(|(known, _)| *known == name)
-            .map(|(_, mode)| *mode)
+        let at = NAMES.iter().position(|known| *known == name)?;
+        Some(Self {
+            format: FORMATS[at % FORMATS.len()],
+            is_distributed: at >= FORMATS.len(),
+        })
     }
 
     /// The name of `--insert`.
     pub(super) fn name(self) -> &'static str {
-        let mut known = MODES.iter();
-        known
-            .find(|(_, mode)| *mode == self)
-            .map_or("", |(name, _)| name)
+        let mut names = NAMES.iter().copied();
+        let named = names.find(|name| Self::of(name) == Some(self));
+        named.unwrap_or_default()
     }
 
     /// Whether a batch is stored as a whole or not at all, whatever becomes of its request.
@@ -106,17 +95,19 @@ mod tests {
 
     #[test]
     fn each_name_is_one_way_and_those_of_a_server_are_local() {
-        for (names, is_cluster) in [(Mode::OF_SERVER, false), (Mode::OF_CLUSTER, true)] {
+        for is_cluster in [false, true] {
+            let names = Mode::names(is_cluster);
             for name in names {
                 assert_eq!(Mode::of(name).map(Mode::name), Some(*name));
             }
-            let known = MODES
-                .iter()
-                .filter(|(_, mode)| is_cluster || !mode.is_distributed);
-            assert!(known.map(|(name, _)| name).eq(names));
             assert_eq!(Mode::of(names[0]), Some(Mode::default_one()));
         }
         assert_eq!(Mode::of("Native"), None);
+        let above = Mode {
+            format: Format::RowBinary,
+            is_distributed: true,
+        };
+        assert_eq!(Mode::of("distributed-rowbinary"), Some(above));
         assert_eq!(Mode::of("local").map(Mode::name), Some("native"));
     }
 }

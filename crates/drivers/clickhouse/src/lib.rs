@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use highwater_driver::contract::{
     Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetError, TargetOptions,
-    Timeline,
+    Timeline, in_turn,
 };
 use highwater_driver::hosts;
 use highwater_driver::network::is_loopback;
@@ -37,7 +37,6 @@ mod answer;
 mod cluster;
 mod connect;
 mod describe;
-mod dial;
 mod encode;
 mod errors;
 mod facts;
@@ -89,7 +88,8 @@ impl Driver for ClickHouseDriver {
         options: &TargetOptions,
     ) -> Result<Arc<dyn Target>, TargetError> {
         let nodes = hosts::of_urls(urls, options, options::nodes)?;
-        let mode = options.insert_mode(Mode::of, mode_names(nodes.len() > 1))?;
+        let names = Mode::names(nodes.len() > 1);
+        let mode = options.insert_mode(Mode::of, names)?;
         let mode = mode.unwrap_or_else(Mode::default_one);
         let mut databases = nodes.iter().map(|node| &node.database);
         let first = databases.next();
@@ -104,15 +104,6 @@ impl Driver for ClickHouseDriver {
             nodes,
             mode,
         }))
-    }
-}
-
-/// The names of `--insert`.
-fn mode_names(is_cluster: bool) -> &'static [&'static str] {
-    if is_cluster {
-        Mode::OF_CLUSTER
-    } else {
-        Mode::OF_SERVER
     }
 }
 
@@ -165,7 +156,7 @@ impl Target for ClickHouseTarget {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             audit_ns_per_row: AUDIT_NS_PER_ROW,
-            insert_modes: mode_names(self.is_cluster()),
+            insert_modes: Mode::names(self.is_cluster()),
             unique_keys: false,
             ..Capabilities::SERVER
         }
@@ -183,7 +174,7 @@ impl Target for ClickHouseTarget {
         if self.is_behind_first {
             return 0;
         }
-        hosts::in_turn(number, attempt, self.nodes.len())
+        in_turn(number, attempt, self.nodes.len())
     }
 
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
@@ -227,7 +218,7 @@ impl Target for ClickHouseTarget {
             }
             let node = self.nodes.first().ok_or_else(hosts::none_given)?;
             let wire = connect::open(node, &timeline).await?;
-            let reader = HttpReader::of_server(wire);
+            let reader = HttpReader::new(vec![wire], false);
             Ok(Some(Box::new(reader) as Box<dyn TelemetryReader>))
         })
     }
@@ -256,5 +247,5 @@ async fn cluster_reader(
     if wires.is_empty() {
         return Err(failed);
     }
-    Ok(Box::new(HttpReader::of_cluster(wires)))
+    Ok(Box::new(HttpReader::new(wires, true)))
 }

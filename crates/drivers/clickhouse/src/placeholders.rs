@@ -1,6 +1,7 @@
 //! Where the values of a statement go: at `$n`, outside of texts, quoted names and comments; and how many
 //! rows an INSERT has in its text. Must not know more of SQL than distinguishes these.
 
+use highwater_driver::sql::quoting::quoted_length;
 use highwater_model::literal::LiteralSql;
 
 /// The statement, cut where values go, and which value (from 0) each place takes.
@@ -66,7 +67,7 @@ pub(super) fn inserted_rows(sql: &str) -> u64 {
 /// Bytes of a text, a quoted name or a comment that begins there.
 fn opaque(rest: &str, first: char) -> Option<usize> {
     match first {
-        '\'' | '"' | '`' => Some(quoted(rest, first)),
+        '\'' | '"' | '`' => Some(quoted_length(rest, true)),
         '-' if rest.starts_with("--") => Some(rest.find('\n').unwrap_or(rest.len())),
         '/' if rest.starts_with("/*") => Some(rest.find("*/").map_or(rest.len(), |end| end + 2)),
         _ => None,
@@ -86,20 +87,6 @@ pub(super) fn first_word(sql: &str) -> &str {
     }
     let end = rest.find(|c: char| !c.is_ascii_alphabetic());
     rest.get(..end.unwrap_or(rest.len())).unwrap_or_default()
-}
-
-/// Bytes of what is quoted, both quotes among them. A backslash takes the next character.
-fn quoted(rest: &str, quote: char) -> usize {
-    let mut escaped = false;
-    for (at, letter) in rest.char_indices().skip(1) {
-        match letter {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            _ if letter == quote => return at + 1,
-            _ => {}
-        }
-    }
-    rest.len()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use highwater_driver::sql::connection::{Row, TextWire};
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql::preparing::Place;
 use highwater_driver::sql_query::{pairs, values};
+use highwater_model::literal::LiteralSql;
 use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload, ColumnType};
 
 use super::cluster::ABOVE;
@@ -40,20 +41,9 @@ pub(super) async fn plans(
                 if values.iter().any(|position| *position >= parameters.len()) {
                     return Err(place.miscounted(values.len(), parameters.len(), "$1"));
                 }
-                Plan::Query {
-                    reads: reads(sql),
-                    inserts: placeholders::inserted_rows(sql),
-                    sql: cut,
-                }
+                query(sql, cut)
             }
-            BoundOpKind::Literal(sql) => {
-                let text = sql.numbered('$');
-                Plan::Query {
-                    reads: reads(&text),
-                    inserts: placeholders::inserted_rows(&text),
-                    sql: sql.clone(),
-                }
-            }
+            BoundOpKind::Literal(sql) => query(&sql.numbered('$'), sql.clone()),
             BoundOpKind::Transaction(_) => return Err(TargetError::no_transactions(&op.name)),
             BoundOpKind::Insert { table, .. } => {
                 let table = place.table(workload, *table)?;
@@ -62,6 +52,14 @@ pub(super) async fn plans(
         });
     }
     Ok(plans)
+}
+
+fn query(text: &str, sql: LiteralSql) -> Plan {
+    Plan::Query {
+        reads: reads(text),
+        inserts: placeholders::inserted_rows(text),
+        sql,
+    }
 }
 
 /// Whether a statement only asks.
@@ -90,13 +88,12 @@ async fn insert_plan(
     place: &Place,
 ) -> Result<InsertPlan, TargetError> {
     let name = Dialect::ClickHouse.literal(&table.name);
-    let found = found(wire, table, tables, place).await?;
-    let is_distributed = tables.mode.is_distributed && found.engine == ABOVE;
-    let is_atomic =
-        !is_distributed && atomicity(&found.engine, table)? && found.partition.is_empty();
+    let [database, engine, partition] = found(wire, table, tables, place).await?;
+    let is_distributed = tables.mode.is_distributed && engine == ABOVE;
+    let is_atomic = !is_distributed && atomicity(&engine, table)? && partition.is_empty();
     let columns = format!(
         "SELECT name, type FROM system.columns WHERE database = {} AND table = {name}",
-        Dialect::ClickHouse.literal(&found.database)
+        Dialect::ClickHouse.literal(&database)
     );
     let declared: Vec<_> = pairs(rows(wire, &columns, place).await?).collect();
     let columns = native_columns(table, &declared).map_err(|cause| place.misunderstood(&cause))?;
@@ -106,7 +103,7 @@ async fn insert_plan(
         .collect();
     let head = format!(
         "INSERT INTO {}.{} ({}) FORMAT {}\n",
-        Dialect::ClickHouse.identifier(&found.database),
+        Dialect::ClickHouse.identifier(&database),
         Dialect::ClickHouse.identifier(&table.name),
         names.join(", "),
         tables.mode.format.name()
@@ -120,21 +117,14 @@ async fn insert_plan(
     })
 }
 
-/// A table as the server lists it.
-struct Found {
-    database: String,
-    engine: String,
-    partition: String,
-}
-
-/// The table of that name that a batch goes into: the server's own where it has one, unless batches go
-/// through the one above those of all servers.
+/// Database, engine and partition key of the table of that name that a batch goes into: the server's own
+/// where it has one, unless batches go through the one above those of all servers.
 async fn found(
     wire: &mut Wire,
     table: &BoundTable,
     tables: &Tables,
     place: &Place,
-) -> Result<Found, TargetError> {
+) -> Result<[String; 3], TargetError> {
     let literal = |text: &str| Dialect::ClickHouse.literal(text);
     let own = tables
         .own
@@ -147,16 +137,9 @@ async fn found(
         literal(&wire.node().database),
         literal(&table.name)
     );
-    let found = rows(wire, &sql, place).await?.into_iter().map(|row| {
-        let [database, engine, partition] = values(row);
-        Found {
-            database,
-            engine,
-            partition,
-        }
-    });
+    let found = rows(wire, &sql, place).await?.into_iter().map(values);
     // The server's own first.
-    let first = found.min_by_key(|found| own != Some(found.database.as_str()));
+    let first = found.min_by_key(|[database, ..]: &[String; 3]| own != Some(database.as_str()));
     first.ok_or_else(|| {
         let missing = ServerError {
             status: 404,
@@ -212,12 +195,8 @@ fn native_columns(
         }
         let (name, declared) = find(&column.name)
             .ok_or_else(|| format!("table `{}` has no column `{}`", table.name, column.name))?;
-        columns.push(native_column(
-            name,
-            declared,
-            column.kind,
-            Source::Column(position),
-        )?);
+        let source = Source::Column(position);
+        columns.push(native_column(name, declared, column.kind, source)?);
     }
     Ok(columns)
 }

@@ -3,6 +3,7 @@
 use std::io;
 
 use highwater_driver::http::Sink;
+use highwater_driver::network::invalid;
 use highwater_driver::sql::connection::Row;
 
 use super::answer::Answer;
@@ -55,11 +56,6 @@ impl<'a> RowReader<'a> {
             self.refused = taken.err();
         }
     }
-
-    fn line(&mut self, line: Vec<u8>) {
-        self.release();
-        self.held = Some(line);
-    }
 }
 
 impl Sink for RowReader<'_> {
@@ -81,7 +77,8 @@ impl Sink for RowReader<'_> {
             let (line, behind) = rest.split_at(at);
             let mut whole = std::mem::take(&mut self.begun);
             whole.extend_from_slice(line);
-            self.line(whole);
+            self.release();
+            self.held = Some(whole);
             rest = behind.get(1..).unwrap_or_default();
             if self.refused.is_some() {
                 return false;
@@ -89,8 +86,7 @@ impl Sink for RowReader<'_> {
         }
         self.begun.extend_from_slice(rest);
         if self.begun.len() > ROW_BYTES_MAX {
-            let cause = "a row of the answer is longer than 64 MiB";
-            self.refused = Some(io::Error::new(io::ErrorKind::InvalidData, cause));
+            self.refused = Some(invalid("a row of the answer is longer than 64 MiB"));
         }
         self.refused.is_none()
     }

@@ -7,9 +7,10 @@ use highwater_driver::contract::{BoxFuture, Encoder, Request, Session};
 use highwater_model::op::OpBody;
 use highwater_model::outcome::Outcome;
 
+use super::answer::Answer;
 use super::encode::{BlockEncoder, Plan};
 use super::outcome;
-use super::wire::{Kind, Wire, counted};
+use super::wire::{Kind, Wire};
 
 /// A session; see the module.
 pub(super) struct HttpSession {
@@ -38,10 +39,10 @@ impl HttpSession {
             }
             OpBody::Query(_) => Kind::Statement,
         };
-        let (answer, lost) = counted(&mut self.wire, kind, &request.bytes).await;
-        match lost {
-            Some(lost) => outcome::lost(op, plan, answer, lost),
-            None => outcome::judge(op, plan, request.bytes.len(), answer),
+        let mut answer = Answer::default();
+        match self.wire.exchange(kind, &request.bytes, &mut answer).await {
+            Ok(()) => outcome::judge(op, plan, request.bytes.len(), answer),
+            Err(lost) => outcome::lost(op, plan, answer, lost),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use futures_util::future::join_all;
 use highwater_driver::contract::{Response, TargetError};
 use highwater_driver::sql::connection::rows_of;
+use highwater_driver::sql_query::pairs;
 use highwater_driver::telemetry::{
     Figure, Measure, MetricSample, TelemetryReader, count, level, names, samples,
 };
@@ -53,17 +54,8 @@ pub(super) struct HttpReader {
 }
 
 impl HttpReader {
-    /// Of a server.
-    pub(super) fn of_server(wire: Wire) -> Self {
-        Self::new(vec![wire], false)
-    }
-
-    /// Of several servers, each of which is named.
-    pub(super) fn of_cluster(wires: Vec<Wire>) -> Self {
-        Self::new(wires, true)
-    }
-
-    fn new(wires: Vec<Wire>, is_cluster: bool) -> Self {
+    /// Of one server, or of several, each of which is named.
+    pub(super) fn new(wires: Vec<Wire>, is_cluster: bool) -> Self {
         // Some names are those of an event and of a metric.
         let sql = format!(
             "SELECT event AS name, toInt64(value) FROM system.events WHERE event IN ({}) \
@@ -109,13 +101,9 @@ impl TelemetryReader for HttpReader {
 
 async fn read(wire: &mut Wire, sql: &str) -> Result<Vec<MetricSample>, TargetError> {
     let place = wire.node().shown.clone();
-    let mut values = BTreeMap::new();
-    for row in rows_of(wire, &place, sql).await? {
-        let mut texts = row.into_iter().flatten();
-        let name = texts.next().unwrap_or_default();
-        let value = texts.next().and_then(|text| text.parse().ok());
-        values.extend(value.map(|value: f64| (name, value)));
-    }
+    let values = pairs(rows_of(wire, &place, sql).await?);
+    let values = values.filter_map(|(name, value)| Some((name, value.parse().ok()?)));
+    let values: BTreeMap<String, f64> = values.collect();
     Ok(samples(FIGURES, |name| values.get(name).copied()))
 }
 

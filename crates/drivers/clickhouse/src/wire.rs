@@ -18,8 +18,6 @@ use highwater_driver::lingering::UnderWay;
 use highwater_driver::sql::connection::{Row, TextWire};
 use highwater_model::units::Nanos;
 
-use super::answer::Answer;
-use super::dial::dial;
 use super::errors::ServerError;
 use super::options::Node;
 use super::rows::RowReader;
@@ -85,6 +83,14 @@ pub(super) enum Lost {
         /// The whole request had left this process.
         is_sent_whole: bool,
     },
+}
+
+/// Connects and, where the scheme says so, speaks TLS.
+pub(super) async fn dial(node: &Node) -> Result<HttpConnection, TargetError> {
+    let encrypted = node.tls.mode().kinds().first() == Some(&true);
+    let (place, host) = (&node.shown, &node.host);
+    let stream = node.tls.connect(place, host, node.port, encrypted).await?;
+    Ok(HttpConnection::new(stream))
 }
 
 impl Wire {
@@ -208,28 +214,16 @@ impl TextWire for Wire {
             self.http = None;
             return Err(Failure::Io(error));
         }
-        match exchanged {
-            Ok(()) => answer
-                .into_error()
-                .map_or(Ok(()), |e| Err(Failure::Server(e))),
-            Err(Lost::Io { error, .. }) => match answer.into_error() {
-                Some(error) => Err(Failure::Server(error)),
-                None => Err(Failure::Io(error)),
-            },
-            Err(Lost::NotConnected(error)) => {
-                Err(Failure::Io(io::Error::other(error.message.clone())))
-            }
+        if let Some(error) = answer.into_error() {
+            return Err(Failure::Server(error));
         }
+        exchanged.map_err(|lost| match lost {
+            Lost::Io { error, .. } => Failure::Io(error),
+            Lost::NotConnected(error) => Failure::Io(io::Error::other(error.message)),
+        })
     }
 
     fn is_encrypted(&self) -> bool {
         self.is_encrypted
     }
-}
-
-/// The answer to a statement whose rows are only counted.
-pub(super) async fn counted(wire: &mut Wire, kind: Kind, body: &[u8]) -> (Answer, Option<Lost>) {
-    let mut answer = Answer::default();
-    let exchanged = wire.exchange(kind, body, &mut answer).await;
-    (answer, exchanged.err())
 }

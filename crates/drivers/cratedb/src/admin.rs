@@ -1,7 +1,5 @@
 //! Everything around the load: facts, tables, quiescence, counts. Must not measure time.
 
-use std::rc::Rc;
-
 use highwater_model::op::{self, BoundTable, BoundWorkload};
 use highwater_model::stored::KeyRange;
 use highwater_model::table_shape::TableShape;
@@ -10,22 +8,21 @@ use highwater_model::units::Nanos;
 use super::admin_connection::{AdminConnection, PAUSE_MAX, PAUSE_MIN};
 use super::audit;
 use super::facts;
-use super::options::Node;
 use super::pools;
 use super::query::{name_list, number};
 use super::settling;
 use highwater_driver::contract::{
     KeyCounts, KeySums, Response, RowTaker, ServerAdmin, ShardCopies, TableAdmin, TableDescriber,
-    TableReader, TargetError, TargetErrorKind, TargetFacts, Timeline,
+    TableReader, TargetError, TargetErrorKind, TargetFacts,
 };
 use highwater_driver::disk::DiskSpace;
-use highwater_driver::http::HttpConnection;
 use highwater_driver::lease::{Lease, LeaseAction};
 use highwater_driver::rights::{self, Right};
 use highwater_driver::sql::cratedb_describe;
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql::quoting::quoted;
-use highwater_driver::sql::{leases, tables};
+use highwater_driver::sql::{audit as sql, leases, tables};
+use highwater_driver::sql_query::Texts;
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
 
 /// An op that was abandoned may still lie unread in the server's sockets, or be parsed: a long
@@ -73,14 +70,9 @@ pub(super) struct HttpAdmin {
 }
 
 impl HttpAdmin {
-    pub(super) fn new(
-        http: HttpConnection,
-        node: Node,
-        insert: &'static str,
-        timeline: Rc<dyn Timeline>,
-    ) -> Self {
+    pub(super) fn new(connection: AdminConnection) -> Self {
         Self {
-            connection: AdminConnection::new(http, node, insert, timeline),
+            connection,
             tables: Vec::new(),
             written_before: None,
             registry_rows: 0,
@@ -107,36 +99,27 @@ impl HttpAdmin {
                     old = 0;
                 }
             }
-            if recent + old == 0
-                && self
-                    .connection
-                    .node
-                    .stability
-                    .is_settled(begun, AFTER_ABANDONED)
-            {
-                break;
+            let stability = &self.connection.node.stability;
+            if recent + old == 0 && stability.is_settled(begun, AFTER_ABANDONED) {
+                return self.refresh_all().await.map(|()| true);
             }
             let now = self.connection.timeline.now();
             if now >= deadline {
                 return Ok(false);
             }
-            self.connection
-                .pause(pause.min(deadline.saturating_sub(now)))
-                .await;
+            let next = pause.min(deadline.saturating_sub(now));
+            self.connection.pause(next).await;
             pause = Nanos(pause.0.saturating_mul(2)).min(PAUSE_MAX);
         }
-        self.refresh_all().await.map(|()| true)
     }
 
     /// Makes visible what was written to the tables of the schema: own statements write to tables
     /// that were not created here, and the audit queries them. One of these may be closed.
     async fn refresh_all(&mut self) -> Result<(), TargetError> {
-        for name in self.connection.rows(TABLES).await?.into_iter().flatten() {
-            let Some(name) = name.as_str() else {
-                continue;
-            };
-            let is_ours = self.tables.iter().any(|ours| ours == name);
-            match self.connection.refresh(name).await {
+        let names = self.connection.rows(TABLES).await?;
+        for name in names.into_iter().flatten().flatten() {
+            let is_ours = self.tables.contains(&name);
+            match self.connection.refresh(&name).await {
                 Err(error) if is_ours || error.kind != TargetErrorKind::Statement => {
                     return Err(error);
                 }
@@ -152,24 +135,24 @@ impl HttpAdmin {
         self.remarks = settling::settle(&mut self.connection, tables).await?;
         self.written_before = number(&self.connection.rows(WRITTEN).await?, 0);
         self.registry_rows = 0;
-        self.rejected_before = pools::read(&mut self.connection)
-            .await?
-            .map(|pool| pool.rejected);
+        self.rejected_before = self.rejected().await?;
         Ok(())
+    }
+
+    async fn rejected(&mut self) -> Result<Option<u64>, TargetError> {
+        let pool = pools::read(&mut self.connection).await?;
+        Ok(pool.map(|pool| pool.rejected))
     }
 
     /// Remarks on the state of the cluster before the load, and on rejections since then.
     async fn remark(&mut self) -> Result<Vec<String>, TargetError> {
         let mut remarks = std::mem::take(&mut self.remarks);
-        let before = self.rejected_before;
-        let now = pools::read(&mut self.connection)
-            .await?
-            .map(|pool| pool.rejected);
-        let rejected = now
-            .zip(before)
-            .and_then(|(now, before)| now.checked_sub(before));
-        if let Some(requests @ 1..) = rejected {
-            remarks.push(pools::rejection_remark(requests));
+        let counts = self.rejected().await?.zip(self.rejected_before);
+        if let Some(requests @ 1..) = counts.and_then(|(now, before)| now.checked_sub(before)) {
+            remarks.push(format!(
+                "the write pools rejected {requests} requests to shards during the run; the \
+                 cluster tries each three times again"
+            ));
         }
         Ok(remarks)
     }
@@ -213,20 +196,23 @@ impl ServerAdmin for HttpAdmin {
     fn disk(&mut self) -> Response<'_, Option<DiskSpace>> {
         Box::pin(async move {
             let rows = self.connection.rows(DISKS).await?;
-            let (nodes, least, total) = (number(&rows, 0), number(&rows, 1), number(&rows, 2));
             // A node that has no such value reports a negative number.
-            Ok(nodes
-                .zip(least)
-                .zip(total)
-                .map(|((nodes, least), total_bytes)| DiskSpace {
-                    place: if nodes == 1 {
-                        "the node's disk".to_owned()
-                    } else {
-                        format!("the disks of {nodes} nodes, by the fullest")
-                    },
-                    free_bytes: least.saturating_mul(nodes),
-                    total_bytes,
-                }))
+            let [Some(nodes), Some(least), Some(total_bytes)] =
+                [0, 1, 2].map(|at| number(&rows, at))
+            else {
+                return Ok(None);
+            };
+            let place = if nodes == 1 {
+                "the node's disk".to_owned()
+            } else {
+                format!("the disks of {nodes} nodes, by the fullest")
+            };
+            let free_bytes = least.saturating_mul(nodes);
+            Ok(Some(DiskSpace {
+                place,
+                free_bytes,
+                total_bytes,
+            }))
         })
     }
 
@@ -251,7 +237,7 @@ impl TableAdmin for HttpAdmin {
         Box::pin(async move {
             let made =
                 tables::create(&mut self.connection, Dialect::CrateDb, workload, policy).await;
-            let made = made.map_err(|error| error.of_table(self.connection.place()))?;
+            let made = made.map_err(|error| error.of_table(&self.connection.node.shown))?;
             let names: Vec<String> = workload.tables.iter().map(|t| t.name.clone()).collect();
             self.settle(&names).await?;
             Ok(made)
@@ -287,11 +273,21 @@ impl TableReader for HttpAdmin {
         table: &'a BoundTable,
         width: u64,
     ) -> Response<'a, KeyCounts> {
-        Box::pin(audit::count(&mut self.connection, table, width))
+        let statement = sql::counts(Dialect::CrateDb, table, width);
+        let connection = &mut self.connection;
+        Box::pin(audit::of_integers(
+            connection,
+            table,
+            statement,
+            sql::counted,
+        ))
     }
 
     fn sums_by_key<'a>(&'a mut self, table: &'a BoundTable, width: u64) -> Response<'a, KeySums> {
-        Box::pin(audit::sums(&mut self.connection, table, width))
+        let statement = sql::sums(Dialect::CrateDb, table, width);
+        let read = move |rows: &Texts| sql::summed(table, width, rows);
+        let connection = &mut self.connection;
+        Box::pin(audit::of_integers(connection, table, statement, read))
     }
 
     fn read_rows<'a>(
@@ -315,14 +311,14 @@ impl TableReader for HttpAdmin {
         Some(Dialect::CrateDb.condition(table, row))
     }
 
-    fn query<'a>(&'a mut self, sql: &'a str) -> Response<'a, Vec<Vec<Option<String>>>> {
-        Box::pin(self.connection.long_texts(sql))
+    fn query<'a>(&'a mut self, sql: &'a str) -> Response<'a, Texts> {
+        Box::pin(self.connection.long_rows(sql))
     }
 }
 
 impl TableDescriber for HttpAdmin {
     fn describe<'a>(&'a mut self, table: &'a str) -> Response<'a, TableShape> {
-        let place = self.connection.place().to_owned();
+        let place = self.connection.node.shown.clone();
         Box::pin(
             async move { cratedb_describe::describe(&mut self.connection, &place, table).await },
         )

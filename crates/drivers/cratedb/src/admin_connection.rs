@@ -6,7 +6,7 @@ use std::rc::Rc;
 use highwater_model::units::Nanos;
 
 use super::options::Node;
-use super::query::{self, Rows};
+use super::query;
 use highwater_driver::contract::{TargetError, Timeline};
 use highwater_driver::http::HttpConnection;
 use highwater_driver::sql::quoting::quoted;
@@ -23,7 +23,7 @@ pub(super) struct AdminConnection {
     pub(super) http: HttpConnection,
     pub(super) node: Node,
     /// The insert mode, for the facts.
-    insert: &'static str,
+    pub(super) insert: &'static str,
     pub(super) timeline: Rc<dyn Timeline>,
     /// The last statement got no whole response.
     unanswered: bool,
@@ -45,26 +45,14 @@ impl AdminConnection {
         }
     }
 
-    pub(super) fn place(&self) -> &str {
-        &self.node.shown
-    }
-
-    pub(super) fn insert(&self) -> &'static str {
-        self.insert
-    }
-
-    pub(super) fn is_encrypted(&self) -> bool {
-        self.http.is_encrypted()
-    }
-
     /// Runs a statement that is quickly answered, and reads its rows.
-    pub(super) async fn rows(&mut self, sql: &str) -> Result<Rows, TargetError> {
+    pub(super) async fn rows(&mut self, sql: &str) -> Result<Texts, TargetError> {
         let limit = time_limit::of_response(self.node.connect_timeout);
         self.rows_within(limit, sql).await
     }
 
     /// Runs a statement that may read a whole table; whoever calls it has a time limit.
-    pub(super) async fn long_rows(&mut self, sql: &str) -> Result<Rows, TargetError> {
+    pub(super) async fn long_rows(&mut self, sql: &str) -> Result<Texts, TargetError> {
         if std::mem::replace(&mut self.unanswered, true) {
             return Err(unanswered(&self.node.shown));
         }
@@ -73,12 +61,7 @@ impl AdminConnection {
         read.map_err(|failure| failure.into_target_error(&self.node.shown))
     }
 
-    /// The same, with its rows as text.
-    pub(super) async fn long_texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
-        self.long_rows(sql).await.map(query::all_texts)
-    }
-
-    async fn rows_within(&mut self, limit: Nanos, sql: &str) -> Result<Rows, TargetError> {
+    async fn rows_within(&mut self, limit: Nanos, sql: &str) -> Result<Texts, TargetError> {
         let (timeline, place) = (Rc::clone(&self.timeline), self.node.shown.clone());
         within(&timeline, limit, &place, self.long_rows(sql)).await
     }
@@ -99,10 +82,10 @@ impl AdminConnection {
 impl SqlQuery for AdminConnection {
     async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
         let limit = time_limit::of_long_response(self.node.connect_timeout);
-        self.rows_within(limit, sql).await.map(query::all_texts)
+        self.rows_within(limit, sql).await
     }
 
     async fn quick_texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
-        self.rows(sql).await.map(query::all_texts)
+        self.rows(sql).await
     }
 }

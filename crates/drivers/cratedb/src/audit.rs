@@ -7,35 +7,25 @@ use highwater_model::stored::{KeyRange, is_within};
 
 use super::admin_connection::AdminConnection;
 use super::query::name_list;
-use highwater_driver::contract::{KeyCounts, KeySums, RowTaker, ShardCopies, TargetError};
+use highwater_driver::contract::{RowTaker, ShardCopies, TargetError};
 use highwater_driver::sql::audit as sql;
 use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::sql_query::Texts;
 
 /// Rows of one answer, at most, unless they all have one key.
 const ROWS_MAX: usize = 20_000;
 
-/// See [`highwater_driver::contract::TableReader::count_by_key`].
-pub(super) async fn count(
+/// Runs a statement on what was written to a table, and reads its answer; `read` returns none where
+/// that is not made of integers.
+pub(super) async fn of_integers<T>(
     connection: &mut AdminConnection,
     table: &BoundTable,
-    width: u64,
-) -> Result<KeyCounts, TargetError> {
+    statement: String,
+    read: impl FnOnce(&Texts) -> Option<T>,
+) -> Result<T, TargetError> {
     connection.refresh(&table.name).await?;
-    let statement = sql::counts(Dialect::CrateDb, table, width);
-    sql::counted(&connection.long_texts(&statement).await?)
-        .ok_or_else(|| sql::not_integers(connection.place()))
-}
-
-/// See [`highwater_driver::contract::TableReader::sums_by_key`].
-pub(super) async fn sums(
-    connection: &mut AdminConnection,
-    table: &BoundTable,
-    width: u64,
-) -> Result<KeySums, TargetError> {
-    connection.refresh(&table.name).await?;
-    let statement = sql::sums(Dialect::CrateDb, table, width);
-    let sums = sql::summed(table, width, &connection.long_texts(&statement).await?);
-    sums.ok_or_else(|| sql::not_integers(connection.place()))
+    let rows = connection.long_rows(&statement).await?;
+    read(&rows).ok_or_else(|| sql::not_integers(&connection.node.shown))
 }
 
 /// See [`highwater_driver::contract::TableReader::read_rows`].
@@ -54,9 +44,7 @@ pub(super) async fn read(
                 Some(_) => format!(" LIMIT {}", ROWS_MAX + 1),
                 None => String::new(),
             };
-            let rows = connection
-                .long_texts(&format!("{statement}{limit}"))
-                .await?;
+            let rows = connection.long_rows(&format!("{statement}{limit}")).await?;
             match halves {
                 Some(halves) if rows.len() > ROWS_MAX => left.extend(halves),
                 _ => {
@@ -102,7 +90,7 @@ pub(super) async fn copies(
         connection.refresh(table).await?;
     }
     let rows = connection
-        .long_texts(&format!(
+        .long_rows(&format!(
             "SELECT table_name, partition_ident, id, num_docs FROM sys.shards \
              WHERE schema_name = current_schema AND table_name IN ({}) \
              AND routing_state IN ('STARTED', 'RELOCATING') \
@@ -113,10 +101,10 @@ pub(super) async fn copies(
     let mut found: Vec<ShardCopies> = Vec::new();
     for row in rows {
         let [Some(table), Some(partition), Some(shard), Some(rows)] = row.as_slice() else {
-            return Err(sql::not_integers(connection.place()));
+            return Err(sql::not_integers(&connection.node.shown));
         };
         let Ok(rows) = rows.parse() else {
-            return Err(sql::not_integers(connection.place()));
+            return Err(sql::not_integers(&connection.node.shown));
         };
         let shard = format!("{table} {partition} shard {shard}").replace("  ", " ");
         match found.last_mut() {

@@ -10,7 +10,7 @@ use highwater_model::units::Nanos;
 
 use super::health;
 use super::options::Node;
-use super::query::{self, Failure};
+use super::query::{Failure, ServerError};
 use super::stability::Health;
 use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline};
 use highwater_driver::http::HttpConnection;
@@ -44,18 +44,16 @@ pub(super) async fn explained(
     node: &Node,
     timeline: &Rc<dyn Timeline>,
 ) -> TargetError {
-    if error.kind != TargetErrorKind::Unreachable {
-        return error;
+    if error.kind == TargetErrorKind::Unreachable
+        && let Some(answer) = first_bytes(&node.host, node.port, &TLS_REQUEST, timeline).await
+        && (answer == b"S" || answer == b"N")
+    {
+        let place = &node.shown;
+        let cause = "a server with the PostgreSQL protocol answers there, not HTTP";
+        return TargetError::unreachable(format!("{place}: {cause}"))
+            .with_hint("give CrateDB's HTTP port (mostly 4200), or a target `postgres://…`");
     }
-    let answer = first_bytes(&node.host, node.port, &TLS_REQUEST, timeline).await;
-    if !answer.is_some_and(|bytes| bytes == b"S" || bytes == b"N") {
-        return error;
-    }
-    TargetError::unreachable(format!(
-        "{}: a server with the PostgreSQL protocol answers there, not HTTP",
-        node.shown
-    ))
-    .with_hint("give CrateDB's HTTP port (mostly 4200), or a target `postgres://…`")
+    error
 }
 
 async fn open_unbounded(
@@ -73,7 +71,7 @@ async fn open_unbounded(
                 node.stability.record_health(*state, now);
                 node.stability.is_stable(begun)
             }
-            Err(Failure::Server { status: 401, .. } | Failure::Io(_)) => false,
+            Err(Failure::Server(ServerError { status: 401, .. }) | Failure::Io(_)) => false,
             Err(_) => {
                 node.stability.record_instability(now);
                 false
@@ -82,10 +80,9 @@ async fn open_unbounded(
         let timed_out = now >= limit;
         match health {
             Ok(state) if well || timed_out || state.severity <= 1 => return Ok(connection),
-            Err(failure) if timed_out || !failure.is_of_a_start() => {
-                return Err(failure.into_target_error(&node.shown));
-            }
-            Ok(_) | Err(_) => {}
+            Err(Failure::Server(error)) if error.is_of_a_start() && !timed_out => {}
+            Err(failure) => return Err(failure.into_target_error(&node.shown)),
+            Ok(_) => {}
         }
         timeline.sleep_until(now.saturating_add(PAUSE)).await;
         health = health::poll(&mut connection, node).await;
@@ -101,22 +98,19 @@ async fn first_answer(
     let skipped = usize::from(kinds.len() > 1 && node.second_kind.load(Ordering::Relaxed));
     let mut failed = None;
     for (position, encrypted) in kinds.iter().enumerate().skip(skipped) {
-        let stream = node
-            .tls
-            .connect(&node.shown, &node.host, node.port, *encrypted);
-        let opened = match stream.await {
-            Ok(stream) => {
-                let mut connection = HttpConnection::new(stream);
-                let health = health::poll(&mut connection, node).await;
-                // A port that speaks TLS does not respond to a plain request, or not in HTTP.
-                match health {
-                    Err(Failure::Io(error)) => Err(query::lost(&node.shown, &error)),
-                    health => Ok((connection, health)),
-                }
+        let (place, tls) = (&node.shown, &node.tls);
+        let opening = async {
+            let stream = tls
+                .connect(place, &node.host, node.port, *encrypted)
+                .await?;
+            let mut connection = HttpConnection::new(stream);
+            // A port that speaks TLS does not respond to a plain request, or not in HTTP.
+            match health::poll(&mut connection, node).await {
+                Err(failure @ Failure::Io(_)) => Err(failure.into_target_error(place)),
+                health => Ok((connection, health)),
             }
-            Err(error) => Err(error),
         };
-        match opened {
+        match opening.await {
             Ok(opened) => {
                 node.second_kind.store(position > 0, Ordering::Relaxed);
                 return Ok(opened);

@@ -47,7 +47,8 @@ pub(super) struct Classification {
 }
 
 impl Classification {
-    const fn new(class: ErrorClass, not_applied_if: NotAppliedIf) -> Self {
+    /// Of entries that carry an error up to ten a shard.
+    pub(super) const fn new(class: ErrorClass, not_applied_if: NotAppliedIf) -> Self {
         Self {
             class,
             not_applied_if,

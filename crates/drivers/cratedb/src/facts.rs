@@ -11,6 +11,7 @@ use super::pools::{self, Pool};
 use highwater_driver::contract::{TableFeatures, TargetError, TargetFacts};
 use highwater_driver::network::one_line;
 use highwater_driver::sql::facts::add_connection;
+use highwater_driver::sql_query::{first_value, values};
 
 /// Settings of the cluster that affect a load, by the beginning of their names.
 const RECORDED: &[&str] = &[
@@ -64,11 +65,12 @@ const SETTINGS_MAX: usize = 80;
 /// See [`highwater_driver::contract::ServerAdmin::facts`].
 pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts, TargetError> {
     let version = connection.rows("SELECT version()").await?;
-    let version = text(&version, 0, 0);
+    let version = one_line(&first_value(version).unwrap_or_default());
     let cluster = connection.rows("SELECT settings FROM sys.cluster").await?;
     let mut settings = BTreeMap::new();
-    if let Some(value) = cluster.first().and_then(|row| row.first()) {
-        flatten("", value, &mut settings);
+    let all = first_value(cluster).and_then(|text| serde_json::from_str(&text).ok());
+    if let Some(all) = all {
+        flatten("", &all, &mut settings);
     }
     let changed = changed(&settings);
     settings.retain(|name: &String, _| RECORDED.iter().any(|prefix| name.starts_with(prefix)));
@@ -78,11 +80,11 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
              min(version['number']), max(version['number']) FROM sys.nodes",
         )
         .await?;
-    let count = text(&nodes, 0, 0);
+    let nodes: [String; 5] = values(nodes.into_iter().flatten());
+    let [count, heap, processors, oldest, newest] = nodes.map(|text| one_line(&text));
     settings.insert("nodes".to_owned(), count.clone());
-    settings.insert("heap_bytes".to_owned(), text(&nodes, 0, 1));
-    settings.insert("processors".to_owned(), text(&nodes, 0, 2));
-    let (oldest, newest) = (text(&nodes, 0, 3), text(&nodes, 0, 4));
+    settings.insert("heap_bytes".to_owned(), heap);
+    settings.insert("processors".to_owned(), processors);
     if oldest != newest {
         settings.insert("versions".to_owned(), format!("{oldest} to {newest}"));
     }
@@ -97,11 +99,8 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
             format!("{threads} threads, {queued} queued, {rejected} rejected since start");
         settings.insert("write_pool".to_owned(), write_pool);
     }
-    add_connection(
-        &mut settings,
-        connection.insert(),
-        connection.is_encrypted(),
-    );
+    let insert = connection.insert;
+    add_connection(&mut settings, insert, connection.http.is_encrypted());
     // The translog is synchronized before each answer, unless a table says otherwise.
     let durability = "translog.durability=REQUEST unless set for the table";
     settings.insert("durability".to_owned(), durability.to_owned());
@@ -110,10 +109,7 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
         version,
         dialects: vec!["cratedb".to_owned(), "postgresql".to_owned()],
         settings,
-        traits: vec![
-            format!("{count} {noun}"),
-            format!("insert={}", connection.insert()),
-        ],
+        traits: vec![format!("{count} {noun}"), format!("insert={insert}")],
         tables: TableFeatures {
             shards: true,
             settings: true,
@@ -134,16 +130,6 @@ fn changed(settings: &BTreeMap<String, String>) -> String {
         return "none of those that are compared".to_owned();
     }
     changed.join(", ")
-}
-
-/// A value as one line.
-fn text(rows: &[Vec<Value>], row: usize, column: usize) -> String {
-    let value = rows.get(row).and_then(|row| row.get(column));
-    match value {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => one_line(text),
-        Some(other) => one_line(&other.to_string()),
-    }
 }
 
 /// Names of an object's leaves with dots between, as SET reads them.

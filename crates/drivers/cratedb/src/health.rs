@@ -1,28 +1,26 @@
 //! Polls the health of the cluster. Must not judge it; see `stability`.
 
 use super::options::Node;
-use super::query::{self, Failure, Rows};
+use super::query::{self, Failure, number};
 use super::stability::Health;
 use highwater_driver::http::HttpConnection;
+use highwater_driver::sql_query::Texts;
 
 /// Health and nodes in one statement. `sys.health` reports GREEN even without a master; this does not.
-const HEALTH: &str = "SELECT severity, (SELECT count(*) FROM sys.nodes) FROM sys.cluster_health";
+pub(super) const STATEMENT: &str =
+    "SELECT severity, (SELECT count(*) FROM sys.nodes) FROM sys.cluster_health";
 
 /// Queries a node for the health of its cluster.
 pub(super) async fn poll(connection: &mut HttpConnection, node: &Node) -> Result<Health, Failure> {
-    query::rows(connection, node, HEALTH)
-        .await
-        .map(|rows| read(&rows))
+    let rows = query::rows(connection, node, STATEMENT).await?;
+    Ok(read(&rows))
 }
 
-fn read(rows: &Rows) -> Health {
-    let number = |column: usize| {
-        let value = rows.first().and_then(|row| row.get(column));
-        value.and_then(serde_json::Value::as_u64)
-    };
+/// The answer to [`STATEMENT`].
+pub(super) fn read(rows: &Texts) -> Health {
     Health {
         // A cluster that reports no severity is not well.
-        severity: number(0).unwrap_or(u64::MAX),
-        nodes: number(1).unwrap_or(0),
+        severity: number(rows, 0).unwrap_or(u64::MAX),
+        nodes: number(rows, 1).unwrap_or(0),
     }
 }

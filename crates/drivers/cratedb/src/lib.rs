@@ -14,6 +14,7 @@ use std::sync::Arc;
 use highwater_model::op::PlaceholderStyle;
 
 use admin::HttpAdmin;
+use admin_connection::AdminConnection;
 use highwater_driver::contract::{
     Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetError, TargetOptions,
     Timeline,
@@ -145,8 +146,8 @@ impl Target for CrateDbTarget {
             };
             let (node, connection) = hosts::first_to_open(&self.nodes, open).await?;
             let insert = self.insert.name();
-            let admin = HttpAdmin::new(connection, node.clone(), insert, timeline);
-            Ok(Box::new(admin) as Box<dyn Admin>)
+            let connection = AdminConnection::new(connection, node.clone(), insert, timeline);
+            Ok(Box::new(HttpAdmin::new(connection)) as Box<dyn Admin>)
         })
     }
 
@@ -157,7 +158,8 @@ impl Target for CrateDbTarget {
         Box::pin(async move {
             let open = async |node| connect::open(node, &timeline).await;
             let (node, connection) = hosts::first_to_open(&self.nodes, open).await?;
-            let reader = HttpReader::new(connection, node.clone());
+            let node = node.clone();
+            let reader = HttpReader { connection, node };
             Ok(Some(Box::new(reader) as Box<dyn TelemetryReader>))
         })
     }

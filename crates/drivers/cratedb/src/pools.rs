@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::admin_connection::AdminConnection;
-use super::query::Rows;
 use highwater_driver::contract::TargetError;
+use highwater_driver::sql_query::Texts;
 
 /// The pool that executes inserts.
 const WRITE: &str = "write";
@@ -28,23 +28,16 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<Option<Pool
         .await?))
 }
 
-/// A sentence about requests that were rejected during a run.
-pub(super) fn rejection_remark(requests: u64) -> String {
-    format!(
-        "the write pools rejected {requests} requests to shards during the run; the cluster tries \
-         each three times again"
-    )
-}
-
-fn sum(nodes: &Rows) -> Option<Pool> {
-    let pools = nodes.iter().filter_map(|node| node.first()?.as_array());
+fn sum(nodes: &Texts) -> Option<Pool> {
+    let pools = nodes.iter().flatten().flatten();
+    let pools = pools.filter_map(|text| serde_json::from_str::<Vec<Value>>(text).ok());
     let writing = pools.flatten().filter(|pool| pool["name"] == WRITE);
     let number = |pool: &Value, name: &str| pool[name].as_u64().unwrap_or(0);
     writing
         .map(|pool| Pool {
-            threads: number(pool, "threads"),
-            queued: number(pool, "queue"),
-            rejected: number(pool, "rejected"),
+            threads: number(&pool, "threads"),
+            queued: number(&pool, "queue"),
+            rejected: number(&pool, "rejected"),
         })
         .reduce(|all, pool| Pool {
             threads: all.threads + pool.threads,
@@ -60,9 +53,10 @@ mod tests {
     #[test]
     fn write_pools_of_all_nodes_are_added() {
         let pool = |name: &str, rejected: u64| serde_json::json!({"name": name, "threads": 2, "queue": 1, "rejected": rejected});
-        let rows: Rows = vec![
-            vec![serde_json::json!([pool("search", 9), pool("write", 3)])],
-            vec![serde_json::json!([pool("write", 4)])],
+        let node = |pools: Value| vec![Some(pools.to_string())];
+        let rows = vec![
+            node(serde_json::json!([pool("search", 9), pool("write", 3)])),
+            node(serde_json::json!([pool("write", 4)])),
         ];
         let expected = Pool {
             threads: 4,
@@ -70,6 +64,6 @@ mod tests {
             rejected: 7,
         };
         assert_eq!(sum(&rows), Some(expected));
-        assert_eq!(sum(&vec![vec![Value::Null]]), None);
+        assert_eq!(sum(&vec![vec![None]]), None);
     }
 }

@@ -8,6 +8,7 @@ use super::options::Node;
 use super::query::{self, Failure};
 use highwater_driver::RefusedStatement;
 use highwater_driver::contract::TargetError;
+use highwater_driver::failure::ServerMessage;
 use highwater_driver::http::HttpConnection;
 
 const EXPLAIN: &str = "EXPLAIN ";
@@ -30,16 +31,15 @@ pub(super) async fn check(
         };
         let place = format!("op `{}`", bound.name);
         match query::rows(connection, node, &format!("{EXPLAIN}{sql}")).await {
-            Err(Failure::Server { status, reason }) if is_of_statement(&reason) => {
+            Err(Failure::Server(error)) if is_of_statement(&error.reason) => {
                 let refused = RefusedStatement {
                     op,
                     statement: 0,
-                    position: position(&reason.text, sql),
+                    position: position(&error.reason.text, sql),
                 };
-                let failure = Failure::Server { status, reason };
-                return Err(failure.into_target_error(&place).about(refused));
+                return Err(error.into_target_error(&place).about(refused));
             }
-            Ok(_) | Err(Failure::Server { .. }) => {}
+            Ok(_) | Err(Failure::Server(_)) => {}
             Err(failure @ Failure::Io(_)) => return Err(failure.into_target_error(&place)),
         }
     }

@@ -1,17 +1,17 @@
 //! One statement and its body response, for everything but the load. Must not measure time.
 
-use std::io;
-
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::answer::Reason;
+use super::encode::compress;
 use super::errors;
-use super::json;
 use super::options::Node;
+use super::statements::head;
 use highwater_driver::contract::TargetError;
+use highwater_driver::failure::{self, ServerMessage};
 use highwater_driver::http::{HttpConnection, Sink};
-use highwater_driver::network::{describe, one_line};
+use highwater_driver::network::one_line;
 use highwater_driver::sql::quoting::literal;
 use highwater_driver::sql_query::Texts;
 
@@ -22,60 +22,40 @@ const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// as much memory as bytes on the wire. An audit has fewer.
 const VALUES_MAX: usize = 2_000_000;
 
-/// Rows of a response.
-pub(super) type Rows = Vec<Vec<Value>>;
-
 /// Why a statement has no rows to return.
+pub(super) type Failure = failure::Failure<ServerError>;
+
+/// An error that the server returned.
 #[derive(Debug)]
-pub(super) enum Failure {
-    /// The connection is lost.
-    Io(io::Error),
-    /// The server returned an error.
-    Server { status: u16, reason: Reason },
+pub(super) struct ServerError {
+    pub(super) status: u16,
+    pub(super) reason: Reason,
 }
 
-impl Failure {
+impl ServerError {
     /// Whether a node that has just started responds like that.
     pub(super) fn is_of_a_start(&self) -> bool {
-        match self {
-            Self::Io(_) => false,
-            Self::Server { status, reason } => {
-                *status == 503
-                    || (*status == 500 && reason.text.contains("NullPointer"))
-                    || reason.code == 5031
-            }
-        }
-    }
-
-    /// As the reason why a target cannot be used; `place` names the node.
-    pub(super) fn into_target_error(self, place: &str) -> TargetError {
-        match self {
-            Self::Io(error) => lost(place, &error),
-            Self::Server { status, reason } => errors::target_error(place, status, &reason),
-        }
+        self.status == 503
+            || (self.status == 500 && self.reason.text.contains("NullPointer"))
+            || self.reason.code == 5031
     }
 }
 
-/// A connection that ended.
-pub(super) fn lost(place: &str, error: &io::Error) -> TargetError {
-    TargetError::unreachable(format!("{place}: {}", describe(error)))
+impl ServerMessage for ServerError {
+    fn into_target_error(self, place: &str) -> TargetError {
+        errors::target_error(place, self.status, &self.reason)
+    }
 }
 
 /// The server's response to a statement that is not bulk.
 #[derive(Deserialize)]
 struct SqlResponse {
-    rows: Rows,
+    rows: Vec<Vec<Value>>,
 }
 
 #[derive(Deserialize)]
 struct ErrorResponse {
-    error: ErrorBody,
-}
-
-#[derive(Deserialize)]
-struct ErrorBody {
-    code: i64,
-    message: String,
+    error: Reason,
 }
 
 #[derive(Default)]
@@ -108,69 +88,57 @@ pub(super) fn finish_head(out: &mut Vec<u8>, node: &Node, length: usize) {
     out.extend_from_slice(b"\r\n\r\n");
 }
 
-/// Runs one statement without parameters.
+/// Runs one statement without parameters; its rows as text, in the format of the PostgreSQL wire.
 pub(super) async fn rows(
     connection: &mut HttpConnection,
     node: &Node,
     sql: &str,
-) -> Result<Rows, Failure> {
-    let mut body = b"{\"stmt\":\"".to_vec();
-    json::put_escaped(&mut body, sql);
+) -> Result<Texts, Failure> {
+    let mut body = head(sql);
     body.extend_from_slice(b"\"}");
-    let body = match node.gzip {
-        None => body,
-        Some(level) => super::encode::compressed(&body, level),
-    };
+    if let Some(level) = node.gzip {
+        let plain = std::mem::take(&mut body);
+        compress(&plain, level, &mut body);
+    }
     let mut head = Vec::new();
     finish_head(&mut head, node, body.len());
     let mut response = BufferedBody::default();
-    let exchanged = connection.exchange(&head, &body, &mut response).await;
-    exchanged.map_err(Failure::Io)?;
-    read(&response)
+    connection.exchange(&head, &body, &mut response).await?;
+    let status = response.status;
+    read(&response).map_err(|reason| Failure::Server(ServerError { status, reason }))
 }
 
-fn read(response: &BufferedBody) -> Result<Rows, Failure> {
-    let server = |code, text: String| {
-        let status = response.status;
-        Err(Failure::Server {
-            status,
-            reason: Reason { code, text },
-        })
-    };
+fn read(response: &BufferedBody) -> Result<Texts, Reason> {
+    let (status, body) = (response.status, response.body.as_slice());
+    let without_code = |text: String| Err(Reason { code: 0, text });
     if response.too_long {
-        return server(0, "the answer is longer than 64 MiB".to_owned());
+        return without_code("the answer is longer than 64 MiB".to_owned());
     }
-    if memchr::memchr_iter(b',', &response.body).count() > VALUES_MAX {
-        return server(0, "the answer has more than 2,000,000 values".to_owned());
+    if memchr::memchr_iter(b',', body).count() > VALUES_MAX {
+        return without_code("the answer has more than 2,000,000 values".to_owned());
     }
-    if response.status == 200
-        && let Ok(result) = serde_json::from_slice::<SqlResponse>(&response.body)
+    if status == 200
+        && let Ok(result) = serde_json::from_slice::<SqlResponse>(body)
     {
-        return Ok(result.rows);
+        return Ok(result.rows.into_iter().map(texts).collect());
     }
-    if let Ok(failed) = serde_json::from_slice::<ErrorResponse>(&response.body) {
-        return server(failed.error.code, failed.error.message);
+    if let Ok(failed) = serde_json::from_slice::<ErrorResponse>(body) {
+        return Err(failed.error);
     }
-    if response.body.trim_ascii_start().starts_with(b"<") {
-        let status = response.status;
-        let text = format!("a web server answers there with a page (HTTP {status}), not CrateDB");
-        return server(0, text);
+    if body.trim_ascii_start().starts_with(b"<") {
+        return without_code(format!(
+            "a web server answers there with a page (HTTP {status}), not CrateDB"
+        ));
     }
-    let text = one_line(&String::from_utf8_lossy(&response.body));
-    server(0, format!("HTTP {}: {text}", response.status))
+    let text = one_line(&String::from_utf8_lossy(body));
+    without_code(format!("HTTP {status}: {text}"))
 }
 
 /// A value of the first row as a number.
-pub(super) fn number(rows: &Rows, column: usize) -> Option<u64> {
-    rows.first()?.get(column)?.as_u64()
+pub(super) fn number(rows: &Texts, column: usize) -> Option<u64> {
+    rows.first()?.get(column)?.as_ref()?.parse().ok()
 }
 
-/// All of them as text.
-pub(super) fn all_texts(rows: Rows) -> Texts {
-    rows.into_iter().map(texts).collect()
-}
-
-/// Values as text, in the format of the PostgreSQL wire.
 fn texts(row: Vec<Value>) -> Vec<Option<String>> {
     let text = |value| match value {
         Value::Null => None,

@@ -66,19 +66,17 @@ impl HttpSession {
         let exchanged = connection
             .exchange(&self.head, &request.bytes, &mut answer)
             .await;
-        if exchanged.is_ok() {
-            under_way.ended();
-        }
-        let usable = match exchanged {
-            Ok(usable) => usable,
+        let mut usable = match exchanged {
+            Ok(usable) => {
+                under_way.ended();
+                usable
+            }
             Err(error) => {
                 self.node.stability.record_instability(self.timeline.now());
                 return lost(op, &error, connection.all_sent());
             }
         };
-        let mut context = self.context(op);
-        context.stable = self.node.stability.is_stable(started);
-        let mut usable = usable;
+        let mut context = self.context(op, self.node.stability.is_stable(started));
         if usable && context.stable && judge::depends_on_stability(&answer, context) {
             usable = self.check_health(&mut connection).await;
             context.stable = self.node.stability.is_stable(started);
@@ -106,12 +104,12 @@ impl HttpSession {
             }
             Err(failure) => {
                 self.node.stability.record_instability(now);
-                matches!(failure, query::Failure::Server { .. })
+                matches!(failure, query::Failure::Server(_))
             }
         }
     }
 
-    fn context(&self, op: &Op) -> Context {
+    fn context(&self, op: &Op, stable: bool) -> Context {
         let plan = self.plans.get(usize::from(op.id.0));
         let (bulk, has_key) = match plan {
             Some(Plan::Insert(plan)) => (plan.mode == Mode::Bulk, plan.has_key),
@@ -122,7 +120,7 @@ impl HttpSession {
             insert: matches!(op.body, OpBody::Insert(_)),
             bulk,
             has_key,
-            stable: true,
+            stable,
         }
     }
 }

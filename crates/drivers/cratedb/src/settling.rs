@@ -7,11 +7,10 @@ use highwater_model::units::Nanos;
 
 use super::admin_connection::{AdminConnection, PAUSE_MAX, PAUSE_MIN};
 use super::health;
-use super::options::Node;
-use super::query::{self, Failure, Rows, name_list, number};
+use super::query::{name_list, number};
 use highwater_driver::contract::TargetError;
-use highwater_driver::http::HttpConnection;
 use highwater_driver::network::one_line;
+use highwater_driver::sql_query::{Texts, first_value};
 
 /// Longest wait after the tables were created.
 const WAIT_MAX: Nanos = Nanos::from_secs(60);
@@ -25,20 +24,13 @@ pub(super) async fn settle(
     connection: &mut AdminConnection,
     tables: &[String],
 ) -> Result<Vec<String>, TargetError> {
-    let AdminConnection {
-        http,
-        node,
-        timeline,
-        ..
-    } = connection;
-    let failed = |failure: Failure| failure.into_target_error(&node.shown);
-    let limit = timeline.now().saturating_add(WAIT_MAX);
+    let limit = connection.timeline.now().saturating_add(WAIT_MAX);
     let mut pause = PAUSE_MIN;
     let mut at_rest_since = None;
     loop {
-        let health = health::poll(http, node).await.map_err(failed)?;
-        let shards = poll_shards(http, node, tables).await.map_err(failed)?;
-        let now = timeline.now();
+        let health = health::read(&connection.long_rows(health::STATEMENT).await?);
+        let shards = poll_shards(connection, tables).await?;
+        let now = connection.timeline.now();
         let at_rest = health.severity <= 1 && shards.moving == 0;
         let since = *at_rest_since.get_or_insert(now);
         if !at_rest {
@@ -47,10 +39,10 @@ pub(super) async fn settle(
         let uneven = shards.uneven(health.nodes);
         let waited = at_rest && now >= since.saturating_add(UNEVEN_WAIT_MAX);
         if (at_rest && uneven.is_empty()) || waited || now >= limit {
-            node.stability.set_normal(health);
+            connection.node.stability.set_normal(health);
             let mut remarks = Vec::new();
             if !at_rest {
-                let why = unassigned(http, node, tables).await.map_err(failed)?;
+                let why = unassigned(connection, tables).await?;
                 remarks.push(format!(
                     "the cluster was not GREEN, or shards were starting or moving, when the load \
                      began{why}"
@@ -59,17 +51,16 @@ pub(super) async fn settle(
             remarks.extend(uneven);
             return Ok(remarks);
         }
-        timeline.sleep_until(now.saturating_add(pause)).await;
+        connection.pause(pause).await;
         pause = Nanos(pause.0.saturating_mul(2)).min(PAUSE_MAX);
     }
 }
 
 /// The server's explanation of a copy without a node; empty if there is none.
 async fn unassigned(
-    connection: &mut HttpConnection,
-    node: &Node,
+    connection: &mut AdminConnection,
     tables: &[String],
-) -> Result<String, Failure> {
+) -> Result<String, TargetError> {
     if tables.is_empty() {
         return Ok(String::new());
     }
@@ -78,13 +69,12 @@ async fn unassigned(
          AND table_name IN ({}) AND current_state <> 'STARTED' AND explanation IS NOT NULL LIMIT 1",
         name_list(tables)
     );
-    let rows = query::rows(connection, node, &question).await?;
-    let explanation = rows.first().and_then(|row| row.first()?.as_str());
-    Ok(explanation.map_or(String::new(), |text| {
+    let rows = connection.long_rows(&question).await?;
+    Ok(first_value(rows).map_or(String::new(), |text| {
         format!(
             ": {}; look at sys.allocations, and whether a disk is beyond \
              cluster.routing.allocation.disk.watermark.low",
-            one_line(text)
+            one_line(&text)
         )
     }))
 }
@@ -120,10 +110,9 @@ impl Shards {
 }
 
 async fn poll_shards(
-    connection: &mut HttpConnection,
-    node: &Node,
+    connection: &mut AdminConnection,
     tables: &[String],
-) -> Result<Shards, Failure> {
+) -> Result<Shards, TargetError> {
     if tables.is_empty() {
         return Ok(Shards::default());
     }
@@ -135,23 +124,23 @@ async fn poll_shards(
         "SELECT count(*) {of_tables} \
          AND (routing_state <> 'STARTED' OR relocating_node IS NOT NULL)"
     );
-    let moving = query::rows(connection, node, &moving).await?;
+    let moving = connection.long_rows(&moving).await?;
     let spread = format!(
         "SELECT table_name, node['id'], count(*) {of_tables} AND routing_state = 'STARTED' \
          GROUP BY 1, 2 ORDER BY 3 DESC"
     );
-    let spread = query::rows(connection, node, &spread).await?;
+    let spread = connection.long_rows(&spread).await?;
     Ok(Shards {
         moving: number(&moving, 0).unwrap_or(u64::MAX),
         on_nodes: by_table(&spread),
     })
 }
 
-fn by_table(rows: &Rows) -> BTreeMap<String, Vec<u64>> {
+fn by_table(rows: &Texts) -> BTreeMap<String, Vec<u64>> {
     let mut all: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     for row in rows {
-        if let [table, _, copies] = row.as_slice()
-            && let (Some(table), Some(copies)) = (table.as_str(), copies.as_u64())
+        if let [Some(table), _, Some(copies)] = row.as_slice()
+            && let Ok(copies) = copies.parse()
         {
             all.entry(table.to_owned()).or_default().push(copies);
         }
@@ -184,8 +173,10 @@ mod tests {
 
     #[test]
     fn copies_are_counted_by_table_and_node() {
-        let rows = serde_json::json!([["a", "n1", 3], ["b", "n1", 2], ["a", "n2", 1]]);
-        let rows: Rows = serde_json::from_value(rows).unwrap();
+        let rows = [["a", "n1", "3"], ["b", "n1", "2"], ["a", "n2", "1"]];
+        let rows: Texts = rows
+            .map(|row| row.map(|text| Some(text.to_owned())).to_vec())
+            .into();
         let expected = [("a".to_owned(), vec![3, 1]), ("b".to_owned(), vec![2])];
         assert_eq!(by_table(&rows), BTreeMap::from(expected));
     }

@@ -22,16 +22,12 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    /// The names of `--insert`, the default first.
+    /// The names of `--insert` in the order of the modes, the default first.
     pub(super) const NAMES: &[&str] = &["bulk", "values", "unnest"];
 
     /// The name of `--insert`.
     pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Bulk => "bulk",
-            Self::Values => "values",
-            Self::Unnest => "unnest",
-        }
+        Self::NAMES[self as usize]
     }
 
     /// From a name of `--insert`.

@@ -10,14 +10,8 @@ use highwater_driver::telemetry::{MetricSample, TelemetryReader};
 
 /// Asks over HTTP.
 pub(super) struct HttpReader {
-    connection: HttpConnection,
-    node: Node,
-}
-
-impl HttpReader {
-    pub(super) fn new(connection: HttpConnection, node: Node) -> Self {
-        Self { connection, node }
-    }
+    pub(super) connection: HttpConnection,
+    pub(super) node: Node,
 }
 
 impl TelemetryReader for HttpReader {
@@ -26,8 +20,8 @@ impl TelemetryReader for HttpReader {
             let mut responses = Vec::new();
             for sql in STATEMENTS {
                 let rows = query::rows(&mut self.connection, &self.node, sql).await;
-                let rows = rows.map_err(|failure| failure.into_target_error(&self.node.shown))?;
-                responses.push(query::all_texts(rows));
+                let place = &self.node.shown;
+                responses.push(rows.map_err(|failure| failure.into_target_error(place))?);
             }
             Ok(metric_samples(&responses))
         })

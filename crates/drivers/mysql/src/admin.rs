@@ -7,7 +7,6 @@ use std::sync::Arc;
 use highwater_driver::contract::{ShardCopies, TargetError, TargetFacts, Timeline};
 use highwater_driver::sql::admin::{SqlAdmin, SqlServer};
 use highwater_driver::sql::connection::SqlConnection;
-use highwater_driver::sql::describe::number;
 use highwater_driver::sql::dialect::Dialect;
 use highwater_model::op::BoundWorkload;
 use highwater_model::table_shape::TableShape;
@@ -20,9 +19,6 @@ use super::facts;
 use super::options::Node;
 use super::product::Product;
 use super::wire::Connection;
-
-/// Its SQL.
-const DIALECT: Dialect = Dialect::MySql;
 
 /// A server as it presented itself.
 pub(super) struct MySqlServer {
@@ -60,7 +56,7 @@ impl SqlServer for MySqlServer {
     type Wire = Connection;
 
     fn dialect(&self) -> Dialect {
-        DIALECT
+        Dialect::MySql
     }
 
     async fn facts(
@@ -116,22 +112,11 @@ impl SqlServer for MySqlServer {
         places.filter(|place| place.is_absolute()).collect()
     }
 
-    async fn storage_bytes(
-        &self,
-        connection: &mut SqlConnection<Connection>,
-        workload: &BoundWorkload,
-    ) -> Result<Option<u64>, TargetError> {
-        let names = workload.tables.iter();
-        let names: Vec<String> = names.map(|table| DIALECT.literal(&table.name)).collect();
-        if names.is_empty() {
-            return Ok(Some(0));
-        }
-        let sql = format!(
+    fn storage_query(&self, names: &str) -> Option<String> {
+        Some(format!(
             "SELECT CAST(coalesce(sum(data_length + index_length), 0) AS SIGNED) \
              FROM information_schema.tables \
-             WHERE table_schema = database() AND table_name IN ({})",
-            names.join(", ")
-        );
-        Ok(Some(number(&connection.rows(&sql).await?, 0)))
+             WHERE table_schema = database() AND table_name IN ({names})"
+        ))
     }
 }

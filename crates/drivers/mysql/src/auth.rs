@@ -23,13 +23,8 @@ pub(super) enum Method {
 impl Method {
     /// From the server's name of it.
     pub(super) fn of(name: &[u8]) -> Option<Self> {
-        Some(match name {
-            b"mysql_native_password" => Self::Native,
-            b"caching_sha2_password" => Self::CachingSha2,
-            b"client_ed25519" => Self::Ed25519,
-            b"mysql_clear_password" => Self::Clear,
-            _ => return None,
-        })
+        let mut all = [Self::Native, Self::CachingSha2, Self::Ed25519, Self::Clear].into_iter();
+        all.find(|method| method.name().as_bytes() == name)
     }
 
     /// The server's name of it.
@@ -48,8 +43,8 @@ impl Method {
             Self::Ed25519 => ed25519(password, nonce),
             Self::Clear => clear(password),
             _ if password.is_empty() => Vec::new(),
-            Self::Native => scramble::<Sha1>(password, nonce, Order::NonceFirst),
-            Self::CachingSha2 => scramble::<Sha256>(password, nonce, Order::NonceLast),
+            Self::Native => scramble::<Sha1>(password, |twice| [nonce, twice].concat()),
+            Self::CachingSha2 => scramble::<Sha256>(password, |twice| [twice, nonce].concat()),
         }
     }
 }
@@ -59,23 +54,11 @@ pub(super) fn clear(password: &str) -> Vec<u8> {
     [password.as_bytes(), &[0]].concat()
 }
 
-/// Where the nonce stands in what is hashed.
-#[derive(Clone, Copy)]
-enum Order {
-    NonceFirst,
-    NonceLast,
-}
-
-/// H(password) XOR H(nonce, H(H(password))), or with the nonce last.
-fn scramble<H: Digest>(password: &str, nonce: &[u8], order: Order) -> Vec<u8> {
+/// H(password) XOR H(nonce, H(H(password))), or with the nonce last: `mixed` is what is hashed at the end.
+fn scramble<H: Digest>(password: &str, mixed: impl Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
     let once = H::digest(password.as_bytes());
     let twice = H::digest(&once);
-    let hash = H::new();
-    let mixed = match order {
-        Order::NonceFirst => hash.chain_update(nonce).chain_update(&twice),
-        Order::NonceLast => hash.chain_update(&twice).chain_update(nonce),
-    };
-    let mixed = mixed.finalize();
+    let mixed = H::digest(mixed(twice.as_slice()));
     once.iter().zip(mixed.iter()).map(|(a, b)| a ^ b).collect()
 }
 

@@ -74,11 +74,9 @@ pub(super) async fn catch_up(
     if !opened.replicates {
         return Ok(());
     }
-    for sql in CATCH_UP {
+    let once = (mode == Mode::LoadData).then_some(TRIES_ONCE);
+    for sql in CATCH_UP.into_iter().chain(once) {
         rows_of(&mut opened.connection, place, sql).await?;
-    }
-    if mode == Mode::LoadData {
-        rows_of(&mut opened.connection, place, TRIES_ONCE).await?;
     }
     Ok(())
 }
@@ -97,27 +95,27 @@ pub(super) struct Peers {
     /// The address of that one.
     main: String,
     nodes: Vec<Peer>,
-    timeline: Rc<dyn Timeline>,
 }
 
 /// A node, with a connection from the first question on.
 struct Peer {
     node: Node,
     connection: Option<SqlConnection<Connection>>,
+    timeline: Rc<dyn Timeline>,
 }
 
 impl Peers {
     /// Those of `nodes` that are not `main`.
-    pub(super) fn beside(main: &Node, nodes: &[Node], timeline: Rc<dyn Timeline>) -> Self {
+    pub(super) fn beside(main: &Node, nodes: &[Node], timeline: &Rc<dyn Timeline>) -> Self {
         let others = nodes.iter().filter(|node| node.shown != main.shown);
         let nodes = others.map(|node| Peer {
             node: node.clone(),
             connection: None,
+            timeline: Rc::clone(timeline),
         });
         Self {
             main: main.address.to_string(),
             nodes: nodes.collect(),
-            timeline,
         }
     }
 
@@ -130,8 +128,7 @@ impl Peers {
         main: &mut SqlConnection<Connection>,
     ) -> Result<bool, TargetError> {
         let hosts = self.nodes.len() + 1;
-        let timeline = &self.timeline;
-        let answers = self.nodes.iter_mut().map(|peer| peer.is_idle(timeline));
+        let answers = self.nodes.iter_mut().map(Peer::is_idle);
         let mut away = 0;
         for idle in join_all(answers).await {
             match idle {
@@ -159,9 +156,8 @@ impl Peers {
         with_values: bool,
     ) -> Result<Vec<ShardCopies>, TargetError> {
         let mut connections = vec![main];
-        let timeline = &self.timeline;
         for peer in &mut self.nodes {
-            match peer.member(timeline).await {
+            match peer.member().await {
                 Ok(connection) => connections.extend(connection),
                 Err(error) if error.kind == TargetErrorKind::Unreachable => {}
                 Err(error) => return Err(error),
@@ -196,10 +192,9 @@ impl Peers {
         let mut own = states(main.rows(STATES).await?);
         let state = |of: &BTreeMap<String, String>| of.get(STATE).cloned();
         let mut nodes = vec![(self.main.clone(), state(&own))];
-        let timeline = &self.timeline;
         for peer in &mut self.nodes {
             let place = peer.node.address.to_string();
-            let states = peer.states(timeline).await;
+            let states = peer.states().await;
             nodes.push((place, states.ok().and_then(|states| state(&states))));
         }
         let nodes = nodes.into_iter().map(|(place, state)| {
@@ -217,17 +212,14 @@ impl Peers {
 
 impl Peer {
     /// What the node says of itself, on the connection that there is or on a new one.
-    async fn states(
-        &mut self,
-        timeline: &Rc<dyn Timeline>,
-    ) -> Result<BTreeMap<String, String>, TargetError> {
+    async fn states(&mut self) -> Result<BTreeMap<String, String>, TargetError> {
         if let Some(connection) = &mut self.connection
             && let Ok(rows) = connection.rows(STATES).await
         {
             return Ok(states(rows));
         }
         self.connection = None;
-        let node = &self.node;
+        let (node, timeline) = (&self.node, &self.timeline);
         let bound = node.login.connect_timeout;
         let mut opened = connect::open(node, timeline).await?;
         let setting = rows_of(&mut opened.connection, &node.shown, SEES_ALL);
@@ -240,20 +232,17 @@ impl Peer {
     }
 
     /// A connection to the node, if it takes part in the cluster.
-    async fn member(
-        &mut self,
-        timeline: &Rc<dyn Timeline>,
-    ) -> Result<Option<&mut SqlConnection<Connection>>, TargetError> {
-        let states = self.states(timeline).await?;
+    async fn member(&mut self) -> Result<Option<&mut SqlConnection<Connection>>, TargetError> {
+        let states = self.states().await?;
         let is_ready = states.get("wsrep_ready").is_some_and(|ready| ready == "ON");
         Ok(self.connection.as_mut().filter(|_| is_ready))
     }
 
     /// Whether it runs no statement of this program's sessions, those that it left included.
-    async fn is_idle(&mut self, timeline: &Rc<dyn Timeline>) -> Result<bool, TargetError> {
+    async fn is_idle(&mut self) -> Result<bool, TargetError> {
         let left = Arc::clone(&self.node.lingering);
         let lingering = left.list();
-        let Some(connection) = self.member(timeline).await? else {
+        let Some(connection) = self.member().await? else {
             return Ok(true);
         };
         let running = Dialect::MySql.count_running("", &lingering);

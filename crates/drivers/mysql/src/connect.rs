@@ -19,9 +19,9 @@ use super::wire::Connection;
 use highwater_driver::contract::{TargetError, Timeline};
 use highwater_driver::failure::{self, ServerMessage};
 use highwater_driver::network::{
-    AttemptError, SslMode, Stream, by_kind, connect_tcp, describe, no_tls, one_line, unreachable,
+    AttemptError, SslMode, Stream, by_kind, connect_tcp, lost, no_tls, one_line, unreachable,
 };
-use highwater_driver::sql::connection::rows_of;
+use highwater_driver::sql::connection::{TextWire, rows_of};
 use highwater_driver::sql_query::values;
 use highwater_driver::time_limit;
 
@@ -73,7 +73,9 @@ async fn attempt(node: &Node, encrypted: bool) -> Result<Connection, AttemptErro
         }
     };
     let mut connection = Connection::new(stream);
-    connection.set_backend(greeting.connection.into(), &node.lingering);
+    connection
+        .stream
+        .set_backend(greeting.connection.into(), &node.lingering);
     match log_in(node, &greeting, &mut connection).await {
         Ok(()) => Ok(connection),
         Err(LoginError::Client(error)) => Err(error.into()),
@@ -95,8 +97,7 @@ async fn greeting(
     stream: &mut (impl AsyncReadExt + Unpin),
 ) -> Result<Greeting, TargetError> {
     let place = &node.shown;
-    let lost =
-        |error: io::Error| TargetError::unreachable(format!("{place}: {}", describe(&error)));
+    let lost = |error: io::Error| lost(place, &error);
     let mut header = [0; HEADER];
     stream.read_exact(&mut header).await.map_err(lost)?;
     let [a, b, c, sequence] = header;
@@ -134,10 +135,8 @@ async fn encrypt(
     }
     let mut request = Vec::new();
     greeting.request_tls(&mut request);
-    stream
-        .write_all(&request)
-        .await
-        .map_err(|error| TargetError::unreachable(format!("{place}: {}", describe(&error))))?;
+    let sent = stream.write_all(&request).await;
+    sent.map_err(|error| lost(place, &error))?;
     match node.tls.handshake(place, host, stream).await {
         Ok(stream) => Ok(Stream::Tls(Box::new(stream))),
         Err(error) => Err(AttemptError {
@@ -176,7 +175,7 @@ async fn log_in(
             application_name: &login.application_name,
         },
     );
-    connection.send(&out).await?;
+    connection.stream.send(&out).await?;
     for _ in 0..ROUNDS_MAX {
         let is_private = connection.is_private();
         let message = connection.next().await?;
@@ -184,8 +183,8 @@ async fn log_in(
         let answer = match message.payload {
             [0x00, ..] => return Ok(()),
             [0xff, ..] => {
-                let error = ServerError::read(message.sequence, message.payload);
-                return Err(LoginError::Server(Failure::Server(error)));
+                let failure = ServerError::failure(message.sequence, message.payload);
+                return Err(LoginError::Server(failure));
             }
             [0xfe, request @ ..] => {
                 let mut reader = Reader(request);
@@ -207,7 +206,7 @@ async fn log_in(
         let at = packet::start(&mut out, sequence);
         out.extend_from_slice(&answer);
         packet::finish(&mut out, at);
-        connection.send(&out).await?;
+        connection.stream.send(&out).await?;
     }
     Err(unspoken(node, b"one method after the other").into())
 }

@@ -3,11 +3,11 @@
 
 use highwater_driver::contract::TargetError;
 use highwater_driver::sql::connection::SqlConnection;
-use highwater_driver::sql::describe::{self, count_rows, not_there, number, sample_column};
+use highwater_driver::sql::describe::{count_rows, indexes, not_there, number, sample_column};
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql_query::values;
 use highwater_model::op::ColumnType;
-use highwater_model::table_shape::{ColumnShape, IndexShape, RecordedStatements, TableShape};
+use highwater_model::table_shape::{ColumnShape, TableShape};
 
 use super::wire::Connection;
 
@@ -39,14 +39,18 @@ pub(super) async fn describe(
             "SELECT table_rows FROM information_schema.tables WHERE {named}"
         ))
         .await?;
+    // One on a part of a text, or of another kind than a tree, has no list of columns.
+    let indexed = connection
+        .rows(&format!(
+            "SELECT index_name, non_unique = 0, index_type = 'BTREE' AND sub_part IS NULL, \
+             column_name \
+             FROM information_schema.statistics WHERE {named} ORDER BY index_name, seq_in_index"
+        ))
+        .await?;
     let mut shape = TableShape {
         rows: count_rows(connection, &from).await?,
         rows_all: Some(number(&rows_all, 0)).filter(|rows| *rows > 0),
-        indexes: indexes(connection, &named).await?,
-        recorded: RecordedStatements {
-            remark: Some("What this server is asked is not counted here".to_owned()),
-            ..RecordedStatements::default()
-        },
+        indexes: indexes(indexed),
         ..DIALECT.table_shape(table, first.get(4).cloned().flatten())
     };
     for column in columns {
@@ -69,22 +73,6 @@ pub(super) async fn describe(
         shape.columns.push(column);
     }
     Ok(shape)
-}
-
-/// The indexes of a table. One on a part of a text, or of another kind than a tree, has no list of
-/// columns.
-async fn indexes(
-    connection: &mut SqlConnection<Connection>,
-    named: &str,
-) -> Result<Vec<IndexShape>, TargetError> {
-    let rows = connection
-        .rows(&format!(
-            "SELECT index_name, non_unique = 0, index_type = 'BTREE' AND sub_part IS NULL, \
-             column_name \
-             FROM information_schema.statistics WHERE {named} ORDER BY index_name, seq_in_index"
-        ))
-        .await?;
-    Ok(describe::indexes(rows))
 }
 
 /// The type of a workload for a type of the server; none where no generator makes it.

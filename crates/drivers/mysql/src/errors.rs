@@ -54,11 +54,7 @@ impl ServerError {
     pub(super) fn judge(&self) -> Judgment {
         let mut judgment = judge_code(self.code);
         if self.is_too_large() {
-            judgment = Judgment {
-                class: ErrorClass::Resource,
-                certainty: Certainty::NotApplied,
-                closes: false,
-            };
+            judgment = refused(ErrorClass::Resource);
         }
         if self.unsolicited {
             judgment.certainty = Certainty::NotApplied;
@@ -76,6 +72,11 @@ impl ServerError {
             1180 => says("wsrep_max_ws_rows exceeded"),
             _ => false,
         }
+    }
+
+    /// One that came instead of an answer.
+    pub(super) fn failure(sequence: u8, payload: &[u8]) -> Failure {
+        Failure::Server(Self::read(sequence, payload))
     }
 
     /// As the error of an op.
@@ -121,13 +122,24 @@ impl ServerMessage for ServerError {
     }
 }
 
-/// Class and certainty of an error that answers a statement.
-fn judge_code(code: u16) -> Judgment {
-    let refused = |class| Judgment {
+fn refused(class: ErrorClass) -> Judgment {
+    Judgment {
         class,
         certainty: Certainty::NotApplied,
         closes: false,
-    };
+    }
+}
+
+/// Missing or wrong names, syntax, rights, more parameters than there may be, LOAD DATA LOCAL that is
+/// switched off, a transaction that only reads.
+const STATEMENT: &[u16] = &[
+    1046, 1049, 1050, 1051, 1052, 1054, 1055, 1064, 1065, 1066, 1072, 1091, 1103, 1109, 1110, 1111,
+    1142, 1143, 1146, 1148, 1149, 1193, 1210, 1227, 1243, 1247, 1248, 1295, 1305, 1390, 1792, 3948,
+    4166,
+];
+
+/// Class and certainty of an error that answers a statement.
+fn judge_code(code: u16) -> Judgment {
     let closed = |class| Judgment {
         closes: true,
         ..refused(class)
@@ -144,34 +156,7 @@ fn judge_code(code: u16) -> Judgment {
         // A value that does not fit its column, or has no partition.
         1136 | 1264 | 1265 | 1292 | 1300 | 1364 | 1366 | 1406 | 1411 | 1416 | 1526 | 1690
         | 3140 | 3141 | 3143 | 4038 => refused(ErrorClass::Data),
-        // Missing or wrong names, syntax, rights, more parameters than there may be, LOAD DATA LOCAL
-        // that is switched off, a transaction that only reads.
-        1046
-        | 1049..=1052
-        | 1054
-        | 1055
-        | 1064..=1066
-        | 1072
-        | 1091
-        | 1103
-        | 1109..=1111
-        | 1142
-        | 1143
-        | 1146
-        | 1148
-        | 1149
-        | 1193
-        | 1210
-        | 1227
-        | 1243
-        | 1247
-        | 1248
-        | 1295
-        | 1305
-        | 1390
-        | 1792
-        | 3948
-        | 4166 => refused(ErrorClass::Statement),
+        code if STATEMENT.contains(&code) => refused(ErrorClass::Statement),
         // Longer than max_allowed_packet: the server closes.
         1153 => closed(ErrorClass::Statement),
         1044 | 1045 | 1130 | 1251 | 1524 | 1698 | 1820 | 1862 | 3118 | 3159 => {

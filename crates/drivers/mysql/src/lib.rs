@@ -146,7 +146,7 @@ impl Target for MySqlTarget {
                 Ok(opened)
             };
             let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
-            let peers = Peers::beside(node, &self.nodes, Rc::clone(&timeline));
+            let peers = Peers::beside(node, &self.nodes, &timeline);
             let admin = admin::admin(opened, node, peers, self.mode, timeline);
             Ok(Box::new(admin) as Box<dyn Admin>)
         })
@@ -159,8 +159,9 @@ impl Target for MySqlTarget {
         Box::pin(async move {
             let open = async |node| connect::open(node, &timeline).await;
             let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
+            let is_cluster = opened.replicates;
             let mut reader = WireReader::new(opened, node);
-            if reader.is_cluster() {
+            if is_cluster {
                 for other in self.nodes.iter().filter(|other| other.shown != node.shown) {
                     // A node that is away is polled again when it is back and the reader is made anew.
                     let opening = connect::open(other, &timeline);

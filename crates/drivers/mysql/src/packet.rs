@@ -11,10 +11,11 @@ pub(super) const HEADER: usize = 4;
 
 /// Commands of the client.
 pub(super) mod command {
-    pub(in crate::packet) const QUERY: u8 = 0x03;
-    pub(in crate::packet) const STMT_PREPARE: u8 = 0x16;
+    pub(crate) const QUERY: u8 = 0x03;
+    pub(crate) const STMT_PREPARE: u8 = 0x16;
     pub(crate) const STMT_EXECUTE: u8 = 0x17;
-    pub(in crate::packet) const STMT_CLOSE: u8 = 0x19;
+    /// Forgets a prepared statement; the server does not answer it.
+    pub(crate) const STMT_CLOSE: u8 = 0x19;
 }
 
 /// Starts a packet and returns where its header has to be written by [`finish`].
@@ -62,17 +63,8 @@ pub(super) fn start_query(out: &mut Vec<u8>) -> usize {
     at
 }
 
-/// Prepares a statement.
-pub(super) fn prepare(out: &mut Vec<u8>, sql: &str) {
-    one(out, command::STMT_PREPARE, sql.as_bytes());
-}
-
-/// Forgets a prepared statement; the server does not answer it.
-pub(super) fn close(out: &mut Vec<u8>, statement: u32) {
-    one(out, command::STMT_CLOSE, &statement.to_le_bytes());
-}
-
-fn one(out: &mut Vec<u8>, command: u8, body: &[u8]) {
+/// One command, such as [`command::STMT_CLOSE`], with what it is about.
+pub(super) fn one(out: &mut Vec<u8>, command: u8, body: &[u8]) {
     let at = start(out, 0);
     out.push(command);
     out.extend_from_slice(body);
@@ -181,7 +173,7 @@ mod tests {
         let at = start(&mut bytes, 0);
         bytes.extend(vec![7; PAYLOAD_MAX]);
         finish(&mut bytes, at);
-        close(&mut bytes, 9);
+        one(&mut bytes, command::STMT_CLOSE, &9_u32.to_le_bytes());
         let lengths: Vec<usize> = commands(&bytes).map(<[u8]>::len).collect();
         // Whole, and an empty packet behind it.
         assert_eq!(lengths, [10, PAYLOAD_MAX + 2 * HEADER, 9]);

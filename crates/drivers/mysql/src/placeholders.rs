@@ -3,6 +3,8 @@
 //! Only as much of SQL is understood as distinguishes a placeholder from what stands in a text, a
 //! quoted name or a comment.
 
+use highwater_driver::sql::quoting::quoted_length;
+
 /// The statement with `?` for each `?n`, and which value (from 0) each of them is.
 pub(super) fn positional(sql: &str) -> (String, Vec<usize>) {
     let mut text = String::with_capacity(sql.len());
@@ -10,7 +12,7 @@ pub(super) fn positional(sql: &str) -> (String, Vec<usize>) {
     let mut rest = sql;
     while let Some(first) = rest.chars().next() {
         let length = match first {
-            '\'' | '"' | '`' => quoted(rest, first),
+            '\'' | '"' | '`' => quoted_length(rest, first != '`'),
             '#' => line(rest),
             '-' if rest.starts_with("-- ") => line(rest),
             '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
@@ -32,20 +34,6 @@ pub(super) fn positional(sql: &str) -> (String, Vec<usize>) {
         rest = behind;
     }
     (text, values)
-}
-
-/// Bytes of what is quoted, both quotes among them. In a text a backslash takes the next character.
-fn quoted(rest: &str, quote: char) -> usize {
-    let mut escaped = false;
-    for (at, letter) in rest.char_indices().skip(1) {
-        match letter {
-            _ if escaped => escaped = false,
-            '\\' if quote != '`' => escaped = true,
-            _ if letter == quote => return at + 1,
-            _ => {}
-        }
-    }
-    rest.len()
 }
 
 /// Bytes up to the end of the line.

@@ -2,14 +2,15 @@
 //! the load.
 
 use highwater_driver::contract::TargetError;
+use highwater_driver::network::invalid;
 use highwater_driver::sql::preparing::{Place, column_names, insert_into};
 use highwater_driver::sql::quoting::backquoted;
-use highwater_model::op::{BoundOpKind, BoundStatement, BoundTable, BoundWorkload};
+use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload};
 
 use super::connect::Opened;
 use super::encode::{InsertPlan, Mode, Plan, Prepared};
 use super::errors::{Failure, ServerError};
-use super::packet::{self, Reader};
+use super::packet::{self, Reader, command};
 use super::placeholders::positional;
 use super::wire::Connection;
 
@@ -37,7 +38,15 @@ pub(super) async fn prepare(
             }
             BoundOpKind::Literal(sql) => Plan::Literal(sql.clone()),
             BoundOpKind::Transaction(statements) => {
-                Plan::Transaction(prepare_all(&mut opened.connection, statements, &place).await?)
+                let mut all = Vec::with_capacity(statements.len());
+                for (position, statement) in statements.iter().enumerate() {
+                    let place = place.statement(position);
+                    let (sql, count) = (&statement.sql, statement.parameters.len());
+                    let connection = &mut opened.connection;
+                    let prepared = prepare_query(connection, sql, count, &place).await?;
+                    all.push((prepared, statement.clone()));
+                }
+                Plan::Transaction(all)
             }
             BoundOpKind::Insert { table, .. } => {
                 let table = place.table(workload, *table)?;
@@ -46,21 +55,6 @@ pub(super) async fn prepare(
         });
     }
     Ok(plans)
-}
-
-async fn prepare_all(
-    connection: &mut Connection,
-    statements: &[BoundStatement],
-    place: &Place,
-) -> Result<Vec<(Prepared, BoundStatement)>, TargetError> {
-    let mut all = Vec::with_capacity(statements.len());
-    for (position, statement) in statements.iter().enumerate() {
-        let place = place.statement(position);
-        let (sql, count) = (&statement.sql, statement.parameters.len());
-        let prepared = prepare_query(connection, sql, count, &place).await?;
-        all.push((prepared, statement.clone()));
-    }
-    Ok(all)
 }
 
 async fn prepare_query(
@@ -97,8 +91,8 @@ async fn prepare_insert(
     }
     if mode != Mode::Prepared && id > 0 {
         let mut request = Vec::new();
-        packet::close(&mut request, id);
-        let sent = opened.connection.send(&request).await;
+        packet::one(&mut request, command::STMT_CLOSE, &id.to_le_bytes());
+        let sent = opened.connection.stream.send(&request).await;
         sent.map_err(|error| place.failed(Failure::from(error)))?;
     }
     let bytes_max = opened.packet_max.saturating_sub(PACKET_RESERVE);
@@ -125,14 +119,11 @@ fn load_data(table: &BoundTable) -> String {
 /// Prepares a statement; the server's number of it, and how many placeholders it has.
 async fn prepare_one(connection: &mut Connection, sql: &str) -> Result<(u32, usize), Failure> {
     let mut request = Vec::new();
-    packet::prepare(&mut request, sql);
-    connection.send(&request).await?;
+    packet::one(&mut request, command::STMT_PREPARE, sql.as_bytes());
+    connection.stream.send(&request).await?;
     let head = connection.next().await?;
     if head.payload.first() == Some(&0xff) {
-        return Err(Failure::Server(ServerError::read(
-            head.sequence,
-            head.payload,
-        )));
+        return Err(ServerError::failure(head.sequence, head.payload));
     }
     let mut reader = Reader(head.payload);
     let mut number = |bytes| {
@@ -144,7 +135,7 @@ async fn prepare_one(connection: &mut Connection, sql: &str) -> Result<(u32, usi
         (number(1), number(4), number(2), number(2))
     else {
         let cause = "what answers to a statement that is prepared is none of the protocol";
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, cause).into());
+        return Err(invalid(cause).into());
     };
     // What describes them, and what ends that.
     for count in [parameters, columns] {

@@ -5,6 +5,7 @@ use std::io;
 use super::errors::{Failure, ServerError};
 use super::packet::{self, Reader};
 use super::wire::Connection;
+use highwater_driver::network::invalid;
 use highwater_driver::sql::connection::{Row, TextWire};
 
 impl TextWire for Connection {
@@ -17,12 +18,15 @@ impl TextWire for Connection {
     ) -> Result<(), Failure> {
         let mut request = Vec::new();
         packet::query(&mut request, sql);
-        self.send(&request).await?;
+        self.stream.send(&request).await?;
         let head = self.next().await?;
         let columns = match head.payload {
             [0x00, ..] => return Ok(()),
-            [0xff, ..] => return Err(failure(head.sequence, head.payload)),
-            payload => Reader(payload).lenenc().ok_or_else(cut_short)?,
+            [0xff, ..] => return Err(ServerError::failure(head.sequence, head.payload)),
+            payload => {
+                let columns = Reader(payload).lenenc();
+                columns.ok_or_else(|| invalid("the answer is cut short"))?
+            }
         };
         // What describes them is followed by what ends it.
         for _ in 0..=columns {
@@ -32,23 +36,15 @@ impl TextWire for Connection {
             let message = self.next().await?;
             match message.payload {
                 [0xfe, ..] if message.payload.len() < 9 => return Ok(()),
-                [0xff, ..] => return Err(failure(message.sequence, message.payload)),
+                [0xff, ..] => return Err(ServerError::failure(message.sequence, message.payload)),
                 payload => take(row(columns, payload))?,
             }
         }
     }
 
     fn is_encrypted(&self) -> bool {
-        self.is_encrypted()
+        self.stream.stream().is_encrypted()
     }
-}
-
-fn failure(sequence: u8, payload: &[u8]) -> Failure {
-    Failure::Server(ServerError::read(sequence, payload))
-}
-
-fn cut_short() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the answer is cut short")
 }
 
 /// The values of a row in the text protocol; what is cut short stays null.

@@ -48,13 +48,13 @@ impl WireSession {
                 load_data(&mut connection, op, bytes).await
             }
             (Some(Plan::Insert(_)), _) => match packet::commands(bytes).count() {
-                1 => one(&mut connection, op, bytes).await,
+                1 => one(&mut connection, op, bytes, Answer::default()).await,
                 commands => transaction::of_batch(&mut connection, op, bytes, commands).await,
             },
-            _ => one(&mut connection, op, bytes).await,
+            _ => one(&mut connection, op, bytes, Answer::default()).await,
         };
         // What was answered too early leaves the rest of its request behind.
-        outcome.session_usable &= connection.is_sent_whole();
+        outcome.session_usable &= connection.stream.is_sent_whole();
         if outcome.session_usable {
             self.connection = Some(connection);
         }
@@ -62,12 +62,11 @@ impl WireSession {
     }
 }
 
-/// One command.
-async fn one(connection: &mut Connection, op: &Op, bytes: &[u8]) -> Outcome {
-    let mut answer = Answer::default();
+/// One command, which goes on with an answer.
+async fn one(connection: &mut Connection, op: &Op, bytes: &[u8], mut answer: Answer) -> Outcome {
     match connection.exchange(bytes, 1, &mut answer).await {
         Ok(()) => judge(op, answer),
-        Err(error) => lost(op, answer, &error, connection.is_sent_whole()),
+        Err(error) => lost(op, answer, &error, connection.stream.is_sent_whole()),
     }
 }
 
@@ -83,10 +82,7 @@ async fn load_data(connection: &mut Connection, op: &Op, bytes: &[u8]) -> Outcom
     if !answer.wants_rows {
         return judge(op, answer);
     }
-    match connection.exchange(lines, 1, &mut answer).await {
-        Ok(()) => judge(op, answer),
-        Err(error) => lost(op, answer, &error, connection.is_sent_whole()),
-    }
+    one(connection, op, lines, answer).await
 }
 
 impl Session for WireSession {

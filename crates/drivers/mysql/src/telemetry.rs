@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use highwater_driver::contract::Response;
 use highwater_driver::sql::connection::rows_of;
+use highwater_driver::sql_query::pairs;
 use highwater_driver::telemetry::{
     Figure, Measure, MetricSample, TelemetryReader, count, level, names, samples, units,
 };
@@ -65,16 +66,9 @@ const SECOND: f64 = 1e9;
 /// Polls a server and, if it is a node of a cluster, those nodes of the target that answered at first.
 /// An error of one ends the reader: the next one finds out who is there.
 pub(super) struct WireReader {
-    nodes: Vec<PolledNode>,
+    nodes: Vec<(Connection, Node)>,
     is_cluster: bool,
     sql: String,
-}
-
-/// A server that is polled.
-struct PolledNode {
-    connection: Connection,
-    shown: String,
-    address: String,
 }
 
 impl WireReader {
@@ -84,31 +78,19 @@ impl WireReader {
         let names: Vec<String> = figures
             .map(|figure| format!("'{}'", figure.source))
             .collect();
-        let is_cluster = opened.replicates;
-        let mut reader = Self {
-            nodes: Vec::new(),
-            is_cluster,
+        Self {
+            nodes: vec![(opened.connection, node.clone())],
+            is_cluster: opened.replicates,
             sql: format!(
                 "SHOW GLOBAL STATUS WHERE variable_name IN ({})",
                 names.join(", ")
             ),
-        };
-        reader.add(opened, node);
-        reader
-    }
-
-    /// Whether other nodes are to be added.
-    pub(super) fn is_cluster(&self) -> bool {
-        self.is_cluster
+        }
     }
 
     /// Polls another node too.
     pub(super) fn add(&mut self, opened: Opened, node: &Node) {
-        self.nodes.push(PolledNode {
-            connection: opened.connection,
-            shown: node.shown.clone(),
-            address: node.address.to_string(),
-        });
+        self.nodes.push((opened.connection, node.clone()));
     }
 }
 
@@ -116,13 +98,10 @@ impl TelemetryReader for WireReader {
     fn read(&mut self) -> Response<'_, Vec<MetricSample>> {
         Box::pin(async move {
             let mut found = Vec::new();
-            for (number, node) in self.nodes.iter_mut().enumerate() {
-                let rows = rows_of(&mut node.connection, &node.shown, &self.sql).await?;
-                let values = rows.into_iter().filter_map(|row| {
-                    let mut texts = row.into_iter();
-                    let name = texts.next()??.to_lowercase();
-                    Some((name, texts.next()??.parse().ok()?))
-                });
+            for (number, (connection, node)) in self.nodes.iter_mut().enumerate() {
+                let values = pairs(rows_of(connection, &node.shown, &self.sql).await?);
+                let values = values
+                    .filter_map(|(name, value)| Some((name.to_lowercase(), value.parse().ok()?)));
                 let values: BTreeMap<String, f64> = values.collect();
                 if number == 0 {
                     found.extend(samples(FIGURES, |name| {
@@ -130,7 +109,7 @@ impl TelemetryReader for WireReader {
                     }));
                 }
                 if self.is_cluster {
-                    found.extend(node_samples(&values, &node.address));
+                    found.extend(node_samples(&values, &node.address.to_string()));
                 }
             }
             Ok(found)

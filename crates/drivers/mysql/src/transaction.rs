@@ -95,7 +95,7 @@ async fn commit(
             unusable(judge(op, answer))
         }
         (Err(error), _) => {
-            let is_sent = connection.sent() >= packet::first(&request);
+            let is_sent = connection.stream.sent() >= packet::first(&request);
             lost(op, answer, &error, is_sent)
         }
     }

@@ -7,16 +7,16 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use super::answer::Answer;
 use super::packet::{self, HEADER};
-use highwater_driver::lingering::LingeringBackends;
-use highwater_driver::network::{BufferedStream, Stream};
+use highwater_driver::network::{BufferedStream, Stream, invalid};
 
 /// A connection past its TLS negotiation.
-pub(super) struct Connection(BufferedStream);
+pub(super) struct Connection {
+    pub(super) stream: BufferedStream,
+}
 
 /// A whole packet of the server.
 #[derive(Debug)]
@@ -26,39 +26,17 @@ pub(super) struct Packet<'a> {
     pub(super) payload: &'a [u8],
 }
 
-fn invalid(cause: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, cause)
-}
-
 impl Connection {
     /// Takes over a stream whose greeting was read.
     pub(super) fn new(stream: Stream) -> Self {
-        Self(BufferedStream::new(stream))
-    }
-
-    /// Names the connection as the server does; it is recorded as lingering when it ends.
-    pub(super) fn set_backend(&mut self, backend: i64, lingering: &Arc<LingeringBackends>) {
-        self.0.set_backend(backend, lingering);
-    }
-
-    /// Whether the bytes are encrypted.
-    pub(super) fn is_encrypted(&self) -> bool {
-        self.0.stream().is_encrypted()
+        Self {
+            stream: BufferedStream::new(stream),
+        }
     }
 
     /// Whether nobody on a network can read the bytes.
     pub(super) fn is_private(&self) -> bool {
-        matches!(self.0.stream(), Stream::Tls(_) | Stream::Unix(_))
-    }
-
-    /// Bytes of the last request that left this process.
-    pub(super) fn sent(&self) -> usize {
-        self.0.sent()
-    }
-
-    /// Whether all of them did; the server runs no part of a command.
-    pub(super) fn is_sent_whole(&self) -> bool {
-        self.0.is_sent_whole()
+        matches!(self.stream.stream(), Stream::Tls(_) | Stream::Unix(_))
     }
 
     /// Sends commands and reads until so many of them are answered.
@@ -71,7 +49,7 @@ impl Connection {
         commands: usize,
         answer: &mut Answer,
     ) -> io::Result<()> {
-        self.0.begin(request.len());
+        self.stream.begin(request.len());
         let until = answer.done + commands;
         let mut flushed = false;
         poll_fn(|context| self.poll_exchange(context, request, &mut flushed, until, answer)).await
@@ -80,10 +58,10 @@ impl Connection {
     /// Ready when the server closed this connection, which is idle, or said why it will: nothing else
     /// is sent to a client that waits.
     pub(super) fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if !self.0.unread().is_empty() {
+        if !self.stream.unread().is_empty() {
             return Poll::Ready(());
         }
-        self.0.poll_fill(context).map(drop)
+        self.stream.poll_fill(context).map(drop)
     }
 
     fn poll_exchange(
@@ -96,12 +74,12 @@ impl Connection {
     ) -> Poll<io::Result<()>> {
         let mut lost = None;
         loop {
-            if !*flushed && let Poll::Ready(sent) = self.0.poll_send(context, request) {
+            if !*flushed && let Poll::Ready(sent) = self.stream.poll_send(context, request) {
                 // A lost connection may still hold the server's reason: read before giving up.
                 lost = sent.err();
                 *flushed = true;
             }
-            if let Err(error) = ready!(self.0.poll_fill(context)) {
+            if let Err(error) = ready!(self.stream.poll_fill(context)) {
                 return Poll::Ready(Err(lost.unwrap_or(error)));
             }
             if self.scan(until, answer)? {
@@ -113,25 +91,25 @@ impl Connection {
     /// Consumes the packets that are in the buffer; true when so many commands are answered.
     fn scan(&mut self, until: usize, answer: &mut Answer) -> io::Result<bool> {
         loop {
-            self.0.drop_skipped();
+            self.stream.drop_skipped();
             let Some((length, sequence)) = self.header() else {
                 return Ok(false);
             };
             if answer.may_be_row() {
-                let first = self.0.unread().get(HEADER).copied();
+                let first = self.stream.unread().get(HEADER).copied();
                 if length > 0 && first.is_none() {
                     return Ok(false);
                 }
                 if answer.counts_row(length, first.filter(|_| length > 0)) {
-                    self.0.skip(HEADER + length);
+                    self.stream.skip(HEADER + length);
                     continue;
                 }
             }
-            let Some(payload) = self.0.take(HEADER, HEADER + length) else {
+            let Some(payload) = self.stream.take(HEADER, HEADER + length) else {
                 return Ok(false);
             };
             answer
-                .take(sequence, self.0.at(payload))
+                .take(sequence, self.stream.at(payload))
                 .ok_or_else(|| invalid("the server's answer is none of the protocol"))?;
             if answer.done >= until {
                 return Ok(true);
@@ -141,13 +119,8 @@ impl Connection {
 
     /// Payload's length and number of the packet at the start of the buffer.
     fn header(&self) -> Option<(usize, u8)> {
-        let [a, b, c, sequence] = self.0.unread().first_chunk::<HEADER>()?;
+        let [a, b, c, sequence] = self.stream.unread().first_chunk::<HEADER>()?;
         Some((packet::length(*a, *b, *c), *sequence))
-    }
-
-    /// Sends bytes without waiting for an answer.
-    pub(super) async fn send(&mut self, request: &[u8]) -> io::Result<()> {
-        self.0.send(request).await
     }
 
     /// The next packet, whole; one that goes on in another is refused.
@@ -159,15 +132,15 @@ impl Connection {
                         let error = invalid("a packet of the server is longer than 16 MiB");
                         return Poll::Ready(Err(error));
                     }
-                    if let Some(payload) = self.0.take(HEADER, HEADER + length) {
+                    if let Some(payload) = self.stream.take(HEADER, HEADER + length) {
                         return Poll::Ready(Ok::<_, io::Error>((sequence, payload)));
                     }
                 }
-                ready!(self.0.poll_fill(context))?;
+                ready!(self.stream.poll_fill(context))?;
             }
         })
         .await?;
-        let payload = self.0.at(payload);
+        let payload = self.stream.at(payload);
         Ok(Packet { sequence, payload })
     }
 }

@@ -13,6 +13,7 @@ use highwater_driver::contract::{
     KeyCounts, KeySums, Response, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableReader,
     TargetFacts,
 };
+use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
 
 /// The connection around the load that is none.
@@ -24,30 +25,29 @@ pub(super) struct NullAdmin {
 
 impl ServerAdmin for NullAdmin {
     fn facts(&mut self) -> Response<'_, TargetFacts> {
-        let name = self.protocol.name();
-        let mut facts = TargetFacts {
+        let (name, dialect) = (self.protocol.name(), self.protocol.dialect());
+        let mut dialects = dialect.names();
+        if dialect == Dialect::MySql {
+            // It answers as this relative.
+            dialects.insert(0, "mariadb".to_owned());
+        }
+        let facts = TargetFacts {
             version: format!("Highwater's own sink, {name} protocol"),
-            dialects: self
-                .protocol
-                .dialects()
-                .iter()
-                .map(|d| (*d).to_owned())
-                .collect(),
+            dialects,
             traits: vec![
                 "stores nothing".to_owned(),
                 format!("insert={}", self.insert),
             ],
-            tables: self.protocol.table_features(),
-            transactions: self.protocol.has_transactions(),
-            atomic_batches: self.protocol.has_transactions(),
-            ..TargetFacts::default()
+            tables: dialect.table_features(),
+            transactions: dialect.rolls_back(),
+            atomic_batches: dialect.inserts_whole(),
+            settings: [
+                ("insert", self.insert.as_str()),
+                ("durability", "none: nothing is stored"),
+            ]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
         };
-        let settings = &mut facts.settings;
-        settings.insert("insert".to_owned(), self.insert.clone());
-        settings.insert(
-            "durability".to_owned(),
-            "none: nothing is stored".to_owned(),
-        );
         Box::pin(ready(Ok(facts)))
     }
 

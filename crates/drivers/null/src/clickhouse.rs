@@ -84,15 +84,11 @@ fn columns(table: &BoundTable) -> String {
             ColumnType::Boolean => "UInt8",
             ColumnType::Text | ColumnType::Object => "String",
         };
-        let whole = std::slice::from_ref(&column.name);
-        let names = if column.attributes.is_empty() {
-            whole
-        } else {
-            &column.attributes
+        let names = match column.attributes.as_slice() {
+            [] => std::slice::from_ref(&column.name),
+            attributes => attributes,
         };
-        for name in names {
-            rows.push_str(&format!("{name}\t{declared}\n"));
-        }
+        rows.extend(names.iter().map(|name| format!("{name}\t{declared}\n")));
     }
     rows
 }

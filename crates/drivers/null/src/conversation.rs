@@ -1,4 +1,4 @@
-//! The server's side of a connection to the sink, the tables that it needs, and what it keeps of a message.
+//! The server's side of a connection to the sink, and the tables that it needs.
 //!
 //! Must not know a protocol.
 
@@ -34,13 +34,4 @@ impl WorkloadTables {
             current.clone_from(&workload.tables);
         }
     }
-}
-
-/// Moves bytes to those that are kept until there are `needed`; whether there are.
-pub(super) fn keep(kept: &mut Vec<u8>, input: &mut &[u8], needed: usize) -> bool {
-    let taken = needed.saturating_sub(kept.len()).min(input.len());
-    let (more, rest) = input.split_at(taken);
-    kept.extend_from_slice(more);
-    *input = rest;
-    kept.len() >= needed
 }

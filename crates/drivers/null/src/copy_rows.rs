@@ -8,12 +8,13 @@ const HEADER_BYTES: usize = 19;
 /// Rows seen so far.
 #[derive(Debug, Default)]
 pub(super) struct CopyRows {
-    rows: u64,
+    /// Those that have begun (binary) or ended (text).
+    pub(super) rows: u64,
     binary: Option<Binary>,
 }
 
 /// Where in the binary format the last piece ended.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Binary {
     /// Bytes to pass over.
     skip: usize,
@@ -31,16 +32,9 @@ impl CopyRows {
             rows: 0,
             binary: binary.then_some(Binary {
                 skip: HEADER_BYTES,
-                fields: 0,
-                part: [0; 4],
-                filled: 0,
+                ..Binary::default()
             }),
         }
-    }
-
-    /// Rows that have begun (binary) or ended (text).
-    pub(super) const fn rows(&self) -> u64 {
-        self.rows
     }
 
     /// The next piece of the data.
@@ -125,7 +119,7 @@ mod tests {
             for piece in encoded(&rows).chunks(piece) {
                 seen.take(piece);
             }
-            prop_assert_eq!(seen.rows(), rows.len() as u64);
+            prop_assert_eq!(seen.rows, rows.len() as u64);
         }
     }
 
@@ -135,6 +129,6 @@ mod tests {
         for piece in [&b"1\ta\\nb\n2\t"[..], b"b", b"\n3\tc\n"] {
             seen.take(piece);
         }
-        assert_eq!(seen.rows(), 3);
+        assert_eq!(seen.rows, 3);
     }
 }

@@ -41,8 +41,7 @@ impl<R: Responder> HttpServer<R> {
     fn read_head(&mut self, input: &mut &[u8]) -> bool {
         let before = self.head.len();
         let taken = input.len().min(HEAD_BYTES_MAX.saturating_sub(before));
-        let (mine, _) = input.split_at(taken);
-        self.head.extend_from_slice(mine);
+        self.head.extend_from_slice(&input[..taken]);
         let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut request = httparse::Request::new(&mut headers);
         let length = match request.parse(&self.head) {

@@ -14,6 +14,7 @@ mod clickhouse;
 mod conversation;
 mod copy_rows;
 mod cratedb;
+mod framing;
 mod http_server;
 mod mysql;
 mod postgres;
@@ -101,7 +102,7 @@ impl NullTarget {
         let sink = Sink::start(self.protocol).map_err(|error| {
             TargetError::unreachable(format!("cannot start a sink on loopback: {error}"))
         })?;
-        let url = self.protocol.url(sink.ports());
+        let url = self.protocol.url(&sink.ports);
         let target = self.protocol.driver().open(&[url], &self.options)?;
         Ok(Running { sink, target })
     }
@@ -129,7 +130,7 @@ impl Target for NullTarget {
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
         Box::pin(async move {
             let running = self.running()?;
-            running.sink.expect(&connect.workload);
+            running.sink.tables.set(&connect.workload);
             running.target.connect(connect).await
         })
     }

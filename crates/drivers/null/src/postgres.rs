@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use highwater_model::op::ColumnType;
 
-use super::conversation::{Conversation, WorkloadTables, keep};
+use super::conversation::WorkloadTables;
 use super::copy_rows::CopyRows;
+use super::framing::Messages;
 
 /// Code of a request for TLS, and of one for GSSAPI encryption.
 const ENCRYPTION_REQUESTS: [u32; 2] = [80_877_103, 80_877_104];
@@ -23,7 +24,7 @@ const SERVER_VERSION: &str = "16.0";
 const TEXT: u32 = 25;
 
 /// The result of executing a statement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Effect {
     /// This many rows were inserted.
     Inserted(u64),
@@ -32,6 +33,7 @@ enum Effect {
     /// One row of one column.
     Answered,
     /// Neither rows nor a count.
+    #[default]
     Done,
 }
 
@@ -43,25 +45,12 @@ struct Statement {
     types: Vec<u32>,
 }
 
-/// The part of a message that is read next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum MessagePart {
-    /// Tag and length, or the length alone before start-up.
-    Head,
-    /// `needed` bytes of the body are kept, and `rest` bytes after them are skipped.
-    Body { needed: usize, rest: usize },
-    /// This many bytes are skipped.
-    Rest(usize),
-}
-
 /// One connection.
+#[derive(Default)]
 pub(super) struct Server {
     tables: Arc<WorkloadTables>,
     started: bool,
-    next_part: MessagePart,
     tag: u8,
-    /// Of the head, then of the body.
-    kept: Vec<u8>,
     statements: HashMap<Vec<u8>, Statement>,
     bound: Effect,
     copy: Option<CopyRows>,
@@ -71,59 +60,15 @@ impl Server {
     pub(super) fn new(tables: Arc<WorkloadTables>) -> Self {
         Self {
             tables,
-            started: false,
-            next_part: MessagePart::Head,
-            tag: 0,
-            kept: Vec::new(),
-            statements: HashMap::new(),
-            bound: Effect::Done,
-            copy: None,
+            ..Self::default()
         }
     }
 
-    /// The head is whole; false if it makes no sense.
-    fn head(&mut self) -> bool {
-        let (tag, length) = match self.kept.as_slice() {
-            [a, b, c, d] => (0, [*a, *b, *c, *d]),
-            [tag, a, b, c, d] => (*tag, [*a, *b, *c, *d]),
-            _ => return false,
-        };
-        let length = usize::try_from(u32::from_be_bytes(length)).unwrap_or(0);
-        let Some(body) = length.checked_sub(4) else {
-            return false;
-        };
-        let needed = match tag {
-            b'd' => 0,
-            b'B' => body.min(BIND_BYTES),
-            _ => body,
-        };
-        self.tag = tag;
-        self.kept.clear();
-        let rest = body - needed;
-        self.next_part = MessagePart::Body { needed, rest };
-        needed <= MESSAGE_BYTES_MAX
-    }
-
-    /// The kept part of a message is complete; false if it ends the connection.
-    fn act(&mut self, out: &mut Vec<u8>) -> bool {
-        let body = std::mem::take(&mut self.kept);
-        let goes_on = if self.started {
-            self.message(&body, out)
-        } else {
-            self.start(&body, out)
-        };
-        self.kept = body;
-        self.kept.clear();
-        goes_on
-    }
-
     fn start(&mut self, body: &[u8], out: &mut Vec<u8>) -> bool {
-        let Some(code) = body
-            .first_chunk::<4>()
-            .map(|code| u32::from_be_bytes(*code))
-        else {
+        let Some(code) = body.first_chunk() else {
             return false;
         };
+        let code = u32::from_be_bytes(*code);
         if ENCRYPTION_REQUESTS.contains(&code) {
             out.push(b'N');
             return true;
@@ -166,7 +111,7 @@ impl Server {
             }
             b'S' => ready(out),
             b'c' => {
-                let rows = self.copy.take().map_or(0, |copy| copy.rows());
+                let rows = self.copy.take().map_or(0, |copy| copy.rows);
                 put(out, b'C', &[format!("COPY {rows}\0").as_bytes()]);
                 ready(out);
             }
@@ -183,13 +128,8 @@ impl Server {
         if is(&sql, "COPY") {
             let binary = sql.to_ascii_uppercase().contains("BINARY");
             self.copy = Some(CopyRows::new(binary));
-            let columns = sql
-                .split(')')
-                .next()
-                .unwrap_or_default()
-                .matches(',')
-                .count()
-                + 1;
+            let names = sql.split(')').next().unwrap_or_default();
+            let columns = names.matches(',').count() + 1;
             let format = u8::from(binary);
             let count = u16::try_from(columns).unwrap_or(u16::MAX).to_be_bytes();
             let formats = [0, format].repeat(columns);
@@ -209,15 +149,13 @@ impl Server {
         let (sql, rest) = cstr(rest);
         let sql = String::from_utf8_lossy(sql);
         let (declared, _) = rest.get(2..).unwrap_or_default().as_chunks::<4>();
-        let mut types: Vec<u32> = declared
-            .iter()
-            .map(|oid| u32::from_be_bytes(*oid))
-            .collect();
+        let declared = declared.iter().map(|oid| match u32::from_be_bytes(*oid) {
+            0 => TEXT,
+            oid => oid,
+        });
+        let mut types: Vec<u32> = declared.collect();
         if types.is_empty() && is(&sql, "INSERT") {
             types = self.column_types(&sql);
-        }
-        for oid in &mut types {
-            *oid = if *oid == 0 { TEXT } else { *oid };
         }
         let effect = effect_of(&sql);
         self.statements
@@ -250,11 +188,8 @@ impl Server {
             return put(out, b'n', &[]);
         };
         let count = u16::try_from(statement.types.len()).unwrap_or(u16::MAX);
-        let types: Vec<u8> = statement
-            .types
-            .iter()
-            .flat_map(|oid| oid.to_be_bytes())
-            .collect();
+        let types = statement.types.iter().flat_map(|oid| oid.to_be_bytes());
+        let types: Vec<u8> = types.collect();
         put(out, b't', &[&count.to_be_bytes(), &types]);
         if statement.effect == Effect::Answered {
             put(out, b'T', &[ROW_DESCRIPTION]);
@@ -264,41 +199,36 @@ impl Server {
     }
 }
 
-impl Conversation for Server {
-    fn take(&mut self, mut input: &[u8], answer: &mut Vec<u8>) -> bool {
-        loop {
-            match self.next_part {
-                MessagePart::Head => {
-                    let needed = if self.started { 5 } else { 4 };
-                    if !keep(&mut self.kept, &mut input, needed) {
-                        return true;
-                    }
-                    if !self.head() {
-                        return false;
-                    }
-                }
-                MessagePart::Body { needed, rest } => {
-                    if !keep(&mut self.kept, &mut input, needed) {
-                        return true;
-                    }
-                    self.next_part = MessagePart::Rest(rest);
-                    if !self.act(answer) {
-                        return false;
-                    }
-                }
-                MessagePart::Rest(0) => self.next_part = MessagePart::Head,
-                MessagePart::Rest(left) => {
-                    if input.is_empty() {
-                        return true;
-                    }
-                    let (passed, rest) = input.split_at(left.min(input.len()));
-                    if let Some(copy) = self.copy.as_mut().filter(|_| self.tag == b'd') {
-                        copy.take(passed);
-                    }
-                    input = rest;
-                    self.next_part = MessagePart::Rest(left - passed.len());
-                }
-            }
+impl Messages for Server {
+    fn head_bytes(&self) -> usize {
+        if self.started { 5 } else { 4 }
+    }
+
+    /// Tag and length, or the length alone before start-up.
+    fn head(&mut self, head: &[u8]) -> Option<(usize, usize)> {
+        let (tag, length) = head.split_last_chunk()?;
+        self.tag = tag.first().copied().unwrap_or(0);
+        let length = usize::try_from(u32::from_be_bytes(*length)).unwrap_or(0);
+        let body = length.checked_sub(4)?;
+        let needed = match self.tag {
+            b'd' => 0,
+            b'B' => body.min(BIND_BYTES),
+            _ => body,
+        };
+        (needed <= MESSAGE_BYTES_MAX).then_some((needed, body))
+    }
+
+    fn body(&mut self, kept: &[u8], answer: &mut Vec<u8>) -> bool {
+        if self.started {
+            self.message(kept, answer)
+        } else {
+            self.start(kept, answer)
+        }
+    }
+
+    fn pass(&mut self, piece: &[u8]) {
+        if let Some(copy) = self.copy.as_mut().filter(|_| self.tag == b'd') {
+            copy.take(piece);
         }
     }
 }
@@ -348,17 +278,13 @@ fn first_array(rest: &[u8]) -> Option<u64> {
     if dimensions == 0 {
         return Some(0);
     }
-    Some(u64::from(u32::from_be_bytes(
-        *rest.get(18..)?.first_chunk()?,
-    )))
+    let size = u32::from_be_bytes(*rest.get(18..)?.first_chunk()?);
+    Some(size.into())
 }
 
 /// Text up to a zero byte, and what follows it.
 fn cstr(bytes: &[u8]) -> (&[u8], &[u8]) {
-    let end = bytes
-        .iter()
-        .position(|byte| *byte == 0)
-        .unwrap_or(bytes.len());
+    let end = memchr::memchr(0, bytes).unwrap_or(bytes.len());
     let (text, rest) = bytes.split_at(end);
     (text, rest.get(1..).unwrap_or_default())
 }

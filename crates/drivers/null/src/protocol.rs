@@ -2,7 +2,8 @@
 //!
 //! Must not start anything.
 
-use highwater_driver::contract::{Driver, TableFeatures, TargetError};
+use highwater_driver::contract::{Driver, TargetError};
+use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::target_url::{Host, Secret, TargetUrl};
 use highwater_driver_clickhouse::ClickHouseDriver;
 use highwater_driver_cratedb::CrateDbDriver;
@@ -41,47 +42,29 @@ impl Protocol {
             })
     }
 
+    /// Its name, the driver of its sessions, and the SQL of that.
+    const fn parts(self) -> (&'static str, &'static dyn Driver, Dialect) {
+        match self {
+            Self::Postgres => ("postgres", &PostgresDriver, Dialect::PostgreSql),
+            Self::MySql => ("mysql", &MySqlDriver, Dialect::MySql),
+            Self::Crate => ("crate", &CrateDbDriver, Dialect::CrateDb),
+            Self::ClickHouse => ("clickhouse", &ClickHouseDriver, Dialect::ClickHouse),
+        }
+    }
+
     /// What follows `null:`.
     pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Postgres => "postgres",
-            Self::MySql => "mysql",
-            Self::Crate => "crate",
-            Self::ClickHouse => "clickhouse",
-        }
+        self.parts().0
     }
 
     /// The driver whose sessions are measured.
-    pub(super) fn driver(self) -> &'static dyn Driver {
-        match self {
-            Self::Postgres => &PostgresDriver,
-            Self::MySql => &MySqlDriver,
-            Self::Crate => &CrateDbDriver,
-            Self::ClickHouse => &ClickHouseDriver,
-        }
+    pub(super) const fn driver(self) -> &'static dyn Driver {
+        self.parts().1
     }
 
-    /// Dialects of a workload's statements.
-    pub(super) const fn dialects(self) -> &'static [&'static str] {
-        match self {
-            Self::Postgres => &["postgresql"],
-            Self::MySql => &["mariadb", "mysql"],
-            Self::Crate => &["cratedb", "postgresql"],
-            Self::ClickHouse => &["clickhouse"],
-        }
-    }
-
-    /// Whether several statements can be one transaction, where they are real.
-    pub(super) const fn has_transactions(self) -> bool {
-        matches!(self, Self::Postgres | Self::MySql)
-    }
-
-    /// What tables have besides columns, where they are real.
-    pub(super) const fn table_features(self) -> TableFeatures {
-        TableFeatures {
-            shards: matches!(self, Self::Crate),
-            settings: true,
-        }
+    /// What a real server reads.
+    pub(super) const fn dialect(self) -> Dialect {
+        self.parts().2
     }
 
     /// The URL that the real driver gets for sinks on these ports.

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use highwater_model::op::BoundWorkload;
 use highwater_model::units::Nanos;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -17,6 +16,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use super::conversation::{Conversation, WorkloadTables};
+use super::framing::Framed;
 use super::http_server::HttpServer;
 use super::protocol::Protocol;
 use super::{clickhouse, cratedb, mysql, postgres};
@@ -29,8 +29,10 @@ const THREADS_MAX: usize = 64;
 /// Running threads; they end with it.
 #[derive(Debug)]
 pub(super) struct Sink {
-    ports: Vec<u16>,
-    tables: Arc<WorkloadTables>,
+    /// Where it listens on loopback, one port a thread.
+    pub(super) ports: Vec<u16>,
+    /// Those of the sessions that are about to connect.
+    pub(super) tables: Arc<WorkloadTables>,
     /// CPU time of each thread, nanoseconds.
     cpu: Vec<Arc<AtomicU64>>,
     _running: watch::Sender<()>,
@@ -65,20 +67,10 @@ impl Sink {
         Ok(sink)
     }
 
-    /// Where it listens on loopback, one port a thread.
-    pub(super) fn ports(&self) -> &[u16] {
-        &self.ports
-    }
-
     /// CPU time of its threads so far.
     pub(super) fn cpu(&self) -> Nanos {
         let threads = self.cpu.iter();
         Nanos(threads.map(|cpu| cpu.load(Ordering::Relaxed)).sum())
-    }
-
-    /// Sessions of this workload are about to connect.
-    pub(super) fn expect(&self, workload: &BoundWorkload) {
-        self.tables.set(workload);
     }
 }
 
@@ -110,13 +102,12 @@ fn serve(
 }
 
 fn begin(protocol: Protocol, tables: &Arc<WorkloadTables>) -> Box<dyn Conversation + Send> {
+    let tables = Arc::clone(tables);
     match protocol {
-        Protocol::Postgres => Box::new(postgres::Server::new(Arc::clone(tables))),
-        Protocol::MySql => Box::new(mysql::Server::new()),
+        Protocol::Postgres => Box::new(Framed::new(postgres::Server::new(tables))),
+        Protocol::MySql => Box::new(Framed::new(mysql::Server::default())),
         Protocol::Crate => Box::new(HttpServer::new(cratedb::Endpoint::default())),
-        Protocol::ClickHouse => Box::new(HttpServer::new(clickhouse::Interface::new(Arc::clone(
-            tables,
-        )))),
+        Protocol::ClickHouse => Box::new(HttpServer::new(clickhouse::Interface::new(tables))),
     }
 }
 

@@ -11,8 +11,6 @@ pub(super) struct Answer {
     pub(super) bytes: u64,
     /// Rows that the server says it wrote.
     pub(super) applied: u64,
-    /// Rows that the server says it refused, by a negative count.
-    pub(super) refused: u64,
     /// The first error.
     pub(super) error: Option<ServerError>,
     /// Transaction status of `ReadyForQuery`: `I`, `T` or `E`.
@@ -35,17 +33,18 @@ impl Answer {
         false
     }
 
+    /// Whether the connection ends with the error.
+    pub(super) fn is_fatal(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| error.fatal)
+    }
+
     fn complete(&mut self, body: &[u8]) {
         // `SELECT 1` is the common case, and its rows were counted as they came.
         if body.first() == Some(&b'S') {
             return;
         }
-        let count = written_rows(body);
-        if count < 0 {
-            self.refused += count.unsigned_abs();
-        } else {
-            self.applied += count.unsigned_abs();
-        }
+        // A negative count is one of rows that were refused.
+        self.applied += u64::try_from(written_rows(body)).unwrap_or(0);
     }
 }
 
@@ -64,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn command_tags_add_up_and_negative_counts_are_refused_rows() {
+    fn command_tags_add_up_and_negative_counts_are_not_of_applied_rows() {
         let mut answer = Answer::default();
         for tag in [
             "INSERT 0 5\0",
@@ -76,7 +75,7 @@ mod tests {
         ] {
             assert!(!answer.take(b'C', tag.as_bytes()));
         }
-        assert_eq!((answer.applied, answer.refused), (14, 3));
+        assert_eq!(answer.applied, 14);
     }
 
     #[test]

@@ -47,46 +47,40 @@ pub(super) async fn explained(
     node: &Node,
     timeline: &Rc<dyn Timeline>,
 ) -> TargetError {
-    let Address::Tcp(host, port) = &node.address else {
-        return error;
-    };
-    if error.kind != TargetErrorKind::Unreachable {
-        return error;
+    let request = b"GET / HTTP/1.0\r\n\r\n";
+    if error.kind == TargetErrorKind::Unreachable
+        && let Address::Tcp(host, port) = &node.address
+        && let Some(answer) = first_bytes(host, *port, request, timeline).await
+        && answer.starts_with(b"HTTP/")
+    {
+        let place = &node.shown;
+        let cause = "an HTTP server answers there, not one with the PostgreSQL protocol";
+        return TargetError::unreachable(format!("{place}: {cause}")).with_hint(
+            "give the port of that protocol (mostly 5432); `crate://` is for CrateDB over HTTP",
+        );
     }
-    let answer = first_bytes(host, *port, b"GET / HTTP/1.0\r\n\r\n", timeline).await;
-    if !answer.is_some_and(|bytes| bytes.starts_with(b"HTTP/")) {
-        return error;
-    }
-    TargetError::unreachable(format!(
-        "{}: an HTTP server answers there, not one with the PostgreSQL protocol",
-        node.shown
-    ))
-    .with_hint("give the port of that protocol (mostly 5432); `crate://` is for CrateDB over HTTP")
+    error
 }
 
 async fn attempt(node: &Node, encrypted: bool) -> Result<Opened, AttemptError> {
     let stream = connect(node, encrypted).await?;
-    let mut connection = Connection::new(stream);
-    match start_up(node, &mut connection).await {
-        Ok((dialect, copies)) => Ok(Opened {
-            connection,
-            dialect,
-            copies,
-        }),
-        Err(StartUpError::Client(error)) => Err(error.into()),
-        Err(StartUpError::Server(failure)) => {
-            let other_kind = matches!(&failure, Failure::Server(error) if error.code == "28000");
-            Err(AttemptError {
-                error: failure.into_target_error(&node.shown),
-                other_kind,
-            })
-        }
-    }
+    let started = start_up(node, Connection::new(stream)).await;
+    started.map_err(|error| match error {
+        StartUpError::Client(error) => error.into(),
+        StartUpError::Server(failure) => AttemptError {
+            other_kind: matches!(&failure, Failure::Server(error) if error.code == "28000"),
+            error: failure.into_target_error(&node.shown),
+        },
+    })
 }
 
 async fn connect(node: &Node, encrypted: bool) -> Result<Stream, AttemptError> {
     let place = &node.shown;
     let failed = |error| AttemptError::from(unreachable(place, &error));
+    let other_may_do = |error| AttemptError {
+        error,
+        other_kind: true,
+    };
     let (host, port) = match &node.address {
         Address::Socket(directory, port) => {
             let path = directory.join(format!(".s.PGSQL.{port}"));
@@ -104,18 +98,13 @@ async fn connect(node: &Node, encrypted: bool) -> Result<Stream, AttemptError> {
     stream.write_all(&request).await.map_err(failed)?;
     let answer = stream.read_u8().await.map_err(failed)?;
     match (answer, node.tls.mode()) {
-        (b'S', _) => match node.tls.handshake(place, host, stream).await {
-            Ok(stream) => Ok(Stream::Tls(Box::new(stream))),
-            Err(error) => Err(AttemptError {
-                error,
-                other_kind: true,
-            }),
-        },
+        (b'S', _) => {
+            let secured = node.tls.handshake(place, host, stream).await;
+            let secured = secured.map(|stream| Stream::Tls(Box::new(stream)));
+            secured.map_err(other_may_do)
+        }
         (b'N', SslMode::Prefer) => Ok(Stream::Tcp(stream)),
-        (b'N', _) => Err(AttemptError {
-            error: no_tls(place),
-            other_kind: true,
-        }),
+        (b'N', _) => Err(other_may_do(no_tls(place))),
         _ => Err(TargetError::unreachable(format!(
             "{place}: what answers there does not speak the PostgreSQL protocol"
         ))
@@ -126,10 +115,7 @@ async fn connect(node: &Node, encrypted: bool) -> Result<Stream, AttemptError> {
 /// Why start-up failed.
 type StartUpError = failure::LoginError<ServerError>;
 
-/// The server's dialect, and why it cannot run COPY as a whole, if so.
-type StartedServer = (Dialect, Result<(), &'static str>);
-
-async fn start_up(node: &Node, connection: &mut Connection) -> Result<StartedServer, StartUpError> {
+async fn start_up(node: &Node, mut connection: Connection) -> Result<Opened, StartUpError> {
     let login = &node.login;
     let mut parameters = vec![
         ("user", login.user.as_str()),
@@ -144,7 +130,7 @@ async fn start_up(node: &Node, connection: &mut Connection) -> Result<StartedSer
     let mut request = BytesMut::new();
     frontend::startup_message(parameters, &mut request)?;
     connection.send(&request).await?;
-    authenticate(node, connection).await?;
+    authenticate(node, &mut connection).await?;
     let mut dialect = Dialect::PostgreSql;
     let mut version = String::new();
     let mut backend = None;
@@ -172,71 +158,61 @@ async fn start_up(node: &Node, connection: &mut Connection) -> Result<StartedSer
     if let (None, Some(statement)) = (database, dialect.without_database()) {
         let mut request = Vec::new();
         message::query(&mut request, statement);
-        let selected = connection.request(&request, |_| {}).await;
+        let selected = connection.request(&request, |_| Ok(())).await;
         selected.map_err(StartUpError::Server)?;
     }
-    Ok((dialect, dialect.copies(&version)))
+    Ok(Opened {
+        connection,
+        dialect,
+        copies: dialect.copies(&version),
+    })
 }
 
 fn server_error(body: &[u8]) -> StartUpError {
     StartUpError::Server(Failure::Server(ServerError::read(body)))
 }
 
-/// The request of an authentication message.
-enum AuthenticationRequest {
-    Nothing,
-    ClearText,
-    Md5([u8; 4]),
-    Sasl(Vec<u8>),
-    SaslContinue(Vec<u8>),
-    SaslFinal(Vec<u8>),
-    Other(u32),
-}
-
-fn authentication_request(body: &[u8]) -> AuthenticationRequest {
-    let Some((code, rest)) = body.split_first_chunk::<4>() else {
-        return AuthenticationRequest::Other(u32::MAX);
-    };
-    match (u32::from_be_bytes(*code), rest.first_chunk::<4>()) {
-        (0, _) => AuthenticationRequest::Nothing,
-        (3, _) => AuthenticationRequest::ClearText,
-        (5, Some(salt)) => AuthenticationRequest::Md5(*salt),
-        (10, _) => AuthenticationRequest::Sasl(rest.to_vec()),
-        (11, _) => AuthenticationRequest::SaslContinue(rest.to_vec()),
-        (12, _) => AuthenticationRequest::SaslFinal(rest.to_vec()),
-        (code, _) => AuthenticationRequest::Other(code),
-    }
-}
+/// Codes of what an authentication message asks for.
+const OK: u32 = 0;
+const CLEAR_TEXT: u32 = 3;
+const MD5: u32 = 5;
+const SASL: u32 = 10;
+const SASL_CONTINUE: u32 = 11;
+const SASL_FINAL: u32 = 12;
 
 async fn authenticate(node: &Node, connection: &mut Connection) -> Result<(), StartUpError> {
     let mut scram: Option<ScramSha256> = None;
     let mut request = BytesMut::new();
     loop {
         let message = connection.next().await?;
-        let requested = match message.tag {
-            b'R' => authentication_request(message.body),
+        let body = match message.tag {
+            b'R' => message.body,
             b'E' => return Err(server_error(message.body)),
             _ => continue,
         };
+        let request_of = body.split_first_chunk::<4>();
+        let (code, data) = request_of.unwrap_or((&[u8::MAX; 4], &[]));
         request.clear();
-        match (requested, &mut scram) {
-            (AuthenticationRequest::Nothing, None) => return Ok(()),
+        match (
+            u32::from_be_bytes(*code),
+            data.first_chunk::<4>(),
+            &mut scram,
+        ) {
+            (OK, _, None) => return Ok(()),
             // A server that skips its proof is not the one that knows the password.
-            (AuthenticationRequest::Nothing, Some(_)) => return Err(unproven(node)),
-            (AuthenticationRequest::ClearText, None) => {
+            (OK, _, Some(_)) => return Err(unproven(node)),
+            (CLEAR_TEXT, _, None) => {
                 frontend::password_message(password(node)?.reveal().as_bytes(), &mut request)?;
             }
-            (AuthenticationRequest::Md5(salt), None) => {
+            (MD5, Some(salt), None) => {
                 let secret = password(node)?;
                 let user = node.login.user.as_bytes();
-                let hash = md5_hash(user, secret.reveal().as_bytes(), salt);
+                let hash = md5_hash(user, secret.reveal().as_bytes(), *salt);
                 frontend::password_message(hash.as_bytes(), &mut request)?;
             }
-            (AuthenticationRequest::Sasl(mechanisms), None) => {
-                if !mechanisms
-                    .split(|b| *b == 0)
-                    .any(|name| name == SCRAM_SHA_256.as_bytes())
-                {
+            (SASL, _, None) => {
+                let mut mechanisms = data.split(|b| *b == 0);
+                if !mechanisms.any(|name| name == SCRAM_SHA_256.as_bytes()) {
                     return Err(unsupported(
                         node,
                         "a SASL mechanism other than SCRAM-SHA-256",
@@ -248,19 +224,21 @@ async fn authenticate(node: &Node, connection: &mut Connection) -> Result<(), St
                 frontend::sasl_initial_response(SCRAM_SHA_256, state.message(), &mut request)?;
                 scram = Some(state);
             }
-            (AuthenticationRequest::SaslContinue(data), Some(state)) => {
-                state.update(&data)?;
+            (SASL_CONTINUE, _, Some(state)) => {
+                state.update(data)?;
                 frontend::sasl_response(state.message(), &mut request)?;
             }
-            (AuthenticationRequest::SaslFinal(data), Some(state)) => {
-                state.finish(&data).map_err(|_| unproven(node))?;
+            (SASL_FINAL, _, Some(state)) => {
+                state.finish(data).map_err(|_| unproven(node))?;
                 scram = None;
                 continue;
             }
-            (AuthenticationRequest::Other(code), _) => {
+            (CLEAR_TEXT | SASL..=SASL_FINAL, ..) | (MD5, Some(_), _) => {
+                return Err(unsupported(node, "authentication messages out of order"));
+            }
+            (code, ..) => {
                 return Err(unsupported(node, &format!("authentication method {code}")));
             }
-            _ => return Err(unsupported(node, "authentication messages out of order")),
         }
         connection.send(&request).await?;
     }

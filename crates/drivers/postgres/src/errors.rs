@@ -11,7 +11,7 @@ use highwater_driver::failure::{self, ServerMessage};
 use highwater_driver::network::one_line;
 
 /// An `ErrorResponse`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ServerError {
     /// The connection ends with it (FATAL, PANIC).
     pub(super) fatal: bool,
@@ -29,12 +29,7 @@ pub(super) type Failure = failure::Failure<ServerError>;
 impl ServerError {
     /// Reads the body of an `ErrorResponse`; what is missing stays empty.
     pub(super) fn read(body: &[u8]) -> Self {
-        let mut error = Self {
-            fatal: false,
-            code: String::new(),
-            message: String::new(),
-            position: None,
-        };
+        let mut error = Self::default();
         for field in body.split(|byte| *byte == 0) {
             let Some((kind, value)) = field.split_first() else {
                 continue;
@@ -67,34 +62,27 @@ impl ServerError {
 
     /// What the failure of an op is called, and what is certain about it.
     pub(super) fn judge(&self) -> (ErrorClass, Certainty) {
-        let (class, certainty) = judge_code(self.meant());
-        // The connection is gone: whether the server had committed before is unknown.
-        (
-            class,
-            if self.fatal {
-                Certainty::Unknown
-            } else {
-                certainty
-            },
-        )
+        match judge_code(self.meant()) {
+            // The connection is gone: whether the server had committed before is unknown.
+            (class, _) if self.fatal => (class, Certainty::Unknown),
+            judged => judged,
+        }
     }
 
     /// What is certain about a transaction whose COMMIT was not sent when this came: without it
     /// nothing is kept, whatever went wrong, unless the server itself says that it may be.
-    pub(super) fn judge_before_commit(&self) -> (ErrorClass, Certainty) {
-        let (class, _) = judge_code(self.meant());
-        let certainty = if AMBIGUOUS.contains(&self.meant()) {
+    pub(super) fn certainty_before_commit(&self) -> Certainty {
+        if AMBIGUOUS.contains(&self.meant()) {
             Certainty::Unknown
         } else {
             Certainty::NotApplied
-        };
-        (class, certainty)
+        }
     }
 
     /// As the error of an op.
-    pub(super) fn into_op_error(self, class: ErrorClass) -> OpError {
+    pub(super) fn into_op_error(self) -> OpError {
         OpError {
-            class,
+            class: self.judge().0,
             code: Some(self.code),
             message: self.message,
         }

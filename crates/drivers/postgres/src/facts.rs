@@ -10,7 +10,7 @@ use highwater_driver::network::one_line;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::sql::facts::add_common;
-use highwater_driver::sql_query::{Texts, pairs};
+use highwater_driver::sql_query::{Texts, first_value, pairs};
 
 /// Settings that are recorded whatever their value: durability, memory, isolation.
 const ALWAYS: &str = "'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', \
@@ -40,7 +40,8 @@ pub(super) async fn read(
     presented: Dialect,
     insert: &str,
 ) -> Result<TargetFacts, TargetError> {
-    let mut version = text(connection, "SELECT version()").await?;
+    let version = first_value(connection.rows("SELECT version()").await?);
+    let mut version = version.unwrap_or_default();
     let reported = Dialect::of_version(&version);
     // Start-up parameters are more reliable: a relative may keep PostgreSQL's version text.
     let dialect = if reported == Dialect::PostgreSql {
@@ -50,7 +51,8 @@ pub(super) async fn read(
     };
     if dialect == Dialect::QuestDb {
         check_supported(connection.place(), presented)?;
-        version = product(&text(connection, "SELECT build()").await?);
+        let build = first_value(connection.rows("SELECT build()").await?);
+        version = product(&build.unwrap_or_default());
     }
     let mut settings = match dialect {
         Dialect::QuestDb => bounded(connection.rows(PARAMETERS).await?),
@@ -78,16 +80,6 @@ pub(super) async fn read(
         transactions: dialect.rolls_back(),
         atomic_batches: dialect.inserts_whole(),
     })
-}
-
-/// The first value of an answer; empty where there is none.
-async fn text(
-    connection: &mut SqlConnection<Connection>,
-    sql: &str,
-) -> Result<String, TargetError> {
-    let rows = connection.rows(sql).await?;
-    let first = rows.into_iter().flatten().flatten().next();
-    Ok(first.unwrap_or_default())
 }
 
 /// Sessions go by what a server says at start-up, where old versions of QuestDB do not say what they are.

@@ -16,8 +16,7 @@ pub(super) fn lost(op: &Op, answer: Answer, error: &std::io::Error, nothing_sent
     }
     match answer.error {
         Some(server) if error.kind() != std::io::ErrorKind::InvalidData => {
-            let class = server.judge().0;
-            Outcome::unknown(server.into_op_error(class))
+            Outcome::unknown(server.into_op_error())
         }
         _ => Outcome::unknown(broken(error)),
     }
@@ -26,8 +25,7 @@ pub(super) fn lost(op: &Op, answer: Answer, error: &std::io::Error, nothing_sent
 /// A whole answer came.
 pub(super) fn judge(op: &Op, answer: Answer) -> Outcome {
     if let Some(error) = answer.error {
-        let (class, certainty) = error.judge();
-        let mut outcome = failed(op.rows(), certainty, error.into_op_error(class));
+        let mut outcome = failed(op.rows(), error.judge().1, error.into_op_error());
         outcome.response_bytes = answer.bytes;
         outcome.response_rows = answer.rows;
         return outcome;

@@ -19,14 +19,12 @@ pub(super) fn password(node: &Node) -> Result<Secret, TargetError> {
     if let Some(password) = &node.login.password {
         return Ok(password.clone());
     }
-    let found = match &node.login.passfile {
-        None => None,
-        Some(path) => {
-            let text = PASSWORD_FILE.read(path)?;
-            text.and_then(|text| find(&text, &pgpass_fields(node)).map(Secret::new))
-        }
-    };
-    found.ok_or_else(|| {
+    let file = node.login.passfile.as_ref();
+    let text = file.map(|path| PASSWORD_FILE.read(path)).transpose()?;
+    let found = text
+        .flatten()
+        .and_then(|text| find(&text, &pgpass_fields(node)));
+    found.map(Secret::new).ok_or_else(|| {
         TargetError::refused(format!(
             "{}: the server asks for the password of user `{}`, and none is given",
             node.shown, node.login.user
@@ -62,7 +60,7 @@ fn find(text: &str, pgpass_fields: &[String; 4]) -> Option<String> {
             for want in pgpass_fields {
                 let (field, after) = field(rest)?;
                 // A wildcard is a bare asterisk; an escaped one is a name.
-                if rest.get(..rest.len() - after.len() - 1) != Some("*") && field != *want {
+                if field != "*" && unescape(field) != *want {
                     return None;
                 }
                 rest = after;
@@ -71,18 +69,15 @@ fn find(text: &str, pgpass_fields: &[String; 4]) -> Option<String> {
         })
 }
 
-/// The first field, unescaped, and what follows its colon.
-fn field(line: &str) -> Option<(String, &str)> {
+/// The first field as it is written, and what follows its colon.
+fn field(line: &str) -> Option<(&str, &str)> {
     let mut escaped = false;
-    for (at, letter) in line.char_indices() {
-        match letter {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            ':' => return Some((unescape(line.get(..at)?), line.get(at + 1..)?)),
-            _ => {}
-        }
-    }
-    None
+    let end = line.find(|letter: char| {
+        let ends = letter == ':' && !escaped;
+        escaped = letter == '\\' && !escaped;
+        ends
+    })?;
+    Some((line.get(..end)?, line.get(end + 1..)?))
 }
 
 fn unescape(text: &str) -> String {

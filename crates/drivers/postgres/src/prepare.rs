@@ -249,6 +249,7 @@ async fn describe(
                 let (oids, _) = message.body.get(2..).unwrap_or_default().as_chunks::<4>();
                 found = oids.iter().map(|oid| u32::from_be_bytes(*oid)).collect();
             }
+            Ok(())
         })
         .await?;
     Ok(found)

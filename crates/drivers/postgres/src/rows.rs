@@ -17,7 +17,7 @@ impl TextWire for Connection {
     ) -> Result<(), Failure> {
         let mut request = Vec::new();
         message::query(&mut request, sql);
-        let exchanged = self.request_while(&request, |message| match message.tag {
+        let exchanged = self.request(&request, |message| match message.tag {
             b'D' => take(row(message.body)),
             _ => Ok(()),
         });

@@ -80,7 +80,7 @@ impl WireSession {
             _ if !self.dialect.rolls_back() => true,
             _ => roll_back(&mut connection).await,
         };
-        if usable && !answer.error.as_ref().is_some_and(|error| error.fatal) {
+        if usable && !answer.is_fatal() {
             self.connection = Some(connection);
         }
         let mut outcome = judge(op, answer);
@@ -118,12 +118,10 @@ impl WireSession {
         batch: usize,
         answer: &mut Answer,
     ) -> std::io::Result<()> {
-        let Some(Plan::Insert(plan)) = self.plans.get(usize::from(id.0)) else {
-            return Ok(());
+        let plan = match self.plans.get(usize::from(id.0)) {
+            Some(Plan::Insert(plan)) if plan.mode == Mode::Values => plan,
+            _ => return Ok(()),
         };
-        if plan.mode != Mode::Values {
-            return Ok(());
-        }
         let piece = plan.rows_per_statement();
         let whole = if batch >= piece { piece } else { 0 };
         for rows in [whole, batch % piece] {
@@ -157,18 +155,13 @@ impl WireSession {
         answer: Answer,
         failed: std::io::Result<()>,
     ) -> Outcome {
-        let error = match (failed, answer.error) {
-            (Ok(()), Some(error)) if !error.fatal => {
-                self.connection = Some(connection);
-                let class = error.judge().0;
-                error.into_op_error(class)
-            }
-            (_, Some(error)) => {
-                let class = error.judge().0;
-                error.into_op_error(class)
-            }
-            (Err(error), None) => gone(&describe(&error)),
-            (Ok(()), None) => gone("the statement was not prepared"),
+        if failed.is_ok() && answer.error.is_some() && !answer.is_fatal() {
+            self.connection = Some(connection);
+        }
+        let error = match (answer.error, failed) {
+            (Some(error), _) => error.into_op_error(),
+            (None, Err(error)) => gone(&describe(&error)),
+            (None, Ok(())) => gone("the statement was not prepared"),
         };
         let mut outcome = Outcome::refused(op.rows(), error);
         outcome.session_usable = self.connection.is_some();

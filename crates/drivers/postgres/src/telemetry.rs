@@ -8,7 +8,7 @@ use highwater_driver::contract::{Response, TargetError};
 use highwater_driver::sql::connection::rows_of;
 use highwater_driver::sql::cratedb_telemetry;
 use highwater_driver::sql::dialect::Dialect;
-use highwater_driver::sql_query::Texts;
+use highwater_driver::sql_query::{Texts, first_value};
 use highwater_driver::telemetry::{Figure, MetricSample, TelemetryReader, count, level, names};
 
 /// Major versions: the first one, and the first one that is none of them.
@@ -111,11 +111,11 @@ const LOG: &str = "SELECT t.pending, t.suspended, m.bytes FROM \
      (SELECT sum(wal_pending_row_count) AS pending, \
      sum(CASE WHEN table_suspended THEN 1 ELSE 0 END) AS suspended FROM tables()) AS t CROSS JOIN \
      (SELECT bytes FROM memory_metrics() WHERE memory_tag = 'RSS') AS m";
-/// The names and units of [`LOG`].
-const LOG_FIGURES: [(&str, &str); 3] = [
-    ("log_rows_waiting", "rows"),
-    ("tables_suspended", "1"),
-    ("memory_resident", "bytes"),
+/// The figures of [`LOG`].
+const LOG_FIGURES: &[Figure] = &[
+    level("t.pending", "log_rows_waiting").in_unit("rows"),
+    level("t.suspended", "tables_suspended"),
+    level("m.bytes", "memory_resident").in_unit("bytes"),
 ];
 
 /// Figures of this major version.
@@ -140,8 +140,8 @@ pub(super) struct WireReader {
     connection: Connection,
     dialect: Dialect,
     place: String,
-    /// Major version and its statement, once it is known.
-    prepared: Option<(u32, String)>,
+    /// Its major version, once it is known.
+    version: Option<u32>,
 }
 
 impl WireReader {
@@ -151,29 +151,20 @@ impl WireReader {
             connection: opened.connection,
             dialect: opened.dialect,
             place: node.shown.clone(),
-            prepared: None,
+            version: None,
         })
     }
 
     async fn of_server(&mut self) -> Result<Vec<MetricSample>, TargetError> {
-        let (version, sql) = if let Some(prepared) = self.prepared.take() {
-            prepared
+        let version = if let Some(version) = self.version {
+            version
         } else {
-            let rows = self.rows("SHOW server_version_num").await?;
-            let number: u32 = rows
-                .first()
-                .and_then(|row| row.first()?.as_deref()?.parse().ok())
-                .unwrap_or(0);
-            let version = number / 10_000;
-            (version, statement(version))
+            let number = first_value(self.rows("SHOW server_version_num").await?);
+            let number: Option<u32> = number.and_then(|number| number.parse().ok());
+            number.unwrap_or(0) / 10_000
         };
-        let rows = self.rows(&sql).await?;
-        self.prepared = Some((version, sql));
-        let values = rows.first().into_iter().flatten();
-        let samples = figures(version)
-            .zip(values)
-            .filter_map(|(figure, value)| Some(figure.sample(value.as_deref()?.parse().ok()?)));
-        Ok(samples.collect())
+        self.version = Some(version);
+        self.samples(&statement(version), figures(version)).await
     }
 
     async fn of_cluster(&mut self) -> Result<Vec<MetricSample>, TargetError> {
@@ -184,14 +175,16 @@ impl WireReader {
         Ok(cratedb_telemetry::metric_samples(&responses))
     }
 
-    /// What waits to be applied, and the memory of the process.
-    async fn of_log(&mut self) -> Result<Vec<MetricSample>, TargetError> {
-        let rows = self.rows(LOG).await?;
-        let values = rows.into_iter().next().unwrap_or_default();
-        let samples = LOG_FIGURES.into_iter().zip(values);
-        let samples = samples.filter_map(|((name, unit), value)| {
-            Some(MetricSample::level(name, unit, value?.parse().ok()?))
-        });
+    /// The figures of a statement's first row, in the order of its columns.
+    async fn samples(
+        &mut self,
+        sql: &str,
+        figures: impl Iterator<Item = &'static Figure>,
+    ) -> Result<Vec<MetricSample>, TargetError> {
+        let rows = self.rows(sql).await?;
+        let samples = figures
+            .zip(rows.iter().take(1).flatten())
+            .filter_map(|(figure, value)| Some(figure.sample(value.as_deref()?.parse().ok()?)));
         Ok(samples.collect())
     }
 
@@ -205,7 +198,7 @@ impl TelemetryReader for WireReader {
         Box::pin(async move {
             match self.dialect {
                 Dialect::CrateDb => self.of_cluster().await,
-                Dialect::QuestDb => self.of_log().await,
+                Dialect::QuestDb => self.samples(LOG, LOG_FIGURES.iter()).await,
                 _ => self.of_server().await,
             }
         })

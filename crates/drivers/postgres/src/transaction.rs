@@ -37,10 +37,9 @@ pub(super) async fn run(
             failed => return not_begun_to_commit(connection, dialect, answer, failed).await,
         }
     }
-    let fatal = answer.error.as_ref().is_some_and(|error| error.fatal);
-    let usable = answer.status == b'I' || (dialect.rolls_back() && roll_back(connection).await);
+    let usable = ends_in_step(connection, dialect, &answer).await;
     let mut outcome = judge(op, answer);
-    outcome.session_usable = usable && !fatal;
+    outcome.session_usable = usable;
     outcome
 }
 
@@ -51,14 +50,12 @@ async fn not_begun_to_commit(
     answer: Answer,
     failed: std::io::Result<()>,
 ) -> Outcome {
-    let alive = failed.is_ok() && !answer.error.as_ref().is_some_and(|error| error.fatal);
-    let usable =
-        alive && (answer.status == b'I' || (dialect.rolls_back() && roll_back(connection).await));
+    let usable = failed.is_ok() && ends_in_step(connection, dialect, &answer).await;
     let (rows, bytes) = (answer.rows, answer.bytes);
     let (error, certainty) = match (answer.error, failed) {
         (Some(error), _) => {
-            let (class, certainty) = error.judge_before_commit();
-            (error.into_op_error(class), certainty)
+            let certainty = error.certainty_before_commit();
+            (error.into_op_error(), certainty)
         }
         (None, Err(error)) => (gone(&describe(&error)), Certainty::NotApplied),
         (None, Ok(())) => (gone("the server said nothing"), Certainty::NotApplied),
@@ -68,6 +65,12 @@ async fn not_begun_to_commit(
     outcome.response_bytes = bytes;
     outcome.session_usable = usable;
     outcome
+}
+
+/// Whether the connection is usable after that answer: no transaction is left open.
+async fn ends_in_step(connection: &mut Connection, dialect: Dialect, answer: &Answer) -> bool {
+    let ended = answer.status == b'I';
+    !answer.is_fatal() && (ended || (dialect.rolls_back() && roll_back(connection).await))
 }
 
 /// Ends a transaction that a failure left open; whether the connection is usable again.

@@ -142,10 +142,7 @@ impl Connection {
         };
         let length = usize::try_from(u32::from_be_bytes([*a, *b, *c, *d])).unwrap_or(0);
         if !(4..=0x7fff_ffff).contains(&length) {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "a message of the server has an impossible length",
-            ));
+            return Err(invalid("a message of the server has an impossible length"));
         }
         Ok(Some((*tag, length + 1)))
     }
@@ -154,10 +151,7 @@ impl Connection {
     /// are needed, for which the buffer then has room.
     fn take(&mut self, length: usize) -> io::Result<Option<Range<usize>>> {
         if length > MESSAGE_BYTES_MAX && self.0.unread().len() < length {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "a message of the server is longer than 16 MiB",
-            ));
+            return Err(invalid("a message of the server is longer than 16 MiB"));
         }
         Ok(self.0.take(HEADER, length))
     }
@@ -186,21 +180,9 @@ impl Connection {
 
     /// Sends a request and hands every message up to `ReadyForQuery` to `each`.
     ///
-    /// The first error of the server is returned after that, so that the connection stays usable.
+    /// The first error of the server is returned after that, so that the connection stays usable; with an
+    /// error of `each` it ends at once, and then with a connection out of step.
     pub(super) async fn request(
-        &mut self,
-        request: &[u8],
-        mut each: impl FnMut(&Message<'_>),
-    ) -> Result<(), Failure> {
-        let each = |message: &Message<'_>| {
-            each(message);
-            Ok(())
-        };
-        self.request_while(request, each).await
-    }
-
-    /// The same; ends with the first error of `each`, and then with a connection out of step.
-    pub(super) async fn request_while(
         &mut self,
         request: &[u8],
         mut each: impl FnMut(&Message<'_>) -> io::Result<()>,
@@ -220,4 +202,8 @@ impl Connection {
             }
         }
     }
+}
+
+fn invalid(cause: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, cause)
 }

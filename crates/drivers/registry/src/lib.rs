@@ -48,10 +48,9 @@ pub fn driver_of(urls: &[TargetUrl]) -> Result<&'static dyn Driver, TargetError>
     let first = urls
         .first()
         .ok_or_else(|| TargetError::usage("no target given"))?;
-    let found = drivers()
-        .iter()
-        .find(|driver| driver.schemes().contains(&first.scheme.as_str()));
-    let Some(driver) = found else {
+    let serves = |schemes: &[&str], url: &TargetUrl| schemes.contains(&url.scheme.as_str());
+    let mut all = drivers().iter();
+    let Some(driver) = all.find(|driver| serves(driver.schemes(), first)) else {
         let schemes: Vec<String> = drivers()
             .iter()
             .flat_map(|d| d.schemes().iter().map(|s| format!("{s}:")))
@@ -62,10 +61,7 @@ pub fn driver_of(urls: &[TargetUrl]) -> Result<&'static dyn Driver, TargetError>
         ))
         .with_hint(format!("known schemes are {}", schemes.join(", "))));
     };
-    match urls
-        .iter()
-        .find(|url| !driver.schemes().contains(&url.scheme.as_str()))
-    {
+    match urls.iter().find(|url| !serves(driver.schemes(), url)) {
         Some(other) => Err(TargetError::usage(format!(
             "targets `{}:` and `{}:` are of different kinds",
             first.scheme, other.scheme

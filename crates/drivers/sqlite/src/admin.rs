@@ -1,7 +1,6 @@
 //! Everything around the load, on a connection of its own: sends each piece of work to the
 //! connection's thread. Must not hold the work itself; see `tables`, `audit` and `describe`.
 
-use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -61,11 +60,6 @@ impl SqliteAdmin {
         })
     }
 
-    /// The file, for messages.
-    fn place(&self) -> String {
-        format!("`{}`", self.database.settings().path.display())
-    }
-
     async fn run<T: Send + 'static>(
         &mut self,
         work: impl FnOnce(&Connection) -> Result<T, TargetError> + Send + 'static,
@@ -102,7 +96,7 @@ impl SqlQuery for InTurn<'_> {
     async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
         let (database, sql, what) = (Arc::clone(&self.0.database), sql.to_owned(), self.1);
         let work = move |connection: &Connection| {
-            let _writer = database.writer_lock().acquire();
+            let _writer = database.writer_lock.acquire();
             describe::rows(connection, what, &sql)
         };
         self.0.run(work).await
@@ -132,7 +126,7 @@ impl ServerAdmin for SqliteAdmin {
     }
 
     fn disk(&mut self) -> Response<'_, Option<DiskSpace>> {
-        let path = self.database.settings().path.clone();
+        let path = self.database.settings.path.clone();
         // On the connection's thread: a file system may take its time.
         Box::pin(self.run(move |_| Ok(DiskSpace::of_path(&path))))
     }
@@ -166,7 +160,7 @@ impl TableAdmin for SqliteAdmin {
                 drop_foreign: &foreign,
                 settings: &settings,
             };
-            let _writer = database.writer_lock().acquire();
+            let _writer = database.writer_lock.acquire();
             tables::create(connection, &workload, &policy)
         }))
     }
@@ -175,7 +169,7 @@ impl TableAdmin for SqliteAdmin {
         let database = Arc::clone(&self.database);
         let entries = entries.to_vec();
         Box::pin(self.run(move |connection| {
-            let _writer = database.writer_lock().acquire();
+            let _writer = database.writer_lock.acquire();
             tables::update(connection, &entries)
         }))
     }
@@ -189,7 +183,7 @@ impl TableAdmin for SqliteAdmin {
 
     /// Bytes of the whole file and its write-ahead log, whichever tables are in it.
     fn storage_bytes<'a>(&'a mut self, _workload: &'a BoundWorkload) -> Response<'a, Option<u64>> {
-        let log = log_path(&self.database.settings().path);
+        let log = self.database.settings.log_path();
         Box::pin(self.run(move |connection| {
             let pages: u64 = pragma(connection, "page_count")?;
             let page_size: u64 = pragma(connection, "page_size")?;
@@ -207,18 +201,12 @@ impl TableReader for SqliteAdmin {
         width: u64,
     ) -> Response<'a, KeyCounts> {
         let table = table.clone();
-        Box::pin(self.run(move |connection| {
-            let counts = tables::count_by_key(connection, &table, width);
-            counts.map_err(|error| tables::missing_or(connection, &table, error))
-        }))
+        Box::pin(self.run(move |connection| tables::count_by_key(connection, &table, width)))
     }
 
     fn sums_by_key<'a>(&'a mut self, table: &'a BoundTable, width: u64) -> Response<'a, KeySums> {
         let table = table.clone();
-        Box::pin(self.run(move |connection| {
-            let sums = audit::sums_by_key(connection, &table, width);
-            sums.map_err(|error| tables::missing_or(connection, &table, error))
-        }))
+        Box::pin(self.run(move |connection| audit::sums_by_key(connection, &table, width)))
     }
 
     fn read_rows<'a>(
@@ -230,10 +218,9 @@ impl TableReader for SqliteAdmin {
         let (table, ranges) = (table.clone(), ranges.to_vec());
         let (sender, mut receiver) = mpsc::channel(CHUNKS_UNDERWAY);
         let reading = self.run(move |connection| {
-            let read = audit::read_rows(connection, &table, &ranges, |rows| {
+            audit::read_rows(connection, &table, &ranges, |rows| {
                 sender.blocking_send(rows).is_ok()
-            });
-            read.map_err(|error| tables::missing_or(connection, &table, error))
+            })
         });
         Box::pin(async move {
             let taking = async {
@@ -263,19 +250,13 @@ impl TableReader for SqliteAdmin {
 
 impl TableDescriber for SqliteAdmin {
     fn describe<'a>(&'a mut self, table: &'a str) -> Response<'a, TableShape> {
-        let place = self.place();
+        let place = format!("`{}`", self.database.settings.path.display());
         Box::pin(async move { describe::describe(self, &place, table).await })
     }
 }
 
-fn log_path(database: &Path) -> PathBuf {
-    let mut name = database.as_os_str().to_owned();
-    name.push("-wal");
-    PathBuf::from(name)
-}
-
 fn facts(connection: &Connection, database: &Database) -> Result<TargetFacts, TargetError> {
-    let settings = database.settings();
+    let settings = &database.settings;
     let journal_mode: String = pragma(connection, "journal_mode")?;
     let level: i64 = pragma(connection, "synchronous")?;
     let synchronous = match level {
@@ -284,9 +265,6 @@ fn facts(connection: &Connection, database: &Database) -> Result<TargetFacts, Ta
         2 => "full",
         _ => "extra",
     };
-    let page_size: u64 = pragma(connection, "page_size")?;
-    let cache_size: i64 = pragma(connection, "cache_size")?;
-    let autocheckpoint: i64 = pragma(connection, "wal_autocheckpoint")?;
     let mut facts = TargetFacts {
         version: format!("SQLite {}", rusqlite::version()),
         dialects: vec!["sqlite".to_owned()],
@@ -301,21 +279,21 @@ fn facts(connection: &Connection, database: &Database) -> Result<TargetFacts, Ta
     };
     for (name, value) in [
         ("busy_timeout_ms", settings.busy_timeout_ms.to_string()),
-        ("cache_size", cache_size.to_string()),
         ("durability", settings.durability().to_owned()),
         ("insert", settings.insert.name().to_owned()),
         ("journal_mode", journal_mode),
-        ("page_size", page_size.to_string()),
         ("synchronous", synchronous.to_owned()),
-        ("wal_autocheckpoint", autocheckpoint.to_string()),
     ] {
         facts.settings.insert(name.to_owned(), value);
     }
+    for name in ["cache_size", "page_size", "wal_autocheckpoint"] {
+        let value: i64 = pragma(connection, name)?;
+        facts.settings.insert(name.to_owned(), value.to_string());
+    }
     if level == 0 {
-        let relaxed = format!("synchronous={synchronous}");
-        facts
-            .settings
-            .insert("durability.relaxed".to_owned(), relaxed);
+        let relaxed = "synchronous=off".to_owned();
+        let name = "durability.relaxed".to_owned();
+        facts.settings.insert(name, relaxed);
     }
     Ok(facts)
 }

@@ -16,7 +16,7 @@ use rusqlite::{Connection, Row};
 use highwater_driver::contract::{BucketSums, KeySums, TargetError};
 use highwater_driver::sql::quoting::quoted;
 
-use super::error::statement_error;
+use super::tables::table_error;
 
 /// Texts of a column whose integers are remembered.
 const TEXTS_MAX: usize = 16_384;
@@ -29,51 +29,37 @@ pub(super) fn sums_by_key(
     table: &BoundTable,
     width: u64,
 ) -> Result<KeySums, TargetError> {
-    let failed = |error| statement_error(&format!("checksums of `{}`", table.name), &error);
-    let sql = format!("SELECT {} FROM {}", selected(table), quoted(&table.name));
-    let mut statement = connection.prepare(&sql).map_err(failed)?;
+    let failed = |error| table_error(connection, table, "checksums of", &error);
+    let mut statement = connection.prepare(&select(table)).map_err(failed)?;
     let mut rows = statement.query([]).map_err(failed)?;
     let columns = table.columns.len();
     let mut texts = vec![HashMap::new(); columns];
     let mut without_key = 0;
     let mut buckets: BTreeMap<u64, BucketSums> = BTreeMap::new();
-    // Rows that follow each other mostly belong together.
-    let mut open = new_bucket(u64::MAX, columns);
     while let Some(row) = rows.next().map_err(failed)? {
         let Some(key) = key_of(row).map_err(failed)? else {
             without_key += 1;
             continue;
         };
         let bucket = key / width.max(1);
-        if bucket != open.bucket {
-            let next = buckets
-                .remove(&bucket)
-                .unwrap_or_else(|| new_bucket(bucket, columns));
-            let last = std::mem::replace(&mut open, next);
-            buckets.insert(last.bucket, last);
-        }
-        open.rows += 1;
+        let added = buckets.entry(bucket).or_insert_with(|| BucketSums {
+            bucket,
+            rows: 0,
+            sums: vec![0; columns],
+        });
+        added.rows += 1;
         let weight = checksum::weight(key);
-        let sums = open.sums.iter_mut().zip(&table.columns).zip(&mut texts);
+        let sums = added.sums.iter_mut().zip(&table.columns).zip(&mut texts);
         for (position, ((sum, column), texts)) in (1..).zip(sums) {
             let value = row.get_ref(position).map_err(failed)?;
             *sum = sum.wrapping_add(weight * residue(column, value, texts));
         }
     }
-    buckets.insert(open.bucket, open);
     Ok(KeySums {
-        buckets: buckets.into_values().filter(|b| b.rows > 0).collect(),
+        buckets: buckets.into_values().collect(),
         covered: vec![true; columns],
         without_key,
     })
-}
-
-fn new_bucket(bucket: u64, columns: usize) -> BucketSums {
-    BucketSums {
-        bucket,
-        rows: 0,
-        sums: vec![0; columns],
-    }
 }
 
 /// Steps through the rows of the ranges; `hand_over` returns false when no more rows are needed.
@@ -83,23 +69,19 @@ pub(super) fn read_rows(
     ranges: &[KeyRange],
     mut hand_over: impl FnMut(Vec<StoredRow>) -> bool,
 ) -> Result<(), TargetError> {
-    let failed = |error| statement_error(&format!("rows of `{}`", table.name), &error);
-    let all = format!("SELECT {} FROM {}", selected(table), quoted(&table.name));
-    let located = table.locate.as_deref().map(|locate| {
-        let condition = locate.replace(":first", "?1").replace(":last", "?2");
-        format!("{all} WHERE {condition}")
-    });
+    let failed = |error| table_error(connection, table, "rows of", &error);
+    let all = select(table);
     // With an index a look-up for each range, else one pass for all of them.
-    let mut statement = connection
-        .prepare(located.as_ref().unwrap_or(&all))
-        .map_err(failed)?;
-    let each = if located.is_some() {
-        1
-    } else {
-        ranges.len().max(1)
+    let (sql, each) = match &table.locate {
+        Some(locate) => {
+            let condition = locate.replace(":first", "?1").replace(":last", "?2");
+            (format!("{all} WHERE {condition}"), 1)
+        }
+        None => (all, ranges.len().max(1)),
     };
+    let mut statement = connection.prepare(&sql).map_err(failed)?;
     for sought in ranges.chunks(each) {
-        let mut rows = if located.is_some() {
+        let mut rows = if table.locate.is_some() {
             statement.query([signed(sought[0].first), signed(sought[0].end - 1)])
         } else {
             statement.query([])
@@ -133,18 +115,15 @@ fn signed(key: u64) -> i64 {
     i64::try_from(key).unwrap_or(i64::MAX)
 }
 
-/// The key, then what stands for each column.
-fn selected(table: &BoundTable) -> String {
+/// The query of all keys, each with what stands for each column.
+fn select(table: &BoundTable) -> String {
     let columns = table.columns.iter().map(|column| match &column.value {
-        Some(expression) => format!("({expression})"),
-        None => quoted(&column.name),
+        Some(expression) => format!(", ({expression})"),
+        None => format!(", {}", quoted(&column.name)),
     });
-    let mut selected = format!("({})", table.key);
-    for column in columns {
-        selected.push_str(", ");
-        selected.push_str(&column);
-    }
-    selected
+    let columns: String = columns.collect();
+    let from = quoted(&table.name);
+    format!("SELECT ({}){columns} FROM {from}", table.key)
 }
 
 /// A key expression that is not an integer is an error.

@@ -22,8 +22,8 @@ const ABANDONED_CHECK_EVERY: i32 = 10_000;
 /// State shared by the threads of a target.
 #[derive(Debug)]
 pub(super) struct Database {
-    settings: Settings,
-    writer_lock: FairWriterLock,
+    pub(super) settings: Settings,
+    pub(super) writer_lock: FairWriterLock,
     // CPU time of the target's threads; added when a request completes.
     cpu_nanos: AtomicU64,
     running: AtomicUsize,
@@ -51,14 +51,6 @@ impl Database {
             running: AtomicUsize::new(0),
             ended: Notify::new(),
         }
-    }
-
-    pub(super) fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
-    pub(super) fn writer_lock(&self) -> &FairWriterLock {
-        &self.writer_lock
     }
 
     /// CPU time of the target's threads so far.
@@ -164,11 +156,10 @@ impl Database {
     }
 
     fn check_directory(&self, path: &Path) -> Result<(), TargetError> {
-        let directory = match path.parent() {
-            None => Path::new("."),
-            Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
-            Some(parent) => parent,
-        };
+        let parent = path
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty());
+        let directory = parent.unwrap_or(Path::new("."));
         let shown = directory.display();
         if self.settings.own_directory {
             return std::fs::create_dir_all(directory).map_err(|error| {

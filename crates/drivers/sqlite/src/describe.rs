@@ -10,7 +10,7 @@ use super::error::statement_error;
 use highwater_driver::contract::TargetError;
 use highwater_driver::sql::answer_limit::{AnswerLimit, TOO_LONG};
 use highwater_driver::sql::describe::{
-    SAMPLE, SAMPLE_ROWS, count_rows, not_there, number, sample_column,
+    self, SAMPLE, SAMPLE_ROWS, count_rows, not_there, number, sample_column,
 };
 use highwater_driver::sql::quoting::{literal, quoted};
 use highwater_driver::sql_query::{SqlQuery, Texts, first_value, values};
@@ -43,13 +43,12 @@ pub(super) async fn describe(
         quotient: "{dividend} / {divisor}".to_owned(),
         quote: '"',
         rows: count_rows(database, &from).await?,
-        rows_all: None,
+        rows_all: rows_all(database, &literal).await,
         columns: Vec::new(),
         indexes: indexes(database, &literal).await?,
         create: None,
         recorded: RecordedStatements::default(),
     };
-    shape.rows_all = rows_all(database, &literal).await;
     for column in columns {
         let [name, declared, required, hidden] = values(column);
         let value = quoted(&name);
@@ -94,41 +93,15 @@ async fn indexes(
 ) -> Result<Vec<IndexShape>, TargetError> {
     let rows = database
         .texts(&format!(
-            "SELECT il.name, il.\"unique\", il.partial, ii.name, s.sql \
+            "SELECT coalesce(s.sql, il.name), il.\"unique\", \
+             il.partial = 0 AND min(ii.name IS NOT NULL) OVER (PARTITION BY il.seq), ii.name \
              FROM pragma_index_list({literal}) AS il \
              JOIN pragma_index_xinfo(il.name) AS ii ON ii.key = 1 \
              LEFT JOIN sqlite_schema AS s ON s.type = 'index' AND s.name = il.name \
              ORDER BY il.seq DESC, ii.seqno"
         ))
         .await?;
-    let mut found: Vec<(Option<String>, bool, IndexShape)> = Vec::new();
-    for row in rows {
-        let mut texts = row.into_iter();
-        let mut next = || texts.next().flatten();
-        let (name, unique, partial, column, sql) = (next(), next(), next(), next(), next());
-        if found.last().is_none_or(|(last, ..)| *last != name) {
-            let plain = partial.as_deref() == Some("0");
-            let index = IndexShape {
-                columns: Vec::new(),
-                unique: unique.as_deref() == Some("1"),
-                text: sql.unwrap_or_else(|| name.clone().unwrap_or_default()),
-            };
-            found.push((name, plain, index));
-        }
-        if let Some((_, plain, index)) = found.last_mut() {
-            match column {
-                Some(column) => index.columns.push(column),
-                None => *plain = false,
-            }
-        }
-    }
-    let indexes = found.into_iter().map(|(_, plain, mut index)| {
-        if !plain {
-            index.columns.clear();
-        }
-        index
-    });
-    Ok(indexes.collect())
+    Ok(describe::indexes(rows))
 }
 
 /// Rows of the whole table by ANALYZE's statistics, which may be absent.
@@ -141,7 +114,7 @@ async fn rows_all(database: &mut impl SqlQuery, literal: &str) -> Option<u64> {
         ))
         .await
         .ok()?;
-    rows.first()?.first()?.as_ref()?.parse().ok()
+    first_value(rows)?.parse().ok()
 }
 
 /// What a sample of a column holds; what it was declared as where there is nothing.
@@ -185,18 +158,17 @@ async fn kind_of(
 
 /// SQLite's rules of affinity, and times.
 fn declared_kind(declared: &str, is_time: bool) -> Option<ColumnType> {
-    let has = |words: &[&str]| words.iter().any(|word| declared.contains(word));
     if is_time {
-        Some(ColumnType::Timestamp)
-    } else if has(&["INT", "BOOL"]) {
-        Some(ColumnType::Bigint)
-    } else if has(&["CHAR", "CLOB", "TEXT"]) {
-        Some(ColumnType::Text)
-    } else if has(&["REAL", "FLOA", "DOUB", "NUM", "DEC"]) {
-        Some(ColumnType::Float)
-    } else {
-        None
+        return Some(ColumnType::Timestamp);
     }
+    let kinds: [(&[&str], ColumnType); 3] = [
+        (&["INT", "BOOL"], ColumnType::Bigint),
+        (&["CHAR", "CLOB", "TEXT"], ColumnType::Text),
+        (&["REAL", "FLOA", "DOUB", "NUM", "DEC"], ColumnType::Float),
+    ];
+    let mut kinds = kinds.into_iter();
+    let found = kinds.find(|(words, _)| words.iter().any(|word| declared.contains(word)));
+    found.map(|(_, kind)| kind)
 }
 
 /// The rows of an answer as text, bytes that are none left out; an error where they are too many.

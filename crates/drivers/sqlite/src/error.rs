@@ -86,105 +86,72 @@ pub(super) fn message_of(error: &Error) -> String {
         Error::SqlInputError { msg, .. } => msg.clone(),
         other => other.to_string(),
     };
-    let mut line: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    if line.len() > MESSAGE_LIMIT {
-        let cut = (0..=MESSAGE_LIMIT)
-            .rev()
-            .find(|i| line.is_char_boundary(*i));
-        line.truncate(cut.unwrap_or(0));
-    }
+    let mut line = text.replace(char::is_control, " ");
+    line.truncate(line.floor_char_boundary(MESSAGE_LIMIT));
     line
 }
 
-/// A statement of the workload that was not prepared, and where it is wrong.
-pub(super) struct PreparationError {
-    pub(super) error: TargetError,
-    /// Characters of the statement before that place.
-    pub(super) position: Option<usize>,
-}
-
-impl PreparationError {
-    /// In SQLite's words.
-    pub(super) fn new(what: &str, error: &Error) -> Self {
-        let position = match error {
-            // Without a place, the offset is negative.
-            Error::SqlInputError { sql, offset, .. } => usize::try_from(*offset)
-                .ok()
-                .and_then(|at| Some(sql.get(..at)?.chars().count())),
-            _ => None,
-        };
-        Self {
-            error: statement_error(what, error),
-            position,
-        }
-    }
-
-    /// As the reason why a workload cannot run on the target.
-    pub(super) fn into_target_error(self, op: usize, statement: usize) -> TargetError {
-        self.error.about(RefusedStatement {
-            op,
-            statement,
-            position: self.position,
-        })
-    }
+/// A statement of the workload was not prepared, in SQLite's words.
+pub(super) fn preparation_error(what: &str, place: RefusedStatement, error: &Error) -> TargetError {
+    let position = match error {
+        // Without a place, the offset is negative.
+        Error::SqlInputError { sql, offset, .. } => usize::try_from(*offset)
+            .ok()
+            .and_then(|at| Some(sql.get(..at)?.chars().count())),
+        _ => None,
+    };
+    statement_error(what, error).about(RefusedStatement { position, ..place })
 }
 
 /// A statement that the run needs was refused.
 pub(super) fn statement_error(what: &str, error: &Error) -> TargetError {
-    let kind = match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => TargetErrorKind::Unreachable,
-        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => TargetErrorKind::Refused,
-        _ => TargetErrorKind::Statement,
-    };
-    let error = TargetError::new(kind, format!("{what}: {}", message_of(error)));
-    match kind {
-        TargetErrorKind::Unreachable => error.with_hint(
-            "another program holds the file; wait for it, or raise the URL's `?busy_timeout=`",
-        ),
-        _ => error,
+    let message = format!("{what}: {}", message_of(error));
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            TargetError::unreachable(message).with_hint(
+                "another program holds the file; wait for it, or raise the URL's `?busy_timeout=`",
+            )
+        }
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => TargetError::refused(message),
+        _ => TargetError::statement(message),
     }
 }
 
 /// The file could not be opened or set up.
 pub(super) fn opening_error(path: &Path, error: &Error) -> TargetError {
+    use TargetErrorKind::{Refused, Unreachable};
     let shown = path.display();
+    let cause = format!("cannot be opened: {}", message_of(error));
     let (kind, cause, hint) = match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => (
-            TargetErrorKind::Unreachable,
-            "is not a SQLite database".to_owned(),
+            Unreachable,
+            "is not a SQLite database",
             "name another file; Highwater does not overwrite one that it cannot read",
         ),
-        Some(ErrorCode::DatabaseCorrupt) => (
-            TargetErrorKind::Unreachable,
-            "is damaged".to_owned(),
-            "name another file",
-        ),
+        Some(ErrorCode::DatabaseCorrupt) => (Unreachable, "is damaged", "name another file"),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => (
-            TargetErrorKind::Refused,
-            "cannot be written".to_owned(),
+            Refused,
+            "cannot be written",
             "the file and its directory must be writable: SQLite puts its log beside the file",
         ),
         Some(ErrorCode::CannotOpen) => (
-            TargetErrorKind::Refused,
-            "cannot be opened".to_owned(),
+            Refused,
+            "cannot be opened",
             "the file must be a plain file, and its directory readable and writable",
         ),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
-            TargetErrorKind::Unreachable,
-            "is locked by another program".to_owned(),
+            Unreachable,
+            "is locked by another program",
             "wait for the other program, or raise the URL's `?busy_timeout=` (milliseconds)",
         ),
         Some(ErrorCode::DiskFull) => (
-            TargetErrorKind::Unreachable,
-            "has no space on its disk".to_owned(),
+            Unreachable,
+            "has no space on its disk",
             "free some, or name a file on another disk",
         ),
         _ => (
-            TargetErrorKind::Unreachable,
-            format!("cannot be opened: {}", message_of(error)),
+            Unreachable,
+            cause.as_str(),
             "name another file: `sqlite:PATH`",
         ),
     };

@@ -10,6 +10,7 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, Statement};
 
 use super::settings::InsertMode;
+use highwater_driver::sql::preparing::insert_into;
 use highwater_driver::sql::quoting::quoted;
 
 /// Statements of different row counts that are kept: full ones and the last of a batch.
@@ -52,25 +53,20 @@ impl<'c> Insert<'c> {
         mode: InsertMode,
         abandoned: Arc<AtomicBool>,
     ) -> rusqlite::Result<Self> {
-        let names: Vec<String> = table.columns.iter().map(|c| quoted(&c.name)).collect();
-        let columns = names.len().max(1);
+        let columns = table.columns.len();
         let rows_per_statement = match mode {
             InsertMode::Prepared => 1,
             InsertMode::Values => {
                 let variables = connection.limit(Limit::SQLITE_LIMIT_VARIABLE_NUMBER)?;
-                (usize::try_from(variables).unwrap_or(0) / columns).max(1)
+                (usize::try_from(variables).unwrap_or(0) / columns.max(1)).max(1)
             }
         };
         let mut insert = Self {
             connection,
             abandoned,
-            columns: names.len(),
-            head: format!(
-                "INSERT INTO {} ({}) VALUES ",
-                quoted(&table.name),
-                names.join(",")
-            ),
-            row: format!("({})", vec!["?"; names.len()].join(",")),
+            columns,
+            head: format!("{} VALUES ", insert_into(table, quoted)),
+            row: format!("({})", vec!["?"; columns].join(",")),
             rows_per_statement,
             statements: Vec::with_capacity(KEPT_STATEMENTS),
         };

@@ -61,6 +61,7 @@ impl Driver for SqliteDriver {
         options: &TargetOptions,
     ) -> Result<Arc<dyn Target>, TargetError> {
         let settings = settings::Settings::new(urls, options)?;
-        Ok(Arc::new(target::SqliteTarget::new(settings)))
+        let database = Arc::new(database::Database::new(settings));
+        Ok(Arc::new(target::SqliteTarget { database }))
     }
 }

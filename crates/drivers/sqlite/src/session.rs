@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use highwater_model::op::BoundWorkload;
-use highwater_model::outcome::{ErrorClass, Outcome};
+use highwater_model::outcome::Outcome;
 use rusqlite::Connection;
 
 use highwater_driver::contract::{BoxFuture, Connect, Encoder, Request, Session, TargetError};
-use highwater_driver::outcomes::closed;
+use highwater_driver::outcomes::{closed, gone};
 
 use super::database::Database;
-use super::error::misfit;
 use super::statements::Statements;
 use super::thread::{self, ConnectionThread, ConnectionWorker, RequestError};
 
@@ -43,8 +42,8 @@ fn serve_requests(
     worker: &mut ConnectionWorker<Request, Response>,
     workload: &BoundWorkload,
 ) {
-    let database = Arc::clone(worker.database());
-    let prepared = Statements::prepare(connection, workload, &database, worker.abandoned());
+    let (database, abandoned) = (Arc::clone(&worker.database), Arc::clone(&worker.abandoned));
+    let prepared = Statements::prepare(connection, workload, &database, abandoned);
     let mut statements = match prepared {
         Ok(statements) => statements,
         Err(error) => return worker.refuse(error),
@@ -64,11 +63,8 @@ impl Session for SqliteSession {
 
     fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {
         Box::pin(async move {
-            match self
-                .thread
-                .request(std::mem::replace(request, Request::empty()))
-                .await
-            {
+            let sent = std::mem::replace(request, Request::empty());
+            match self.thread.request(sent).await {
                 Ok((returned, outcome)) => {
                     *request = returned;
                     outcome
@@ -77,10 +73,9 @@ impl Session for SqliteSession {
                     *request = unsent;
                     closed(&request.op)
                 }
-                Err(RequestError::NoResponse) => Outcome::unknown(misfit(
-                    ErrorClass::Connection,
-                    "the session's thread ended before it answered",
-                )),
+                Err(RequestError::NoResponse) => {
+                    Outcome::unknown(gone("the session's thread ended before it answered"))
+                }
             }
         })
     }

@@ -137,6 +137,13 @@ impl Settings {
         Ok(())
     }
 
+    /// The write-ahead log, beside the file.
+    pub(super) fn log_path(&self) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push("-wal");
+        PathBuf::from(name)
+    }
+
     /// What an acknowledged batch survives with these settings.
     pub(super) fn durability(&self) -> &'static str {
         match (self.journal_mode, self.synchronous) {

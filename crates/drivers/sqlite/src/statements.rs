@@ -9,25 +9,31 @@ use highwater_model::literal::{LiteralSql, LiteralStyle};
 use highwater_model::op::{
     BoundOpKind, BoundStatement, BoundWorkload, Op, OpBody, RowBatch, Value,
 };
-use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
+use highwater_model::outcome::{ErrorClass, OpError, Outcome};
 use rusqlite::types::{Null, ValueRef};
 use rusqlite::{Connection, Statement};
 
+use highwater_driver::RefusedStatement;
 use highwater_driver::contract::TargetError;
 
 use super::database::Database;
-use super::error::{PreparationError, is_unclear, misfit, op_error, statement_error};
+use super::error::{is_unclear, misfit, op_error, preparation_error, statement_error};
 use super::insert::{Failure, Insert};
 
 /// Everything that a session may execute.
 pub(super) struct Statements<'c> {
+    transactions: Transactions<'c>,
+    ops: Vec<PreparedOp<'c>>,
+}
+
+/// The connection, with what begins and ends a transaction on it.
+struct Transactions<'c> {
     connection: &'c Connection,
     database: &'c Database,
     abandoned: Arc<AtomicBool>,
     begin: Statement<'c>,
     begin_reading: Statement<'c>,
     commit: Statement<'c>,
-    ops: Vec<PreparedOp<'c>>,
 }
 
 enum PreparedOp<'c> {
@@ -59,8 +65,10 @@ impl<'c> Statements<'c> {
         let mut ops = Vec::with_capacity(workload.ops.len());
         for (number, op) in workload.ops.iter().enumerate() {
             let what = format!("op `{}`", op.name);
-            let about = |statement| {
-                move |error: PreparationError| error.into_target_error(number, statement)
+            let place = |statement| RefusedStatement {
+                op: number,
+                statement,
+                position: None,
             };
             ops.push(match &op.kind {
                 BoundOpKind::Insert { table, .. } => {
@@ -69,89 +77,77 @@ impl<'c> Statements<'c> {
                             "{what} inserts into table {table}, which is not there"
                         ))
                     })?;
-                    let mode = database.settings().insert;
+                    let mode = database.settings.insert;
                     let insert = Insert::prepare(connection, table, mode, Arc::clone(&abandoned))
-                        .map_err(|error| about(0)(PreparationError::new(&what, &error)))?;
+                        .map_err(|error| preparation_error(&what, place(0), &error))?;
                     PreparedOp::Insert(insert)
                 }
                 BoundOpKind::Query { sql, parameters } => {
-                    let query = Query::prepare(connection, sql, parameters.len(), &what);
-                    PreparedOp::Query(query.map_err(about(0))?)
+                    let count = parameters.len();
+                    PreparedOp::Query(Query::prepare(connection, sql, count, &what, place(0))?)
                 }
                 BoundOpKind::Literal(sql) => PreparedOp::Literal(sql.clone()),
                 BoundOpKind::Transaction(statements) => {
                     let mut all = Vec::with_capacity(statements.len());
                     for (position, bound) in statements.iter().enumerate() {
                         let (sql, count) = (&bound.sql, bound.parameters.len());
-                        let query = Query::prepare(connection, sql, count, &what);
-                        all.push((query.map_err(about(position))?, bound.clone()));
+                        let query = Query::prepare(connection, sql, count, &what, place(position));
+                        all.push((query?, bound.clone()));
                     }
                     PreparedOp::Transaction(all)
                 }
             });
         }
-        Ok(Self {
+        let transactions = Transactions {
             connection,
             database,
             abandoned,
             begin: fixed("BEGIN IMMEDIATE")?,
             begin_reading: fixed("BEGIN")?,
             commit: fixed("COMMIT")?,
-            ops,
-        })
+        };
+        Ok(Self { transactions, ops })
     }
 
     /// Executes one op, to its end or until it is abandoned.
     pub(super) fn execute(&mut self, op: &Op) -> Outcome {
-        let prepared = self.ops.get_mut(usize::from(op.id.0));
-        match (prepared, &op.body) {
-            (Some(PreparedOp::Insert(_)), OpBody::Insert(batch)) => {
-                self.insert(usize::from(op.id.0), batch)
+        let transactions = &mut self.transactions;
+        match (self.ops.get_mut(usize::from(op.id.0)), &op.body) {
+            (Some(PreparedOp::Insert(insert)), OpBody::Insert(batch)) => {
+                transactions.insert(insert, batch)
             }
-            (Some(PreparedOp::Transaction(_)), OpBody::Query(values)) => {
-                self.transaction(usize::from(op.id.0), values)
+            (Some(PreparedOp::Transaction(statements)), OpBody::Query(values)) => {
+                transactions.several(statements, values)
             }
             (Some(PreparedOp::Query(query)), OpBody::Query(values)) => {
-                let outcome =
-                    query.execute(values, self.connection, self.database, &self.abandoned);
-                self.without_transaction(outcome)
+                transactions.query(query, values)
             }
             (Some(PreparedOp::Literal(sql)), OpBody::Query(values)) => {
                 let mut text = String::new();
                 sql.write(values, LiteralStyle::Milliseconds, &mut text);
-                let outcome = match self.connection.prepare(&text) {
-                    Ok(statement) => Query::of(statement).execute(
-                        &[],
-                        self.connection,
-                        self.database,
-                        &self.abandoned,
-                    ),
+                match transactions.connection.prepare(&text) {
+                    Ok(statement) => transactions.query(&mut Query::of(statement), &[]),
                     Err(error) => Outcome::refused(0, op_error(&error)),
-                };
-                self.without_transaction(outcome)
+                }
             }
-            _ => Outcome::refused(
-                op.rows(),
-                misfit(
-                    ErrorClass::Statement,
-                    format!("op {} is not what the session prepared", op.id.0),
-                ),
-            ),
+            _ => {
+                let message = format!("op {} is not what the session prepared", op.id.0);
+                Outcome::refused(op.rows(), misfit(ErrorClass::Statement, message))
+            }
         }
     }
+}
 
-    fn insert(&mut self, position: usize, batch: &RowBatch) -> Outcome {
+impl<'c> Transactions<'c> {
+    fn insert(&mut self, insert: &mut Insert<'c>, batch: &RowBatch) -> Outcome {
         let rows = batch.rows as u64;
-        let Some(PreparedOp::Insert(insert)) = self.ops.get_mut(position) else {
-            return Outcome::refused(rows, misfit(ErrorClass::Statement, "not an insert"));
-        };
         if let Err(message) = insert.check(batch) {
             return Outcome::refused(rows, misfit(ErrorClass::Data, message));
         }
         if rows == 0 {
             return Outcome::applied(0);
         }
-        let _writer = self.database.writer_lock().acquire();
+        let _writer = self.database.writer_lock.acquire();
         if self.abandoned.load(Ordering::Acquire) {
             return Outcome::unknown(op_abandoned());
         }
@@ -170,12 +166,13 @@ impl<'c> Statements<'c> {
 
     /// Runs the statements of a transaction one after the other. A transaction that may write
     /// acquires the writer lock first, as an insert does; one that only reads does not.
-    fn transaction(&mut self, position: usize, values: &[Value]) -> Outcome {
-        let Some(PreparedOp::Transaction(statements)) = self.ops.get_mut(position) else {
-            return Outcome::refused(0, misfit(ErrorClass::Statement, "not a transaction"));
-        };
+    fn several(
+        &mut self,
+        statements: &mut [(Query<'c>, BoundStatement)],
+        values: &[Value],
+    ) -> Outcome {
         let writes = statements.iter().any(|(query, _)| query.writes);
-        let _writer = writes.then(|| self.database.writer_lock().acquire());
+        let _writer = writes.then(|| self.database.writer_lock.acquire());
         if self.abandoned.load(Ordering::Acquire) {
             return Outcome::unknown(op_abandoned());
         }
@@ -226,19 +223,25 @@ impl<'c> Statements<'c> {
         }
     }
 
-    /// A query must not leave a transaction open: it would keep all others from writing.
-    fn without_transaction(&self, outcome: Outcome) -> Outcome {
+    /// Runs a query, which must not leave a transaction open: it would keep all others from writing. One
+    /// that writes first acquires the writer lock.
+    fn query(&self, query: &mut Query<'c>, values: &[Value]) -> Outcome {
+        let _writer = query.writes.then(|| self.database.writer_lock.acquire());
+        if query.writes && self.abandoned.load(Ordering::Acquire) {
+            return Outcome::unknown(op_abandoned());
+        }
+        let mut outcome = query.run(values.iter());
+        if query.writes && outcome.is_success() {
+            outcome.rows_applied = self.connection.changes();
+        }
         if self.connection.is_autocommit() {
             return outcome;
         }
         match self.connection.execute_batch("ROLLBACK") {
-            Ok(()) => Outcome::refused(
-                0,
-                misfit(
-                    ErrorClass::Statement,
-                    "the statement leaves a transaction open; it was rolled back",
-                ),
-            ),
+            Ok(()) => {
+                let message = "the statement leaves a transaction open; it was rolled back";
+                Outcome::refused(0, misfit(ErrorClass::Statement, message))
+            }
             Err(error) => Outcome::unknown(op_error(&error)),
         }
     }
@@ -250,20 +253,19 @@ impl<'c> Query<'c> {
         sql: &str,
         parameters: usize,
         what: &str,
-    ) -> Result<Self, PreparationError> {
+        place: RefusedStatement,
+    ) -> Result<Self, TargetError> {
         let statement = connection
             .prepare(sql)
-            .map_err(|error| PreparationError::new(what, &error))?;
+            .map_err(|error| preparation_error(what, place, &error))?;
         let used = statement.parameter_count();
         if used > parameters {
-            return Err(PreparationError {
-                error: TargetError::statement(format!(
-                    "{what}: the statement has {used} placeholders, the workload gives \
-                     {parameters} parameters"
-                ))
-                .with_hint("write a parameter as `:name`, not as `$1` or `?`"),
-                position: None,
-            });
+            let error = TargetError::statement(format!(
+                "{what}: the statement has {used} placeholders, the workload gives {parameters} \
+                 parameters"
+            ))
+            .with_hint("write a parameter as `:name`, not as `$1` or `?`");
+            return Err(error.about(place));
         }
         Ok(Self::of(statement))
     }
@@ -271,28 +273,6 @@ impl<'c> Query<'c> {
     fn of(statement: Statement<'c>) -> Self {
         let writes = !statement.readonly();
         Self { statement, writes }
-    }
-
-    /// Runs the statement; one that writes first acquires the writer lock.
-    fn execute(
-        &mut self,
-        values: &[Value],
-        connection: &Connection,
-        database: &Database,
-        abandoned: &AtomicBool,
-    ) -> Outcome {
-        if !self.writes {
-            return self.run(values.iter());
-        }
-        let _writer = database.writer_lock().acquire();
-        if abandoned.load(Ordering::Acquire) {
-            return Outcome::unknown(op_abandoned());
-        }
-        let mut outcome = self.run(values.iter());
-        if outcome.is_success() {
-            outcome.rows_applied = connection.changes();
-        }
-        outcome
     }
 
     fn run<'v>(&mut self, values: impl Iterator<Item = &'v Value>) -> Outcome {
@@ -350,7 +330,6 @@ fn applied_of(rows: u64, applied: u64) -> Outcome {
     // The table's own `ON CONFLICT IGNORE` drops rows without an error.
     let applied = applied.min(rows);
     Outcome {
-        certainty: Certainty::Applied,
         rows_refused: rows - applied,
         error: Some(misfit(
             ErrorClass::Constraint,

@@ -4,13 +4,14 @@
 //! Must not acquire the writer lock: the caller holds it.
 
 use highwater_model::op::{BoundTable, BoundWorkload};
-use highwater_model::units::Seed;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use highwater_driver::contract::{KeyCounts, TargetError, TargetErrorKind};
-use highwater_driver::sql::quoting::quoted;
+use highwater_driver::sql::quoting::{literal, quoted};
+use highwater_driver::sql::registry;
 use highwater_driver::table_registry::{REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy};
 
+use super::describe;
 use super::error::statement_error;
 
 /// Creates, keeps or replaces the workload's tables and registers them, in one transaction. The
@@ -21,14 +22,13 @@ pub(super) fn create(
     policy: &TablePolicy<'_>,
 ) -> Result<Vec<RegistryEntry>, TargetError> {
     in_transaction(connection, "cannot create tables", || {
-        connection
-            .execute_batch(&format!(
-                "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} \
-                 (name TEXT PRIMARY KEY COLLATE NOCASE, \
-                 fingerprint TEXT NOT NULL, seed TEXT NOT NULL, \"rows\" INTEGER, \
-                 next_index INTEGER NOT NULL, writing INTEGER NOT NULL)"
-            ))
-            .map_err(|error| list_failed(&error))?;
+        let create = format!(
+            "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} \
+             (name TEXT PRIMARY KEY COLLATE NOCASE, \
+             fingerprint TEXT NOT NULL, seed TEXT NOT NULL, \"rows\" INTEGER, \
+             next_index INTEGER NOT NULL, writing INTEGER NOT NULL)"
+        );
+        run(connection, &registry_name(), &create)?;
         let actions = workload.tables.iter().map(|table| {
             let there = exists(connection, &table.name)?;
             policy.action(&table.name, there, registered(connection, &table.name)?)
@@ -59,19 +59,19 @@ fn in_transaction<T>(
     what: &str,
     act: impl FnOnce() -> Result<T, TargetError>,
 ) -> Result<T, TargetError> {
-    let failed = |error: rusqlite::Error| statement_error(what, &error);
-    connection
-        .execute_batch("BEGIN IMMEDIATE")
-        .map_err(failed)?;
-    let done = act().and_then(|done| {
-        connection.execute_batch("COMMIT").map_err(failed)?;
-        Ok(done)
-    });
+    run(connection, what, "BEGIN IMMEDIATE")?;
+    let done = act().and_then(|done| run(connection, what, "COMMIT").map(|()| done));
     if done.is_err() && !connection.is_autocommit() {
         // The first error is the one to report; closing the connection undoes the rest anyway.
         std::mem::drop(connection.execute_batch("ROLLBACK"));
     }
     done
+}
+
+/// Runs statements without rows; `what` they are about, for errors.
+fn run(connection: &Connection, what: &str, sql: &str) -> Result<(), TargetError> {
+    let done = connection.execute_batch(sql);
+    done.map_err(|error| statement_error(what, &error))
 }
 
 fn apply(
@@ -81,18 +81,14 @@ fn apply(
     policy: &TablePolicy<'_>,
 ) -> Result<RegistryEntry, TargetError> {
     let what = format!("table `{}`", table.name);
-    let run = |sql: &str| {
-        connection
-            .execute_batch(sql)
-            .map_err(|error| statement_error(&what, &error))
-    };
+    let change = |sql: &str| run(connection, &what, sql);
     match action {
         TableAction::Keep(entry) => return Ok(entry),
         TableAction::Create => {}
-        TableAction::Replace => run(&format!("DROP TABLE {}", quoted(&table.name)))?,
+        TableAction::Replace => change(&format!("DROP TABLE {}", quoted(&table.name)))?,
     }
     for sql in &table.create {
-        run(sql)?;
+        change(sql)?;
     }
     if !exists(connection, &table.name)? {
         return Err(TargetError::statement(format!(
@@ -106,28 +102,13 @@ fn apply(
 }
 
 fn registered(connection: &Connection, name: &str) -> Result<Option<RegistryEntry>, TargetError> {
-    let read = |row: &rusqlite::Row<'_>| {
-        let seed: String = row.get(2)?;
-        Ok(RegistryEntry {
-            name: row.get(0)?,
-            fingerprint: row.get(1)?,
-            seed: Seed(seed.parse().unwrap_or(0)),
-            rows: row.get(3)?,
-            next_index: row.get(4)?,
-            writing: row.get(5)?,
-        })
-    };
-    connection
-        .query_row(
-            &format!(
-                "SELECT name, fingerprint, seed, \"rows\", next_index, writing \
-                 FROM {REGISTRY_TABLE} WHERE name = ?1"
-            ),
-            [name],
-            read,
-        )
-        .optional()
-        .map_err(|error| list_failed(&error))
+    let sql = format!(
+        "SELECT name, fingerprint, seed, \"rows\", next_index, writing FROM {REGISTRY_TABLE} \
+         WHERE name = {}",
+        literal(name)
+    );
+    let rows = describe::rows(connection, &registry_name(), &sql)?;
+    Ok(rows.first().and_then(|row| registry::entry(row)))
 }
 
 fn write(connection: &Connection, entry: &RegistryEntry) -> Result<(), TargetError> {
@@ -144,40 +125,36 @@ fn write(connection: &Connection, entry: &RegistryEntry) -> Result<(), TargetErr
         entry.next_index,
         entry.writing
     ];
-    connection
-        .execute(&sql, values)
-        .map_err(|error| list_failed(&error))?;
+    let written = connection.execute(&sql, values);
+    written.map_err(|error| statement_error(&registry_name(), &error))?;
     Ok(())
 }
 
-fn list_failed(error: &rusqlite::Error) -> TargetError {
-    statement_error(&format!("table `{REGISTRY_TABLE}`"), error)
+/// The registry in errors.
+fn registry_name() -> String {
+    format!("table `{REGISTRY_TABLE}`")
 }
 
 fn exists(connection: &Connection, name: &str) -> Result<bool, TargetError> {
-    connection
-        .query_row(
-            "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type IN ('table', 'view') \
-             AND name = ?1 COLLATE NOCASE)",
-            [name],
-            |row| row.get(0),
-        )
-        .map_err(|error| statement_error("the table registry", &error))
+    let sql = format!(
+        "SELECT 1 FROM sqlite_schema WHERE type IN ('table', 'view') AND name = {} COLLATE NOCASE",
+        literal(name)
+    );
+    Ok(!describe::rows(connection, "the table registry", &sql)?.is_empty())
 }
 
-/// The error of a statement on a table; another kind if the table is not there.
-pub(super) fn missing_or(
+/// The error of a statement on a table; of another kind if the table is not there.
+pub(super) fn table_error(
     connection: &Connection,
     table: &BoundTable,
-    error: TargetError,
+    what: &str,
+    error: &rusqlite::Error,
 ) -> TargetError {
-    match exists(connection, &table.name) {
-        Ok(false) => TargetError {
-            kind: TargetErrorKind::MissingTable,
-            ..error
-        },
-        _ => error,
+    let mut error = statement_error(&format!("{what} `{}`", table.name), error);
+    if matches!(exists(connection, &table.name), Ok(false)) {
+        error.kind = TargetErrorKind::MissingTable;
     }
+    error
 }
 
 /// Counts rows by key div `width`.
@@ -202,9 +179,7 @@ pub(super) fn count_by_key(
         "SELECT CASE WHEN ({key}) >= 0 THEN {bucket} END, count(*) FROM {} GROUP BY 1 ORDER BY 1",
         quoted(&table.name)
     );
-    let failed = |error: rusqlite::Error| {
-        statement_error(&format!("keys of table `{}`", table.name), &error)
-    };
+    let failed = |error| table_error(connection, table, "keys of table", &error);
     let mut statement = connection.prepare(&sql).map_err(failed)?;
     let mut rows = statement.query([]).map_err(failed)?;
     let mut counts = KeyCounts::default();

@@ -15,7 +15,7 @@ use highwater_driver::contract::{
 use super::admin::SqliteAdmin;
 use super::database::Database;
 use super::session::SqliteSession;
-use super::settings::{INSERT_MODES, Settings};
+use super::settings::INSERT_MODES;
 use super::telemetry::FileReader;
 use highwater_driver::telemetry::TelemetryReader;
 
@@ -27,16 +27,8 @@ const AUDIT_NS_PER_ROW: u64 = 3_000;
 /// One database file.
 #[derive(Debug)]
 pub(super) struct SqliteTarget {
-    database: Arc<Database>,
-}
-
-impl SqliteTarget {
-    /// A target; the file is opened by its first session or admin.
-    pub(super) fn new(settings: Settings) -> Self {
-        Self {
-            database: Arc::new(Database::new(settings)),
-        }
-    }
+    /// Its file is opened by its first session or admin.
+    pub(super) database: Arc<Database>,
 }
 
 impl Target for SqliteTarget {
@@ -55,7 +47,7 @@ impl Target for SqliteTarget {
     }
 
     fn urls(&self) -> Vec<String> {
-        vec![self.database.settings().url.clone()]
+        vec![self.database.settings.url.clone()]
     }
 
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
@@ -76,8 +68,8 @@ impl Target for SqliteTarget {
         &self,
         _timeline: Rc<dyn Timeline>,
     ) -> Response<'_, Option<Box<dyn TelemetryReader>>> {
-        let reader = FileReader::new(Arc::clone(&self.database));
-        let reader: Box<dyn TelemetryReader> = Box::new(reader);
+        let database = Arc::clone(&self.database);
+        let reader: Box<dyn TelemetryReader> = Box::new(FileReader { database });
         Box::pin(std::future::ready(Ok(Some(reader))))
     }
 

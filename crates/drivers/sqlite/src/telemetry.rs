@@ -1,7 +1,7 @@
 //! Telemetry of the database: the size of its files, and the writer queue. Read from the file
 //! system and from this process. Must not execute a statement.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use highwater_model::numbers::len_to_f64;
@@ -12,16 +12,12 @@ use highwater_driver::telemetry::{MetricSample, TelemetryReader, names};
 
 /// Reads one database.
 pub(super) struct FileReader {
-    database: Arc<Database>,
+    pub(super) database: Arc<Database>,
 }
 
 impl FileReader {
-    pub(super) fn new(database: Arc<Database>) -> Self {
-        Self { database }
-    }
-
     fn samples(&self) -> Vec<MetricSample> {
-        let path = self.database.settings().path.as_path();
+        let settings = &self.database.settings;
         let (active, waiting) = self.database.busy();
         let mut samples = vec![
             MetricSample::level(
@@ -38,10 +34,8 @@ impl FileReader {
                 MetricSample::level(name, "bytes", len_to_f64(bytes))
             }));
         };
-        size("database_bytes", path);
-        let mut log = path.as_os_str().to_owned();
-        log.push("-wal");
-        size("log_bytes", &PathBuf::from(log));
+        size("database_bytes", &settings.path);
+        size("log_bytes", &settings.log_path());
         samples
     }
 }

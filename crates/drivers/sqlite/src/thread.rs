@@ -16,6 +16,7 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::{mpsc, oneshot};
 
 use highwater_driver::contract::{TargetError, Timeline};
+use highwater_driver::lingering::UnderWay;
 
 use super::database::{Database, Running};
 
@@ -34,8 +35,10 @@ pub(super) struct ConnectionWorker<Q, R> {
     opened: Option<oneshot::Sender<Result<InterruptHandle, TargetError>>>,
     requests: mpsc::Receiver<(Q, Running)>,
     responses: mpsc::Sender<R>,
-    database: Arc<Database>,
-    abandoned: Arc<AtomicBool>,
+    /// The target's shared state.
+    pub(super) database: Arc<Database>,
+    /// Set when the current request was abandoned.
+    pub(super) abandoned: Arc<AtomicBool>,
     charged: Nanos,
 }
 
@@ -77,18 +80,13 @@ where
         Err(error) => worker.refuse(error),
     };
     // The thread is not joined: it ends once its channel is closed.
-    drop(
-        thread::Builder::new()
-            .name(name)
-            .spawn(work)
-            .map_err(|error| {
-                TargetError::unreachable(format!("cannot start a thread for a session: {error}"))
-                    .with_hint("lower the number of sessions, -c")
-            })?,
-    );
-    let deadline = timeline
-        .now()
-        .saturating_add(database.settings().connect_timeout);
+    let started = thread::Builder::new().name(name).spawn(work);
+    drop(started.map_err(|error| {
+        TargetError::unreachable(format!("cannot start a thread for a session: {error}"))
+            .with_hint("lower the number of sessions, -c")
+    })?);
+    let settings = &database.settings;
+    let deadline = timeline.now().saturating_add(settings.connect_timeout);
     let interrupt = match select(opened_receiver, timeline.sleep_until(deadline)).await {
         Either::Left((Ok(opened), _)) => opened?,
         Either::Left((Err(_), _)) => {
@@ -99,7 +97,7 @@ where
         Either::Right(((), _)) => {
             return Err(TargetError::unreachable(format!(
                 "`{}` was not open in time",
-                database.settings().path.display()
+                settings.path.display()
             ))
             .with_hint("another program may hold the file"));
         }
@@ -124,34 +122,15 @@ impl<Q, R> ConnectionThread<Q, R> {
         if let Err(error) = sender.try_send((request, running)) {
             return Err(RequestError::NotSent(error.into_inner().0));
         }
-        let mut pending = PendingRequest {
-            thread: self,
-            completed: false,
-        };
-        let response = pending.thread.responses.recv().await;
-        pending.completed = true;
+        let under_way = UnderWay::new(|| {
+            self.requests = None;
+            // Set the flag first: it also stops a statement that starts after the interrupt.
+            self.abandoned.store(true, Ordering::Release);
+            self.interrupt.interrupt();
+        });
+        let response = self.responses.recv().await;
+        under_way.ended();
         response.ok_or(RequestError::NoResponse)
-    }
-
-    fn abandon(&mut self) {
-        self.requests = None;
-        // Set the flag first: it also stops a statement that starts after the interrupt.
-        self.abandoned.store(true, Ordering::Release);
-        self.interrupt.interrupt();
-    }
-}
-
-/// Abandons its request when dropped before the response came.
-struct PendingRequest<'a, Q, R> {
-    thread: &'a mut ConnectionThread<Q, R>,
-    completed: bool,
-}
-
-impl<Q, R> Drop for PendingRequest<'_, Q, R> {
-    fn drop(&mut self) {
-        if !self.completed {
-            self.thread.abandon();
-        }
     }
 }
 
@@ -183,16 +162,6 @@ impl<Q, R> ConnectionWorker<Q, R> {
         self.charge();
         // The channel is empty, or its receiver was dropped.
         drop(self.responses.try_send(response));
-    }
-
-    /// The target's shared state.
-    pub(super) fn database(&self) -> &Arc<Database> {
-        &self.database
-    }
-
-    /// Set when the current request was abandoned.
-    pub(super) fn abandoned(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.abandoned)
     }
 
     fn charge(&mut self) {

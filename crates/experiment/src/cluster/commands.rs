@@ -1,8 +1,6 @@
 //! A cluster that the user's own commands start, resize and end. Must not know what they do.
 
-use std::collections::BTreeMap;
-
-use highwater_model::cluster::{CommandsSpec, expand};
+use highwater_model::cluster::{CommandsFile, expand};
 use highwater_model::display::span;
 use highwater_model::units::Nanos;
 use highwater_runner::clock::RealClock;
@@ -18,7 +16,7 @@ const TRY_EVERY: Nanos = Nanos::SECOND;
 
 /// The commands, and what they printed last.
 pub(super) struct Commands {
-    spec: CommandsSpec,
+    spec: CommandsFile,
     urls: Vec<String>,
     metrics: Vec<String>,
     /// The user did not want to wait for `down`; the next start runs it again.
@@ -26,7 +24,7 @@ pub(super) struct Commands {
 }
 
 impl Commands {
-    pub(super) fn new(spec: CommandsSpec) -> Self {
+    pub(super) fn new(spec: CommandsFile) -> Self {
         Self {
             spec,
             urls: Vec::new(),
@@ -58,7 +56,7 @@ impl Commands {
             nodes,
             kept: was_kept,
             down: filled(site, &self.spec.down, nodes)?,
-            within_ns: self.spec.within.0,
+            within_ns: self.spec.within.0.0,
         });
         site.file.write()?;
         let Err(error) = self.change(site, nodes, before.is_some()) else {
@@ -96,12 +94,12 @@ impl Commands {
         let clock = RealClock::start();
         loop {
             let text = filled(site, &ready, nodes)?;
-            let shell = self.shell(site, "`ready`", &text);
+            let shell = of_cluster(site, "`ready`", &text, nodes, self.spec.within.0);
             if site.run(&shell, true)?.code == Some(0) {
                 return Ok(());
             }
-            if clock.now() > self.spec.within {
-                let limit = span(self.spec.within.0);
+            if clock.now() > self.spec.within.0 {
+                let limit = span(self.spec.within.0.0);
                 let message = format!("`ready` did not end well within {limit} for {nodes} nodes");
                 return Err(ClusterError::failed(message)
                     .with_hint("run it by hand to see why, or raise `within` of [commands]"));
@@ -116,14 +114,13 @@ impl Commands {
 
     /// Reads the URLs of a cluster that is up.
     pub(super) fn read(&mut self, site: &mut Site) -> Result<(), ClusterError> {
-        let urls = self.spec.urls.clone();
-        self.urls = lines(&self.run(site, "`urls`", &urls, true)?);
+        self.urls = lines(&self.run(site, "`urls`", &self.spec.urls, true)?);
         if self.urls.is_empty() {
             return Err(ClusterError::failed("`urls` printed no URL")
                 .with_hint("print the URLs of the nodes, one per line"));
         }
-        if let Some(metrics) = self.spec.metrics.clone() {
-            self.metrics = lines(&self.run(site, "`metrics`", &metrics, true)?);
+        if let Some(metrics) = &self.spec.metrics {
+            self.metrics = lines(&self.run(site, "`metrics`", metrics, true)?);
         }
         Ok(())
     }
@@ -133,14 +130,13 @@ impl Commands {
         if site.file.state.up.is_none() {
             return Ok(());
         }
-        let down = self.spec.down.clone();
         site.note("running `down`");
         // What cannot be ended now is ended by the next start.
         if let Some(up) = &mut site.file.state.up {
             up.kept = false;
         }
         site.file.write()?;
-        let done = self.run(site, "`down`", &down, false);
+        let done = self.run(site, "`down`", &self.spec.down, false);
         self.given_up = matches!(&done, Err(error) if error.kind == ClusterErrorKind::Interrupted);
         done?;
         site.file.state.up = None;
@@ -163,14 +159,7 @@ impl Commands {
             ));
         }
         site.note("the cluster was started by [commands], which the file had before; running their `down`");
-        let shell = Shell {
-            name: "`down`",
-            text: &up.down,
-            environment: variables(up.nodes),
-            directory: site.options.directory.clone(),
-            user: None,
-            within: Nanos(up.within_ns),
-        };
+        let shell = of_cluster(site, "`down`", &up.down, up.nodes, Nanos(up.within_ns));
         site.run_well(&shell, false)?;
         site.file.state.up = None;
         site.note("the cluster was ended");
@@ -187,22 +176,15 @@ impl Commands {
 
     /// The nodes by what `urls` and `metrics` printed.
     pub(super) fn list(&self) -> Vec<Node> {
-        let numbered = (1..).zip(&self.urls);
-        numbered
-            .map(|(number, url): (u32, &String)| {
-                let at = usize::try_from(number - 1).unwrap_or(usize::MAX);
-                Node {
-                    number,
-                    host: String::new(),
-                    url: url.clone(),
-                    is_target: true,
-                    metrics: self.metrics.get(at).cloned().into_iter().collect(),
-                    pid: None,
-                    data: None,
-                    log: None,
-                }
-            })
-            .collect()
+        let numbered = (1..).zip(self.urls.iter().enumerate());
+        let nodes = numbered.map(|(number, (at, url))| Node {
+            number,
+            url: url.clone(),
+            is_target: true,
+            metrics: self.metrics.get(at).cloned().into_iter().collect(),
+            ..Node::default()
+        });
+        nodes.collect()
     }
 
     fn run(
@@ -212,25 +194,29 @@ impl Commands {
         text: &str,
         heeds_stop: bool,
     ) -> Result<String, ClusterError> {
-        let text = filled(site, text, Self::nodes(site).unwrap_or(0))?;
-        let shell = self.shell(site, name, &text);
+        let nodes = Self::nodes(site).unwrap_or(0);
+        let text = filled(site, text, nodes)?;
+        let shell = of_cluster(site, name, &text, nodes, self.spec.within.0);
         site.run_well(&shell, heeds_stop)
-    }
-
-    fn shell<'a>(&self, site: &Site, name: &'a str, text: &'a str) -> Shell<'a> {
-        Shell {
-            name,
-            text,
-            environment: environment(site),
-            directory: site.options.directory.clone(),
-            user: None,
-            within: self.spec.within,
-        }
     }
 }
 
-fn environment(site: &Site) -> BTreeMap<String, String> {
-    variables(Commands::nodes(site).unwrap_or(0))
+/// A command of the whole cluster, for so many nodes.
+pub(super) fn of_cluster<'a>(
+    site: &Site,
+    name: &'a str,
+    text: &'a str,
+    nodes: u32,
+    within: Nanos,
+) -> Shell<'a> {
+    Shell {
+        name,
+        text,
+        environment: variables(nodes),
+        directory: site.options.directory.clone(),
+        user: None,
+        within,
+    }
 }
 
 /// A command with its placeholders filled.

@@ -24,13 +24,12 @@ const NO_RIGHTS: &str =
 
 /// Where groups are made: a directory of each hierarchy that is needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Hierarchies {
-    parents: Vec<PathBuf>,
-}
+pub(super) struct Hierarchies(Vec<PathBuf>);
 
 impl Hierarchies {
-    /// Those of this machine that have `controllers`, such as `cpu` and `memory`.
-    pub(super) fn find(controllers: &[&str]) -> Result<Self, ClusterError> {
+    /// Those of this machine that have `controllers`, such as `cpu` and `memory`, and one that need not be there, and
+    /// is part of another one in version 2.
+    pub(super) fn find(controllers: &[&str], optional: Option<&str>) -> Result<Self, ClusterError> {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let mut parents = Vec::new();
@@ -48,28 +47,21 @@ impl Hierarchies {
                 parents.push(parent);
             }
         }
-        Ok(Self { parents })
-    }
-
-    /// The same with a controller that need not be there, and is part of another one in version 2.
-    pub(super) fn with_optional(mut self, controller: &str) -> Self {
-        let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-        let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        let parent = version_1(&mounts, &own, controller);
-        self.parents
-            .extend(parent.filter(|parent| !self.parents.contains(parent)));
-        self
+        let parent = optional.and_then(|controller| version_1(&mounts, &own, controller));
+        let parent = parent.filter(|parent| !parents.contains(parent));
+        parents.extend(parent);
+        Ok(Self(parents))
     }
 
     /// Directories that stand for hierarchies, for tests.
     #[cfg(test)]
     pub(super) fn at(parents: Vec<PathBuf>) -> Self {
-        Self { parents }
+        Self(parents)
     }
 
     /// The directories of a group of that name, whether it is there or not.
     pub(super) fn group(&self, name: &str) -> Vec<PathBuf> {
-        let parents = self.parents.iter();
+        let parents = self.0.iter();
         parents.map(|parent| parent.join(name)).collect()
     }
 }
@@ -117,17 +109,6 @@ pub(super) fn cpu_limit(group: &[PathBuf]) -> Option<f64> {
     let quota: f64 = words.next()?.parse().ok()?;
     let period: f64 = words.next()?.parse().ok()?;
     (quota > 0.0 && period > 0.0).then(|| quota / period)
-}
-
-/// Lets a group use all cores.
-pub(super) fn free_cpu(group: &[PathBuf]) -> Result<(), ClusterError> {
-    let path = of_controller(group, "cpu.max", "cpu.cfs_quota_us")?;
-    let none = if path.ends_with("cpu.max") {
-        "max"
-    } else {
-        "-1"
-    };
-    write(&path, none)
 }
 
 /// Limits the memory of a group.
@@ -183,6 +164,13 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
 
+/// Whether a file lists the controller.
+fn lists(path: &Path, controller: &str) -> bool {
+    let listed = read(path);
+    let mut words = listed.split_ascii_whitespace();
+    words.any(|word| word == controller)
+}
+
 /// Writes a quota and compares it with what the kernel says it is.
 fn write_checked(path: &Path, text: &str) -> Result<(), ClusterError> {
     write(path, text)?;
@@ -220,12 +208,7 @@ fn version_2(mounts: &str, own: &str, controller: &str) -> Option<PathBuf> {
     let (mount, _) = mounts_of(mounts, "cgroup2").next()?;
     let line = own.lines().find_map(|line| line.strip_prefix("0::"));
     let gives = |parent: &Path| {
-        let has = |name: &str| {
-            let listed = read(&parent.join(name));
-            listed
-                .split_ascii_whitespace()
-                .any(|word| word == controller)
-        };
+        let has = |name: &str| lists(&parent.join(name), controller);
         let file = parent.join("cgroup.subtree_control");
         // It cannot be turned on where the group has processes of its own.
         has("cgroup.subtree_control")
@@ -236,10 +219,7 @@ fn version_2(mounts: &str, own: &str, controller: &str) -> Option<PathBuf> {
     let places = [below(mount, line), PathBuf::from(mount)];
     let there = places.iter().find(|place| gives(place));
     // Without rights nothing can be turned on: the message is about them then.
-    let listed = read(&Path::new(mount).join("cgroup.controllers"));
-    let exists = listed
-        .split_ascii_whitespace()
-        .any(|word| word == controller);
+    let exists = lists(&Path::new(mount).join("cgroup.controllers"), controller);
     there
         .cloned()
         .or_else(|| exists.then(|| PathBuf::from(mount)))
@@ -302,8 +282,7 @@ mod tests {
         limit_cpu(&one, 0.02).unwrap();
         assert_eq!(read(&one[0].join("cpu.cfs_quota_us")), "2000");
         assert_eq!(read(&one[0].join("cpu.cfs_period_us")), "100000");
-        free_cpu(&one).unwrap();
-        assert_eq!(read(&one[0].join("cpu.cfs_quota_us")), "-1");
+        fs::write(one[0].join("cpu.cfs_quota_us"), "-1").unwrap();
         assert_eq!(cpu_limit(&one), None);
         limit_memory(&one, 1 << 30).unwrap();
         assert_eq!(read(&one[0].join("memory.limit_in_bytes")), "1073741824");
@@ -311,8 +290,7 @@ mod tests {
         limit_cpu(&two, 2.5).unwrap();
         assert_eq!(read(&two[0].join("cpu.max")), "50000 20000");
         assert_eq!(cpu_limit(&two), Some(2.5));
-        free_cpu(&two).unwrap();
-        assert_eq!(read(&two[0].join("cpu.max")), "max");
+        fs::write(two[0].join("cpu.max"), "max 20000").unwrap();
         assert_eq!(cpu_limit(&two), None);
     }
 

@@ -86,7 +86,7 @@ impl DataDirectories {
             }
             // A server that reads the file meanwhile sees the old one or the new one.
             let new = path.with_extension("highwater-new");
-            removed_file(&new)?;
+            if_there(fs::remove_file(&new))?;
             File::create_new(&new)?.write_all(text.as_bytes())?;
             self.give(&new)?;
             fs::rename(&new, &path)
@@ -153,11 +153,6 @@ impl DataDirectories {
 /// Removes a directory, if it is there; of links in it, the links alone.
 fn removed(path: &Path) -> io::Result<()> {
     if_there(fs::remove_dir_all(path))
-}
-
-/// Removes a file, if it is there.
-fn removed_file(path: &Path) -> io::Result<()> {
-    if_there(fs::remove_file(path))
 }
 
 fn if_there(removed: io::Result<()>) -> io::Result<()> {

@@ -130,14 +130,12 @@ pub(super) fn user(given: Option<&str>) -> Result<Option<User>, ClusterError> {
         return Ok(None);
     };
     let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
-    numbers(name).or_else(|| listed(&users, name)).map_or_else(
-        || {
-            let message = format!("`user` of [node] is `{name}`, which this machine does not have");
-            Err(ClusterError::usage(message)
-                .with_hint("install the server, or write its user's numbers as \"UID:GID\""))
-        },
-        |user| Ok(Some(user)),
-    )
+    let user = numbers(name).or_else(|| listed(&users, name));
+    user.map(Some).ok_or_else(|| {
+        let message = format!("`user` of [node] is `{name}`, which this machine does not have");
+        ClusterError::usage(message)
+            .with_hint("install the server, or write its user's numbers as \"UID:GID\"")
+    })
 }
 
 /// `UID:GID`.

@@ -27,12 +27,12 @@ use highwater_model::units::Nanos;
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::request::LimitedNode;
 
-use self::commands::{Commands, filled};
+use self::commands::{Commands, filled, of_cluster};
 pub use self::error::{ClusterError, ClusterErrorKind};
 pub use self::node::Node;
 use self::nodes::Processes;
+use self::site::Site;
 pub use self::site::{OpenTarget, Options};
-use self::site::{Shell, Site};
 pub use self::state::Happened;
 use self::state::StateFile;
 
@@ -239,15 +239,10 @@ impl Cluster {
     /// # Errors
     /// They cannot be set.
     pub fn begin_quota(&mut self) -> Result<(), ClusterError> {
-        self.limit(true)
-    }
-
-    /// Lets all nodes use all cores, such as for an audit.
-    ///
-    /// # Errors
-    /// That cannot be set.
-    pub fn end_quota(&mut self) -> Result<(), ClusterError> {
-        self.limit(false)
+        match &self.kind {
+            Kind::Processes(processes) => processes.limit(&mut self.site),
+            Kind::Commands(_) => Ok(()),
+        }
     }
 
     /// The nodes of this machine that run with a quota of CPU.
@@ -255,13 +250,6 @@ impl Cluster {
         match &self.kind {
             Kind::Processes(_) => Processes::limited(&self.site),
             Kind::Commands(_) => Vec::new(),
-        }
-    }
-
-    fn limit(&mut self, limited: bool) -> Result<(), ClusterError> {
-        match &self.kind {
-            Kind::Processes(processes) => processes.limit(&mut self.site, limited),
-            Kind::Commands(_) => Ok(()),
         }
     }
 
@@ -275,14 +263,7 @@ impl Cluster {
         };
         let nodes = self.size();
         let text = filled(&self.site, &restore, nodes)?;
-        let shell = Shell {
-            name: "`restore`",
-            text: &text,
-            environment: values::variables(nodes),
-            directory: self.site.options.directory.clone(),
-            user: None,
-            within: RESTORE_WITHIN,
-        };
+        let shell = of_cluster(&self.site, "`restore`", &text, nodes, RESTORE_WITHIN);
         self.site.note("running `restore`");
         self.site.run_well(&shell, true)?;
         self.site.file.write()?;
@@ -298,7 +279,7 @@ impl Cluster {
             self.end_former()?;
         }
         match &mut self.kind {
-            Kind::Processes(processes) => processes.down(&mut self.site)?,
+            Kind::Processes(processes) => processes.end_all(&mut self.site, |_| true)?,
             Kind::Commands(commands) => commands.down(&mut self.site)?,
         }
         if self.site.options.remove_data {
@@ -336,7 +317,7 @@ impl Cluster {
     fn end_unkept(&mut self) -> Result<(), ClusterError> {
         let is_kept = match &mut self.kind {
             Kind::Processes(processes) => {
-                processes.end_unkept(&mut self.site)?;
+                processes.end_all(&mut self.site, |node| !node.kept)?;
                 !Processes::running(&self.site).is_empty()
             }
             Kind::Commands(commands) => {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// A node.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Node {
     /// From 1.
     pub number: u32,

@@ -4,13 +4,13 @@
 
 use std::path::PathBuf;
 
-use highwater_model::cluster::{Condition, NodeSpec, QuotaStart, StopSignal, Targets, expand};
+use highwater_model::cluster::{Condition, NodeFile, QuotaStart, StopSignal, Targets, expand};
 use highwater_model::display::span;
 use highwater_model::units::Nanos;
 use highwater_runner::request::LimitedNode;
 use rustix::process::Signal;
 
-use super::control_group::{Hierarchies, cpu_limit, free_cpu, limit_cpu};
+use super::control_group::{Hierarchies, cpu_limit, limit_cpu};
 use super::data::DataDirectories;
 use super::error::ClusterError;
 use super::launch::{User, user};
@@ -19,14 +19,14 @@ use super::processes::{Ended, ProcessId};
 use super::ready::{Waiting, is_ready};
 use super::site::{Shell, Site};
 use super::state::NodeState;
-use super::values::Values;
+use super::values::{Values, host};
 
 /// How long a node may take to end whose `stop` is not known any more.
 const FORMER_WITHIN: Nanos = Nanos::from_secs(10);
 
 /// The nodes of a cluster.
 pub(super) struct Processes {
-    pub(super) spec: NodeSpec,
+    pub(super) spec: NodeFile,
     pub(super) name: String,
     pub(super) user: Option<User>,
     pub(super) data: DataDirectories,
@@ -38,7 +38,7 @@ pub(super) struct Processes {
 
 impl Processes {
     /// The nodes of this machine as the file describes them.
-    pub(super) fn new(spec: NodeSpec, name: &str, site: &Site) -> Result<Self, ClusterError> {
+    pub(super) fn new(spec: NodeFile, name: &str, site: &Site) -> Result<Self, ClusterError> {
         let user = user(spec.user.as_deref())?;
         let directory = &site.options.directory;
         let here = directory.display().to_string();
@@ -85,35 +85,21 @@ impl Processes {
         Ok(())
     }
 
-    /// Ends the nodes that may not go on when Highwater ends.
-    pub(super) fn end_unkept(&self, site: &mut Site) -> Result<(), ClusterError> {
-        let nodes = site.file.state.nodes.iter();
-        let unkept = nodes
-            .filter(|(_, node)| !node.kept)
-            .map(|(number, _)| *number);
-        let unkept: Vec<u32> = unkept.collect();
-        self.end_all(site, &unkept)
-    }
-
     /// The numbers of the nodes that run.
     pub(super) fn running(site: &Site) -> Vec<u32> {
-        let nodes = site.file.state.nodes.iter();
-        let runs = |node: &NodeState| {
-            let started = node.process.as_ref();
-            started
-                .and_then(|started| started.id)
-                .is_some_and(ProcessId::is_alive)
-        };
-        nodes
-            .filter(|(_, node)| runs(node))
-            .map(|(number, _)| *number)
-            .collect()
+        numbers_of(site, |node| node.id().is_some_and(ProcessId::is_alive))
     }
 
-    /// Ends all nodes; the last error, if there is one, when all were tried.
-    pub(super) fn down(&self, site: &mut Site) -> Result<(), ClusterError> {
-        let numbers: Vec<u32> = site.file.state.nodes.keys().copied().collect();
-        self.end_all(site, &numbers)
+    /// Ends all such nodes; the last error, if there is one, when all were tried.
+    pub(super) fn end_all(
+        &self,
+        site: &mut Site,
+        ends: fn(&NodeState) -> bool,
+    ) -> Result<(), ClusterError> {
+        let numbers = numbers_of(site, ends).into_iter().rev();
+        let ended = numbers.map(|number| self.end(site, number));
+        let failed: Vec<ClusterError> = ended.filter_map(Result::err).collect();
+        failed.into_iter().next_back().map_or(Ok(()), Err)
     }
 
     /// Ends nodes that were started by a [node] which the file does not have any more, and removes their data where
@@ -136,12 +122,6 @@ impl Processes {
         site.file.write()
     }
 
-    fn end_all(&self, site: &mut Site, numbers: &[u32]) -> Result<(), ClusterError> {
-        let ends = numbers.iter().rev().map(|number| self.end(site, *number));
-        let failed: Vec<ClusterError> = ends.filter_map(Result::err).collect();
-        failed.into_iter().next_back().map_or(Ok(()), Err)
-    }
-
     /// Removes the data of nodes that were ended.
     pub(super) fn remove_data(&self, site: &mut Site) -> Result<(), ClusterError> {
         self.data.remove()?;
@@ -162,21 +142,19 @@ impl Processes {
         quota.is_some_and(|quota| quota.cpu.is_some() && quota.begins == QuotaStart::WarmUp)
     }
 
-    /// Begins the quota of CPU that the file has after the warm-up, or ends any.
-    pub(super) fn limit(&self, site: &mut Site, limited: bool) -> Result<(), ClusterError> {
+    /// Begins the quota of CPU, if the file has one.
+    pub(super) fn limit(&self, site: &mut Site) -> Result<(), ClusterError> {
         let quota = self.spec.quota.filter(|_| !site.options.no_quota);
         let Some((cores, begins)) = quota.and_then(|quota| Some((quota.cpu?, quota.begins))) else {
             return Ok(());
         };
         for node in site.file.state.nodes.values() {
             let groups = node.process.as_ref().map(|process| &process.groups);
-            match groups.filter(|groups| !groups.is_empty()) {
-                Some(groups) if limited => limit_cpu(groups, cores)?,
-                Some(groups) => free_cpu(groups)?,
-                None => {}
+            if let Some(groups) = groups.filter(|groups| !groups.is_empty()) {
+                limit_cpu(groups, cores)?;
             }
         }
-        if begins == QuotaStart::WarmUp && limited {
+        if begins == QuotaStart::WarmUp {
             site.note(format!("each node has {cores} cores from now on"));
         }
         Ok(())
@@ -211,11 +189,10 @@ impl Processes {
     fn listed(&self, site: &Site, number: u32, running: &[u32]) -> Result<Node, ClusterError> {
         let values = self.values(site, self.count_of(running));
         let state = site.file.state.nodes.get(&number);
-        let process = state.and_then(|state| state.process.as_ref());
-        let id = process.and_then(|process| process.id);
+        let id = state.and_then(NodeState::id);
         Ok(Node {
             number,
-            host: values.host(number),
+            host: host(&self.spec, number),
             url: values.fill(number, &self.spec.url)?,
             is_target: number == self.first || self.spec.targets == Targets::All,
             metrics: values.fill_all(number, &self.spec.metrics)?,
@@ -280,13 +257,12 @@ impl Processes {
         log_begin: u64,
     ) -> Result<Option<Waiting>, ClusterError> {
         let node = site.file.state.nodes.get(&number);
-        let process = node.and_then(|node| node.process.as_ref());
-        let Some(id) = process.and_then(|process| process.id) else {
+        let Some(id) = node.and_then(NodeState::id) else {
             return Ok(None);
         };
         let values = self.values(site, count);
         let fill = |text: &str| values.fill(number, text);
-        let condition = match &self.spec.ready.condition {
+        let condition = match &self.spec.ready.condition() {
             Condition::Http(address) => Condition::Http(fill(address)?),
             Condition::Log(text) => Condition::Log(fill(text)?),
             Condition::Sql { sql, answer } => Condition::Sql {
@@ -321,14 +297,14 @@ impl Processes {
             let command = Command {
                 name: &format!("`stop` of node {number}"),
                 text,
-                within: stop.within,
+                within: stop.within.0,
             };
             if let Err(error) = self.shell(site, number, count, command, false) {
                 site.note(error.message);
             }
         }
         let by_signal = stop.command.is_none() || !is_alive;
-        let ended = site.end(&started, stop.within, |family| {
+        let ended = site.end(&started, stop.within.0, |family| {
             if by_signal {
                 family.signal(signal(stop.signal));
             }
@@ -339,7 +315,7 @@ impl Processes {
         match ended {
             Ended::Killed if site.is_in_a_hurry() => site.note(format!("node {number} was killed")),
             Ended::Killed => {
-                let limit = span(stop.within.0);
+                let limit = span(stop.within.0.0);
                 let why = format!("it did not end within {limit}");
                 site.note(format!("node {number} was killed: {why}"));
             }
@@ -356,6 +332,12 @@ pub(super) struct Command<'a> {
     pub(super) name: &'a str,
     pub(super) text: &'a str,
     pub(super) within: Nanos,
+}
+
+fn numbers_of(site: &Site, are: fn(&NodeState) -> bool) -> Vec<u32> {
+    let nodes = site.file.state.nodes.iter();
+    let those = nodes.filter(|(_, node)| are(node));
+    those.map(|(number, _)| *number).collect()
 }
 
 fn signal(signal: StopSignal) -> Signal {

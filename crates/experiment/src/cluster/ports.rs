@@ -20,13 +20,10 @@ pub(super) fn of_node(
             0 => None,
             first => Some(following(*first, number, name)?),
         };
-        let earlier = before.get(name).copied();
-        let listener = match (fixed, earlier) {
-            (Some(port), _) => TcpListener::bind((host, port)),
-            (None, Some(port)) => {
-                TcpListener::bind((host, port)).or_else(|_| TcpListener::bind((host, 0)))
-            }
-            (None, None) => TcpListener::bind((host, 0)),
+        let earlier = before.get(name).copied().unwrap_or(0);
+        let listener = match fixed {
+            Some(port) => TcpListener::bind((host, port)),
+            None => TcpListener::bind((host, earlier)).or_else(|_| TcpListener::bind((host, 0))),
         };
         let bound = listener.and_then(|listener| Ok((listener.local_addr()?.port(), listener)));
         let (port, listener) = bound.map_err(|error| {

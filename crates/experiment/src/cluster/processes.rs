@@ -134,8 +134,7 @@ impl Stat {
                 return true;
             }
             if environment.is_empty() {
-                let has_none = self.is_zombie || self.is_kernel || !self.id.is_alive();
-                if has_none {
+                if self.is_zombie || self.is_kernel || !self.id.is_alive() {
                     return false;
                 }
                 thread::sleep(MOMENT);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use highwater_model::cluster::{Quota, QuotaStart};
+use highwater_model::cluster::{QuotaFile, QuotaStart, Size};
 use highwater_model::numbers::to_f64;
 use highwater_model::units::Nanos;
 use highwater_runner::clock::RealClock;
@@ -27,22 +27,18 @@ const WATCHED: Nanos = Nanos::from_millis(400);
 const TICKS_PER_S: f64 = 100.0;
 
 /// The hierarchies that a quota needs.
-pub(super) fn hierarchies(quota: &Quota) -> Result<Hierarchies, ClusterError> {
+pub(super) fn hierarchies(quota: &QuotaFile) -> Result<Hierarchies, ClusterError> {
     let cpu = quota.cpu.map(|_| "cpu");
     let memory = quota.memory.map(|_| "memory");
     let controllers: Vec<&str> = cpu.into_iter().chain(memory).collect();
-    let found = Hierarchies::find(&controllers)?;
-    // What a node uses of its quota is told by another one.
-    Ok(match quota.cpu {
-        Some(_) => found.with_optional("cpuacct"),
-        None => found,
-    })
+    // What a node uses of its quota is in another one.
+    Hierarchies::find(&controllers, quota.cpu.map(|_| "cpuacct"))
 }
 
 /// Makes the control group of a node that is to start.
-pub(super) fn make(group: &[PathBuf], quota: &Quota) -> Result<(), ClusterError> {
+pub(super) fn make(group: &[PathBuf], quota: &QuotaFile) -> Result<(), ClusterError> {
     create(group)?;
-    if let Some(bytes) = quota.memory {
+    if let Some(Size(bytes)) = quota.memory {
         limit_memory(group, bytes)?;
     }
     match quota.cpu {

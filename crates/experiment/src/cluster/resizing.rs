@@ -76,10 +76,10 @@ impl Processes {
             self.launch(site, *number, count)?;
             waiting.extend(self.waiting(site, *number, count, begin)?);
             if self.spec.start == StartOrder::OneByOne {
-                wait(site, std::mem::take(&mut waiting), self.spec.ready.within)?;
+                wait(site, std::mem::take(&mut waiting), self.spec.ready.within.0)?;
             }
         }
-        wait(site, waiting, self.spec.ready.within)?;
+        wait(site, waiting, self.spec.ready.within.0)?;
         let running = Self::running(site);
         match missing.iter().find(|number| !running.contains(number)) {
             None => Ok(()),

@@ -59,6 +59,13 @@ pub(super) struct NodeState {
     pub(super) prepared: bool,
 }
 
+impl NodeState {
+    /// Its process, if it is known.
+    pub(super) fn id(&self) -> Option<ProcessId> {
+        self.process.as_ref()?.id
+    }
+}
+
 /// A process that Highwater started.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Started {
@@ -141,10 +148,8 @@ impl StateFile {
 
     /// Writes it: whole, or not at all.
     pub(super) fn write(&self) -> Result<(), ClusterError> {
-        let (path, new) = (
-            self.directory.join("state.json"),
-            self.directory.join("state.json.new"),
-        );
+        let path = self.directory.join("state.json");
+        let new = self.directory.join("state.json.new");
         let written = serde_json::to_string_pretty(&self.state)
             .map_err(std::io::Error::from)
             .and_then(|text| File::create(&new)?.write_all(text.as_bytes()))

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-use highwater_model::cluster::{NodeSpec, expand};
+use highwater_model::cluster::{NodeFile, expand};
 
 use super::error::ClusterError;
 use super::state::NodeState;
 
 /// What is known of a cluster's nodes when their texts are filled.
 pub(super) struct Values<'a> {
-    pub(super) spec: &'a NodeSpec,
+    pub(super) spec: &'a NodeFile,
     /// The cluster file's directory.
     pub(super) directory: &'a Path,
     /// All nodes, from 1 on, with their ports.
@@ -52,20 +52,16 @@ impl Values<'_> {
         self.first..self.first.saturating_add(self.count)
     }
 
-    /// Address of a node's ports.
-    pub(super) fn host(&self, node: u32) -> String {
-        host(self.spec, node)
-    }
-
     fn value(&self, node: u32, name: &str) -> Option<String> {
         if let Some(port) = name.strip_prefix("port.") {
             return self.port(node, port);
         }
         if let Some(port) = name.strip_prefix("peers.") {
-            let peers: Option<Vec<String>> = self
-                .numbers()
-                .map(|peer| Some(format!("{}:{}", self.host(peer), self.port(peer, port)?)))
-                .collect();
+            let address = |peer: u32| {
+                let port = self.port(peer, port)?;
+                Some(format!("{}:{port}", host(self.spec, peer)))
+            };
+            let peers: Option<Vec<String>> = self.numbers().map(address).collect();
             return Some(peers?.join(","));
         }
         if let Some(list) = name.strip_prefix("list.") {
@@ -80,7 +76,7 @@ impl Values<'_> {
         match name {
             "node" => Some(node.to_string()),
             "nodes" => Some(self.count.to_string()),
-            "host" => Some(self.host(node)),
+            "host" => Some(host(self.spec, node)),
             "data" => Some(self.nodes.get(&node)?.data.display().to_string()),
             "dir" => Some(self.directory.display().to_string()),
             _ => None,
@@ -93,7 +89,7 @@ impl Values<'_> {
 }
 
 /// Address of a node's ports.
-pub(super) fn host(spec: &NodeSpec, node: u32) -> String {
+pub(super) fn host(spec: &NodeFile, node: u32) -> String {
     let filled = expand(&spec.host, |_| Some(node.to_string()));
     filled.unwrap_or_else(|_| spec.host.clone())
 }

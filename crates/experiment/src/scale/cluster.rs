@@ -10,7 +10,6 @@ use highwater_driver::{TargetError, TargetUrl};
 use highwater_model::scale::ClusterStart;
 use highwater_model::units::Nanos;
 use highwater_runner::clock::RealClock;
-use highwater_runner::interrupts::Interrupts;
 use highwater_runner::request::LimitedNode;
 
 /// A cluster of a size.
@@ -33,12 +32,7 @@ pub trait Cluster {
     ///
     /// # Errors
     /// `Unreachable` where it did not become ready: it may be tried again.
-    fn resize(
-        &mut self,
-        nodes: u32,
-        start: ClusterStart,
-        interrupts: &Interrupts,
-    ) -> Result<Resized, TargetError>;
+    fn resize(&mut self, nodes: u32, start: ClusterStart) -> Result<Resized, TargetError>;
 
     /// Starts this node alone, as a new cluster of one; the next size begins with a new cluster.
     ///
@@ -103,12 +97,7 @@ impl StartedCluster {
 }
 
 impl Cluster for StartedCluster {
-    fn resize(
-        &mut self,
-        nodes: u32,
-        start: ClusterStart,
-        _: &Interrupts,
-    ) -> Result<Resized, TargetError> {
+    fn resize(&mut self, nodes: u32, start: ClusterStart) -> Result<Resized, TargetError> {
         let clock = RealClock::start();
         let grows = start == ClusterStart::Grow && !std::mem::take(&mut self.is_alone);
         // A cluster from which nodes are taken away is not one as the first was.
@@ -165,23 +154,11 @@ impl From<ClusterError> for TargetError {
 #[derive(Debug, Clone)]
 pub struct ReadyClusters {
     /// Where they are, by their nodes.
-    by_nodes: BTreeMap<u32, Vec<TargetUrl>>,
-}
-
-impl ReadyClusters {
-    /// Of these sizes.
-    pub fn new(by_nodes: BTreeMap<u32, Vec<TargetUrl>>) -> Self {
-        Self { by_nodes }
-    }
+    pub by_nodes: BTreeMap<u32, Vec<TargetUrl>>,
 }
 
 impl Cluster for ReadyClusters {
-    fn resize(
-        &mut self,
-        nodes: u32,
-        _: ClusterStart,
-        _: &Interrupts,
-    ) -> Result<Resized, TargetError> {
+    fn resize(&mut self, nodes: u32, _: ClusterStart) -> Result<Resized, TargetError> {
         let urls = self.by_nodes.get(&nodes).cloned();
         let urls = urls
             .ok_or_else(|| TargetError::usage(format!("there is no cluster of {nodes} nodes")))?;

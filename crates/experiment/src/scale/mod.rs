@@ -13,11 +13,10 @@ use highwater_model::scale::{
     ScaleTrial,
 };
 use highwater_model::units::Nanos;
-use highwater_runner::request::RunError;
 use highwater_sizing::growth::predicted;
 
 use crate::progress::{loaded, number, progress, took};
-use crate::trial_loop::{Experiment, Made, Planned, Step};
+use crate::trial_loop::{Experiment, Made, Planned};
 use crate::trial_maker::Requested;
 
 /// A size that is measured.
@@ -50,13 +49,13 @@ impl SizedTrial {
 impl Experiment for ScaleRecord {
     type Trial = SizedTrial;
 
-    fn next(&mut self) -> Step<SizedTrial> {
+    fn next(&mut self) -> Option<Planned<SizedTrial>> {
         let (size, purpose) = match policy::next(self) {
             GrowthStep::Measure { size, purpose } => (size, purpose),
-            GrowthStep::Alone(node) => return Step::Trial(alone(self, node)),
+            GrowthStep::Alone(node) => return Some(alone(self, node)),
             GrowthStep::End(outcome) => {
                 self.outcome = Some(outcome);
-                return Step::End;
+                return None;
             }
         };
         // A size that was measured predicts itself too well.
@@ -73,11 +72,7 @@ impl Experiment for ScaleRecord {
             size,
             predicted,
         };
-        let planned = planned(self, trial, number(&self.trials));
-        match self.each {
-            ScaleEach::Find | ScaleEach::Tune => Step::Nested(planned),
-            ScaleEach::Run => Step::Trial(planned),
-        }
+        Some(planned(self, trial, number(&self.trials)))
     }
 
     fn keep(&mut self, requested: Requested<SizedTrial>, made: Made<'_>) -> Event {
@@ -127,11 +122,8 @@ impl Experiment for ScaleRecord {
         policy::conclude(last, self.clone(), id)
     }
 
-    fn no_room(&self) -> RunError {
-        RunError::Budget {
-            probe: Nanos(self.trial_cost_ns),
-            confirmations: 0,
-        }
+    fn no_room(&self) -> (Nanos, u32) {
+        (Nanos(self.trial_cost_ns), 0)
     }
 
     /// Each size has a cluster of its own, or one that changes between two sizes.
@@ -180,6 +172,7 @@ fn planned(scale: &ScaleRecord, trial: SizedTrial, number: u32) -> Planned<Sized
             ready: Nanos(ready),
             ..progress(took.into_iter(), most, cost, budget)
         },
+        is_nested: trial.node.is_none() && scale.each != ScaleEach::Run,
         trial,
     }
 }

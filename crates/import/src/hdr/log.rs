@@ -35,8 +35,8 @@ pub(crate) struct Reader {
     unit: Option<TimeUnit>,
     /// As a comment says.
     said: Option<TimeUnit>,
-    /// Value by its greatest as printed, of every line.
-    ratios: Option<(f64, f64)>,
+    /// Whether the greatest value of every line can be printed as its millionth.
+    in_millions: Option<bool>,
     start_s: Option<f64>,
     base_s: Option<f64>,
     tags: BTreeMap<String, Tag>,
@@ -108,7 +108,7 @@ impl Reader {
         {
             return Err(wrong("too many intervals or tags"));
         }
-        self.ratio(values.max(), greatest);
+        self.compare(values.max(), greatest);
         let quantile =
             |of: f64, least: u64| (values.len() >= least).then(|| values.value_at_quantile(of));
         self.intervals.push(Interval {
@@ -134,18 +134,16 @@ impl Reader {
         Ok(())
     }
 
-    /// What a value is divided by to be printed as the greatest: between two bounds, by rounding.
-    fn ratio(&mut self, max: u64, greatest: f64) {
-        if max == 0 || greatest <= 0.0 {
+    /// Whether the greatest value of a line is printed divided by a million: its divisor lies between two
+    /// bounds, by rounding, and as the bin of the value is up to a hundredth wide.
+    fn compare(&mut self, max: u64, printed: f64) {
+        if max == 0 || printed <= 0.0 {
             return;
         }
-        let (low, high) = (
-            to_f64(max) / (greatest + 0.000_6),
-            to_f64(max) / (greatest - 0.000_6).max(1e-9),
-        );
-        let (least, most) = self.ratios.unwrap_or((0.0, f64::INFINITY));
-        // The bin of the greatest value is up to a hundredth wide.
-        self.ratios = Some((least.max(low * 0.99), most.min(high * 1.01)));
+        let least = to_f64(max) / (printed + 0.000_6) * 0.99;
+        let most = to_f64(max) / (printed - 0.000_6).max(1e-9) * 1.01;
+        let fits = (least..=most).contains(&1e6);
+        self.in_millions = Some(fits && self.in_millions.unwrap_or(true));
     }
 
     /// Its unit, and what must be said of it.
@@ -153,10 +151,7 @@ impl Reader {
         if let Some(unit) = self.unit.or(self.said) {
             return Ok((unit, None));
         }
-        let million = self
-            .ratios
-            .is_some_and(|(least, most)| least <= 1e6 && 1e6 <= most);
-        if million {
+        if self.in_millions == Some(true) {
             let note = "values were taken for nanoseconds, as the log prints them divided by \
                         1,000,000; --unit says otherwise";
             return Ok((TimeUnit::Nanoseconds, Some(note.to_owned())));
@@ -278,9 +273,7 @@ fn op(name: &str, tag: &Tag, unit: TimeUnit) -> ParsedOp {
     let max = tag.values.max().saturating_mul(unit.nanos());
     ParsedOp {
         name: name.to_owned(),
-        sent: count,
-        acknowledged: count,
         latency: ParsedLatency::full(&histogram, Some(mean), Some(max)),
-        ..ParsedOp::default()
+        ..ParsedOp::acknowledged(count)
     }
 }

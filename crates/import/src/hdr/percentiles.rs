@@ -126,10 +126,8 @@ impl OutputReader for Reader {
                 .to_owned(),
         );
         run.ops = vec![ParsedOp {
-            sent: total,
-            acknowledged: total,
             latency: ParsedLatency::figures(total, 0, &figures),
-            ..ParsedOp::default()
+            ..ParsedOp::acknowledged(total)
         }];
         Ok(run)
     }

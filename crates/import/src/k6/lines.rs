@@ -54,7 +54,7 @@ pub(crate) fn is_lines(head: &str) -> bool {
 }
 
 impl Reader {
-    fn point(&mut self, metric: &str, data: &Data) -> Option<bool> {
+    fn point(&mut self, metric: &str, data: Data) -> Option<bool> {
         let value = data
             .value
             .filter(|value| value.is_finite() && *value >= 0.0)?;
@@ -64,13 +64,12 @@ impl Reader {
             return Some(true);
         }
         let finished = parse_instant(data.time.as_deref()?).ok()?;
-        let none = BTreeMap::new();
-        let tags = data.tags.as_ref().unwrap_or(&none);
         if metric == DROPPED {
             // Of an op of which nothing is known but that it never was.
             self.dropped += highwater_model::numbers::round_to_u64(value);
             return Some(true);
         }
+        let tags = data.tags.unwrap_or_default();
         let status = tags.get("status").map_or("", String::as_str);
         let expected = tags.get("expected_response").map(String::as_str);
         let outcome = if expected == Some("false") {
@@ -90,7 +89,7 @@ impl Reader {
             outcome,
             retries: 0,
         };
-        Some(self.timeline.add(&name_of(tags), &event))
+        Some(self.timeline.add(&name_of(&tags), &event))
     }
 }
 
@@ -124,7 +123,7 @@ impl OutputReader for Reader {
         if read.kind != "Point" || !used.contains(&read.metric.as_str()) {
             return Ok(());
         }
-        match self.point(&read.metric, &read.data) {
+        match self.point(&read.metric, read.data) {
             Some(true) => Ok(()),
             Some(false) => Err(wrong(format!(
                 "this is more than {} from the other samples, or there are more than {OPS_MAX} \

@@ -108,12 +108,10 @@ impl Metrics {
         notes.push("there are no HTTP requests in it: an op is an iteration".to_owned());
         Some(ParsedOp {
             name: "iteration".to_owned(),
-            sent: done,
-            acknowledged: done,
             dropped,
             ops_per_s: self.number("iterations", "rate"),
             latency: self.latency("iteration_duration", done, dropped),
-            ..ParsedOp::default()
+            ..ParsedOp::acknowledged(done)
         })
     }
 }

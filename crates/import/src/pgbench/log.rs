@@ -25,7 +25,7 @@ const HINT: &str = "a line is `client transaction time script epoch microseconds
 pub(super) struct Log {
     pub(super) timeline: OpTimeline,
     /// Transactions of each client: lines, and the greatest number.
-    clients: BTreeMap<u64, (u64, u64)>,
+    pub(super) clients: BTreeMap<u64, (u64, u64)>,
     /// Figures of a line.
     columns: usize,
     /// Whether lines have a lag.
@@ -129,7 +129,8 @@ impl Log {
             let text = figures.get(at).copied().unwrap_or_default();
             count(text).ok_or_else(|| {
                 let from: usize = figures.iter().take(at).map(|f| f.len() + 1).sum();
-                let message = format!("`{}` is not a whole number", shortened(text));
+                let shown: String = text.chars().take(40).collect();
+                let message = format!("`{shown}` is not a whole number");
                 ImportError::new(message, HINT).at(from..from + text.len())
             })
         };
@@ -151,16 +152,12 @@ impl Log {
 
     /// With the right reading of a seventh figure, where the output says which it is.
     pub(super) fn settled(mut self, output: &Output) -> Self {
-        let retried = output.was_read() && output.lag_average.is_none();
+        let retried = output.processed.is_some() && output.lag_average.is_none();
         if let Some(held) = self.held.take().filter(|_| retried) {
             self.timeline = held;
             self.waits = false;
         }
         self
-    }
-
-    pub(super) fn clients(&self) -> usize {
-        self.clients.len()
     }
 
     /// Which part of the transactions is in the log, where that is not all: clients number theirs.
@@ -204,8 +201,4 @@ fn add(timeline: &mut OpTimeline, line: &Line<'_>, lag: Option<u64>, retries: u6
         retries,
     };
     timeline.add(&line.script.to_string(), &event)
-}
-
-fn shortened(text: &str) -> String {
-    text.chars().take(40).collect()
 }

@@ -29,7 +29,6 @@ const SETTINGS: [&str; 5] = [
 /// All lines so far.
 #[derive(Default)]
 pub(super) struct Output {
-    lines: u64,
     pub(super) version: Option<String>,
     pub(super) workload: String,
     pub(super) settings: BTreeMap<String, String>,
@@ -59,12 +58,7 @@ pub(super) fn is_own(line: &str) -> bool {
 }
 
 impl Output {
-    pub(super) fn was_read(&self) -> bool {
-        self.processed.is_some()
-    }
-
     pub(super) fn line(&mut self, line: &str) -> Result<(), ImportError> {
-        self.lines += 1;
         let wrong = |what: &str| {
             let message = format!("this {what} cannot be read");
             ImportError::new(message, HINT).at(0..line.len())
@@ -132,7 +126,7 @@ impl Output {
             let since_1970 = end > EPOCH_S;
             if since_1970 { end.floor() - 1.0 } else { 0.0 }
         });
-        let length = end - begin - self.progress.end_s();
+        let length = end - begin - self.progress.end_s;
         let mut line = Average {
             end_s: end - begin,
             ops_per_s,
@@ -192,28 +186,21 @@ impl Output {
     }
 
     /// A run without ops: what the printed output says of its settings.
-    pub(super) fn empty_run(&self) -> ImportedRun {
-        let pace = if self.lag_average.is_some() {
-            ImportedPace::Open
-        } else {
-            ImportedPace::Closed
-        };
+    pub(super) fn empty_run(&self, waits: bool) -> ImportedRun {
         ImportedRun {
             version: self.version.clone(),
             workload: self.workload.clone(),
-            pace,
             sessions: self.clients,
-            begin: begin_of(pace),
             planned: self.planned,
             settings: self.settings.clone(),
             notes: vec!["one op is one transaction of a script".to_owned()],
-            ..ImportedRun::new(TOOL)
+            ..ImportedRun::paced(TOOL, waits)
         }
     }
 
     /// All figures, where there is no log.
     pub(super) fn imported_run(self) -> Result<ImportedRun, ImportError> {
-        let mut run = self.empty_run();
+        let mut run = self.empty_run(self.lag_average.is_some());
         run.intervals.clone_from(&self.progress.intervals);
         run.notes.extend(self.progress.notes());
         run.missing_fields.insert(MissingField::Distribution);
@@ -241,25 +228,23 @@ impl Output {
                 .push("skipped transactions count as never sent".to_owned());
         }
         run.ops = if self.of_scripts.is_empty() {
-            vec![self.round_to_u64(processed, ops_per_s)]
+            vec![self.whole(processed, ops_per_s)]
         } else {
             self.of_scripts
         };
         Ok(run)
     }
 
-    fn round_to_u64(&self, processed: u64, ops_per_s: f64) -> ParsedOp {
+    fn whole(&self, processed: u64, ops_per_s: f64) -> ParsedOp {
         let mean = self.latency_average.map(|mean| mean.0);
         let service = self.lag_average.zip(self.latency_average);
         let service = service.map(|(lag, mean)| mean.saturating_sub(lag).0);
         let mut op = ParsedOp {
-            sent: processed,
-            acknowledged: processed,
             dropped: self.skipped,
             retries: self.retries,
             ops_per_s: Some(ops_per_s),
             latency: ParsedLatency::figures(processed, self.skipped, &[("mean", mean)]),
-            ..ParsedOp::default()
+            ..ParsedOp::acknowledged(processed)
         };
         if service.is_some() {
             op.service = ParsedLatency::figures(processed, 0, &[("mean", service)]);
@@ -279,14 +264,12 @@ impl Output {
         };
         let (acknowledged, failed) = (sum(|i| i.acknowledged), sum(|i| i.errors));
         let mut op = ParsedOp {
-            sent: acknowledged,
-            acknowledged,
             dropped: sum(|i| i.dropped),
-            ..ParsedOp::default()
+            ..ParsedOp::acknowledged(acknowledged)
         };
         fail(&mut op, failed);
         run.ops = vec![op];
-        run.duration = nanos(self.progress.end_s(), 1_000_000_000);
+        run.duration = nanos(self.progress.end_s, 1_000_000_000);
         run.missing_fields = BTreeSet::from([MissingField::Latency]);
         run.pace = ImportedPace::NotReported;
         run.begin = LatencyBegin::NotReported;
@@ -294,14 +277,6 @@ impl Output {
             "counts are progress lines added up: {acknowledged} transactions by their rates"
         ));
         Ok(run)
-    }
-}
-
-/// Without a rate a transaction begins when its client is free: there is no waiting before.
-pub(super) fn begin_of(pace: ImportedPace) -> LatencyBegin {
-    match pace {
-        ImportedPace::Open => LatencyBegin::Intended,
-        ImportedPace::Closed | ImportedPace::NotReported => LatencyBegin::Sent,
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use highwater_model::import_record::{ImportedPace, MissingField};
+use highwater_model::import_record::MissingField;
 
 use crate::error::ImportError;
 use crate::format::Format;
@@ -12,13 +12,13 @@ use crate::imported_run::{ImportedRun, ParsedOp};
 use crate::output_reader::OutputReader;
 
 use super::log::{self, Log};
-use super::output::{self, Output, begin_of};
+use super::output::{self, Output};
 
 /// Reads logs and outputs of one run.
 #[derive(Default)]
 pub(crate) struct Reader {
     log: Log,
-    output: Option<Output>,
+    output: Output,
     in_output: bool,
 }
 
@@ -35,33 +35,36 @@ pub(crate) fn is_output(head: &str) -> bool {
 impl OutputReader for Reader {
     fn begin(&mut self, format: Format) {
         self.in_output = format == Format::PgbenchOutput;
-        if self.in_output {
-            self.output.get_or_insert_default();
-        } else {
+        if !self.in_output {
             self.log.begin();
         }
     }
 
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
-        match &mut self.output {
-            Some(output) if self.in_output => output.line(line),
-            _ => self.log.line(line),
+        if self.in_output {
+            self.output.line(line)
+        } else {
+            self.log.line(line)
         }
     }
 
     fn end(self: Box<Self>) -> Result<ImportedRun, ImportError> {
-        let output = self.output.unwrap_or_default();
         if self.log.is_empty() {
-            return output.imported_run();
+            return self.output.imported_run();
         }
-        Ok(with_log(self.log, &output))
+        Ok(with_log(self.log, &self.output))
     }
 }
 
 fn with_log(log: Log, output: &Output) -> ImportedRun {
-    let mut run = output.empty_run();
-    let printed = output.was_read();
+    let printed = output.processed.is_some();
     let log = log.settled(output);
+    let waits = if printed {
+        output.lag_average.is_some()
+    } else {
+        log.waits
+    };
+    let mut run = output.empty_run(waits);
     if log.waits && !printed {
         run.notes.push(
             "the last figure of each line was taken for the schedule lag, which it is with --rate; \
@@ -70,13 +73,7 @@ fn with_log(log: Log, output: &Output) -> ImportedRun {
         );
     }
     if !printed {
-        run.pace = if log.waits {
-            ImportedPace::Open
-        } else {
-            ImportedPace::Closed
-        };
-        run.begin = begin_of(run.pace);
-        run.sessions = u32::try_from(log.clients()).ok();
+        run.sessions = u32::try_from(log.clients.len()).ok();
     }
     if let Some(share) = log.sampled() {
         run.missing_fields.insert(MissingField::Offered);

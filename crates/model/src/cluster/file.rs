@@ -52,52 +52,52 @@ pub enum Rows {
 /// A process per node, each in a data directory of its own
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct NodeFile {
+pub struct NodeFile {
     /// What is run in the data directory: a list of words, or one text for the shell
-    pub(super) command: CommandLine,
+    pub command: CommandLine,
     /// Shell command that makes a new data directory ready, before the first start
-    pub(super) prepare: Option<String>,
+    pub prepare: Option<String>,
     /// Files of the data directory: relative path = text
     #[serde(default)]
-    pub(super) files: BTreeMap<String, String>,
+    pub files: BTreeMap<String, String>,
     /// Variables, besides those of Highwater's own environment
     #[serde(default)]
-    pub(super) environment: BTreeMap<String, String>,
+    pub environment: BTreeMap<String, String>,
     /// If Highwater runs as root, run the node as this user: a name, or `UID:GID`
-    pub(super) user: Option<String>,
+    pub user: Option<String>,
     /// Address of its ports, such as `127.0.0.{node}`
     #[serde(default = "loopback")]
-    pub(super) host: String,
+    pub host: String,
     /// Make the data directories below this one
-    pub(super) data: Option<String>,
+    pub data: Option<String>,
     /// Port of node 1 by name, those of other nodes follow it; 0 picks a free one
     #[serde(default)]
-    pub(super) ports: BTreeMap<String, u16>,
+    pub ports: BTreeMap<String, u16>,
     /// Texts that are made of all nodes, used as `{list.NAME}`
     #[serde(default)]
-    pub(super) lists: BTreeMap<String, List>,
+    pub lists: BTreeMap<String, List>,
     /// URL of a node, as a target
-    pub(super) url: String,
+    pub url: String,
     /// Which nodes are loaded
     #[serde(default)]
-    pub(super) targets: Targets,
+    pub targets: Targets,
     /// URLs of its metrics (Prometheus text)
     #[serde(default)]
-    pub(super) metrics: Vec<String>,
+    pub metrics: Vec<String>,
     /// Whether a node waits until the one before it is ready
     #[serde(default)]
-    pub(super) start: StartOrder,
+    pub start: StartOrder,
     /// Whether each node, whatever its number, also starts without the others, as a cluster of one: `highwater scale`
     /// then measures each alone
     #[serde(default)]
-    pub(super) alone: bool,
+    pub alone: bool,
     /// When it is ready: exactly one of `sql`, `http` and `log`
-    pub(super) ready: ReadyFile,
+    pub ready: ReadyFile,
     /// How it is stopped
     #[serde(default)]
-    pub(super) stop: StopFile,
+    pub stop: StopFile,
     /// What it may use of the machine, by control group
-    pub(super) quota: Option<QuotaFile>,
+    pub quota: Option<QuotaFile>,
 }
 
 fn loopback() -> String {
@@ -150,36 +150,63 @@ pub enum Targets {
 /// When a node is ready
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ReadyFile {
+pub struct ReadyFile {
     /// Query that the node's URL responds to
-    pub(super) sql: Option<String>,
+    pub sql: Option<String>,
     /// First value of the response to `sql`
-    pub(super) answer: Option<String>,
+    pub answer: Option<String>,
     /// URL that responds with a status from 200 to 299
-    pub(super) http: Option<String>,
+    pub http: Option<String>,
     /// Text in its log
-    pub(super) log: Option<String>,
+    pub log: Option<String>,
     /// How long it may take, such as "60s"
     #[serde(default = "minute")]
-    pub(super) within: Span,
+    pub within: Span,
 }
 
 fn minute() -> Span {
     Span(Nanos::from_secs(60))
 }
 
+/// What shows that a node is ready.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Condition {
+    /// A query that its URL responds to.
+    Sql {
+        /// The query.
+        sql: String,
+        /// The first value of the response; none if any will do.
+        answer: Option<String>,
+    },
+    /// A URL that responds with a status from 200 to 299.
+    Http(String),
+    /// A text in its log.
+    Log(String),
+}
+
+impl ReadyFile {
+    /// The one of its conditions that is there; reading has made sure that it is.
+    pub fn condition(&self) -> Condition {
+        let answer = self.answer.clone();
+        let sql = self.sql.clone().map(|sql| Condition::Sql { sql, answer });
+        let other = || self.http.clone().map(Condition::Http);
+        let log = || Condition::Log(self.log.clone().unwrap_or_default());
+        sql.or_else(other).unwrap_or_else(log)
+    }
+}
+
 /// How a node is stopped
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct StopFile {
+pub struct StopFile {
     /// Signal to the node's first process
     #[serde(default)]
-    pub(super) signal: StopSignal,
+    pub signal: StopSignal,
     /// Shell command in place of a signal
-    pub(super) command: Option<String>,
+    pub command: Option<String>,
     /// How long it may take, until what is left of the node is killed
     #[serde(default = "ten_seconds")]
-    pub(super) within: Span,
+    pub within: Span,
 }
 
 fn ten_seconds() -> Span {
@@ -210,16 +237,16 @@ pub enum StopSignal {
 }
 
 /// What a node may use of the machine
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct QuotaFile {
+pub struct QuotaFile {
     /// Cores, such as 0.5
-    pub(super) cpu: Option<f64>,
+    pub cpu: Option<f64>,
     /// Memory, such as "1GiB"
-    pub(super) memory: Option<Size>,
+    pub memory: Option<Size>,
     /// From when on the quota of CPU holds
     #[serde(default)]
-    pub(super) begins: QuotaStart,
+    pub begins: QuotaStart,
 }
 
 /// From when on a quota of CPU holds
@@ -236,22 +263,22 @@ pub enum QuotaStart {
 /// Your own commands, each run by the shell in the directory of this file
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct CommandsFile {
+pub struct CommandsFile {
     /// Starts a cluster of `{nodes}` nodes
-    pub(super) up: String,
+    pub up: String,
     /// Changes a cluster that is up to `{nodes}` nodes; without it, `up` is run again
-    pub(super) resize: Option<String>,
+    pub resize: Option<String>,
     /// Ends with exit code 0 once all nodes are ready; run once per second until then
-    pub(super) ready: Option<String>,
+    pub ready: Option<String>,
     /// Prints the URLs of the nodes, one per line
-    pub(super) urls: String,
+    pub urls: String,
     /// Prints the URLs of the nodes' metrics, one per line
-    pub(super) metrics: Option<String>,
+    pub metrics: Option<String>,
     /// Ends the cluster
-    pub(super) down: String,
+    pub down: String,
     /// How long each may take, such as "30m"
     #[serde(default = "half_an_hour")]
-    pub(super) within: Span,
+    pub within: Span,
 }
 
 fn half_an_hour() -> Span {
@@ -262,7 +289,7 @@ fn half_an_hour() -> Span {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String")]
-pub(super) struct Span(pub(super) Nanos);
+pub struct Span(pub Nanos);
 
 impl TryFrom<String> for Span {
     type Error = String;
@@ -280,7 +307,7 @@ impl TryFrom<String> for Span {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String")]
-pub(super) struct Size(pub(super) u64);
+pub struct Size(pub u64);
 
 impl TryFrom<String> for Size {
     type Error = String;

@@ -9,14 +9,14 @@ mod reading;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
-pub use file::{CommandLine, List, QuotaStart, Rows, StartOrder, StopSignal, Targets};
+pub use file::{
+    CommandLine, CommandsFile, Condition, List, NodeFile, QuotaFile, QuotaStart, ReadyFile, Rows,
+    Size, Span, StartOrder, StopFile, StopSignal, Targets,
+};
 pub use placeholders::{UnknownPlaceholder, expand};
 pub use reading::{is_cluster_file, parse, schema};
 
 use crate::scale::LeftOut;
-use crate::units::Nanos;
 
 /// Nodes of a cluster, at most.
 pub const NODES_MAX: u32 = 256;
@@ -78,114 +78,9 @@ impl ClusterSpec {
 /// Who runs the nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Provider {
-    /// Highwater, as processes of this machine.
-    Processes(Box<NodeSpec>),
+    /// Highwater, as processes of this machine. Texts hold placeholders that [`expand`] fills; a test of reading
+    /// has shown that it knows all of them.
+    Processes(Box<NodeFile>),
     /// The user's own commands.
-    Commands(CommandsSpec),
-}
-
-/// A node as a process of this machine. Texts hold placeholders that [`expand`] fills; a test of reading
-/// has shown that it knows all of them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NodeSpec {
-    /// What is run, in the node's data directory.
-    pub command: CommandLine,
-    /// A shell command that makes a new data directory ready, before the first start.
-    pub prepare: Option<String>,
-    /// Files of the data directory by their relative path.
-    pub files: BTreeMap<String, String>,
-    /// Variables besides those of Highwater's own environment.
-    pub environment: BTreeMap<String, String>,
-    /// Who runs it if Highwater is root: a name, or `UID:GID`.
-    pub user: Option<String>,
-    /// Where its ports are.
-    pub host: String,
-    /// Directory in which data directories are made; none for the default.
-    pub data: Option<String>,
-    /// The port of node 1 by name, those of others follow it; 0 for a free one.
-    pub ports: BTreeMap<String, u16>,
-    /// Texts that are made of all nodes.
-    pub lists: BTreeMap<String, List>,
-    /// The URL of a node, as a target.
-    pub url: String,
-    /// Which nodes are loaded.
-    pub targets: Targets,
-    /// Where its metrics are.
-    pub metrics: Vec<String>,
-    /// Whether a node waits for the one before it.
-    pub start: StartOrder,
-    /// Whether each node also starts without the others, as a cluster of one.
-    pub alone: bool,
-    /// When it is ready.
-    pub ready: Ready,
-    /// How it is stopped.
-    pub stop: Stop,
-    /// What it may use of the machine.
-    pub quota: Option<Quota>,
-}
-
-/// When a node is ready.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Ready {
-    /// What shows it.
-    pub condition: Condition,
-    /// How long it may take.
-    pub within: Nanos,
-}
-
-/// What shows that a node is ready.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Condition {
-    /// A query that its URL responds to.
-    Sql {
-        /// The query.
-        sql: String,
-        /// The first value of the response; none if any will do.
-        answer: Option<String>,
-    },
-    /// A URL that responds with a status from 200 to 299.
-    Http(String),
-    /// A text in its log.
-    Log(String),
-}
-
-/// How a node is stopped, before it is killed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Stop {
-    /// The signal, where there is no command.
-    pub signal: StopSignal,
-    /// A shell command in place of a signal.
-    pub command: Option<String>,
-    /// How long it may take, until what is left of the node is killed.
-    pub within: Nanos,
-}
-
-/// What a node may use of the machine.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Quota {
-    /// Cores; above 0.
-    pub cpu: Option<f64>,
-    /// Bytes.
-    pub memory: Option<u64>,
-    /// From when on the quota of CPU holds.
-    pub begins: QuotaStart,
-}
-
-/// The user's own commands, each run by the shell in the directory of the file.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CommandsSpec {
-    /// Starts a cluster of `{nodes}` nodes.
-    pub up: String,
-    /// Changes a cluster that is up to `{nodes}` nodes; `up` does it where there is none.
-    pub resize: Option<String>,
-    /// Ends well once all nodes are ready; tried again until then.
-    pub ready: Option<String>,
-    /// Prints the URLs of the nodes, one a line.
-    pub urls: String,
-    /// Prints the URLs of the nodes' metrics, one a line.
-    pub metrics: Option<String>,
-    /// Ends the cluster.
-    pub down: String,
-    /// How long each may take, and all tries of `ready` together.
-    pub within: Nanos,
+    Commands(CommandsFile),
 }

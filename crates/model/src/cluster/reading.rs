@@ -4,11 +4,11 @@
 
 use std::path::{Component, Path};
 
-use super::file::{ClusterFile, CommandLine, CommandsFile, NodeFile, QuotaFile, QuotaStart};
-use super::placeholders::expand;
-use super::{
-    ClusterSpec, CommandsSpec, Condition, NODES_MAX, NodeSpec, Provider, Quota, Ready, Stop,
+use super::file::{
+    ClusterFile, CommandLine, CommandsFile, NodeFile, QuotaFile, QuotaStart, ReadyFile,
 };
+use super::placeholders::expand;
+use super::{ClusterSpec, NODES_MAX, Provider};
 use crate::input_error::{InputError, suggest};
 
 /// Version of the format.
@@ -106,8 +106,14 @@ impl Checker<'_> {
         let restore = file.restore;
         self.placeholders(restore.as_deref(), &names(&OF_CLUSTER));
         let provider = match (file.node, file.commands) {
-            (Some(node), None) => Provider::Processes(Box::new(self.node(node)?)),
-            (None, Some(commands)) => Provider::Commands(self.commands(commands)),
+            (Some(node), None) => {
+                self.node(&node)?;
+                Provider::Processes(Box::new(node))
+            }
+            (None, Some(commands)) => {
+                self.commands(&commands);
+                Provider::Commands(commands)
+            }
             (both, _) => {
                 let message = match both {
                     Some(_) => "there are both [node] and [commands]",
@@ -129,8 +135,9 @@ impl Checker<'_> {
         })
     }
 
-    fn node(&mut self, file: NodeFile) -> Option<NodeSpec> {
-        self.texts_of_node(&file);
+    /// Checks a node; nothing where not even its condition is known.
+    fn node(&mut self, file: &NodeFile) -> Option<()> {
+        self.texts_of_node(file);
         let nothing = match &file.command {
             CommandLine::Shell(text) => text.trim().is_empty(),
             CommandLine::Words(words) => words.first().is_none_or(String::is_empty),
@@ -150,34 +157,11 @@ impl Checker<'_> {
             let hint = "a name is a lower-case letter, then such letters, digits, _ and -";
             self.check(good, name, format!("`{name}` cannot be a name here"), hint);
         }
-        let condition = self.condition(&file)?;
-        let quota = file.quota.map(|quota| self.quota(&quota));
-        Some(NodeSpec {
-            command: file.command,
-            prepare: file.prepare,
-            files: file.files,
-            environment: file.environment,
-            user: file.user,
-            host: file.host,
-            data: file.data,
-            ports: file.ports,
-            lists: file.lists,
-            url: file.url,
-            targets: file.targets,
-            metrics: file.metrics,
-            start: file.start,
-            alone: file.alone,
-            ready: Ready {
-                condition,
-                within: file.ready.within.0,
-            },
-            stop: Stop {
-                signal: file.stop.signal,
-                command: file.stop.command,
-                within: file.stop.within.0,
-            },
-            quota,
-        })
+        self.ready(&file.ready)?;
+        if let Some(quota) = &file.quota {
+            self.quota(quota);
+        }
+        Some(())
     }
 
     /// Every text of a node, with the placeholders that it may have.
@@ -227,8 +211,8 @@ impl Checker<'_> {
         }
     }
 
-    fn condition(&mut self, file: &NodeFile) -> Option<Condition> {
-        let ready = &file.ready;
+    /// Checks when a node is ready; nothing where there is not exactly one condition.
+    fn ready(&mut self, ready: &ReadyFile) -> Option<()> {
         if let Some(http) = &ready.http {
             let hint = "write an address that begins with http://";
             let message = format!("`http` of [node.ready] is `{http}`");
@@ -238,28 +222,18 @@ impl Checker<'_> {
         let good = ready.answer.is_none() || ready.sql.is_some();
         let message = "`answer` of [node.ready] has no `sql`";
         self.check(good, "answer", message, hint);
-        let log = ready.log.clone().map(Condition::Log);
-        let http = ready.http.clone().map(Condition::Http);
-        let sql = ready.sql.clone().map(|sql| Condition::Sql {
-            sql,
-            answer: ready.answer.clone(),
-        });
-        let mut given = [sql, http, log].into_iter().flatten();
-        match (given.next(), given.next()) {
-            (Some(condition), None) => Some(condition),
-            (first, _) => {
-                let message = match first {
-                    Some(_) => "[node.ready] has more than one of `sql`, `http` and `log`",
-                    None => "[node.ready] has none of `sql`, `http` and `log`",
-                };
-                let hint = "give exactly one, such as sql = \"SELECT 1\"".to_owned();
-                self.error("ready", message, Some(hint));
-                None
-            }
-        }
+        let given = [&ready.sql, &ready.http, &ready.log];
+        let message = match given.into_iter().flatten().count() {
+            0 => "[node.ready] has none of `sql`, `http` and `log`",
+            1 => return Some(()),
+            _ => "[node.ready] has more than one of `sql`, `http` and `log`",
+        };
+        let hint = "give exactly one, such as sql = \"SELECT 1\"".to_owned();
+        self.error("ready", message, Some(hint));
+        None
     }
 
-    fn quota(&mut self, file: &QuotaFile) -> Quota {
+    fn quota(&mut self, file: &QuotaFile) {
         let words = "quota";
         let hint = "write cores, such as 0.5";
         let good = file.cpu.is_none_or(|cpu| (0.01..=1024.0).contains(&cpu));
@@ -272,14 +246,9 @@ impl Checker<'_> {
         let good = file.cpu.is_some() || file.begins == QuotaStart::Start;
         let message = "`begins` of [node.quota] is about `cpu`, which is missing";
         self.check(good, "begins", message, "add cpu = 0.5, or delete `begins`");
-        Quota {
-            cpu: file.cpu,
-            memory: file.memory.map(|size| size.0),
-            begins: file.begins,
-        }
     }
 
-    fn commands(&mut self, file: CommandsFile) -> CommandsSpec {
+    fn commands(&mut self, file: &CommandsFile) {
         let known = names(&OF_CLUSTER);
         let always = [&file.up, &file.urls, &file.down];
         let optional = [&file.resize, &file.ready, &file.metrics];
@@ -289,15 +258,6 @@ impl Checker<'_> {
             let good = !text.trim().is_empty();
             let message = format!("`{name}` is empty");
             self.check(good, name, message, "write a shell command");
-        }
-        CommandsSpec {
-            up: file.up,
-            resize: file.resize,
-            ready: file.ready,
-            urls: file.urls,
-            metrics: file.metrics,
-            down: file.down,
-            within: file.within.0,
         }
     }
 }

@@ -3,6 +3,7 @@
 use insta::assert_snapshot;
 
 use super::*;
+use crate::units::Nanos;
 
 const NODE: &str = r#"
 format = 1
@@ -36,7 +37,7 @@ urls = "terraform output -raw urls"
 down = "terraform destroy"
 "#;
 
-fn node(text: &str) -> NodeSpec {
+fn node(text: &str) -> NodeFile {
     match parse(text).unwrap().provider {
         Provider::Processes(node) => *node,
         Provider::Commands(_) => panic!("commands"),
@@ -47,11 +48,11 @@ fn node(text: &str) -> NodeSpec {
 fn what_is_left_out_has_defaults() {
     let spec = node(NODE);
     assert_eq!(spec.host, "127.0.0.1");
-    assert_eq!(spec.ready.within, Nanos::from_secs(60));
+    assert_eq!(spec.ready.within.0, Nanos::from_secs(60));
     assert_eq!(spec.stop.signal, StopSignal::Term);
     assert_eq!(spec.start, StartOrder::Together);
     let quota = spec.quota.unwrap();
-    assert_eq!((quota.cpu, quota.memory), (Some(0.5), Some(1 << 30)));
+    assert_eq!((quota.cpu, quota.memory), (Some(0.5), Some(Size(1 << 30))));
     assert_eq!(quota.begins, QuotaStart::WarmUp);
     let commands = parse(COMMANDS).unwrap();
     assert_eq!((commands.nodes, commands.rows), (1, Rows::Divided));
@@ -60,7 +61,7 @@ fn what_is_left_out_has_defaults() {
     let Provider::Commands(commands) = commands.provider else {
         panic!("no commands");
     };
-    assert_eq!(commands.within, Nanos::from_secs(1_800));
+    assert_eq!(commands.within.0, Nanos::from_secs(1_800));
 }
 
 #[test]

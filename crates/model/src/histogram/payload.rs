@@ -52,17 +52,23 @@ pub enum HistogramError {
 
 /// Significant digits and counts of a histogram of ours.
 pub(super) fn decode_own(text: &str) -> Result<(u8, Histogram<u64>), HistogramError> {
-    if text.len() > MAX_TEXT {
-        return Err(HistogramError::TooLong);
+    let plain = inflate(text, MAX_TEXT, MAX_PAYLOAD)?;
+    let (digits, lowest) = check_lengths(&plain)?;
+    match u8::try_from(digits) {
+        Ok(digits @ (COARSE_DIGITS | FINE_DIGITS)) if lowest == 1 => {
+            Ok((digits, deserialize(&plain)?))
+        }
+        _ => Err(HistogramError::Resolution { digits, lowest }),
     }
-    let plain = inflate(&STANDARD.decode(text)?, MAX_PAYLOAD)?;
-    let digits = check_header(&plain)?;
-    Ok((digits, deserialize(&plain)?))
 }
 
-/// The uncompressed payload, with its header.
-fn inflate(compressed: &[u8], most: u64) -> Result<Vec<u8>, HistogramError> {
-    if be_u32(compressed, 0) != Some(COMPRESSED_COOKIE) {
+/// The uncompressed payload of a text, with its header; both of at most so many bytes.
+fn inflate(text: &str, most_text: usize, most: u64) -> Result<Vec<u8>, HistogramError> {
+    if text.len() > most_text {
+        return Err(HistogramError::TooLong);
+    }
+    let compressed = STANDARD.decode(text)?;
+    if be_u32(&compressed, 0) != Some(COMPRESSED_COOKIE) {
         let found = "wrong magic number".to_owned();
         return Err(HistogramError::Payload(found));
     }
@@ -78,16 +84,8 @@ fn inflate(compressed: &[u8], most: u64) -> Result<Vec<u8>, HistogramError> {
     }
 }
 
-/// Significant digits, after a check of all that the decoder would allocate memory by.
-fn check_header(plain: &[u8]) -> Result<u8, HistogramError> {
-    let (digits, lowest) = check_lengths(plain)?;
-    match u8::try_from(digits) {
-        Ok(digits @ (COARSE_DIGITS | FINE_DIGITS)) if lowest == 1 => Ok(digits),
-        _ => Err(HistogramError::Resolution { digits, lowest }),
-    }
-}
-
-/// Significant digits and lowest value of a payload whose header can be true.
+/// Significant digits and lowest value of a payload whose header can be true: a check of all that the
+/// decoder would allocate memory by.
 fn check_lengths(plain: &[u8]) -> Result<(u32, u64), HistogramError> {
     let payload = |what: &str| HistogramError::Payload(what.to_owned());
     let header = (
@@ -117,10 +115,7 @@ fn check_lengths(plain: &[u8]) -> Result<(u32, u64), HistogramError> {
 /// # Errors
 /// If the text is none, or exceeds 16 MiB when inflated.
 pub fn decode_foreign(text: &str) -> Result<Histogram<u64>, HistogramError> {
-    if text.len() > MAX_FOREIGN_TEXT {
-        return Err(HistogramError::TooLong);
-    }
-    let plain = inflate(&STANDARD.decode(text)?, MAX_FOREIGN_PAYLOAD)?;
+    let plain = inflate(text, MAX_FOREIGN_TEXT, MAX_FOREIGN_PAYLOAD)?;
     check_lengths(&plain)?;
     deserialize(&plain)
 }

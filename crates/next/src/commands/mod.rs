@@ -73,11 +73,11 @@ pub(crate) fn run(
         measured.iter().filter(|m| m.phase.name == *first).collect();
     let mut command = begin;
     match step.as_slice() {
+        [one] if one.is_open() => {
+            let _ = write!(command, " --rate {}", figure(one, pace));
+        }
         [one] => {
-            command += &pace_flag(one, pace);
-            if !one.is_open() {
-                command += &think_flag(record);
-            }
+            let _ = write!(command, " -c {}{}", figure(one, pace), think_flag(record));
         }
         several => {
             for stream in several {
@@ -337,15 +337,6 @@ pub(crate) fn pace(stream: &StreamPlan) -> String {
 pub(crate) fn think(stream: &StreamPlan) -> String {
     let think = stream.think.map(|think| span(think.0));
     think.map_or_else(String::new, |think| format!(",{THINK}={think}"))
-}
-
-fn pace_flag(stream: &MeasuredStream<'_>, factor: f64) -> String {
-    let figure = figure(stream, factor);
-    if stream.is_open() {
-        format!(" --rate {figure}")
-    } else {
-        format!(" -c {figure}")
-    }
 }
 
 fn figure(stream: &MeasuredStream<'_>, factor: f64) -> String {

@@ -35,15 +35,8 @@ pub(super) struct Case {
     pub(super) when: &'static str,
     /// When it applies.
     pub(super) applies: fn(&Situation<'_>) -> bool,
-    pub(super) then: Proposal,
-}
-
-/// What a case leads to.
-pub(super) enum Proposal {
-    /// This command.
-    Command(fn(&Situation<'_>) -> String),
-    /// Nothing, because the question is answered.
-    Nothing,
+    /// The command that is proposed; none where the question is answered.
+    pub(super) then: Option<fn(&Situation<'_>) -> String>,
 }
 
 impl Case {
@@ -52,20 +45,18 @@ impl Case {
         applies: fn(&Situation<'_>) -> bool,
         command: fn(&Situation<'_>) -> String,
     ) -> Self {
-        let then = Proposal::Command(command);
         Self {
             when,
             applies,
-            then,
+            then: Some(command),
         }
     }
 
     pub(super) const fn answered(when: &'static str, applies: fn(&Situation<'_>) -> bool) -> Self {
-        let then = Proposal::Nothing;
         Self {
             when,
             applies,
-            then,
+            then: None,
         }
     }
 }

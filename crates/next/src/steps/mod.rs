@@ -12,7 +12,7 @@ mod tests;
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::record::RecordRef;
 
-use case::{Case, Proposal, Situation};
+use case::{Case, Situation};
 
 /// All cases in order.
 fn cases() -> impl Iterator<Item = &'static Case> {
@@ -32,10 +32,7 @@ pub fn next_command(
         measured,
         directory,
     };
-    match case(&situation)?.then {
-        Proposal::Command(command) => Some(command(&situation)),
-        Proposal::Nothing => None,
-    }
+    case(&situation)?.then.map(|command| command(&situation))
 }
 
 /// The first case that applies.

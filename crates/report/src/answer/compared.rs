@@ -6,7 +6,10 @@ use highwater_model::display::foreign;
 use super::judged::together;
 use super::parts::{Answer, KeyFigure, LimitLine, WORDS, plural};
 use crate::compare_report::CompareReport;
-use crate::comparison::{difference, figures_of, interval_words, threshold, word};
+use crate::comparison::{
+    difference, figures_of, interval_words, of_verdict, setting, threshold, word,
+};
+use crate::layout::list;
 
 /// Kinds of settings that name what is compared, the most telling first.
 const TELLING: [&str; 4] = ["parameter ", "setting ", "target version", "target"];
@@ -17,8 +20,9 @@ pub(crate) fn compared(report: &CompareReport<'_>) -> Answer {
         return Answer::default();
     };
     let answer = of_comparison([&report.baseline.name, &group.name], comparison);
-    let groups = report.groups();
-    let runs = groups.flat_map(|group| group.runs.iter().map(|run| run.judgments()));
+    let runs = report
+        .all()
+        .flat_map(|group| group.runs.iter().map(|run| run.judgments()));
     Answer {
         judgments: together(runs),
         ..answer
@@ -117,10 +121,7 @@ fn plain_name(difference: &Difference) -> String {
 
 fn differs(comparison: &Comparison) -> LimitLine {
     let all = comparison.differences.len();
-    let value = |text: &str| match text {
-        "" => "–".to_owned(),
-        text => foreign(text, WORDS),
-    };
+    let value = |text: &str| setting(text, WORDS);
     let shown = telling(comparison).or_else(|| comparison.differences.first());
     let (what, more) = match shown {
         None => ("nothing".to_owned(), "that the records show.".to_owned()),
@@ -146,10 +147,9 @@ fn keys(comparison: &Comparison, primary: &Compared) -> Vec<KeyFigure> {
     let name = foreign(&primary.figure.full_name(), WORDS);
     let runs = comparison.runs.map(|runs| plural(runs, "run"));
     let number = |verdict: Verdict| {
-        let figures = comparison.figures.iter();
-        let same: Vec<&Compared> = figures.filter(|of| of.verdict == verdict).collect();
-        let names: Vec<&str> = same.iter().map(|of| of.figure.name.as_str()).collect();
-        let note = foreign(&names.join(", "), WORDS);
+        let same: Vec<&Compared> = of_verdict(comparison, verdict).collect();
+        let names = list(same.iter().map(|of| of.figure.name.as_str()), ", ");
+        let note = foreign(&names, WORDS);
         let figure = format!("{} of {}", same.len(), comparison.figures.len());
         KeyFigure::new(word(verdict, false), figure, note)
     };

@@ -7,6 +7,7 @@ use super::judged::together;
 use super::parts::{Answer, KeyFigure, WORDS, limit_line};
 use crate::compare_report::GrowthsReport;
 use crate::growths::{Pair, pairs, sentence, with, word};
+use crate::layout::list;
 use crate::text::scale::nodes;
 
 /// The answer of a report: that of its first comparison, and the judgments of all growths.
@@ -15,7 +16,7 @@ pub(crate) fn growths(report: &GrowthsReport<'_>) -> Answer {
         return Answer::default();
     };
     Answer {
-        judgments: together(report.growths().map(|of| &of.growth.record.judgments)),
+        judgments: together(report.all().map(|of| &of.growth.record.judgments)),
         ..of_pair(first)
     }
 }
@@ -69,9 +70,9 @@ fn keys(pair: Pair<'_>, size: &SharedSize<'_>) -> Vec<KeyFigure> {
     let all = pair.compared.sizes.len();
     let number = |verdict| {
         let same = with(pair.compared, verdict);
-        let at: Vec<String> = same.iter().map(|size| nodes(size.a.size.nodes)).collect();
+        let at = list(same.iter().map(|size| nodes(size.a.size.nodes)), ", ");
         let figure = format!("{} of {all}", same.len());
-        KeyFigure::new(word(Some(verdict)), figure, at.join(", "))
+        KeyFigure::new(word(Some(verdict)), figure, at)
     };
     vec![
         KeyFigure::new("A", a, at.clone()),

@@ -6,7 +6,6 @@ use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue, Re
 use highwater_model::record::{MeasuredRun, Question, RecordRef};
 
 use super::parts::{JudgmentLine, plural};
-use super::trials::trials;
 use crate::layout::first_upper;
 use crate::text::judged::{self as judgment_text, Judged, three};
 use crate::text::search::objective as search_objective;
@@ -41,6 +40,20 @@ pub(super) fn lines(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> V
     }
     let all = all.into_iter().zip([measurement, data, objective]);
     all.map(|(of, evidence)| line(of, evidence)).collect()
+}
+
+/// How many trials an experiment made, in words, and what all of them took, nanoseconds.
+pub(crate) fn trials(question: &Question) -> (String, u64) {
+    match question {
+        Question::Search(of) => counted("probe", of.probes.iter().map(|probe| probe.took_ns)),
+        Question::Tune(of) => counted("probe", of.trials.iter().map(|trial| trial.took_ns)),
+        Question::Group(of) => counted("run", of.trials.iter().map(|trial| trial.took_ns)),
+        Question::Scale(of) => counted("size", of.trials.iter().map(|trial| trial.took_ns)),
+    }
+}
+
+fn counted(what: &str, took_ns: impl ExactSizeIterator<Item = u64>) -> (String, u64) {
+    (plural(took_ns.len(), what), took_ns.sum())
 }
 
 /// Of several runs together: the worst of each.

@@ -14,7 +14,6 @@ mod search;
 mod size;
 #[cfg(test)]
 mod tests;
-mod trials;
 mod tune;
 
 use highwater_analysis::judge::MeasuredStream;
@@ -22,10 +21,10 @@ use highwater_model::record::{Question, RecordRef};
 
 pub(crate) use compared::compared;
 pub(crate) use growths::growths;
+pub(crate) use judged::trials;
 pub(crate) use parts::{Answer, JudgmentLine, KeyFigure, LimitLine, plural, to_the_second};
 pub(crate) use run::main_stream;
 pub(crate) use size::size;
-pub(crate) use trials::trials;
 
 /// The answer of a record.
 pub(crate) fn answer(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> Answer {

@@ -5,8 +5,9 @@ use highwater_model::judgment::{Data, Judgments, Measurement};
 use highwater_model::limit::Limit;
 use highwater_model::record::MeasuredRun;
 
+use crate::layout::list;
 use crate::limit;
-use crate::text::judged::Tone;
+use crate::text::judged::{Tone, objectives};
 
 /// Characters of a target's own words.
 pub(super) const WORDS: usize = 60;
@@ -114,16 +115,10 @@ impl Answer {
         let answer = answer.map(String::as_str).join(" ").replace("  ", " ");
         let known = [self.interval.as_str(), &self.basis].join(", ");
         let judged = self.judgments.iter();
-        let judged: Vec<String> = judged
-            .map(|line| format!("{} {}", line.name.to_lowercase(), line.value))
-            .collect();
-        let known = known.trim_matches([',', ' ']);
-        format!(
-            "{} {} ({known}). {}.",
-            self.question,
-            answer.trim(),
-            judged.join(", ")
-        )
+        let judged = judged.map(|line| format!("{} {}", line.name.to_lowercase(), line.value));
+        let (known, judged) = (known.trim_matches([',', ' ']), list(judged, ", "));
+        let (question, answer) = (&self.question, answer.trim());
+        format!("{question} {answer} ({known}). {judged}.")
     }
 
     /// An answer of a measurement that is not valid, or of data that are wrong, does not stand.
@@ -150,6 +145,14 @@ pub(crate) fn target_name(run: &MeasuredRun<'_>) -> String {
         "" => "the target".to_owned(),
         _ if run.target.simulated => format!("a {version}"),
         _ => version.to_owned(),
+    }
+}
+
+/// ` within p99 ≤ 50 ms`; nothing where no objective was stated.
+pub(super) fn within(run: &MeasuredRun<'_>) -> String {
+    match objectives(run).replace(" · ", ", ").as_str() {
+        "" => String::new(),
+        stated => format!(" within {stated}"),
     }
 }
 

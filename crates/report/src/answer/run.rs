@@ -7,8 +7,10 @@ use highwater_model::judgment::{Data, ObjectiveValue};
 use highwater_model::plan::{Pace, StreamPlan};
 use highwater_model::record::{MeasuredRun, ResultRecord};
 
-use super::parts::{Answer, KeyFigure, LimitLine, limit_line, target_name, to_the_second};
-use crate::layout::or_absent;
+use super::parts::{
+    Answer, KeyFigure, LimitLine, limit_line, plural, target_name, to_the_second, within,
+};
+use crate::layout::{list, or_absent};
 use crate::text::counts::{leaves_out, unit_name};
 use crate::text::head;
 use crate::text::judged::objectives;
@@ -25,7 +27,10 @@ pub(super) fn run(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Ans
     };
     let unit = format!("{}/s", unit_name(run, main.stream.unit));
     let reached = rate(main.units_per_s());
-    let (interval, basis) = (interval(main, &unit), basis(run, main, measured));
+    let interval = match main.stream.throughput.ci95 {
+        Some([low, high]) => format!("95% CI {} to {} {unit}", rate(low), rate(high)),
+        None => "95% CI not known".to_owned(),
+    };
     let answer = Answer {
         question: question(run, Some(main)),
         lead: lead(run, main).to_owned(),
@@ -34,7 +39,7 @@ pub(super) fn run(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Ans
         condition: slowest(main, |result| result.latency_ns.p99)
             .map_or_else(String::new, |p99| format!("at p99 {}", duration(p99))),
         interval,
-        basis,
+        basis: basis(run, main, measured),
         limit: limit(run, measured),
         keys: keys(run, main, measured),
         ..Answer::default()
@@ -72,11 +77,7 @@ pub(crate) fn main_stream<'a>(
 
 fn question(run: &MeasuredRun<'_>, main: Option<&MeasuredStream<'_>>) -> String {
     let who = target_name(run);
-    let stated = objectives(run).replace(" · ", ", ");
-    let within = match stated.as_str() {
-        "" => String::new(),
-        stated => format!(" within {stated}"),
-    };
+    let within = within(run);
     let streams = &run.plan.definition.streams;
     let name = main.map(|main| main.stream.stream.as_str());
     let plan = streams
@@ -88,7 +89,7 @@ fn question(run: &MeasuredRun<'_>, main: Option<&MeasuredStream<'_>>) -> String 
     };
     let unit = unit_name(run, plan.unit);
     match planned(run, plan, main) {
-        Some(Planned::Rate(planned)) if !stated.is_empty() => {
+        Some(Planned::Rate(planned)) if !within.is_empty() => {
             let planned = plain(planned);
             format!("Does {who} sustain {planned} {unit}/s{within}{beside}?")
         }
@@ -97,7 +98,7 @@ fn question(run: &MeasuredRun<'_>, main: Option<&MeasuredStream<'_>>) -> String 
             format!("How much of {planned} {unit}/s does {who} acknowledge{beside}?")
         }
         Some(Planned::Sessions(sessions)) => {
-            let sessions = super::plural(sessions as usize, "session");
+            let sessions = plural(sessions as usize, "session");
             format!("How many {unit}/s does {who} acknowledge with {sessions}{within}{beside}?")
         }
         None => format!("How many {unit}/s does {who} acknowledge{within}?"),
@@ -143,22 +144,20 @@ fn others(
     let others = streams
         .iter()
         .filter(|plan| main.is_some_and(|main| plan.name != main.stream.stream));
-    let others: Vec<String> = others
-        .map(|plan| match planned(run, plan, main) {
-            Some(Planned::Rate(planned)) => {
-                let unit = unit_name(run, plan.unit);
-                format!("{} {unit}/s", plain(planned))
-            }
-            Some(Planned::Sessions(sessions)) => {
-                let sessions = super::plural(sessions as usize, "session");
-                format!("{sessions} of {}", plan.name)
-            }
-            None => plan.name.clone(),
-        })
-        .collect();
-    match others.as_slice() {
-        [] => String::new(),
-        others => format!(", alongside {}", others.join(" and ")),
+    let others = others.map(|plan| match planned(run, plan, main) {
+        Some(Planned::Rate(planned)) => {
+            let unit = unit_name(run, plan.unit);
+            format!("{} {unit}/s", plain(planned))
+        }
+        Some(Planned::Sessions(sessions)) => {
+            let sessions = plural(sessions as usize, "session");
+            format!("{sessions} of {}", plan.name)
+        }
+        None => plan.name.clone(),
+    });
+    match list(others, " and ").as_str() {
+        "" => String::new(),
+        others => format!(", alongside {others}"),
     }
 }
 
@@ -173,30 +172,18 @@ fn lead(run: &MeasuredRun<'_>, main: &MeasuredStream<'_>) -> &'static str {
     }
 }
 
-fn interval(main: &MeasuredStream<'_>, unit: &str) -> String {
-    match main.stream.throughput.ci95 {
-        Some([low, high]) => format!("95% CI {} to {} {unit}", rate(low), rate(high)),
-        None => "95% CI not known".to_owned(),
-    }
-}
-
 fn basis(
     run: &MeasuredRun<'_>,
     main: &MeasuredStream<'_>,
     measured: &[MeasuredStream<'_>],
 ) -> String {
-    let mut words = Vec::new();
-    if let Some(planned) = main.stream.planned_rate {
-        let unit = unit_name(run, main.stream.unit);
-        words.push(format!("{} {unit}/s planned", plain(planned)));
-    }
-    let length = to_the_second(main.phase.duration_ns);
-    words.push(format!("measured for {length}"));
+    let unit = unit_name(run, main.stream.unit);
+    let planned = main.stream.planned_rate.map(plain);
+    let planned = planned.map(|planned| format!("{planned} {unit}/s planned"));
+    let length = format!("measured for {}", to_the_second(main.phase.duration_ns));
     let steps = head::phases(measured).len();
-    if steps > 1 {
-        words.push(format!("the last of {steps} steps"));
-    }
-    words.join(", ")
+    let last = (steps > 1).then(|| format!("the last of {steps} steps"));
+    list([planned, Some(length), last].into_iter().flatten(), ", ")
 }
 
 /// The greatest of the ops of a stream.

@@ -3,13 +3,10 @@
 use highwater_analysis::limit::of_search;
 use highwater_model::display::{count, duration, percent, rate, span};
 use highwater_model::record::MeasuredRun;
-use highwater_model::search::{
-    Mark, NoMark, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
-};
+use highwater_model::search::{Mark, NoMark, ProbeRecord, SearchAxis, SearchOutcome, SearchRecord};
 
-use super::parts::{Answer, KeyFigure, interval90, limit_line, plural, rated, target_name};
-use crate::text::judged::objectives;
-use crate::text::search::no_mark_reason;
+use super::parts::{Answer, KeyFigure, interval90, limit_line, plural, rated, target_name, within};
+use crate::text::search::{confirming, no_mark_reason, unit};
 
 pub(super) fn search(run: &MeasuredRun<'_>, search: &SearchRecord) -> Answer {
     let answer = match &search.outcome {
@@ -24,19 +21,8 @@ pub(super) fn search(run: &MeasuredRun<'_>, search: &SearchRecord) -> Answer {
     }
 }
 
-fn unit(search: &SearchRecord) -> String {
-    match search.axis {
-        SearchAxis::Rate => format!("{}/s", search.unit.name()),
-        SearchAxis::Sessions => "sessions".to_owned(),
-    }
-}
-
 fn question(run: &MeasuredRun<'_>, search: &SearchRecord) -> String {
-    let within = match objectives(run).replace(" · ", ", ").as_str() {
-        "" => String::new(),
-        stated => format!(" within {stated}"),
-    };
-    let who = target_name(run);
+    let (within, who) = (within(run), target_name(run));
     match search.axis {
         SearchAxis::Rate => {
             let unit = search.unit.name();
@@ -77,11 +63,7 @@ fn apart(confirmed: f64, failed: f64) -> String {
 }
 
 fn keys(search: &SearchRecord, mark: &Mark, unit: &str) -> Vec<KeyFigure> {
-    let confirming = search.probes.iter().filter(|probe| {
-        probe.purpose == ProbePurpose::Confirm && probe.verdict == ProbeVerdict::Passed
-    });
-    let at_mark = confirming.filter(|probe| probe.at.total_cmp(&mark.confirmed).is_eq());
-    let at_mark: Vec<&ProbeRecord> = at_mark.collect();
+    let at_mark: Vec<&ProbeRecord> = confirming(search, mark).collect();
     let (confirmed, of) = (rated(mark.confirmed, unit), search.policy.confirmations);
     let times = format!("{} of {of}", at_mark.len());
     let mut keys = vec![KeyFigure::new("highest confirmed", confirmed, times)];

@@ -9,7 +9,6 @@ use crate::text::judged::Tone;
 
 pub(crate) fn size(plan: &SizePlan) -> Answer {
     let nodes = &plan.nodes;
-    let needs: Vec<String> = plan.needs.iter().map(decided::need).collect();
     let capacity = plan.needs.first().map_or_else(String::new, |need| {
         let [low, high] = [need.capacity.low, need.capacity.high].map(about);
         format!("capacity {low} to {high} {} (90% interval)", need.unit)
@@ -19,7 +18,7 @@ pub(crate) fn size(plan: &SizePlan) -> Answer {
         lost => format!(" with {} lost", plural(lost as usize, "node")),
     };
     Answer {
-        question: format!("How many nodes do {} need{survive}?", needs.join(" and ")),
+        question: format!("How many nodes do {} need{survive}?", decided::needs(plan)),
         figure: nodes.planned.to_string(),
         unit: if nodes.planned == 1 { "node" } else { "nodes" }.to_owned(),
         condition: format!("P(enough) {}", planned_probability(plan)),

@@ -5,6 +5,7 @@ use highwater_model::record::MeasuredRun;
 use highwater_model::tune::{BestConfiguration, TuneFigure, TuneOutcome, TuneRecord};
 
 use super::parts::{Answer, KeyFigure, target_name};
+use crate::layout::list;
 use crate::text::tune::{different, figure, grid, named, no_best_reason, standing};
 
 pub(super) fn tune(run: &MeasuredRun<'_>, tune: &TuneRecord) -> Answer {
@@ -23,18 +24,14 @@ pub(super) fn tune(run: &MeasuredRun<'_>, tune: &TuneRecord) -> Answer {
         }
         None => Answer::without_figure("None yet", "the tuning has not ended"),
     };
-    let axes: Vec<&str> = tune.axes.iter().map(|axis| axis.name.as_str()).collect();
+    let axes = list(tune.axes.iter().map(|axis| axis.name.as_str()), " and ");
     let what = match tune.by {
         TuneFigure::Throughput => format!("the most {}/s", tune.unit.name()),
         TuneFigure::ServerCpuPerRow => "the least CPU per row".to_owned(),
         TuneFigure::DiskBytesPerRow => "the fewest bytes per row".to_owned(),
     };
     Answer {
-        question: format!(
-            "Which {} gives {what} on {}?",
-            axes.join(" and "),
-            target_name(run)
-        ),
+        question: format!("Which {axes} gives {what} on {}?", target_name(run)),
         keys: [answer.keys.clone(), vec![measured(tune)]].concat(),
         ..answer
     }

@@ -9,8 +9,8 @@ use crate::compare_report::GrowthsReport;
 use crate::comparison::listed;
 use crate::growths::{Pair, basis, differing, limits, lone, named, pairs, rows, sentence};
 use crate::html::{Page, Part, growths_hero, page, table};
-use crate::layout::{aligned, labeled};
-use crate::markdown_words::{plain, table as markdown_table};
+use crate::layout::{aligned, labeled, list};
+use crate::markdown_words::{compared, table as markdown_table};
 
 /// Characters of a name.
 const WORDS: usize = 120;
@@ -18,8 +18,7 @@ const WORDS: usize = 120;
 /// The comparison as text, without colors.
 pub fn growths_text(report: &GrowthsReport<'_>) -> String {
     let blocks = pairs(report).into_iter();
-    let blocks = blocks.map(|pair| lines(pair).join("\n") + "\n");
-    blocks.collect::<Vec<_>>().join("\n")
+    list(blocks.map(|pair| lines(pair).join("\n") + "\n"), "\n")
 }
 
 fn lines(pair: Pair<'_>) -> Vec<String> {
@@ -41,31 +40,22 @@ fn lines(pair: Pair<'_>) -> Vec<String> {
 
 /// The comparison; what targets say cannot become markup.
 pub fn growths_markdown(report: &GrowthsReport<'_>) -> String {
-    let blocks: Vec<String> = pairs(report).into_iter().flat_map(blocks).collect();
-    blocks.join("\n\n") + "\n"
+    list(pairs(report).into_iter().flat_map(blocks), "\n\n") + "\n"
 }
 
 fn blocks(pair: Pair<'_>) -> Vec<String> {
-    let [a, b] = [pair.a, pair.b].map(|of| plain(&named(of)));
     let lone = lone(pair).into_iter();
     let lone = lone.map(|(of, size)| format!("only in {of}: {size}"));
     let limits = limits(pair).into_iter();
     let limits = limits.map(|line| format!("limits at {line}"));
     let all = lone.chain(limits).chain(basis(pair)).chain(differing(pair));
-    let all: Vec<String> = all.map(|line| format!("- {}", plain(&line))).collect();
-    let mut blocks = vec![
-        format!("## {}", plain(&sentence(pair.compared))),
-        format!("A: {a}  \nB: {b}"),
-        markdown_table(&rows(pair), 0),
-        all.join("\n"),
-    ];
-    blocks.retain(|block| !block.is_empty());
-    blocks
+    let (names, sizes) = ([pair.a, pair.b].map(named), markdown_table(&rows(pair), 0));
+    compared(&sentence(pair.compared), names, sizes, all)
 }
 
 /// The page; it opens offline.
 pub fn growths_html(report: &GrowthsReport<'_>) -> String {
-    let growths: Vec<_> = report.growths().collect();
+    let growths: Vec<_> = report.all().collect();
     let facts = growths.iter().map(|of| foreign(&of.name, WORDS)).collect();
     let all = pairs(report);
     let differences: usize = all.iter().map(|pair| differing(*pair).len()).sum();

@@ -1,8 +1,8 @@
 //! The cost model of a batch in sentences: fixed and per-row time, their intervals, and where it
 //! fails. It must not fit anything.
 
-use super::remark::{Remark, said};
-use super::rows::seconds;
+use super::rows::{said, seconds};
+use crate::layout::Remark;
 use crate::size::bracketed;
 use highwater_model::display;
 use highwater_sizing::tables::{BatchCostModel, CostModel, Estimate, SURPRISE, Table};

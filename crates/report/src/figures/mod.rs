@@ -3,26 +3,24 @@
 //! Pure text without colors; equal figures give equal bytes. Nothing is computed here.
 
 mod cost_model;
-mod remark;
 pub(super) mod rows;
 #[cfg(test)]
 mod tests;
 mod warnings;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::json::pretty;
+use super::layout::{Remark, list, remark_lines};
 use highwater_model::display;
 use highwater_sizing::plausibility::PlausibilityWarning;
 use highwater_sizing::tables::{Best, FLAT_SHARE, Flattening, Table, Varied};
 
-use remark::said;
-pub(super) use remark::{Remark, lines as remark_lines};
+use rows::said;
 pub use warnings::warnings_text;
 
 /// Tables and warnings as one JSON object, with what the reader should know.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FiguresReport {
     /// `highwater-figures/2`.
     pub schema: &'static str,
@@ -42,18 +40,11 @@ pub fn figures_json(report: &FiguresReport) -> String {
     pretty(report)
 }
 
-/// JSON Schema (draft 2020-12) of [`figures_json`], pretty, with a newline at the end.
-pub fn figures_schema() -> String {
-    pretty(&schemars::schema_for!(FiguresReport))
-}
-
 /// All tables, then the warnings, if there are any.
 pub fn figures_text(report: &FiguresReport) -> String {
-    let mut blocks: Vec<String> = report.tables.iter().map(table).collect();
-    if !report.warnings.is_empty() {
-        blocks.push(warnings_text(&report.warnings));
-    }
-    blocks.join("\n")
+    let warnings = Some(&report.warnings).filter(|warnings| !warnings.is_empty());
+    let warnings = warnings.map(|warnings| warnings_text(warnings));
+    list(report.tables.iter().map(table).chain(warnings), "\n")
 }
 
 /// One table with its title.

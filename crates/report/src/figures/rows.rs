@@ -1,17 +1,21 @@
 //! The rows of a table, in columns; a column that no row fills is left out.
 
-use super::remark::said;
 use crate::layout::{Row as Line, aligned, or_absent};
-use highwater_model::display::{self, percent_signed};
+use highwater_model::display::{self, foreign, percent_signed};
 use highwater_model::numbers::round_to_u64;
 use highwater_sizing::series::names;
 use highwater_sizing::tables::{Row, Table};
 
-/// A column after the value and the throughput: its head, and its cell where there is one.
-struct Column {
-    head: String,
-    cell: fn(&Row) -> Option<String>,
+/// Longest text of a file that is shown in a line.
+const LONGEST: usize = 100;
+
+/// What a file says, in a sentence.
+pub(super) fn said(text: &str) -> String {
+    foreign(text, LONGEST)
 }
+
+/// A column after the value and the throughput: its head, and its cell where there is one.
+type Column = (&'static str, fn(&Row) -> Option<String>);
 
 pub(super) fn lines(table: &Table) -> Vec<String> {
     let (rows, words) = rows(table);
@@ -20,16 +24,14 @@ pub(super) fn lines(table: &Table) -> Vec<String> {
 
 /// The head and the rows, and how many columns hold words.
 pub(crate) fn rows(table: &Table) -> (Vec<Line>, usize) {
-    let columns: Vec<Column> = columns(table)
-        .into_iter()
-        .filter(|column| table.rows.iter().any(|row| (column.cell)(row).is_some()))
-        .collect();
+    let mut columns = Vec::from(columns(table));
+    columns.retain(|(_, cell)| table.rows.iter().any(|row| cell(row).is_some()));
     let mut head = vec![said(&table.axis.header), said(&table.unit)];
-    head.extend(columns.iter().map(|column| column.head.clone()));
+    head.extend(columns.iter().map(|(head, _)| (*head).to_owned()));
     let mut lines = vec![Line::new(head)];
     for row in &table.rows {
         let mut cells = vec![said(&row.value), display::rate(row.throughput)];
-        let others = columns.iter().map(|column| (column.cell)(row));
+        let others = columns.iter().map(|(_, cell)| cell(row));
         cells.extend(others.map(|cell| or_absent(cell, |cell| cell)));
         lines.push(Line::new(cells));
     }
@@ -38,11 +40,7 @@ pub(crate) fn rows(table: &Table) -> (Vec<Line>, usize) {
     (lines, words)
 }
 
-fn columns(table: &Table) -> Vec<Column> {
-    let column = |head: &str, cell| Column {
-        head: head.to_owned(),
-        cell,
-    };
+fn columns(table: &Table) -> [Column; 9] {
     let per_piece = if table.axis.name == names::NODES {
         "per node"
     } else {
@@ -53,22 +51,22 @@ fn columns(table: &Table) -> Vec<Column> {
     } else {
         "time"
     };
-    vec![
-        column("gain", |row| row.gain.map(display::rate_signed)),
-        column("change", |row| row.change.map(percent_signed)),
-        column("efficiency", |row| {
+    [
+        ("gain", |row| row.gain.map(display::rate_signed)),
+        ("change", |row| row.change.map(percent_signed)),
+        ("efficiency", |row| {
             row.efficiency
                 .map(|share| format!("{:.1} %", share * 100.0))
         }),
-        column(per_piece, |row| row.per_piece.map(display::rate)),
-        column("per node", |row| row.per_node.map(display::rate)),
-        column("0.8 rule", |row| row.rule_of_thumb.map(display::rate)),
-        column("off", |row| {
+        (per_piece, |row| row.per_piece.map(display::rate)),
+        ("per node", |row| row.per_node.map(display::rate)),
+        ("0.8 rule", |row| row.rule_of_thumb.map(display::rate)),
+        ("off", |row| {
             row.rule_of_thumb
                 .map(|rule| percent_signed(rule / row.throughput - 1.0))
         }),
-        column(amount, |row| row.amount_s.map(seconds)),
-        column("repeats", |row| {
+        (amount, |row| row.amount_s.map(seconds)),
+        ("repeats", |row| {
             (row.repeats > 1).then(|| row.repeats.to_string())
         }),
     ]

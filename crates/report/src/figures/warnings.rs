@@ -1,7 +1,7 @@
 //! Plausibility warnings, as paragraphs. It must not decide what is plausible.
 
-use super::remark::said;
-use crate::layout::labeled;
+use super::rows::said;
+use crate::layout::{labeled, list};
 use highwater_model::display::foreign;
 use highwater_sizing::plausibility::{PlausibilityWarning, Weight};
 
@@ -45,15 +45,10 @@ fn count(warnings: &[PlausibilityWarning]) -> String {
 
 /// `line 7, 8 and 3 more`.
 fn places(places: &[String]) -> String {
-    let named: Vec<String> = places
-        .iter()
-        .take(PLACES_NAMED)
-        .map(|place| said(place))
-        .collect();
-    let rest = places.len() - named.len();
-    let named = named.join(", ");
-    match rest {
+    let named = places.iter().take(PLACES_NAMED);
+    let named = list(named.map(|place| said(place)), ", ");
+    match places.len().saturating_sub(PLACES_NAMED) {
         0 => named,
-        _ => format!("{named} and {rest} more"),
+        rest => format!("{named} and {rest} more"),
     }
 }

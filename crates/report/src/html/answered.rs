@@ -50,18 +50,11 @@ fn judgments(lines: &[JudgmentLine]) -> Markup {
 
 fn figure(answer: &Answer) -> Markup {
     let is_long = answer.figure.chars().count() > FIGURE_MAX;
-    let parts: Vec<&str> = answer.figure.split(", ").collect();
-    let classes = match (is_long, answer.caveat.is_some()) {
-        (true, true) => "answer long weak",
-        (true, false) => "answer long",
-        (false, true) => "answer weak",
-        (false, false) => "answer",
-    };
     html! {
-        p class=(classes) {
+        p.answer.long[is_long].weak[answer.caveat.is_some()] {
             @if !answer.lead.is_empty() { span class="lead" { (answer.lead) } " " }
             span id="answer" {
-                @for (number, part) in parts.iter().enumerate() {
+                @for (number, part) in answer.figure.split(", ").enumerate() {
                     @if number > 0 { ", " }
                     span class="whole" { (part) }
                 }
@@ -75,17 +68,11 @@ fn figure(answer: &Answer) -> Markup {
 }
 
 fn limit_line(limit: &LimitLine) -> Markup {
-    let class = if limit.is_reached {
-        "limit reached"
-    } else {
-        "limit"
-    };
-    let stop = if limit.more.is_empty() { "." } else { "" };
     html! {
-        p class=(class) {
+        p.limit.reached[limit.is_reached] {
             (limit.label)
             @if !limit.what.is_empty() { " " b { (sentence(&limit.what)) } }
-            @if limit.what.is_empty() || !stop.is_empty() { "." }
+            @if limit.what.is_empty() || limit.more.is_empty() { "." }
             @if !limit.more.is_empty() { " " span { (sentence(&limit.more)) } }
         }
     }

@@ -22,7 +22,7 @@ mod watched;
 
 use maud::Markup;
 
-use highwater_analysis::judge::{MeasuredStream, measured_streams};
+use highwater_analysis::judge::measured_streams;
 use highwater_model::record::{MeasuredRun, RecordRef};
 use highwater_sizing::cluster::SizePlan;
 
@@ -55,7 +55,27 @@ pub fn html<'a>(record: impl Into<RecordRef<'a>>) -> String {
             (hero, parts, plots::over_time(run))
         }
     };
-    parts.extend(run_parts(record, &measured, &over_time));
+    // What every record has, of its run or its last one.
+    parts.push(sections::judged(record));
+    parts.extend(sections::latency(
+        run,
+        &measured,
+        &plots::distributions(run),
+    ));
+    parts.extend(sections::over_time(run, &over_time));
+    let machines = [plots::machine(run), plots::target(run)].concat();
+    parts.extend(sections::machine(run, &measured, &machines));
+    parts.push(sections::rows(record, &measured));
+    parts.push(sections::findings(record));
+    parts.extend(sections::answers(&measured));
+    parts.push(sections::settings(run));
+    if let Some(of) = record.experiment() {
+        let (number, _) = answer::trials(&of.question);
+        let all = parts.iter_mut();
+        for part in all.filter(|part| sections::IS_OF_LAST_RUN.contains(&part.id)) {
+            part.abstract_line = format!("last of {number}: {}", part.abstract_line);
+        }
+    }
     let answer = answer::answer(record, &measured);
     parts.push(sections::repeat(record, &measured, &answer));
     page(&Page {
@@ -72,43 +92,10 @@ pub fn html<'a>(record: impl Into<RecordRef<'a>>) -> String {
 /// The charts above the folds of a run: its throughput and its latency; and all others over time.
 fn hero_of_run(run: &MeasuredRun<'_>) -> (Vec<Chart>, Vec<Chart>) {
     let charts = plots::over_time(run);
-    let first = charts
-        .iter()
-        .position(|chart| chart.id.starts_with("throughput-"));
-    let is_hero = |at: usize, chart: &Chart| Some(at) == first || chart.id == "latency";
-    let (hero, others): (Vec<_>, Vec<_>) = charts
-        .into_iter()
-        .enumerate()
-        .partition(|(at, chart)| is_hero(*at, chart));
-    let charts = |of: Vec<(usize, Chart)>| of.into_iter().map(|(_, chart)| chart).collect();
-    (charts(hero), charts(others))
-}
-
-/// The parts that every record has, of its run or its last one.
-fn run_parts(
-    record: RecordRef<'_>,
-    measured: &[MeasuredStream<'_>],
-    over_time: &[Chart],
-) -> Vec<Part> {
-    let run = &record.measured_run();
-    let mut parts = vec![sections::judged(record)];
-    parts.extend(sections::latency(run, measured, &plots::distributions(run)));
-    parts.extend(sections::over_time(run, over_time));
-    let machines = [plots::machine(run), plots::target(run)].concat();
-    parts.extend(sections::machine(run, measured, &machines));
-    parts.push(sections::rows(record, measured));
-    parts.push(sections::findings(record));
-    parts.extend(sections::answers(measured));
-    parts.push(sections::settings(run));
-    if let Some(of) = record.experiment() {
-        for part in &mut parts {
-            if sections::IS_OF_LAST_RUN.contains(&part.id) {
-                let last = sections::last_of(&of.question);
-                part.abstract_line = format!("{last}: {}", part.abstract_line);
-            }
-        }
-    }
-    parts
+    let mut ids = charts.iter().map(|chart| &chart.id);
+    let first = ids.find(|id| id.starts_with("throughput-")).cloned();
+    let is_hero = |chart: &Chart| Some(&chart.id) == first.as_ref() || chart.id == "latency";
+    charts.into_iter().partition(is_hero)
 }
 
 /// Courses of several groups of runs, laid over each other; none where no run has any.
@@ -119,8 +106,7 @@ pub(super) fn overlaid(groups: &[Overlaid<'_>]) -> Option<Markup> {
 
 /// The chart of a comparison of growths; nothing where no size counts.
 pub(super) fn growths_hero(growths: &[&NamedGrowth<'_>]) -> Markup {
-    let charts: Vec<Chart> = plots::growths(growths).into_iter().collect();
-    chart::hero(&charts)
+    chart::hero(plots::growths(growths).as_slice())
 }
 
 /// The page of a size plan.

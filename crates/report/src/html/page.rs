@@ -1,12 +1,11 @@
 //! The frame of every page: the answer first, one chart, six figures, and everything else folded behind headings
 //! that say what is inside; style and script.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
-
-use highwater_model::display;
+use maud::{Markup, PreEscaped, html};
 
 use super::answered;
 use super::kept::{kept, sentence, with_closed_percentages};
+use super::served::document;
 use crate::answer::Answer;
 
 /// All of the style; it names no file and no address.
@@ -48,36 +47,27 @@ pub(crate) struct Part {
 
 /// The bytes of the page.
 pub(crate) fn page(page: &Page) -> String {
-    let text = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                // Nothing may be asked for, whatever stands in the record.
-                meta http-equiv="Content-Security-Policy"
-                    content="default-src 'none'; style-src 'unsafe-inline'; \
-                             script-src 'unsafe-inline'; img-src data: blob:";
-                title { (page.answer.question) " · Highwater" }
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                a class="skip" href="#content" { "To the answer" }
-                header { (top(page)) }
-                main id="content" { (PreEscaped(with_closed_percentages(&content(page)))) }
-                footer {
-                    p {
-                        "Made by Highwater. Equal records give equal pages; this one loads nothing from \
-                         elsewhere."
-                    }
-                }
-                script { (PreEscaped(SCRIPT)) }
+    let head = html! {
+        // Nothing may be asked for, whatever stands in the record.
+        meta http-equiv="Content-Security-Policy"
+            content="default-src 'none'; style-src 'unsafe-inline'; \
+                     script-src 'unsafe-inline'; img-src data: blob:";
+        title { (page.answer.question) " · Highwater" }
+        style { (PreEscaped(STYLE)) }
+    };
+    let body = html! {
+        a class="skip" href="#content" { "To the answer" }
+        header { (top(page)) }
+        main id="content" { (PreEscaped(with_closed_percentages(&content(page)))) }
+        footer {
+            p {
+                "Made by Highwater. Equal records give equal pages; this one loads nothing from \
+                 elsewhere."
             }
         }
-    }
-    .into_string();
-    display::harmless(&text) + "\n"
+        script { (PreEscaped(SCRIPT)) }
+    };
+    document(&head, &body)
 }
 
 fn content(page: &Page) -> String {

@@ -6,7 +6,7 @@ use maud::Markup;
 use highwater_analysis::group::comparisons;
 use highwater_model::record::{MeasuredRun, Question};
 
-use super::chart::{self, Chart};
+use super::chart;
 use super::comparison::forest;
 use super::page::Part;
 use super::{plots, sections};
@@ -17,17 +17,14 @@ pub(super) fn of_question(run: &MeasuredRun<'_>, question: &Question) -> (Markup
         Question::Search(search) => {
             let mut charts = plots::search(run, search);
             // Latency is what the objective is about; without it the rate that was reached.
-            let hero = charts.pop().into_iter().collect::<Vec<_>>();
-            (
-                chart::hero(&hero),
-                vec![sections::search(run, search, &charts)],
-            )
+            let hero = chart::hero(charts.pop().as_slice());
+            (hero, vec![sections::search(run, search, &charts)])
         }
         Question::Tune(tune) => {
             let charts = plots::tune(tune);
             let (hero, others) = charts.split_at(charts.len().min(1));
-            let hero: Vec<Chart> = hero.iter().map(|(_, chart)| chart.clone()).collect();
-            (chart::hero(&hero), sections::tune(tune, others))
+            let hero = hero.first().map(|(_, chart)| chart.clone());
+            (chart::hero(hero.as_slice()), sections::tune(tune, others))
         }
         Question::Group(group) => {
             let compared = comparisons(group);

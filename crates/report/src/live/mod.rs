@@ -10,8 +10,8 @@ mod tests;
 use std::collections::VecDeque;
 
 use super::events::audit_stage;
-use super::layout::{Row, aligned, headed, or_absent};
-use super::progress::p99;
+use super::layout::{Row, aligned, headed, list, or_absent};
+use super::progress::{offered, p99};
 use super::standing::standings;
 use highwater_model::display::{count, duration, foreign, plain, rate, ratio};
 use highwater_model::event::{
@@ -176,15 +176,11 @@ struct Bar {
 impl Bar {
     /// `load         ██████░░░░░░   50.0 %  5 s left · about`; a narrow terminal has a short bar.
     fn line(&self, columns: usize) -> String {
-        let about: Vec<&str> = self
-            .left
-            .iter()
-            .chain(&self.about)
-            .map(String::as_str)
-            .collect();
+        let about = self.left.iter().chain(&self.about);
+        let about = list(about.map(String::as_str), " · ");
         let label = foreign(&self.label, LABEL - 2);
         let bar = bar(self.share, if columns < WIDE { SHORT_BAR } else { BAR });
-        let line = format!("{label:<LABEL$}{bar}  {}", about.join(" · "));
+        let line = format!("{label:<LABEL$}{bar}  {about}");
         line.trim_end().to_owned()
     }
 }
@@ -232,7 +228,9 @@ fn audit_bar(progress: &AuditProgress, elapsed: Nanos) -> Bar {
     );
     let expected = ratio(elapsed.0, progress.estimate.0);
     let share = counted.max(expected.min(under_way).min(NEARLY));
-    let left = time_left(share, elapsed.as_secs_f64());
+    // What is left at the pace so far.
+    let left = elapsed.as_secs_f64() * (1.0 - share) / share;
+    let left = Some(left.max(0.0)).filter(|left| share > 0.0 && left.is_finite());
     let rows = count(progress.rows.min(progress.of));
     Bar {
         label: "audit".to_owned(),
@@ -243,12 +241,6 @@ fn audit_bar(progress: &AuditProgress, elapsed: Nanos) -> Bar {
             foreign(&audit_stage(&progress.doing), 2 * WORDS),
         ],
     }
-}
-
-/// What is left at the pace so far, seconds.
-fn time_left(share: f64, elapsed_s: f64) -> Option<f64> {
-    let left = elapsed_s * (1.0 - share) / share;
-    (share > 0.0 && left.is_finite()).then_some(left.max(0.0))
 }
 
 impl Load {
@@ -322,9 +314,8 @@ impl Load {
             left = Some(left.map_or(rest, |left| left.min(rest)));
         }
         about.push(format!("{} sessions", count(last.sessions.into())));
-        if self.dropped > 0 {
-            about.push(format!("{} dropped", count(self.dropped)));
-        }
+        let dropped = Some(self.dropped).filter(|dropped| *dropped > 0);
+        about.extend(dropped.map(|dropped| format!("{} dropped", count(dropped))));
         Bar {
             label: last.phase.clone(),
             share,
@@ -339,9 +330,7 @@ fn row(stream: &StreamProgress, timeline: &StreamTimeline) -> Row {
     let p50 = stream.p50_ns.or(recent);
     Row::new([
         foreign(&stream.stream, WORDS),
-        stream
-            .offered_per_s
-            .map_or_else(|| "closed".to_owned(), rate),
+        offered(stream.offered_per_s),
         format!("{} {}/s", rate(stream.units_per_s), stream.unit.name()),
         or_absent(p50, duration),
         p99(stream),

@@ -6,7 +6,7 @@ use highwater_sizing::cluster::{
     Ahead, Assumption, AssumptionWeight, Headroom, NeedPlan, OneLost, SizePlan,
 };
 
-use crate::layout::{Row, headed};
+use crate::layout::{Row, headed, list};
 
 /// One node lost, and some months ahead, each with its name.
 pub(crate) fn facts(plan: &SizePlan) -> Vec<(String, String)> {
@@ -23,11 +23,8 @@ pub(crate) fn key_figures(plan: &SizePlan) -> Vec<(&'static str, String, String)
     let decision = &plan.decision;
     let mut all = Vec::new();
     if let Some(lost) = decision.one_lost.filter(|_| plan.nodes.survive == 0) {
-        let free = format!(
-            "{} free with {} left",
-            headroom(lost.headroom),
-            nodes(lost.nodes)
-        );
+        let (free, left) = (headroom(lost.headroom), nodes(lost.nodes));
+        let free = format!("{free} free with {left} left");
         all.push(("one node lost", probability(lost.probability), free));
     }
     if let Some(later) = decision.ahead.nodes {
@@ -49,8 +46,17 @@ pub(crate) fn nodes(number: u32) -> String {
     format!("{number} node{plural}")
 }
 
+fn enough(found: Option<u32>) -> String {
+    found.map_or_else(|| "more nodes than can be named".to_owned(), nodes)
+}
+
+/// What is needed of every unit.
+pub(crate) fn needs(plan: &SizePlan) -> String {
+    list(plan.needs.iter().map(need), " and ")
+}
+
 /// `1,000,000 rows/s`, or `500,000 to 800,000 rows/s`.
-pub(crate) fn need(need: &NeedPlan) -> String {
+fn need(need: &NeedPlan) -> String {
     let least = need
         .at_least_per_s
         .map_or_else(String::new, |least| format!("{} to ", rate(least)));
@@ -58,12 +64,8 @@ pub(crate) fn need(need: &NeedPlan) -> String {
 }
 
 pub(crate) fn headroom(of: Headroom) -> String {
-    format!(
-        "{} ({} to {})",
-        percent_whole(of.expected),
-        percent_whole(of.low),
-        percent_whole(of.high)
-    )
+    let [expected, low, high] = [of.expected, of.low, of.high].map(percent_whole);
+    format!("{expected} ({low} to {high})")
 }
 
 fn one_lost(lost: OneLost) -> String {
@@ -86,29 +88,22 @@ fn one_lost(lost: OneLost) -> String {
 
 fn ahead(plan: &SizePlan, ahead: &Ahead) -> String {
     let units = plan.needs.iter().map(|need| need.unit.as_str());
-    let needs: Vec<String> = ahead
-        .per_s
-        .iter()
-        .zip(units)
-        .map(|(per_s, unit)| format!("{} {unit}", about(*per_s)))
-        .collect();
-    let enough = ahead
-        .nodes
-        .map_or_else(|| "more nodes than can be named".to_owned(), nodes);
+    let needs = ahead.per_s.iter().zip(units);
+    let needs = needs.map(|(per_s, unit)| format!("{} {unit}", about(*per_s)));
+    let needs = list(needs, " and ");
+    let enough = enough(ahead.nodes);
     let growth = percent_plain(ahead.growth_per_month);
     let whose = if ahead.stated {
         format!("growing {growth} a month")
     } else {
         format!("if it grew {growth} a month (--growth)")
     };
-    format!("{} need {enough}, {whose}", needs.join(" and "))
+    format!("{needs} need {enough}, {whose}")
 }
 
 /// `growth 0 % a month; with 5 % 13 nodes (--growth)`.
 pub(crate) fn weighed(weight: &AssumptionWeight) -> String {
-    let enough = weight
-        .nodes
-        .map_or_else(|| "more nodes than can be named".to_owned(), nodes);
+    let enough = enough(weight.nodes);
     let (name, unit, flag) = match weight.what {
         Assumption::Growth => ("growth", " a month", "--growth"),
         Assumption::Headroom => ("capacity kept free", "", "--headroom"),

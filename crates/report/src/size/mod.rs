@@ -6,7 +6,7 @@ pub(crate) mod decided;
 mod plot;
 
 use super::json::pretty;
-use super::layout::{Row, aligned, headed, labeled, or_absent};
+use super::layout::{Row, aligned, headed, labeled, list, or_absent};
 use highwater_model::display::{self, percent_whole};
 use highwater_sizing::cluster::{Alternative, Headroom, Input, ModelPlan, NeedPlan, SizePlan};
 use highwater_sizing::scaling::{Curve, Prediction};
@@ -29,7 +29,8 @@ pub fn size_schema() -> String {
 
 /// The whole report.
 pub fn size_text(plan: &SizePlan) -> String {
-    let mut blocks = vec![head(plan), figures(plan), alternatives(plan)];
+    let alternatives = aligned(&alternative_rows(plan), 0);
+    let mut blocks = vec![head(plan), figures(plan), alternatives];
     blocks.extend(plan.needs.iter().map(growth));
     blocks.push(aligned(&inputs(&plan.inputs, "", 80), 4));
     if !plan.notes.is_empty() {
@@ -39,13 +40,11 @@ pub fn size_text(plan: &SizePlan) -> String {
     }
     let summary = wrapped(&plan.summary, "  ", "  ");
     blocks.push([vec!["summary".to_owned()], summary].concat());
-    let blocks: Vec<String> = blocks.iter().map(|lines| lines.join("\n")).collect();
-    blocks.join("\n\n") + "\n"
+    list(blocks.iter().map(|lines| lines.join("\n")), "\n\n") + "\n"
 }
 
 fn head(plan: &SizePlan) -> Vec<String> {
-    let needs: Vec<String> = plan.needs.iter().map(decided::need).collect();
-    let mut first = needs.join(" and ");
+    let mut first = decided::needs(plan);
     if plan.assumed {
         first.push_str(" · rests on assumptions, marked below");
     }
@@ -78,8 +77,8 @@ pub(super) fn figures(plan: &SizePlan) -> Vec<String> {
         ),
     )];
     for need in &plan.needs {
-        let unit = &need.unit;
-        let capacity = interval(need.capacity);
+        let (unit, of) = (&need.unit, need.capacity);
+        let capacity = bracketed([of.expected, of.low, of.high], display::about);
         let capacity = format!("{capacity} {unit} with {} nodes", nodes.planned);
         lines.push(labeled("capacity", &capacity));
     }
@@ -116,36 +115,22 @@ pub(super) fn figures(plan: &SizePlan) -> Vec<String> {
 }
 
 fn storage(plan: &SizePlan) -> Vec<String> {
-    let mut lines = Vec::new();
-    if let Some(disk) = &plan.disk {
-        let text = format!(
-            "{} on each node · {} with all copies · {} a day come in",
-            display_bytes(disk.per_node_bytes),
-            display_bytes(disk.stored_bytes),
-            display_bytes(disk.per_day_bytes)
-        );
-        lines.push(labeled("disk", &text));
-    }
-    if let Some(network) = &plan.network {
+    let disk = plan.disk.as_ref().map(|disk| {
+        let [each, all, day] =
+            [disk.per_node_bytes, disk.stored_bytes, disk.per_day_bytes].map(display_bytes);
+        format!("{each} on each node · {all} with all copies · {day} a day come in")
+    });
+    let network = plan.network.as_ref().map(|of| {
         let bits = |bytes: f64| format!("{} Gbit/s", display::significant(bytes * 8.0 / 1e9));
-        let text = format!(
-            "{} on each node · {} in · {} out · {} between nodes",
-            bits(network.per_node_bytes_per_s),
-            bits(network.in_bytes_per_s),
-            bits(network.out_bytes_per_s),
-            bits(network.between_bytes_per_s)
-        );
-        lines.push(labeled("network", &text));
-    }
-    if let Some(price) = plan.price_per_month {
-        let text = format!("{} a month of 730 hours", display::rate(price));
-        lines.push(labeled("price", &text));
-    }
-    lines
-}
-
-fn alternatives(plan: &SizePlan) -> Vec<String> {
-    aligned(&alternative_rows(plan), 0)
+        let [each, between] = [of.per_node_bytes_per_s, of.between_bytes_per_s].map(bits);
+        let [into, out] = [of.in_bytes_per_s, of.out_bytes_per_s].map(bits);
+        format!("{each} on each node · {into} in · {out} out · {between} between nodes")
+    });
+    let price = plan.price_per_month.map(display::rate);
+    let price = price.map(|price| format!("{price} a month of 730 hours"));
+    let all = [("disk", disk), ("network", network), ("price", price)].into_iter();
+    all.filter_map(|(label, text)| Some(labeled(label, &text?)))
+        .collect()
 }
 
 /// The head and a row for each alternative.
@@ -172,11 +157,8 @@ pub(super) fn alternative_rows(plan: &SizePlan) -> Vec<Row> {
         cells.extend(alternative.disk_per_node_bytes.map(display_bytes));
         cells.extend(alternative.price_per_month.map(display::rate));
         let planned = alternative.planned.then(|| "planned".to_owned());
-        let remarks: Vec<String> = planned
-            .into_iter()
-            .chain(alternative.remark.clone())
-            .collect();
-        Row::new(cells).remark(remarks.join(", "))
+        let remarks = planned.into_iter().chain(alternative.remark.clone());
+        Row::new(cells).remark(list(remarks, ", "))
     };
     headed(&head, plan.alternatives.iter().map(row))
 }
@@ -272,10 +254,6 @@ pub(super) fn inputs(inputs: &[Input], origin: &str, words: usize) -> Vec<Row> {
         Row::new(cells).remark(display::foreign(input.origin.detail(), words))
     });
     headed(&head, rows)
-}
-
-fn interval(of: Prediction) -> String {
-    bracketed([of.expected, of.low, of.high], display::about)
 }
 
 fn headroom(of: Headroom) -> String {

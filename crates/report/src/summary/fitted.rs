@@ -1,6 +1,7 @@
 //! A summary, and how it is fitted to a terminal. Must not choose what it says.
 
 use super::layout::{self, Ink, Line};
+use crate::layout::blocks as blocks_of_lines;
 
 /// A summary before it is fitted to a terminal.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,13 +54,9 @@ fn joined<'a>(
     columns: usize,
     paint: &dyn Fn(Ink, &str) -> String,
 ) -> String {
-    let blocks = blocks.into_iter().filter(|block| !block.is_empty());
-    let blocks = blocks.map(|block| {
+    blocks_of_lines(blocks.into_iter().map(|block| {
         let lines = block.iter();
         let lines = lines.flat_map(|line| layout::rendered(line, columns, paint));
-        lines
-            .map(|line| format!("{}\n", line.trim_end()))
-            .collect::<String>()
-    });
-    blocks.collect::<Vec<_>>().join("\n")
+        lines.collect()
+    }))
 }

@@ -7,8 +7,7 @@ use highwater_model::group::GroupRecord;
 use highwater_model::record::MeasuredRun;
 
 use super::layout::{Ink, Line, Span};
-use super::lines::{WORDS, beside, first_rows};
-use super::run;
+use super::lines::{WORDS, first_rows};
 use crate::comparison as words;
 use crate::text::group as report;
 
@@ -27,11 +26,8 @@ pub(super) fn lines(record: &MeasuredRun<'_>, group: &GroupRecord) -> (Vec<Line>
     if group.variants.len() > 1 {
         answer.extend(first_rows(report::variants(group), 1));
     }
-    let about = vec![
-        Line::labeled("load", report::question(record, group)),
-        run::target(record),
-    ];
-    (answer, about)
+    let load = Line::labeled("load", report::question(record, group));
+    (answer, vec![load])
 }
 
 /// `B is worse than A: insert throughput −20.0 %`.
@@ -51,7 +47,7 @@ pub(super) fn compared(names: [&str; 2], comparison: &Comparison) -> Vec<Span> {
         ),
     };
     let mut parts = vec![Span::new(ink, sentence)];
-    parts.extend(words::headlines(comparison).into_iter().map(beside));
+    parts.extend(words::headlines(comparison).into_iter().map(Span::plain));
     parts
 }
 
@@ -68,7 +64,7 @@ fn repeated(group: &GroupRecord) -> Vec<Span> {
     let plural = if runs == 1 { "" } else { "s" };
     vec![
         Span::new(Ink::Strong, format!("{} {unit}/s", rate(mean))),
-        beside(format!("mean of {runs} run{plural}")),
-        beside(format!("{} to {} {unit}/s", rate(low), rate(high))),
+        Span::plain(format!("mean of {runs} run{plural}")),
+        Span::plain(format!("{} to {} {unit}/s", rate(low), rate(high))),
     ]
 }

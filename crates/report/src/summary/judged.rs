@@ -27,28 +27,22 @@ pub(super) const fn ink(tone: Tone) -> Ink {
 }
 
 fn of(judged: Judged<'_>, remark: String) -> Vec<Line> {
-    let Judged {
-        name,
-        value,
-        tone,
-        reasons,
-    } = judged;
-    let is_good = matches!(tone, Tone::Good | Tone::None);
+    let is_good = matches!(judged.tone, Tone::Good | Tone::None);
     let value = if is_good {
-        value.to_owned()
+        judged.value.to_owned()
     } else {
-        value.to_uppercase()
+        judged.value.to_uppercase()
     };
-    let mut lines = vec![Line::judged(
-        &name.to_lowercase(),
-        Span::new(ink(tone), value),
-        remark,
-    )];
-    let different = different(reasons);
+    let (name, value) = (
+        judged.name.to_lowercase(),
+        Span::new(ink(judged.tone), value),
+    );
+    let mut lines = vec![Line::judged(&name, value, remark)];
+    let different = different(judged.reasons);
     // A note on a good judgment is one line; what a bad one is for is more.
     let most = if is_good { 1 } else { REASONS_SHOWN };
     let shown: Vec<&Reason> = different.into_iter().take(most).collect();
-    let more = reasons.len() - shown.len();
+    let more = judged.reasons.len() - shown.len();
     let last = shown.len().saturating_sub(1);
     for (at, reason) in shown.iter().enumerate() {
         let sentence = foreign(&reason.sentence(), WORDS);

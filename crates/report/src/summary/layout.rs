@@ -3,7 +3,7 @@
 //!
 //! It must not know what a line means, nor a terminal: who prints gives the width and the colors.
 
-use crate::layout::{LABEL_WIDTH, Row, aligned};
+use crate::layout::{LABEL_WIDTH, Row, aligned, joined};
 
 /// Below so many columns, words stand right behind their label.
 const NARROW: usize = 60;
@@ -165,9 +165,7 @@ fn labeled(
     if let Some(value) = value {
         let pad = VALUE_WIDTH.saturating_sub(value.text.chars().count());
         head += &paint(value.ink, &value.text);
-        if !words.is_empty() {
-            head += &" ".repeat(pad + 1);
-        }
+        head += &" ".repeat(pad + 1);
         used += value.text.chars().count() + pad + 1;
     }
     let mut lines = wrapped(
@@ -197,17 +195,14 @@ fn table(rows: &[Row], words: usize, columns: usize, paint: Paint<'_>) -> Vec<St
     let named = |row: &Row| {
         let cells = row.cells.iter().zip(&heads.cells).enumerate();
         let cells = cells.filter(|(_, (cell, _))| !cell.is_empty());
-        let mut cells: Vec<String> = cells
-            .map(|(column, (cell, head))| {
-                if column < words {
-                    cell.clone()
-                } else {
-                    format!("{head} {cell}")
-                }
-            })
-            .collect();
-        cells.extend(Some(row.remark.clone()).filter(|remark| !remark.is_empty()));
-        cells.join(" · ")
+        let cells = cells.map(|(column, (cell, head))| {
+            if column < words {
+                cell.clone()
+            } else {
+                format!("{head} {cell}")
+            }
+        });
+        joined(cells.chain([row.remark.clone()]))
     };
     rows.iter()
         .flat_map(|row| wrapped(&[Span::plain(named(row))], columns, 0, INDENT, paint))

@@ -1,6 +1,6 @@
 //! Lines and parts of lines that several summaries have. Must not read a record.
 
-use super::layout::{Line, Span};
+use super::layout::Line;
 use crate::layout::Row;
 
 /// Rows of a table; the report has all of them.
@@ -33,9 +33,4 @@ pub(super) fn first_of(label: &str, all: impl IntoIterator<Item = String>) -> Op
     let mut all = all.into_iter();
     let first = all.next()?;
     Some(Line::labeled(label, and_more(&first, all.count())))
-}
-
-/// A part of an answer that is not the first one.
-pub(super) fn beside(text: impl Into<String>) -> Span {
-    Span::plain(text)
 }

@@ -29,6 +29,7 @@ use highwater_model::display::foreign;
 use highwater_model::record::{Question, RecordRef};
 use highwater_next::next_command;
 
+use crate::text::head::of_target;
 use crate::text::text_at;
 use layout::Line;
 use lines::WORDS;
@@ -40,28 +41,26 @@ pub fn summary<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> Summary
     let measured = measured_streams(run);
     let (answer, mut about) = match record {
         RecordRef::Experiment(experiment) => match &experiment.question {
-            Question::Search(search) => search::lines(run, search),
+            Question::Search(search) => search::lines(search),
             Question::Tune(tune) => tune::lines(run, tune),
             Question::Group(group) => group::lines(run, group),
             Question::Scale(scale) => scale::lines(run, scale),
         },
         RecordRef::Run(_) | RecordRef::Imported(_) => run::lines(record, run, &measured),
     };
+    about.push(Line::labeled("target", of_target(run)));
     if record.experiment().is_some() {
         about.extend(run::changed(record));
     }
-    let mut end = vec![Line::Whole {
-        label: "record",
-        text: foreign(directory, WORDS),
-    }];
     let next = next_command(record, &measured, directory);
-    end.extend(next.map(|text| Line::Whole {
-        label: "next:",
-        text,
-    }));
+    let end = [("record", Some(foreign(directory, WORDS))), ("next:", next)];
+    about.extend(
+        end.into_iter()
+            .filter_map(|(label, text)| Some(Line::Whole { label, text: text? })),
+    );
     Summary {
         answer,
-        blocks: vec![judged::lines(record), [about, end].concat()],
+        blocks: vec![judged::lines(record), about],
         details: text_at(record, directory),
     }
 }

@@ -1,7 +1,7 @@
 //! A run: what it reached, at which latency, with which errors, and whether what was acknowledged is there.
 
 use highwater_analysis::judge::MeasuredStream;
-use highwater_model::display::{ABSENT, count, duration, foreign, rate};
+use highwater_model::display::{count, foreign, rate};
 use highwater_model::histogram::LatencySummary;
 use highwater_model::import_record::MissingField;
 use highwater_model::judgment::Data;
@@ -9,10 +9,11 @@ use highwater_model::limit::Limit;
 use highwater_model::record::{AuditStatus, MeasuredRun, RecordRef};
 
 use super::layout::{Ink, Line, Span};
-use super::lines::{WORDS, beside, first_of, first_rows};
+use super::lines::{WORDS, first_of, first_rows};
 use crate::events::intervention;
 use crate::findings::findings;
-use crate::layout::Row;
+use crate::layout::{Row, or_absent};
+use crate::progress::offered;
 use crate::text::{counts, head, ops, tail};
 
 /// The answer, and what is known besides.
@@ -37,7 +38,6 @@ pub(super) fn lines(
     }
     about.extend(noted(record));
     about.push(Line::labeled("load", head::load(run, measured).join(" · ")));
-    about.push(target(run));
     (answer, about)
 }
 
@@ -47,23 +47,18 @@ pub(super) fn limited(limit: &Limit) -> Line {
     Line::labeled(label, sentence)
 }
 
-/// Where it was measured.
-pub(super) fn target(run: &MeasuredRun<'_>) -> Line {
-    Line::labeled("target", head::of_target(run))
-}
-
 fn parts(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<Span> {
     if measured.is_empty() {
         return vec![Span::new(Ink::Bad, "nothing was measured")];
     }
     let mut parts = Vec::new();
     if counts::leaves_out(run, MissingField::Throughput) {
-        parts.push(beside("throughput not reported"));
+        parts.push(Span::plain("throughput not reported"));
     } else {
         parts.extend(rates(measured));
     }
     if let [one] = measured {
-        parts.extend(one.latency().map(|summary| beside(latency(&summary))));
+        parts.extend(one.latency().map(|summary| Span::plain(latency(&summary))));
     }
     if !counts::leaves_out(run, MissingField::Errors) {
         parts.push(errors(measured));
@@ -108,20 +103,11 @@ fn reached(of_stream: &[&MeasuredStream<'_>]) -> String {
 
 /// `p99 11.0 ms`, or of few ops their greatest.
 pub(super) fn latency(summary: &LatencySummary) -> String {
-    let shown = |name: &str, of: &str, ns: u64| {
-        let is_bound = summary.at_least.iter().any(|other| other == of);
-        let sign = if is_bound { "≥ " } else { "" };
-        format!("{name} {sign}{}", duration(ns))
-    };
-    match (summary.p99, summary.max) {
-        (Some(p99), _) => shown("p99", "p99", p99),
-        (None, Some(max)) => format!(
-            "{} of {} ops",
-            shown("max", "max", max),
-            count(summary.count)
-        ),
-        (None, None) => format!("p99 {ABSENT}"),
+    if summary.p99.is_none() && summary.max.is_some() {
+        let max = ops::figure(summary, "max", summary.max);
+        return format!("max {max} of {} ops", count(summary.count));
     }
+    format!("p99 {}", ops::figure(summary, "p99", summary.p99))
 }
 
 fn errors(measured: &[MeasuredStream<'_>]) -> Span {
@@ -191,15 +177,12 @@ fn streams(measured: &[MeasuredStream<'_>]) -> Vec<Row> {
     if stepped {
         heads.insert(0, "phase");
     }
-    let mut rows = vec![Row::new(heads)];
-    rows.extend(measured.iter().map(|m| {
-        let shown = |value: Option<f64>| value.map_or_else(|| "closed".to_owned(), rate);
-        let latency = m.latency().map(|summary| latency(&summary));
-        let latency = latency.unwrap_or_else(|| ABSENT.to_owned());
+    let rows = measured.iter().map(|m| {
+        let latency = or_absent(m.latency(), |summary| latency(&summary));
         let failed: u64 = m.results.iter().flat_map(|r| r.errors.values()).sum();
         let mut cells = vec![
             foreign(&m.stream.stream, WORDS),
-            shown(m.stream.planned_rate),
+            offered(m.stream.planned_rate),
             format!("{} {}", rate(m.units_per_s()), m.stream.unit.name()),
             latency.trim_start_matches("p99 ").to_owned(),
             count(failed),
@@ -208,8 +191,8 @@ fn streams(measured: &[MeasuredStream<'_>]) -> Vec<Row> {
             cells.insert(0, m.phase.name.clone());
         }
         Row::new(cells)
-    }));
-    rows
+    });
+    std::iter::once(Row::new(heads)).chain(rows).collect()
 }
 
 /// The first change that the user made while it went on, and how many more there are.

@@ -2,11 +2,10 @@
 
 use highwater_model::record::MeasuredRun;
 use highwater_model::scale::ScaleRecord;
-use highwater_sizing::growth::{GrowthReport, report};
+use highwater_sizing::growth::report;
 
 use super::layout::{Ink, Line, Span};
 use super::lines::first_rows;
-use super::run;
 use crate::layout::Row;
 use crate::text::scale as growth;
 
@@ -24,20 +23,14 @@ pub(super) fn lines(record: &MeasuredRun<'_>, scale: &ScaleRecord) -> (Vec<Line>
         Ink::Strong
     };
     let mut answer = vec![Line::Answer(vec![Span::new(ink, first)])];
-    answer.extend(first_rows(sizes(scale, &grown), 0));
+    let rows = growth::growth_table(scale, &grown).into_iter().map(|row| {
+        let cells = COLUMNS.iter().filter_map(|at| row.cells.get(*at).cloned());
+        Row::new(cells)
+    });
+    answer.extend(first_rows(rows.collect(), 0));
     let mut about: Vec<Line> = remarks
         .map(|remark| Line::labeled(remark.label, remark.sentence))
         .collect();
     about.push(Line::labeled("load", growth::question(record, scale)));
-    about.push(run::target(record));
     (answer, about)
-}
-
-fn sizes(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Row> {
-    let rows = growth::growth_table(scale, grown).into_iter();
-    let rows = rows.map(|row| {
-        let cells = COLUMNS.iter().filter_map(|at| row.cells.get(*at).cloned());
-        Row::new(cells)
-    });
-    rows.collect()
 }

@@ -4,19 +4,18 @@ use highwater_analysis::limit::of_search;
 use highwater_analysis::search::of_axis;
 use highwater_model::display::{duration, rate, span};
 use highwater_model::judgment::ReasonCode;
-use highwater_model::record::MeasuredRun;
 use highwater_model::search::{Mark, NoMark, SearchOutcome, SearchRecord};
 
 use super::layout::{Ink, Line, Span};
-use super::lines::beside;
 use super::run;
+use crate::layout::list;
 use crate::text::search as report;
 
 /// Codes of why the value above failed.
 const CODES_SHOWN: usize = 2;
 
 /// The answer, and what is known besides.
-pub(super) fn lines(record: &MeasuredRun<'_>, search: &SearchRecord) -> (Vec<Line>, Vec<Line>) {
+pub(super) fn lines(search: &SearchRecord) -> (Vec<Line>, Vec<Line>) {
     let parts = match &search.outcome {
         None => vec![Span::new(Ink::Open, "no mark yet: the search did not end")],
         Some(SearchOutcome::Mark(mark)) => found(search, mark),
@@ -47,7 +46,6 @@ pub(super) fn lines(record: &MeasuredRun<'_>, search: &SearchRecord) -> (Vec<Lin
             duration(took)
         ),
     ));
-    about.push(run::target(record));
     (answer, about)
 }
 
@@ -61,8 +59,8 @@ fn found(search: &SearchRecord, mark: &Mark) -> Vec<Span> {
     };
     vec![
         Span::new(Ink::Strong, confirmed),
-        beside(held),
-        beside(failed),
+        Span::plain(held),
+        Span::plain(failed),
     ]
 }
 
@@ -80,11 +78,11 @@ fn not_found(search: &SearchRecord, no_mark: &NoMark) -> Vec<Span> {
     let why = format!("no mark: {}", report::no_mark_reason(no_mark.why));
     let met = no_mark.highest_met.map(|met| {
         let met = of_axis(search, met);
-        beside(format!("{met} passed, not confirmed"))
+        Span::plain(format!("{met} passed, not confirmed"))
     });
     let failed = no_mark
         .lowest_failed
-        .map(|failed| beside(failed_at(search, failed, &no_mark.limited_by)));
+        .map(|failed| Span::plain(failed_at(search, failed, &no_mark.limited_by)));
     let why = Span::new(Ink::Open, why);
     [Some(why), met, failed].into_iter().flatten().collect()
 }
@@ -95,9 +93,9 @@ fn caveat(mark: &Mark) -> Option<Line> {
         let why = "wider than requested: the search ran out of probes or time";
         return Some(Line::labeled("mark", why));
     }
-    let above: Vec<String> = mark.passed_above.iter().map(|at| rate(*at)).collect();
+    let above = list(mark.passed_above.iter().map(|at| rate(*at)), ", ");
     (!above.is_empty()).then(|| {
-        let why = format!("passed above the lowest that failed: {}", above.join(", "));
+        let why = format!("passed above the lowest that failed: {above}");
         Line::labeled("not monotone", why)
     })
 }

@@ -6,8 +6,8 @@ use highwater_sizing::cluster::{Regret, SHORTAGE, SizePlan};
 
 use super::fitted::Summary;
 use super::layout::{Ink, Line, Span};
-use super::lines::{WORDS, and_more, beside, first_of, first_rows};
-use crate::layout::Row;
+use super::lines::{WORDS, and_more, first_of, first_rows};
+use crate::layout::{Row, list};
 use crate::size::{decided, size_text};
 
 /// Rows of regrets, their head among them, that are all shown.
@@ -29,11 +29,10 @@ pub fn size_summary(plan: &SizePlan) -> Summary {
 
 fn answer(plan: &SizePlan) -> Vec<Span> {
     let counts = &plan.nodes;
-    let needs: Vec<String> = plan.needs.iter().map(decided::need).collect();
-    let (nodes, needs) = (decided::nodes(counts.planned), needs.join(" and "));
+    let (nodes, needs) = (decided::nodes(counts.planned), decided::needs(plan));
     let sentence = format!("{nodes} for {needs}");
     let enough = percent_whole(counts.probability);
-    let enough = beside(format!("enough with a probability of {enough} or more"));
+    let enough = Span::plain(format!("enough with a probability of {enough} or more"));
     if plan.extrapolated {
         let warning = Span::new(Ink::Open, "EXTRAPOLATED");
         vec![Span::new(Ink::Open, sentence), warning, enough]
@@ -44,16 +43,14 @@ fn answer(plan: &SizePlan) -> Vec<Span> {
 
 fn capacity(plan: &SizePlan) -> Line {
     let needs = plan.needs.iter();
-    let each: Vec<String> = needs
-        .map(|need| {
-            let of = need.capacity;
-            let [expected, low, high] = [of.expected, of.low, of.high].map(about);
-            let unit = &need.unit;
-            format!("{expected} {unit} expected (90 % interval {low} to {high})")
-        })
-        .collect();
+    let each = needs.map(|need| {
+        let of = need.capacity;
+        let [expected, low, high] = [of.expected, of.low, of.high].map(about);
+        let unit = &need.unit;
+        format!("{expected} {unit} expected (90 % interval {low} to {high})")
+    });
     let free = decided::headroom(plan.nodes.headroom);
-    let each = each.join(", ");
+    let each = list(each, ", ");
     Line::labeled("capacity", format!("{each}; {free} of it free"))
 }
 

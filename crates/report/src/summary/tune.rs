@@ -4,8 +4,6 @@ use highwater_model::record::MeasuredRun;
 use highwater_model::tune::{TuneOutcome, TuneRecord};
 
 use super::layout::{Ink, Line, Span};
-use super::lines::beside;
-use super::run;
 use crate::text::tune as report;
 
 /// The answer, and what is known besides.
@@ -17,7 +15,7 @@ pub(super) fn lines(record: &MeasuredRun<'_>, tune: &TuneRecord) -> (Vec<Line>, 
             vec![
                 Span::new(Ink::Strong, configuration),
                 Span::new(Ink::Strong, figure),
-                beside(report::standing(best)),
+                Span::plain(report::standing(best)),
             ]
         }
         Some(TuneOutcome::NoBest(no_best)) => {
@@ -27,7 +25,7 @@ pub(super) fn lines(record: &MeasuredRun<'_>, tune: &TuneRecord) -> (Vec<Line>, 
             );
             let so_far = no_best.best_so_far.as_ref().map(|at| {
                 let named = report::named(tune, at);
-                beside(format!("{named} is the best so far, not confirmed"))
+                Span::plain(format!("{named} is the best so far, not confirmed"))
             });
             let why = Span::new(Ink::Open, why);
             std::iter::once(why).chain(so_far).collect()
@@ -52,6 +50,5 @@ pub(super) fn lines(record: &MeasuredRun<'_>, tune: &TuneRecord) -> (Vec<Line>, 
         about.push(Line::labeled(first.label, sentence));
     }
     about.push(Line::labeled("load", report::question(record, tune)));
-    about.push(run::target(record));
     (vec![Line::Answer(parts)], about)
 }

@@ -9,7 +9,7 @@ use highwater_model::import_record::MissingField;
 use highwater_model::plan::Unit;
 use highwater_model::record::{AuditStatus, MeasuredRun, ResultRecord};
 
-use crate::layout::{Row, aligned, labeled};
+use crate::layout::{Row, aligned, labeled, list};
 
 pub(super) fn lines(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<String> {
     if measured.is_empty() && record.audit.acknowledged == 0 {
@@ -109,17 +109,12 @@ fn rows_offered(stream: &MeasuredStream<'_>, result: &ResultRecord) -> u64 {
 }
 
 fn queried(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Option<Row> {
-    let streams: Vec<&MeasuredStream<'_>> = measured
+    let mut streams = measured
         .iter()
         .filter(|m| m.stream.unit == Unit::Queries)
-        .collect();
-    if streams.is_empty() {
-        return None;
-    }
-    let sum = |of: fn(&ResultRecord) -> u64| -> u64 {
-        let results = streams.iter().flat_map(|m| m.results.iter());
-        results.map(|result| of(result)).sum()
-    };
+        .peekable();
+    streams.peek()?;
+    let sum = |of: fn(&ResultRecord) -> u64| sum(streams.clone(), of);
     let counts = [sum(|r| r.offered), sum(|r| r.sent), sum(|r| r.acknowledged)];
     let [offered, sent, acknowledged] = shown(record, counts);
     let what = unit_name(record, Unit::Queries);
@@ -170,21 +165,27 @@ pub(crate) fn drift(measured: &[MeasuredStream<'_>]) -> Option<String> {
             drift
         })
     });
-    let all: Vec<String> = streams.collect();
-    (!all.is_empty()).then(|| format!("{} over the measured phase", all.join(" · ")))
+    let all = Some(list(streams, " · ")).filter(|all| !all.is_empty());
+    all.map(|all| format!("{all} over the measured phase"))
+}
+
+/// Of all ops of these streams.
+fn sum<'a>(
+    streams: impl Iterator<Item = &'a MeasuredStream<'a>>,
+    of: fn(&ResultRecord) -> u64,
+) -> u64 {
+    let results = streams.flat_map(|m| &m.results);
+    results.map(|result| of(result)).sum()
 }
 
 /// What happened besides acknowledged work: retries, drops, and rows refused or of unknown outcome.
 pub(crate) fn other_counts(measured: &[MeasuredStream<'_>]) -> Option<String> {
-    let sum = |of: fn(&ResultRecord) -> u64| -> u64 {
-        let results = measured.iter().flat_map(|m| m.results.iter());
-        results.map(|result| of(result)).sum()
-    };
+    let sum = |of: fn(&ResultRecord) -> u64| sum(measured.iter(), of);
     let answered = sum(|r| r.answered.ops);
     // Some ops always straddle the ends of a phase; most of them doing so is worth a word.
     let mostly_earlier = answered > 2 * sum(|r| r.acknowledged);
     let earlier = if mostly_earlier { answered } else { 0 };
-    let parts: Vec<String> = [
+    let parts = [
         (
             earlier,
             "ops answered in the phase, most of them due before it",
@@ -196,7 +197,6 @@ pub(crate) fn other_counts(measured: &[MeasuredStream<'_>]) -> Option<String> {
     ]
     .into_iter()
     .filter(|(number, _)| *number > 0)
-    .map(|(number, what)| format!("{} {what}", count(number)))
-    .collect();
-    (!parts.is_empty()).then(|| parts.join(" · "))
+    .map(|(number, what)| format!("{} {what}", count(number)));
+    Some(list(parts, " · ")).filter(|parts| !parts.is_empty())
 }

@@ -11,7 +11,7 @@ use highwater_model::numbers::{len_to_f64, round_to_u64, to_f64};
 use highwater_model::record::RunRecord;
 
 use crate::comparison;
-use crate::layout::{Row, aligned, headed, joined, or_absent};
+use crate::layout::{Row, aligned, headed, joined, list, or_absent};
 
 /// Characters of a name, and of a command.
 const WORDS: usize = 120;
@@ -60,7 +60,7 @@ pub(crate) fn variants(group: &GroupRecord) -> Vec<Row> {
             or_absent(reached.iter().copied().max_by(f64::total_cmp), rate),
             or_absent(p99, duration),
         ])
-        .remark(foreign(&what.collect::<Vec<_>>().join(" · "), WORDS))
+        .remark(foreign(&list(what, " · "), WORDS))
     });
     headed(&head, variants)
 }
@@ -124,12 +124,8 @@ fn faults(judged: &Judgments) -> Vec<String> {
         (objective, &judged.objective.reasons),
     ];
     let faults = reasons.into_iter().filter_map(|(word, reasons)| {
-        let codes: Vec<&str> = reasons.iter().map(|reason| reason.code.name()).collect();
-        Some(
-            format!("{} {}", word?, codes.join(", "))
-                .trim_end()
-                .to_owned(),
-        )
+        let codes = list(reasons.iter().map(|reason| reason.code.name()), ", ");
+        Some(format!("{} {codes}", word?).trim_end().to_owned())
     });
     faults.collect()
 }

@@ -6,14 +6,12 @@ use highwater_model::import_record::{ImportRecord, ImportedPace, MissingField};
 use highwater_model::plan::{Arrivals, Pace, PhaseKind, PhasePlan, StreamPlan, Unit};
 use highwater_model::record::{MeasuredRun, RunRecord};
 
-use crate::layout::joined;
+use crate::layout::{joined, list};
 
 /// Targets named before the line says how many more there are.
 const TARGETS_NAMED: usize = 3;
 /// Characters of a target's own words.
 const WORDS: usize = 80;
-/// Characters of a plan's hash that tell plans apart for a reader.
-const HASH_SHOWN: usize = 6;
 
 pub(crate) fn lines(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<String> {
     let plan = match record.origin {
@@ -24,35 +22,35 @@ pub(crate) fn lines(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -
 }
 
 pub(super) fn target(record: &MeasuredRun<'_>) -> String {
-    format!("{}   {}", title(record, &urls(record)), traits(record))
+    let urls = match urls(record) {
+        none if none.is_empty() && record.origin.is_some() => "a target not reported".to_owned(),
+        urls => urls,
+    };
+    format!("{} → {urls}   {}", record.workload.name, traits(record))
+}
+
+/// Characters of a hash that tell plans, or objectives, apart for a reader.
+pub(crate) fn short_hash(hash: &str) -> String {
+    hash.chars().take(6).collect()
 }
 
 /// The first targets, and how many more there are.
-fn urls(record: &RunRecord) -> Vec<String> {
+fn urls(record: &RunRecord) -> String {
     let target = &record.target;
     let mut urls: Vec<String> = target.urls.iter().take(TARGETS_NAMED).cloned().collect();
     if target.urls.len() > TARGETS_NAMED {
         urls.push(format!("and {} more", target.urls.len() - TARGETS_NAMED));
     }
-    urls
+    foreign(&urls.join(" "), 4 * WORDS)
 }
 
 /// What the target is.
-fn traits(record: &RunRecord) -> String {
+pub(super) fn traits(record: &RunRecord) -> String {
     let target = &record.target;
     let simulated = target.simulated.then(|| "simulated".to_owned());
     let said = std::iter::once(&target.version).chain(&target.traits);
     let said = said.map(|word| foreign(word, WORDS));
     joined(simulated.into_iter().chain(said))
-}
-
-/// What was asked of whom.
-pub(crate) fn title(record: &MeasuredRun<'_>, urls: &[String]) -> String {
-    let urls = foreign(&urls.join(" "), 4 * WORDS);
-    match record.origin {
-        Some(_) if urls.is_empty() => format!("{} → a target not reported", record.workload.name),
-        _ => format!("{} → {urls}", record.workload.name),
-    }
 }
 
 /// Who measured, and as far as it is told, how.
@@ -76,7 +74,7 @@ fn imported(record: &RunRecord, origin: &ImportRecord, measured: &[MeasuredStrea
         parts.push(measured_time(measured));
     }
     let files = origin.files.iter().map(|[name, _]| foreign(name, WORDS));
-    parts.push(files.collect::<Vec<_>>().join(", "));
+    parts.push(list(files, ", "));
     parts.join(" · ")
 }
 
@@ -92,8 +90,7 @@ pub(crate) fn load(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) ->
 
 /// The target, and what it is.
 pub(crate) fn of_target(record: &MeasuredRun<'_>) -> String {
-    let urls = foreign(&urls(record).join(" "), 4 * WORDS);
-    match joined([urls, traits(record)]) {
+    match joined([urls(record), traits(record)]) {
         nothing if nothing.is_empty() => "not reported".to_owned(),
         parts => parts,
     }
@@ -123,21 +120,14 @@ fn paces_and_lengths(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec
 fn plan(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
     let plan = &record.plan.definition;
     let mut parts = paces_and_lengths(record, measured);
-    if let Some(rows) = plan.workload.distinct_rows {
-        parts.push(format!("{} different rows, repeated", count(rows)));
-    }
-    if plan.workload.literals {
-        parts.push("values in the queries' text".to_owned());
-    }
+    let different = plan.workload.distinct_rows.map(count);
+    parts.extend(different.map(|rows| format!("{rows} different rows, repeated")));
+    let literals = plan.workload.literals;
+    parts.extend(literals.then(|| "values in the queries' text".to_owned()));
     parts.push(format!("seed {}", record.plan.seed));
-    let hash: String = record.plan.hash.chars().take(HASH_SHOWN).collect();
-    parts.push(format!("plan {hash}"));
-    if plan.share.of > 1 {
-        parts.push(format!(
-            "share {}/{} of it",
-            plan.share.index, plan.share.of
-        ));
-    }
+    parts.push(format!("plan {}", short_hash(&record.plan.hash)));
+    let (share, of) = (plan.share.index, plan.share.of);
+    parts.extend((of > 1).then(|| format!("share {share}/{of} of it")));
     parts.join(" · ")
 }
 

@@ -2,15 +2,12 @@
 //!
 //! It must not judge.
 
-// Writing to a string cannot fail.
-use std::fmt::Write as _;
-
 use highwater_model::display::{count, foreign};
 use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue, Reason};
 use highwater_model::plan::{AuditLevel, Objective};
 use highwater_model::record::{AuditRecord, AuditStatus, RecordRef, RunRecord};
 
-use crate::layout::labeled;
+use crate::layout::{labeled, list};
 
 /// Characters of the sentence of one reason.
 const EVIDENCE: usize = 400;
@@ -21,12 +18,8 @@ pub(super) fn lines(record: RecordRef<'_>) -> Vec<String> {
             Tone::Good | Tone::None => judged.value.to_owned(),
             Tone::Bad | Tone::Open => judged.value.to_uppercase(),
         };
-        let line = if remark.is_empty() {
-            value
-        } else {
-            format!("{value:<11} {remark}")
-        };
-        let line = labeled(&judged.name.to_lowercase(), &line);
+        let name = judged.name.to_lowercase();
+        let line = labeled(&name, &format!("{value:<11} {remark}"));
         std::iter::once(line).chain(judged.reasons.iter().flat_map(reason_lines))
     });
     all.collect()
@@ -61,9 +54,18 @@ pub(crate) struct Judged<'a> {
 
 /// All three, in the order in which every output has them.
 pub(crate) fn three(judged: &Judgments) -> [Judged<'_>; 3] {
-    let measured = measurement(judged.measurement.value);
+    let measured = match judged.measurement.value {
+        Measurement::Valid => ("valid", Tone::Good),
+        Measurement::Invalid => ("invalid", Tone::Bad),
+        Measurement::Inconclusive => ("inconclusive", Tone::Open),
+    };
     let found = data(judged.data.value);
-    let met = objective(judged.objective.value);
+    let met = match judged.objective.value {
+        ObjectiveValue::Met => ("met", Tone::Good),
+        ObjectiveValue::Missed => ("missed", Tone::Bad),
+        ObjectiveValue::NotDecided => ("not decided", Tone::Open),
+        ObjectiveValue::NoneSet => ("none set", Tone::None),
+    };
     [
         ("Measurement", measured, &judged.measurement.reasons),
         ("Data", found, &judged.data.reasons),
@@ -84,14 +86,6 @@ pub(crate) fn remarked(record: RecordRef<'_>) -> impl Iterator<Item = (Judged<'_
     three(record.judgments()).into_iter().zip(remarks)
 }
 
-const fn measurement(value: Measurement) -> (&'static str, Tone) {
-    match value {
-        Measurement::Valid => ("valid", Tone::Good),
-        Measurement::Invalid => ("invalid", Tone::Bad),
-        Measurement::Inconclusive => ("inconclusive", Tone::Open),
-    }
-}
-
 pub(crate) const fn data(value: Data) -> (&'static str, Tone) {
     match value {
         Data::Clean => ("clean", Tone::Good),
@@ -101,15 +95,6 @@ pub(crate) const fn data(value: Data) -> (&'static str, Tone) {
         Data::Altered => ("altered", Tone::Bad),
         Data::Unverified => ("unverified", Tone::Open),
         Data::NotChecked => ("not checked", Tone::None),
-    }
-}
-
-const fn objective(value: ObjectiveValue) -> (&'static str, Tone) {
-    match value {
-        ObjectiveValue::Met => ("met", Tone::Good),
-        ObjectiveValue::Missed => ("missed", Tone::Bad),
-        ObjectiveValue::NotDecided => ("not decided", Tone::Open),
-        ObjectiveValue::NoneSet => ("none set", Tone::None),
     }
 }
 
@@ -124,44 +109,31 @@ pub(crate) fn audited(record: &RunRecord) -> String {
             "acknowledged rows were NOT checked".to_owned()
         }
         _ => {
-            let buckets = count(audit.buckets);
-            let read_back = count(audit.read_back);
-            let mut text = match audit.level {
-                _ if audit.replaced.is_some() => replaced(audit),
-                AuditLevel::Full => format!("all {read_back} rows read back"),
-                AuditLevel::Sums => {
-                    format!("sums over {buckets} key buckets, {read_back} rows read back")
-                }
-                AuditLevel::Off | AuditLevel::Count => {
-                    format!("counts over {buckets} key buckets")
-                }
-            };
-            if audit.buckets == 0 && !audit.invariants.is_empty() {
-                // Nothing else was compared: the expected rows are unknown.
-                text.clear();
-            }
-            if !audit.invariants.is_empty() {
-                let held = audit
-                    .invariants
-                    .iter()
-                    .filter(|invariant| invariant.holds)
-                    .count();
-                let dot = if text.is_empty() { "" } else { " · " };
-                let of = audit.invariants.len();
-                let _ = write!(text, "{dot}{held} of {of} invariants hold");
-            }
-            if let Some(counter) = audit.server_counter {
-                let _ = write!(
-                    text,
-                    " · the server counted {} inserted rows",
-                    count(counter)
-                );
-            }
-            if audit.copies > 0 {
-                let _ = write!(text, " · {} copies compared", count(audit.copies));
-            }
-            text
+            let of = audit.invariants.len();
+            // Without buckets nothing else was compared: the expected rows are unknown.
+            let rows = (audit.buckets > 0 || of == 0).then(|| compared(audit));
+            let held = audit.invariants.iter().filter(|of| of.holds).count();
+            let invariants = (of > 0).then(|| format!("{held} of {of} invariants hold"));
+            let counter = audit.server_counter.map(count);
+            let counter = counter.map(|rows| format!("the server counted {rows} inserted rows"));
+            let copies = Some(audit.copies).filter(|copies| *copies > 0).map(count);
+            let copies = copies.map(|copies| format!("{copies} copies compared"));
+            list(
+                [rows, invariants, counter, copies].into_iter().flatten(),
+                " · ",
+            )
         }
+    }
+}
+
+/// How rows were compared.
+fn compared(audit: &AuditRecord) -> String {
+    let (buckets, read_back) = (count(audit.buckets), count(audit.read_back));
+    match audit.level {
+        _ if audit.replaced.is_some() => replaced(audit),
+        AuditLevel::Full => format!("all {read_back} rows read back"),
+        AuditLevel::Sums => format!("sums over {buckets} key buckets, {read_back} rows read back"),
+        AuditLevel::Off | AuditLevel::Count => format!("counts over {buckets} key buckets"),
     }
 }
 
@@ -188,8 +160,7 @@ fn replaced(audit: &AuditRecord) -> String {
 
 pub(crate) fn objectives(record: &RunRecord) -> String {
     let stated = record.plan.definition.objectives.iter();
-    let named: Vec<String> = stated.map(objective_bound).collect();
-    named.join(" · ")
+    list(stated.map(objective_bound), " · ")
 }
 
 /// What must hold: `p99 ≤ 100 ms`.

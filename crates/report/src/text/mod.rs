@@ -25,6 +25,8 @@ use highwater_analysis::judge::measured_streams;
 use highwater_model::record::{Question, RecordRef};
 use highwater_next::next_command;
 
+use crate::layout::{self, labeled};
+
 /// The summary; names the record by its id.
 pub fn text<'a>(record: impl Into<RecordRef<'a>>) -> String {
     let record = record.into();
@@ -54,30 +56,10 @@ pub fn text_at<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String 
         ],
     };
     let next = next_command(record, &measured, directory);
-    blocks.push(end(record, directory, next.as_deref()));
-    joined(&blocks)
-}
-
-/// The judgments, the record and the next command: one block to the eye.
-fn end(record: RecordRef<'_>, directory: &str, next: Option<&str>) -> Vec<String> {
-    let mut lines = judged::lines(record);
-    lines.push(crate::layout::labeled("record", directory));
-    lines.extend(next.map(|next| crate::layout::labeled("next:", next)));
-    lines
-}
-
-/// Blocks with an empty line between them.
-fn joined(blocks: &[Vec<String>]) -> String {
-    let blocks = blocks.iter().filter(|block| !block.is_empty());
-    let mut text = String::new();
-    for (index, block) in blocks.enumerate() {
-        if index > 0 {
-            text.push('\n');
-        }
-        for line in block {
-            text += line.trim_end();
-            text.push('\n');
-        }
-    }
-    text
+    // The judgments, the record and the next command: one block to the eye.
+    let mut end = judged::lines(record);
+    end.push(labeled("record", directory));
+    end.extend(next.map(|next| labeled("next:", &next)));
+    blocks.push(end);
+    layout::blocks(blocks)
 }

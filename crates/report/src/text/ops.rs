@@ -12,7 +12,7 @@ use highwater_model::import_record::{ImportRecord, LatencyBegin, MissingField};
 use highwater_model::plan::{Objective, Unit};
 use highwater_model::record::{MeasuredRun, ResultRecord, RunRecord};
 
-use crate::layout::{Row, aligned, labeled};
+use crate::layout::{Row, aligned, labeled, list, or_absent};
 
 /// Characters of a target's own words about an error.
 const EXAMPLE: usize = 100;
@@ -30,6 +30,17 @@ struct Columns {
     open: bool,
     /// Rows for row latencies.
     row_latency: bool,
+}
+
+impl Columns {
+    /// The first cells of a row, as far as the table has their columns: phase, stream and op, the rates.
+    fn of(self, names: [&str; 3], rates: [&str; 2]) -> Vec<String> {
+        let [phase, stream, op] = names;
+        let names = [(self.phase, phase), (self.stream, stream), (true, op)].into_iter();
+        let cells = names.chain(rates.map(|of| (self.rates, of)));
+        let cells = cells.filter(|(has, _)| *has);
+        cells.map(|(_, cell)| cell.to_owned()).collect()
+    }
 }
 
 pub(super) fn lines(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<String> {
@@ -67,10 +78,8 @@ fn columns(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Columns {
     let first = measured.first().map_or("", |stream| &stream.phase.name);
     let phase = measured.iter().any(|stream| stream.phase.name != first);
     let results = || measured.iter().flat_map(|stream| &stream.results);
-    let objectives = record.plan.definition.objectives.iter();
-    let bounds_rows = objectives
-        .clone()
-        .any(|objective| matches!(objective, Objective::RowLatency { .. }));
+    let mut objectives = record.plan.definition.objectives.iter();
+    let bounds_rows = objectives.any(|of| matches!(of, Objective::RowLatency { .. }));
     Columns {
         phase,
         stream: results().any(|result| result.stream != result.op),
@@ -81,18 +90,12 @@ fn columns(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Columns {
 }
 
 fn header(columns: Columns) -> Row {
-    let mut cells = Vec::new();
-    cells.extend(columns.phase.then_some("phase"));
-    cells.extend(columns.stream.then_some("stream"));
-    cells.push("op");
-    if columns.rates {
-        cells.extend(["planned/s", "acked/s"]);
-    }
-    cells.extend(["p50", "p95", "p99", "p99.9", "max"]);
+    let mut cells = columns.of(["phase", "stream", "op"], ["planned/s", "acked/s"]);
+    cells.extend(["p50", "p95", "p99", "p99.9", "max"].map(str::to_owned));
     if columns.open {
-        cells.extend(["service p99", "session wait p99"]);
+        cells.extend(["service p99", "session wait p99"].map(str::to_owned));
     }
-    cells.push("errors");
+    cells.push("errors".to_owned());
     Row::new(cells)
 }
 
@@ -102,14 +105,9 @@ fn row(
     result: &ResultRecord,
     imported: Option<&ImportRecord>,
 ) -> Row {
-    let mut cells = Vec::new();
-    cells.extend(columns.phase.then(|| result.phase.clone()));
-    cells.extend(columns.stream.then(|| result.stream.clone()));
-    cells.push(result.op.clone());
-    if columns.rates {
-        cells.push(planned_rate(stream, result).map_or_else(|| ABSENT.to_owned(), rate));
-        cells.push(rate(reached(stream, result)));
-    }
+    let names = [&result.phase, &result.stream, &result.op].map(String::as_str);
+    let planned = or_absent(planned_rate(stream, result), rate);
+    let mut cells = columns.of(names, [&planned, &rate(reached(stream, result))]);
     cells.extend(percentiles(&result.latency_ns));
     if columns.open {
         let [service, wait] = if result.open {
@@ -123,17 +121,13 @@ fn row(
         Some(origin) if origin.leaves_out(MissingField::Errors) => ABSENT.to_owned(),
         _ => count(result.errors.values().sum()),
     });
-    let mut remarks = Vec::new();
-    match imported {
-        Some(origin) if origin.leaves_out(MissingField::Latency) => {}
-        Some(origin) => remarks.push(begin(origin.begin)),
-        None if !result.open => remarks.push("closed load: latency = service time"),
-        None => {}
-    }
-    if result.backlog {
-        remarks.push("percentiles of a backlog");
-    }
-    Row::new(cells).remark(remarks.join(" · "))
+    let begins = match imported {
+        Some(origin) if origin.leaves_out(MissingField::Latency) => None,
+        Some(origin) => Some(begin(origin.begin)),
+        None => (!result.open).then_some("closed load: latency = service time"),
+    };
+    let backlog = result.backlog.then_some("percentiles of a backlog");
+    Row::new(cells).remark(list(begins.into_iter().chain(backlog), " · "))
 }
 
 /// Where a tool's latency begins.
@@ -159,13 +153,7 @@ fn reached(stream: &MeasuredStream<'_>, result: &ResultRecord) -> f64 {
 }
 
 fn row_latency(columns: Columns, summary: &LatencySummary) -> Row {
-    let mut cells = Vec::new();
-    cells.extend(columns.phase.then(String::new));
-    cells.extend(columns.stream.then(String::new));
-    cells.push("row latency".to_owned());
-    if columns.rates {
-        cells.extend([String::new(), String::new()]);
-    }
+    let mut cells = columns.of(["", "", "row latency"], ["", ""]);
     cells.extend(percentiles(summary));
     Row::new(cells)
 }
@@ -181,14 +169,10 @@ fn percentiles(summary: &LatencySummary) -> [String; 5] {
 }
 
 /// `2.31 ms`, `≥ 2.31 ms`, or `–` where there are too few samples.
-fn figure(summary: &LatencySummary, name: &str, value: Option<u64>) -> String {
-    match value {
-        None => ABSENT.to_owned(),
-        Some(ns) if summary.at_least.iter().any(|other| other == name) => {
-            format!("≥ {}", duration(ns))
-        }
-        Some(ns) => duration(ns),
-    }
+pub(crate) fn figure(summary: &LatencySummary, name: &str, value: Option<u64>) -> String {
+    let is_bound = summary.at_least.iter().any(|other| other == name);
+    let sign = if is_bound { "≥ " } else { "" };
+    or_absent(value, |ns| format!("{sign}{}", duration(ns)))
 }
 
 /// Errors by class, most frequent first, with the target's words about the first.
@@ -206,10 +190,9 @@ pub(crate) fn error_classes(measured: &[MeasuredStream<'_>]) -> Option<String> {
     let mut classes: Vec<(&str, u64)> = classes.into_iter().collect();
     classes.sort_by_key(|(class, number)| (std::cmp::Reverse(*number), *class));
     let (first, _) = classes.first()?;
-    let named = classes
-        .iter()
-        .map(|(class, n)| format!("{class} {}", count(*n)));
-    let mut text = named.collect::<Vec<_>>().join(" · ");
+    let named = classes.iter();
+    let named = named.map(|(class, n)| format!("{class} {}", count(*n)));
+    let mut text = list(named, " · ");
     if let Some(example) = examples.get(first) {
         let _ = write!(text, "   {first}: “{}”", foreign(example, EXAMPLE));
     }

@@ -13,10 +13,7 @@ use highwater_model::search::{
 };
 
 use super::{head, judged, tail};
-use crate::layout::{Row, aligned, headed, joined, labeled, or_absent};
-
-/// Characters of the objective's hash that tell objectives apart for a reader.
-const HASH_SHOWN: usize = 6;
+use crate::layout::{Row, aligned, headed, joined, labeled, list, or_absent};
 
 /// Blocks between the head and the judgments.
 pub(super) fn blocks(record: &MeasuredRun<'_>, search: &SearchRecord) -> Vec<Vec<String>> {
@@ -30,7 +27,7 @@ pub(super) fn blocks(record: &MeasuredRun<'_>, search: &SearchRecord) -> Vec<Vec
 
 fn question(record: &RunRecord, search: &SearchRecord) -> String {
     let varied = varied(search.axis);
-    let hash: String = search.objective_hash.chars().take(HASH_SHOWN).collect();
+    let hash = head::short_hash(&search.objective_hash);
     [
         format!("find the highest {varied} of {}", search.stream),
         objective(record, search),
@@ -46,6 +43,26 @@ pub(crate) const fn varied(axis: SearchAxis) -> &'static str {
         SearchAxis::Rate => "rate",
         SearchAxis::Sessions => "number of sessions",
     }
+}
+
+/// What its values count.
+pub(crate) fn unit(search: &SearchRecord) -> String {
+    match search.axis {
+        SearchAxis::Rate => format!("{}/s", search.unit.name()),
+        SearchAxis::Sessions => "sessions".to_owned(),
+    }
+}
+
+/// The probes that confirmed a mark.
+pub(crate) fn confirming<'a>(
+    search: &'a SearchRecord,
+    mark: &'a Mark,
+) -> impl Iterator<Item = &'a ProbeRecord> {
+    search.probes.iter().filter(move |probe| {
+        probe.purpose == ProbePurpose::Confirm
+            && probe.verdict == ProbeVerdict::Passed
+            && probe.at.total_cmp(&mark.confirmed).is_eq()
+    })
 }
 
 /// The objective in words, that of every search included.
@@ -92,8 +109,8 @@ fn found(search: &SearchRecord, mark: &Mark) -> Vec<String> {
         lines.push(labeled("", why));
     }
     if !mark.passed_above.is_empty() {
-        let above: Vec<String> = mark.passed_above.iter().map(|at| rate(*at)).collect();
-        let why = format!("passed above the lowest that failed: {}", above.join(", "));
+        let above = list(mark.passed_above.iter().map(|at| rate(*at)), ", ");
+        let why = format!("passed above the lowest that failed: {above}");
         lines.push(labeled("not monotone", &why));
     }
     lines
@@ -163,17 +180,13 @@ fn not_found(search: &SearchRecord, no_mark: &NoMark) -> Vec<String> {
 }
 
 pub(crate) fn codes(codes: &[ReasonCode]) -> String {
-    let names: Vec<&str> = codes.iter().map(|code| code.name()).collect();
-    names.join(", ")
+    list(codes.iter().map(|code| code.name()), ", ")
 }
 
 /// The head and a row for each probe; the first column holds words.
 pub(crate) fn table(search: &SearchRecord) -> Vec<Row> {
-    let value = match search.axis {
-        SearchAxis::Rate => format!("{}/s", search.unit.name()),
-        SearchAxis::Sessions => "sessions".to_owned(),
-    };
-    let head = format!("probe | {value} | acknowledged/s | p99 | failed ops | measured");
+    let unit = unit(search);
+    let head = format!("probe | {unit} | acknowledged/s | p99 | failed ops | measured");
     headed(&head, search.probes.iter().map(|probe| row(search, probe)))
 }
 

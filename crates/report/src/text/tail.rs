@@ -16,7 +16,7 @@ use highwater_model::record::{
 
 use super::target;
 use crate::events::intervention;
-use crate::layout::labeled;
+use crate::layout::{labeled, list};
 use crate::limit;
 
 /// Findings that are printed; the record has them all.
@@ -27,12 +27,10 @@ const WORDS: usize = 200;
 pub(super) fn lines(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(record.limit.as_ref().map(limited));
-    if !measured.is_empty() {
-        lines.push(labeled("availability", &availability(record)));
-    }
-    if !record.clients.is_empty() {
-        lines.push(labeled("client", &client(record, measured)));
-    }
+    let availability = (!measured.is_empty()).then(|| availability(record));
+    lines.extend(availability.map(|said| labeled("availability", &said)));
+    let client = (!record.clients.is_empty()).then(|| client(record, measured));
+    lines.extend(client.map(|said| labeled("client", &said)));
     lines.extend(target::lines(record));
     lines.extend(labels(record));
     lines.extend(changes(record).iter().map(|line| labeled("changed", line)));
@@ -72,13 +70,12 @@ pub(crate) fn availability(record: &MeasuredRun<'_>) -> String {
         return parts.join(" · ");
     }
     let _ = write!(parts[0], " at {}", duration(seen.longest_gap_start_ns));
-    if seen.seconds_below_half > 0 {
-        let seconds = count(seen.seconds_below_half);
-        parts.push(format!("{seconds} s below half of the median"));
-    }
-    if seen.dips > 0 {
-        parts.push(format!("{} s without an acknowledgement", count(seen.dips)));
-    }
+    let seconds = [
+        (seen.seconds_below_half, "below half of the median"),
+        (seen.dips, "without an acknowledgement"),
+    ];
+    let seconds = seconds.into_iter().filter(|(number, _)| *number > 0);
+    parts.extend(seconds.map(|(number, what)| format!("{} s {what}", count(number))));
     parts.extend(recovery(seen));
     parts.join(" · ")
 }
@@ -111,9 +108,8 @@ pub(crate) fn client(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Str
         .map(|c| c.cpu_fraction * f64::from(c.cores))
         .sum();
     let mut parts = Vec::new();
-    if clients.len() > 1 {
-        parts.push(format!("{} load generators", clients.len()));
-    }
+    let several = clients.len();
+    parts.extend((several > 1).then(|| format!("{several} load generators")));
     parts.push(format!("{used:.2} of {cores} cores"));
     let results = || measured.iter().flat_map(|stream| &stream.results);
     let stalls = || clients.iter().flat_map(|client| &client.stalls);
@@ -182,10 +178,8 @@ fn scheduled(class: SchedulingClass) -> Option<String> {
 
 fn labels(record: &RunRecord) -> Option<String> {
     let labels = record.header.labels.iter();
-    let named: Vec<String> = labels
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
-    (!named.is_empty()).then(|| labeled("labels", &foreign(&named.join(" · "), WORDS)))
+    let named = list(labels.map(|(name, value)| format!("{name}={value}")), " · ");
+    (!named.is_empty()).then(|| labeled("labels", &foreign(&named, WORDS)))
 }
 
 /// What commands changed while it ran, the first ones.

@@ -22,17 +22,13 @@ pub(crate) fn lines(record: &RunRecord) -> Vec<String> {
         parts.extend(seen.waiting(names::LOCK_WAITS, "waiting for locks"));
         parts.extend(seen.disk());
         parts.extend(seen.checkpoints());
-        if let Some(pieces @ 1..) = rejected(record) {
-            parts.push(format!("{} rejected", count(pieces)));
-        }
+        let rejected = rejected(record).filter(|pieces| *pieces > 0);
+        parts.extend(rejected.map(|pieces| format!("{} rejected", count(pieces))));
     }
-    if let Some(size) = record.target.disk_bytes_per_row {
-        parts.push(format!("{} bytes on disk per row", plain(size)));
-    }
-    let mut lines = Vec::new();
-    if !parts.is_empty() {
-        lines.push(labeled("target", &parts.join(" · ")));
-    }
+    let size = record.target.disk_bytes_per_row.map(plain);
+    parts.extend(size.map(|size| format!("{size} bytes on disk per row")));
+    let said = (!parts.is_empty()).then(|| labeled("target", &parts.join(" · ")));
+    let mut lines = Vec::from_iter(said);
     let sources = record.target_telemetry.iter().flat_map(|t| &t.sources);
     for source in sources.filter(|source| source.failed > 0) {
         let said = format!(

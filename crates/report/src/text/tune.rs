@@ -14,7 +14,8 @@ use highwater_sizing::tables::{Table, tables};
 
 use super::head;
 use super::search::codes;
-use crate::figures::{Remark, remark_lines, table_of_tuning as table_text};
+use crate::figures::table_of_tuning as table_text;
+use crate::layout::{Remark, list, remark_lines};
 
 /// Blocks between the head and the judgments.
 pub(super) fn blocks(record: &MeasuredRun<'_>, tune: &TuneRecord) -> Vec<Vec<String>> {
@@ -32,10 +33,8 @@ pub(super) fn blocks(record: &MeasuredRun<'_>, tune: &TuneRecord) -> Vec<Vec<Str
 /// The axes, and the figure that configurations are compared by.
 pub(crate) fn question(record: &RunRecord, tune: &TuneRecord) -> String {
     let axes = tune.axes.iter();
-    let axes: Vec<String> = axes
-        .map(|axis| format!("{} ({} values)", axis.name, axis.values.len()))
-        .collect();
-    let (stream, axes) = (&tune.stream, axes.join(" × "));
+    let axes = axes.map(|axis| format!("{} ({} values)", axis.name, axis.values.len()));
+    let (stream, axes) = (&tune.stream, list(axes, " × "));
     let (grid, by, seed) = (grid(tune), tune.by.name(), record.plan.seed);
     format!("tune {stream} over {axes} · {grid} configurations · by {by} · seed {seed}")
 }
@@ -67,8 +66,8 @@ fn lines_along(tune: &TuneRecord, base: &[usize], axis: usize) -> Vec<String> {
         let text = table_text(&table);
         let mut of_table = text.lines().map(str::to_owned);
         if let Some(title) = of_table.next() {
-            let title = [vec![title], others(tune, base, axis)].concat();
-            lines.push(title.join(" · "));
+            let others = others(tune, base, axis);
+            lines.push(list([title].into_iter().chain(others), " · "));
         }
         lines.extend(of_table);
     }
@@ -150,7 +149,7 @@ fn not_found(tune: &TuneRecord, no_best: &NoBest) -> Vec<Remark> {
 
 /// `batch 4000 · sessions 8`.
 pub(crate) fn named(tune: &TuneRecord, at: &[usize]) -> String {
-    values(tune, at).collect::<Vec<_>>().join(" · ")
+    list(values(tune, at), " · ")
 }
 
 /// What configurations are compared by, with its unit.
@@ -159,6 +158,15 @@ pub(crate) fn figure(tune: &TuneRecord, value: f64) -> String {
         TuneFigure::Throughput => format!("{} {}/s", rate(value), tune.unit.name()),
         TuneFigure::ServerCpuPerRow => format!("{} µs of CPU per row", plain(value * 1e6)),
         TuneFigure::DiskBytesPerRow => format!("{} bytes per row", plain(value)),
+    }
+}
+
+/// The title of what configurations are compared by.
+pub(crate) const fn by(figure: TuneFigure) -> &'static str {
+    match figure {
+        TuneFigure::Throughput => "Throughput",
+        TuneFigure::ServerCpuPerRow => "CPU time per row",
+        TuneFigure::DiskBytesPerRow => "Bytes per row",
     }
 }
 

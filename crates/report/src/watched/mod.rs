@@ -58,8 +58,6 @@ pub struct Watched {
 /// One run as it is seen.
 #[derive(Debug, Clone, Default)]
 pub struct RunWatched {
-    /// Where it is kept; empty before it begins.
-    pub directory: String,
     /// Name of the workload.
     pub workload: String,
     /// Where the target is.
@@ -109,15 +107,14 @@ impl Watched {
     pub fn event(&mut self, event: &Event) {
         match event {
             Event::Begun {
-                directory,
                 workload,
                 urls,
                 target,
                 phases,
                 objectives,
+                ..
             } => {
                 self.run = RunWatched {
-                    directory: directory.clone(),
                     workload: workload.clone(),
                     urls: urls.clone(),
                     target: target.clone(),
@@ -135,7 +132,11 @@ impl Watched {
                 self.run.seconds = Seconds::default();
                 self.run.last = None;
             }
-            Event::Second(second) => self.second(second),
+            Event::Second(second) => {
+                self.totals.add(second);
+                self.run.seconds.add(second);
+                self.run.last = Some(second.clone());
+            }
             Event::WarmedUp { took, steady } => keep(&mut self.notes, warmed_up(*took, *steady)),
             Event::Intervention(done) => self.intervened(done),
             Event::Audit(progress) => self.run.stage = Stage::Audit(progress.clone()),
@@ -181,12 +182,6 @@ impl Watched {
     /// Takes in what target and host said of themselves.
     pub fn telemetry(&mut self, point: &TelemetryPoint) {
         self.run.telemetry.add(point, POINTS_MAX);
-    }
-
-    fn second(&mut self, second: &SecondProgress) {
-        self.totals.add(second);
-        self.run.seconds.add(second);
-        self.run.last = Some(second.clone());
     }
 }
 

@@ -45,8 +45,6 @@ pub struct SlotStream {
     pub p50_ns: Option<u64>,
     /// 99th percentile of the slowest second; of few ops, of the seconds before it, too.
     pub p99_ns: Option<u64>,
-    /// Ops that were due.
-    pub ops: u64,
     /// Ops that failed.
     pub errors: u64,
     /// Those of them that were rejected for lack of capacity.
@@ -104,10 +102,9 @@ impl Slot {
     /// Whether another slot, which follows, may become part of this one: slots lie at multiples of their length.
     fn takes(&self, next: &Self, slot_s: u64) -> bool {
         let same_place = self.from_s / slot_s == next.from_s / slot_s;
-        let names = |slot: &Self| slot.streams.len();
         // A slot of a year holds whatever comes, so that the number of phases does not undo the bound.
         let same_phase = self.phase == next.phase || slot_s > 365 * 86_400;
-        same_place && same_phase && names(self) == names(next)
+        same_place && same_phase && self.streams.len() == next.streams.len()
     }
 
     fn join(&mut self, next: &Self) {
@@ -115,10 +112,9 @@ impl Slot {
         self.sessions = self.sessions.max(next.sessions);
         for (stream, next) in self.streams.iter_mut().zip(&next.streams) {
             stream.units += next.units;
-            stream.offered = sum(stream.offered, next.offered);
+            stream.offered = stream.offered.zip(next.offered).map(|(a, b)| a + b);
             stream.p50_ns = stream.p50_ns.max(next.p50_ns);
             stream.p99_ns = stream.p99_ns.max(next.p99_ns);
-            stream.ops += next.ops;
             stream.errors += next.errors;
             stream.rejected += next.rejected;
             stream.dropped += next.dropped;
@@ -137,14 +133,9 @@ impl SlotStream {
             offered: stream.offered_per_s,
             p50_ns: stream.p50_ns.or(recent.and_then(|of| of.p50_ns)),
             p99_ns: stream.p99_ns.or(recent.and_then(|of| of.p99_ns)),
-            ops: stream.counts.offered,
             errors: stream.errors,
             rejected: stream.rejected,
             dropped: stream.counts.dropped,
         }
     }
-}
-
-fn sum(a: Option<f64>, b: Option<f64>) -> Option<f64> {
-    Some(a? + b?)
 }

@@ -15,7 +15,7 @@ pub struct Totals {
 }
 
 /// Counters of a stream, and its state in the last second.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct StreamTotals {
     /// Its name.
     pub stream: String,
@@ -69,32 +69,17 @@ impl Totals {
     fn of(&mut self, stream: &StreamProgress) -> Option<&mut StreamTotals> {
         let is_same = |totals: &StreamTotals| totals.stream == stream.stream;
         if !self.streams.iter().any(is_same) && self.streams.len() < STREAMS_MAX {
-            self.streams.push(StreamTotals::new(stream));
+            self.streams.push(StreamTotals {
+                stream: stream.stream.clone(),
+                unit: stream.unit,
+                ..StreamTotals::default()
+            });
         }
         self.streams.iter_mut().find(|totals| is_same(totals))
     }
 }
 
 impl StreamTotals {
-    fn new(stream: &StreamProgress) -> Self {
-        Self {
-            stream: stream.stream.clone(),
-            unit: stream.unit,
-            offered: 0,
-            sent: 0,
-            dropped: 0,
-            acknowledged: 0,
-            rows_acknowledged: 0,
-            rows_refused: 0,
-            failed: [0; ErrorClass::ALL.len()],
-            failed_otherwise: 0,
-            latency: TimesTotal::default(),
-            service: TimesTotal::default(),
-            lag: TimesTotal::default(),
-            offered_per_s: None,
-        }
-    }
-
     fn add(&mut self, second: &StreamProgress) {
         let counts = &second.counts;
         self.offered += counts.offered;

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use highwater_driver::Timeline;
 use highwater_model::op::BoundWorkload;
-use highwater_model::plan::{AuditLevel, Share};
-use highwater_model::units::{Nanos, Seed};
+use highwater_model::plan::{AuditLevel, Plan};
+use highwater_model::units::Nanos;
 use highwater_workload::{Invariant, Workload};
 
 use super::progress::AuditProgressReporter;
@@ -17,8 +17,8 @@ pub(crate) struct AuditInput<'a> {
     /// The planned level, or a lower one if the target supports no more.
     pub(crate) level: AuditLevel,
     pub(crate) limit: Nanos,
-    pub(crate) seed: Seed,
-    pub(crate) share: &'a Share,
+    /// The plan of the run whose rows are compared.
+    pub(crate) plan: &'a Plan,
     pub(crate) bound: &'a BoundWorkload,
     /// The same with the workload's own keys.
     pub(crate) whole: &'a BoundWorkload,

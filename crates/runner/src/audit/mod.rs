@@ -30,10 +30,10 @@ use highwater_model::units::Nanos;
 use highwater_workload::Invariant;
 
 use crate::deadline::until;
-use crate::ledger::{Ledger, Totals};
+use crate::ledger::Ledger;
 use patient::{PatientAdmin, Waits};
 use rows::Regenerator;
-use table::{Figures, TableAudit};
+use table::{Figures, TableAudit, add};
 
 use input::TableTimes;
 
@@ -117,15 +117,18 @@ async fn audit(
 ) -> AuditOutcome {
     let begin = timeline.now();
     let deadline = begin.saturating_add(input.limit);
-    let mut record = not_done(input.level, ledgers, AuditStatus::Off, None);
-    let clock = AuditClock { timeline, deadline };
-    let comparison = compare(input, ledgers, &mut *admin, &clock, &mut record);
+    let record = not_done(input.level, ledgers, AuditStatus::Off, None);
+    let mut outcome = AuditOutcome::skipped(record);
+    let comparison = compare(input, ledgers, admin, timeline, deadline, &mut outcome);
     let found = until(deadline, timeline.as_ref(), std::pin::pin!(comparison)).await;
+    let record = &mut outcome.record;
     match &found {
-        Some(Ok(_)) => {
-            record.status = match input.share.of {
+        Some(Ok(())) => {
+            let holds = record.invariants.iter().all(|invariant| invariant.holds);
+            let is_unsuspected = holds && !record.is_wrong();
+            record.status = match input.plan.share.of {
                 // Nothing is known of some rows, and nothing against the others.
-                _ if !record.wrong_sql.is_empty() && is_unsuspected(&record) => AuditStatus::Failed,
+                _ if !record.wrong_sql.is_empty() && is_unsuspected => AuditStatus::Failed,
                 2.. => AuditStatus::Partial,
                 _ => AuditStatus::Done,
             };
@@ -137,44 +140,20 @@ async fn audit(
         Some(Err(error)) => {
             record.status = AuditStatus::Failed;
             record.error = Some(error.message.clone());
+            outcome.idle = true;
         }
         None => {
             record.status = AuditStatus::Timeout;
             record.error = Some(format!("it was still {}", input.progress.current_stage()));
+            // Nothing can be at work on a target that is away.
+            outcome.idle = admin.is_away();
         }
     }
-    record.duration_ns = timeline.now().saturating_sub(begin).0;
-    AuditOutcome {
-        record,
-        idle: match &found {
-            Some(Ok(found)) => found.idle,
-            Some(Err(_)) => true,
-            // Nothing can be at work on a target that is away.
-            None => admin.is_away(),
-        },
-        rows: match found {
-            Some(Ok(found)) if found.idle => found.rows,
-            _ => None,
-        },
+    outcome.record.duration_ns = timeline.now().saturating_sub(begin).0;
+    if !outcome.idle || !matches!(found, Some(Ok(()))) {
+        outcome.rows = None;
     }
-}
-
-fn is_unsuspected(record: &AuditRecord) -> bool {
-    !record.is_wrong() && record.invariants.iter().all(|invariant| invariant.holds)
-}
-
-/// The time of an audit.
-struct AuditClock<'a> {
-    timeline: &'a Rc<dyn Timeline>,
-    deadline: Nanos,
-}
-
-/// What a comparison found besides its record.
-struct FoundRows {
-    /// False if statements may still be running.
-    idle: bool,
-    /// Rows that must be in each table, those of earlier runs included; absent if that is not known.
-    rows: Option<Vec<u64>>,
+    outcome
 }
 
 /// Compares all tables, and checks the invariants, the server's counters and the replicas.
@@ -182,13 +161,14 @@ async fn compare(
     input: &AuditInput<'_>,
     ledgers: &mut [Ledger],
     admin: &mut PatientAdmin<'_>,
-    clock: &AuditClock<'_>,
-    record: &mut AuditRecord,
-) -> Result<FoundRows, TargetError> {
-    let AuditClock { timeline, deadline } = *clock;
+    timeline: &Rc<dyn Timeline>,
+    deadline: Nanos,
+    outcome: &mut AuditOutcome,
+) -> Result<(), TargetError> {
+    let AuditOutcome { record, idle, rows } = outcome;
     input.progress.stage(AuditStage::WaitingForStatements, 0);
     admin.until_present().await?;
-    let mut idle = admin
+    *idle = admin
         .ask(async |admin| admin.quiesce(deadline).await)
         .await?;
     for invariant in input.invariants {
@@ -200,18 +180,18 @@ async fn compare(
     }
     if !is_due(ledgers) {
         // All writes came from statements whose effect only the invariants check.
-        return Ok(FoundRows { idle, rows: None });
+        return Ok(());
     }
     let narrow_until = deadline.saturating_sub(Nanos(input.limit.0 / RESERVED_PARTS));
     let tables = input.bound.tables.iter().zip(ledgers).enumerate();
     record.narrowed = true;
-    let mut rows = Some(Vec::new());
+    *rows = Some(Vec::new());
     for (position, (table, ledger)) in tables {
         if input.changed.get(position) == Some(&true) {
             let unknown = ledger.totals();
             record.acknowledged -= unknown.acknowledged;
             record.unknown -= unknown.unknown;
-            rows = None;
+            *rows = None;
             continue;
         }
         let times = TableTimes {
@@ -221,18 +201,19 @@ async fn compare(
         let figures = compare_table(input, position, ledger, &mut *admin, times).await?;
         if let Some(wrong) = figures.wrong_sql {
             record.wrong_sql.push(wrong);
-            rows = None;
+            *rows = None;
             continue;
         }
         if let Some(how) = figures.removal {
             let table = table.name.clone();
             record.gone.push(GoneTable { table, how });
         }
-        idle &= figures.late == 0;
-        if let Some(rows) = &mut rows {
+        *idle &= figures.late == 0;
+        if let Some(rows) = rows {
             rows.push(figures.rows_due);
         }
-        add(record, figures);
+        add(record, figures.record);
+        record.examples.truncate(EXAMPLES_MAX);
     }
     if record.is_wrong() && !record.narrowed && timeline.now() >= narrow_until {
         // The interrupted query may still be running on the connection.
@@ -240,10 +221,10 @@ async fn compare(
             "time was up while {}",
             input.progress.current_stage()
         ));
-        return Ok(FoundRows { idle, rows });
+        return Ok(());
     }
     if !record.gone.is_empty() {
-        return Ok(FoundRows { idle, rows });
+        return Ok(());
     }
     input.progress.stage(AuditStage::ServerCounters, 0);
     if record.replaced.is_none() && !input.stored {
@@ -253,8 +234,7 @@ async fn compare(
         record.server_counter =
             counter.map(|now| now.saturating_sub(input.tables.counter.unwrap_or(0)));
     }
-    compare_copies(input, admin, record).await?;
-    Ok(FoundRows { idle, rows })
+    compare_copies(input, admin, record).await
 }
 
 /// Compares the table at a position of the workload.
@@ -294,7 +274,7 @@ async fn compare_table(
     };
     let compared = compared.map(|()| audit.figures);
     match compared {
-        Err(error) if error.kind == TargetErrorKind::MissingTable && input.share.of == 1 => {
+        Err(error) if error.kind == TargetErrorKind::MissingTable && input.plan.share.of == 1 => {
             confirm_missing(admin, table, &error).await?;
             Ok(Figures::of_dropped(acknowledged, before))
         }
@@ -332,7 +312,7 @@ async fn compare_copies(
     record: &mut AuditRecord,
 ) -> Result<(), TargetError> {
     // Other load generators may still write: copies that are counted one after the other would differ.
-    if input.share.of > 1 {
+    if input.plan.share.of > 1 {
         return Ok(());
     }
     let with_values = input.level != AuditLevel::Count;
@@ -376,30 +356,6 @@ async fn check_invariant(
     })
 }
 
-fn add(record: &mut AuditRecord, figures: Figures) {
-    record.found += figures.found;
-    record.missing += figures.missing;
-    record.missing_before += figures.missing_before;
-    record.surplus += figures.surplus;
-    record.duplicated += figures.duplicated;
-    record.refused_found += figures.refused_found;
-    record.foreign += figures.foreign;
-    record.altered += figures.altered;
-    record.buckets += figures.buckets;
-    record.read_back += figures.read_back;
-    record.narrowed &= figures.narrowed;
-    record.columns.extend(figures.columns);
-    record.expectations.extend(figures.expectation);
-    record.examples.extend(figures.examples);
-    record.examples.truncate(EXAMPLES_MAX);
-    record.replaced = record.replaced.or(figures.replaced);
-    let (sum, more) = (&mut record.resolved, figures.resolved);
-    sum.applied += more.applied;
-    sum.partly += more.partly;
-    sum.not_applied += more.not_applied;
-    sum.rows_found += more.rows_found;
-}
-
 /// The record of a run whose user stopped it before the end of the audit.
 pub(crate) fn stopped_at_once(level: AuditLevel, ledgers: &[Ledger]) -> AuditRecord {
     let why = "the run was stopped at once".to_owned();
@@ -413,17 +369,12 @@ pub(crate) fn not_done(
     status: AuditStatus,
     error: Option<String>,
 ) -> AuditRecord {
-    let mut totals = Totals::default();
-    for ledger in ledgers {
-        let of_table = ledger.totals();
-        totals.acknowledged += of_table.acknowledged;
-        totals.unknown += of_table.unknown;
-    }
+    let totals = ledgers.iter().map(Ledger::totals);
     AuditRecord {
         status,
         error,
-        acknowledged: totals.acknowledged,
-        unknown: totals.unknown,
+        acknowledged: totals.clone().map(|all| all.acknowledged).sum(),
+        unknown: totals.map(|all| all.unknown).sum(),
         ..AuditRecord::empty(level)
     }
 }

@@ -112,35 +112,35 @@ impl TableAudit<'_, '_> {
         };
         let mut take = |row: StoredRow| {
             progress.row();
-            figures.read_back += 1;
+            figures.record.read_back += 1;
             let Some(position) = pass.position(row.key) else {
                 return;
             };
             let (expected, late) = (pass.expected.get(position), pass.late.get(position));
             if pass.seen.get(position) {
-                figures.duplicated += 1;
-                figures.surplus += 1;
+                figures.record.duplicated += 1;
+                figures.record.surplus += 1;
                 figures.example(example(Fault::Duplicated, row.key, 2, None));
             } else if late {
                 figures.late += 1;
             } else if !expected {
-                figures.surplus += 1;
+                figures.record.surplus += 1;
                 if pass.refused.get(position) {
-                    figures.refused_found += 1;
+                    figures.record.refused_found += 1;
                 } else {
-                    figures.foreign += 1;
+                    figures.record.foreign += 1;
                 }
                 figures.example(example(Fault::Surplus, row.key, 1, None));
             }
             pass.seen.set(position, true);
             if let Some(difference) = rows.difference(&row).filter(|_| expected || late) {
-                figures.altered += 1;
+                figures.record.altered += 1;
                 figures.example(example(Fault::Altered, row.key, 1, Some(difference)));
             }
         };
         self.admin.read_rows(table, &ranges, &mut take).await?;
         for position in pass.expected.without(&pass.seen) {
-            figures.missing += 1;
+            figures.record.missing += 1;
             figures.example(example(Fault::Missing, pass.key(position), 0, None));
         }
         Ok(())
@@ -167,10 +167,9 @@ impl TableAudit<'_, '_> {
             }
         }
         let exceptions = self.ledger.exceptions();
-        let mut parts = exceptions.parts();
-        while let Some(part) = parts.next(exceptions) {
-            for exception in &part {
-                pass.except(exception);
+        for number in 0..exceptions.parts() {
+            for exception in exceptions.part(number) {
+                pass.except(&exception);
             }
         }
         pass

@@ -66,9 +66,7 @@ impl<'a> AuditProgressReporter<'a> {
 
     /// Goes on with a stage that had to wait.
     pub(crate) fn resume(&self, stage: AuditStage) {
-        let mut progress = self.progress.borrow_mut();
-        progress.doing = stage;
-        self.observer.event(&Event::Audit(progress.clone()));
+        drop(self.wait(stage));
     }
 
     /// Counts one row that was read.

@@ -51,8 +51,8 @@ impl TableAudit<'_, '_> {
             }
         };
         self.note_missing(&kept);
-        self.figures.narrowed = true;
-        self.figures.replaced = Some(ReplacedRecord {
+        self.figures.record.narrowed = true;
+        self.figures.record.replaced = Some(ReplacedRecord {
             keys: kept.len(),
             one_in: kept.one_in(),
             marked,
@@ -77,16 +77,16 @@ impl TableAudit<'_, '_> {
         let columns = &read.columns;
         let mut take = |row: StoredRow| {
             progress.row();
-            figures.found += 1;
-            figures.read_back += 1;
+            figures.record.found += 1;
+            figures.record.read_back += 1;
             let Some(Value::Integer(key)) = row.values.get(at) else {
-                figures.altered += 1;
+                figures.record.altered += 1;
                 return;
             };
             if marked {
                 let sent = workload.row_batch(position, row.key, 1);
                 if let Some(difference) = difference(columns, &sent, 0, &row.values) {
-                    figures.altered += 1;
+                    figures.record.altered += 1;
                     // The row is there, whatever it holds.
                     kept.judge(*key, Some(row.key));
                     let column = columns.get(difference.column).map(|c| c.name.clone());
@@ -119,7 +119,7 @@ impl TableAudit<'_, '_> {
     /// Keys without a row. Where not all keys were kept and none comes twice, counts show more.
     fn note_missing(&mut self, kept: &Replacements) {
         for (key, row) in kept.missing() {
-            self.figures.missing += 1;
+            self.figures.record.missing += 1;
             self.figures.example(AuditExample {
                 column: Some(format!("key {key}")),
                 expected: Some(format!("row {row}")),
@@ -133,8 +133,8 @@ impl TableAudit<'_, '_> {
             && self.input.workload.keys_never_repeat(self.position);
         if countable {
             let acknowledged = self.ledger.totals().acknowledged;
-            let fewer = acknowledged.saturating_sub(self.figures.found);
-            self.figures.missing = self.figures.missing.max(fewer);
+            let fewer = acknowledged.saturating_sub(self.figures.record.found);
+            self.figures.record.missing = self.figures.record.missing.max(fewer);
         }
     }
 }
@@ -150,22 +150,22 @@ fn note(figures: &mut Figures, table: &str, key: i64, row: u64, verdict: Verdict
     match verdict {
         Verdict::Fits | Verdict::NotKept => {}
         Verdict::Stale(newest) => {
-            figures.missing += 1;
+            figures.record.missing += 1;
             figures.example(named(Fault::Missing, format!("row {newest}")));
         }
         Verdict::Deleted => {
-            figures.surplus += 1;
+            figures.record.surplus += 1;
             figures.example(named(Fault::Surplus, "a delete".to_owned()));
         }
         // Rows of earlier runs are not this run's.
         Verdict::Unsent if first_row > 0 => {}
         Verdict::Unsent => {
-            figures.surplus += 1;
+            figures.record.surplus += 1;
             figures.example(named(Fault::Surplus, "nothing".to_owned()));
         }
         Verdict::Twice => {
-            figures.surplus += 1;
-            figures.duplicated += 1;
+            figures.record.surplus += 1;
+            figures.record.duplicated += 1;
             figures.example(example(Fault::Duplicated, table, row));
         }
     }
@@ -179,7 +179,7 @@ mod tests {
     fn a_second_row_with_a_key_is_too_many_and_a_duplicate() {
         let mut figures = Figures::default();
         note(&mut figures, "kv", 1, 7, Verdict::Twice, 0);
-        assert_eq!((figures.surplus, figures.duplicated), (1, 1));
-        assert_eq!(figures.examples[0].fault, Fault::Duplicated);
+        assert_eq!((figures.record.surplus, figures.record.duplicated), (1, 1));
+        assert_eq!(figures.record.examples[0].fault, Fault::Duplicated);
     }
 }

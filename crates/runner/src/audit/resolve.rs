@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use highwater_driver::{TargetError, TargetErrorKind};
+use highwater_driver::TargetError;
 use highwater_model::record::{AuditExample, Fault};
 use highwater_model::stored::{KeyRange, StoredRow};
 use highwater_workload::random::Draws;
@@ -34,8 +34,8 @@ impl TableAudit<'_, '_> {
         };
         let fresh = self.input.directory.spill();
         let mut old = self.ledger.take_exceptions(fresh);
-        let mut parts = old.parts();
-        while let Some(mut part) = parts.next(&mut old) {
+        for number in 0..old.parts() {
+            let mut part = old.part(number);
             part.sort_unstable_by_key(|exception| exception.first);
             for exception in &part {
                 let inside: Vec<u64> = sample
@@ -56,11 +56,8 @@ impl TableAudit<'_, '_> {
         }
         let lost = old.lost().or(self.ledger.exceptions().lost());
         if let Some(lost) = lost {
-            return Err(TargetError {
-                kind: TargetErrorKind::Statement,
-                message: format!("rows of unknown outcome could not be kept: {lost}"),
-                hint: None,
-            });
+            let message = format!("rows of unknown outcome could not be kept: {lost}");
+            return Err(TargetError::statement(message));
         }
         self.read_sample(&sample, &mut suspects).await?;
         Ok(suspects)
@@ -69,7 +66,7 @@ impl TableAudit<'_, '_> {
     /// Rows of this run, drawn by its seed.
     pub(super) fn sampled_rows(&self) -> BTreeSet<u64> {
         let rows = self.ledger.rows();
-        let draws = Draws::of(self.input.seed, &["audit", &self.table.name]);
+        let draws = Draws::of(self.input.plan.seed, &["audit", &self.table.name]);
         let count = rows.end - rows.start;
         (0..SAMPLE.min(count))
             .map(|n| rows.start + draws.below(n, count))
@@ -91,11 +88,11 @@ impl TableAudit<'_, '_> {
         let mut missing = sample.clone();
         let (rows, figures) = (&mut self.rows, &mut self.figures);
         let mut waits = Waits::default();
-        let before = figures.read_back;
+        let before = figures.record.read_back;
         loop {
-            figures.read_back = before;
+            figures.record.read_back = before;
             let mut take = |row: StoredRow| {
-                figures.read_back += 1;
+                figures.record.read_back += 1;
                 missing.remove(&row.key);
                 if rows.difference(&row).is_some() && suspects.len() < SUSPECTS_MAX {
                     suspects.insert(row.key);
@@ -106,7 +103,7 @@ impl TableAudit<'_, '_> {
                 Err(error) => self.admin.recover(error, &mut waits).await?,
             }
         }
-        if self.input.share.of == 1 {
+        if self.input.plan.share.of == 1 {
             suspects.extend(missing);
         }
         Ok(())
@@ -121,9 +118,9 @@ impl TableAudit<'_, '_> {
         let mut left = vec![group];
         let mut waits = Waits::default();
         while let Some(group) = left.pop() {
-            let before = self.figures.read_back;
+            let before = self.figures.record.read_back;
             if let Err(error) = self.find_rows(group, suspects).await {
-                self.figures.read_back = before;
+                self.figures.record.read_back = before;
                 self.admin.recover(error, &mut waits).await?;
                 push_halves(&mut left, group);
             }
@@ -147,7 +144,7 @@ impl TableAudit<'_, '_> {
         let mut there = Marks::new(rows_in_all);
         let (rows, figures) = (&mut self.rows, &mut self.figures);
         let mut take = |row: StoredRow| {
-            figures.read_back += 1;
+            figures.record.read_back += 1;
             let at = group.partition_point(|exception| exception.end() <= row.key);
             if let Some(exception) = group.get(at).filter(|e| e.first <= row.key) {
                 let within = usize::try_from(row.key - exception.first).unwrap_or(0);
@@ -183,7 +180,7 @@ impl TableAudit<'_, '_> {
             }
             start += count;
         }
-        let resolved = &mut self.figures.resolved;
+        let resolved = &mut self.figures.record.resolved;
         match exception.outcome {
             RowOutcome::Partly { least, most } => {
                 self.compare_partly(exception, found, least, most);
@@ -193,7 +190,7 @@ impl TableAudit<'_, '_> {
             _ => resolved.partly += 1,
         }
         if exception.outcome == RowOutcome::Unknown {
-            self.figures.resolved.rows_found += found;
+            self.figures.record.resolved.rows_found += found;
         }
     }
 
@@ -201,10 +198,10 @@ impl TableAudit<'_, '_> {
     fn compare_partly(&mut self, exception: &Exception, found: u64, least: u32, most: u32) {
         let missing = u64::from(least).saturating_sub(found);
         let surplus = found.saturating_sub(most.into());
-        self.figures.missing += missing;
-        self.figures.surplus += surplus;
+        self.figures.record.missing += missing;
+        self.figures.record.surplus += surplus;
         // A key counts once here, so what is there beyond the applied rows was refused.
-        self.figures.refused_found += surplus;
+        self.figures.record.refused_found += surplus;
         let fault = match (missing, surplus) {
             (0, 0) => return,
             (0, _) => Fault::Surplus,

@@ -12,17 +12,6 @@ use crate::table_setup::{between_keys, from_key};
 /// A table is summed in this many ranges of keys at most.
 const RANGES_MAX: u64 = 1 << 10;
 
-/// How a table is summed.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SumRequest {
-    /// Keys per bucket, a power of two.
-    pub(super) width: u64,
-    /// Rows are expected below this key; ranges are narrowed up to here.
-    pub(super) end: u64,
-    /// Rows alone, without the checksums of columns.
-    pub(super) counts_only: bool,
-}
-
 /// A range of keys; the last one has no end.
 #[derive(Debug, Clone, Copy)]
 struct Part {
@@ -68,27 +57,30 @@ impl Part {
     }
 }
 
-/// Adds up a table. After each refusal that may pass, ranges are half as wide.
+/// Adds up a table, in buckets of `width` keys, a power of two, or counts its rows alone. Rows are expected below the
+/// key `end`. After each refusal that may pass, ranges are half as wide.
 pub(super) async fn sum(
     admin: &mut PatientAdmin<'_>,
     table: &BoundTable,
-    request: SumRequest,
+    width: u64,
+    end: u64,
+    counts_only: bool,
 ) -> Result<KeySums, TargetError> {
-    let widest = (request.end / RANGES_MAX).next_power_of_two();
-    let narrowest = request.width.max(widest);
+    let widest = (end / RANGES_MAX).next_power_of_two();
+    let narrowest = width.max(widest);
     let mut sums = KeySums::default();
     // Rows of the table, as the latest answer counts them: the same in every range.
     let mut rows = 0;
     let mut left = vec![Part::ALL];
     let mut waits = Waits::default();
     while let Some(part) = left.pop() {
-        let answer = once(admin, &part.of(table), request).await;
+        let answer = once(admin, &part.of(table), width, counts_only).await;
         let mut answer = match answer {
             Ok(answer) => answer,
             Err(error) => {
                 // A target that was cut off needs no narrower request, but is not hurt by one.
                 let halves = if is_transient(&error) {
-                    part.halves(narrowest, request.end)
+                    part.halves(narrowest, end)
                 } else {
                     None
                 };
@@ -105,7 +97,7 @@ pub(super) async fn sum(
         sums.covered = answer.covered;
         answer
             .buckets
-            .retain(|bucket| part.has(bucket.bucket, request.width));
+            .retain(|bucket| part.has(bucket.bucket, width));
         sums.buckets.append(&mut answer.buckets);
     }
     let with_key: u64 = sums.buckets.iter().map(|bucket| bucket.rows).sum();
@@ -116,13 +108,14 @@ pub(super) async fn sum(
 async fn once(
     admin: &mut PatientAdmin<'_>,
     table: &BoundTable,
-    request: SumRequest,
+    width: u64,
+    counts_only: bool,
 ) -> Result<KeySums, TargetError> {
-    if request.counts_only {
-        let counts = admin.admin.count_by_key(table, request.width).await?;
+    if counts_only {
+        let counts = admin.admin.count_by_key(table, width).await?;
         return Ok(of_counts(counts));
     }
-    admin.admin.sums_by_key(table, request.width).await
+    admin.admin.sums_by_key(table, width).await
 }
 
 /// Counts in the shape of checksums without columns.

@@ -5,19 +5,19 @@ use std::pin::pin;
 
 use highwater_analysis::buckets::{self, Comparison, EXAMPLES_MAX};
 use highwater_driver::{KeySums, TargetError};
-use highwater_model::audit_record::{Removal, ReplacedRecord, WrongSql};
+use highwater_model::audit_record::{Removal, WrongSql};
 use highwater_model::event::{AuditStage, TableStep};
 use highwater_model::op::BoundTable;
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{
-    AuditExample, Expectation, ExpectedBucket, Fault, FoundBucket, Resolved,
+    AuditExample, AuditRecord, Expectation, ExpectedBucket, Fault, FoundBucket,
 };
 
 use super::input::{AuditInput, TableTimes};
 use super::patient::PatientAdmin;
 use super::progress::rows_of;
 use super::rows::Regenerator;
-use super::sums::{self, SumRequest};
+use super::sums;
 use crate::deadline::until;
 use crate::ledger::Ledger;
 
@@ -44,53 +44,39 @@ pub(crate) struct TableAudit<'a, 'p> {
 /// What is right and wrong with a table.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Figures {
-    /// Rows of this run, and what nobody sent.
-    pub(crate) found: u64,
+    /// Its part of the record. Rows found are those of this run, and what nobody sent; `narrowed` also where no bucket
+    /// is wrong.
+    pub(crate) record: AuditRecord,
     /// Rows that must be in the table, those of earlier runs included: every later audit expects
     /// them, so that a loss is never forgotten.
     pub(crate) rows_due: u64,
-    pub(crate) missing: u64,
-    pub(crate) surplus: u64,
-    pub(crate) duplicated: u64,
-    pub(crate) refused_found: u64,
-    pub(crate) foreign: u64,
-    pub(crate) altered: u64,
-    pub(crate) buckets: u64,
-    pub(crate) read_back: u64,
     /// Rows that came after they were looked for.
     pub(crate) late: u64,
-    pub(crate) resolved: Resolved,
-    pub(crate) columns: Vec<String>,
-    pub(crate) examples: Vec<AuditExample>,
-    /// Wrong buckets were narrowed to their rows, or none is wrong.
-    pub(crate) narrowed: bool,
-    /// For merging shares.
-    pub(crate) expectation: Option<Expectation>,
-    /// How rows that replace each other were compared.
-    pub(crate) replaced: Option<ReplacedRecord>,
     /// How the table lost its rows all at once.
     pub(crate) removal: Option<Removal>,
     /// What is wrong with the audit's own SQL; then nothing else is said.
     pub(crate) wrong_sql: Option<WrongSql>,
-    /// Missing rows of earlier runs.
-    pub(crate) missing_before: u64,
 }
 
 impl Figures {
     /// Adds an example, unless there are enough of its fault.
     pub(super) fn example(&mut self, example: AuditExample) {
-        let of_fault = self.examples.iter().filter(|e| e.fault == example.fault);
+        let examples = &mut self.record.examples;
+        let of_fault = examples.iter().filter(|e| e.fault == example.fault);
         if of_fault.count() < EXAMPLES_OF_A_FAULT {
-            self.examples.push(example);
+            examples.push(example);
         }
     }
 
     /// Of a table that is not there any more: everything is missing.
     pub(super) fn of_dropped(acknowledged: u64, before: u64) -> Self {
         Self {
-            missing: acknowledged + before,
-            missing_before: before,
-            narrowed: true,
+            record: AuditRecord {
+                missing: acknowledged + before,
+                missing_before: before,
+                narrowed: true,
+                ..AuditRecord::default()
+            },
             rows_due: acknowledged + before,
             removal: Some(Removal::Dropped),
             ..Self::default()
@@ -98,14 +84,15 @@ impl Figures {
     }
 
     fn compared(&mut self, comparison: &Comparison) {
-        self.found += comparison.found;
-        self.missing += comparison.missing;
-        self.surplus += comparison.surplus;
-        self.duplicated += comparison.duplicated;
-        self.foreign += comparison.surplus - comparison.duplicated;
-        self.altered += comparison.altered;
-        self.buckets += comparison.buckets;
-        self.examples.extend(comparison.examples.iter().cloned());
+        let record = &mut self.record;
+        record.found += comparison.found;
+        record.missing += comparison.missing;
+        record.surplus += comparison.surplus;
+        record.duplicated += comparison.duplicated;
+        record.foreign += comparison.surplus - comparison.duplicated;
+        record.altered += comparison.altered;
+        record.buckets += comparison.buckets;
+        record.examples.extend(comparison.examples.iter().cloned());
     }
 }
 
@@ -125,16 +112,13 @@ impl TableAudit<'_, '_> {
             _ => TableStep::Counting,
         };
         self.begin_stage(stage, rows_of(self.ledger));
-        let request = SumRequest {
-            width: self.ledger.width(),
-            end: self.ledger.rows().end,
-            counts_only: level != AuditLevel::Sums,
-        };
-        let sums = sums::sum(self.admin, self.table, request).await?;
+        let (width, end) = (self.ledger.width(), self.ledger.rows().end);
+        let counts_only = level != AuditLevel::Sums;
+        let sums = sums::sum(self.admin, self.table, width, end, counts_only).await?;
         let expectation = self.expectation(&sums);
         let comparison = buckets::compare(&expectation);
         self.figures.rows_due = self.before + rows_due(&expectation, comparison.found);
-        if self.input.share.of == 1 && (self.before == 0 || sums.without_key == 0) {
+        if self.input.plan.share.of == 1 && (self.before == 0 || sums.without_key == 0) {
             self.figures.removal = buckets::removal(&expectation, comparison.missing);
         }
         if !self.input.stored {
@@ -152,13 +136,13 @@ impl TableAudit<'_, '_> {
             wrong.extend(expected.chain(expectation.found.iter().map(|bucket| bucket.bucket)));
         }
         wrong.extend(comparison.wrong.iter().copied());
-        if self.input.share.of > 1 {
-            self.figures.expectation = Some(expectation);
+        if self.input.plan.share.of > 1 {
+            self.figures.record.expectations.push(expectation);
             self.figures.compared(&comparison);
             return Ok(());
         }
         if level < AuditLevel::Sums || wrong.is_empty() {
-            self.figures.narrowed = wrong.is_empty();
+            self.figures.record.narrowed = wrong.is_empty();
             self.figures.compared(&comparison);
             return Ok(());
         }
@@ -176,7 +160,7 @@ impl TableAudit<'_, '_> {
 
     /// Adds some rows of wrong buckets to the rows that seem to be wrong.
     fn suspect(&self, comparison: &Comparison, suspects: &mut BTreeSet<u64>) {
-        if self.input.share.of > 1 && comparison.missing == 0 {
+        if self.input.plan.share.of > 1 && comparison.missing == 0 {
             // What other shares wrote is too much here, and no suspicion.
             suspects.clear();
             return;
@@ -189,9 +173,9 @@ impl TableAudit<'_, '_> {
 
     /// Tries the SQL by which rows were found to be wrong.
     pub(super) async fn recheck(&mut self, times: TableTimes<'_>) -> Result<(), TargetError> {
-        let figures = &self.figures;
-        if figures.missing + figures.surplus + figures.altered > 0 {
-            let named = figures.examples.iter().map(|example| example.first_key);
+        let record = &self.figures.record;
+        if record.missing + record.surplus + record.altered > 0 {
+            let named = record.examples.iter().map(|example| example.first_key);
             let suspects: BTreeSet<u64> = named.collect();
             self.distrusts_own_sql(&suspects, times).await?;
         }
@@ -202,11 +186,11 @@ impl TableAudit<'_, '_> {
     fn compare_others(&mut self, found: u64) {
         let surplus = found.saturating_sub(self.before);
         let missing = self.before.saturating_sub(found);
-        self.figures.found += surplus;
-        self.figures.surplus += surplus;
-        self.figures.foreign += surplus;
-        self.figures.missing += missing;
-        self.figures.missing_before = missing;
+        self.figures.record.found += surplus;
+        self.figures.record.surplus += surplus;
+        self.figures.record.foreign += surplus;
+        self.figures.record.missing += missing;
+        self.figures.record.missing_before = missing;
         if missing > 0 {
             self.figures.example(AuditExample {
                 last_key: self.input.tables.first_row.saturating_sub(1),
@@ -224,20 +208,14 @@ impl TableAudit<'_, '_> {
             figures.compared(comparison);
             return;
         };
-        figures.missing += narrowed.missing;
-        figures.surplus += narrowed.surplus;
-        figures.duplicated += narrowed.duplicated;
-        figures.refused_found += narrowed.refused_found;
-        figures.foreign += narrowed.foreign;
-        figures.altered += narrowed.altered;
+        let record = &narrowed.record;
+        let wrong_rows = record.missing + record.surplus + record.altered;
         figures.late += narrowed.late;
-        figures.read_back += narrowed.read_back;
-        figures.examples.extend(narrowed.examples);
-        let wrong_rows = narrowed.missing + narrowed.surplus + narrowed.altered;
-        figures.narrowed = wrong_rows + narrowed.late > 0 || comparison.wrong.is_empty();
-        if figures.narrowed {
-            figures.buckets += comparison.buckets;
-            figures.found += comparison.found;
+        add(&mut figures.record, narrowed.record);
+        figures.record.narrowed = wrong_rows + narrowed.late > 0 || comparison.wrong.is_empty();
+        if figures.record.narrowed {
+            figures.record.buckets += comparison.buckets;
+            figures.record.found += comparison.found;
         } else {
             // The rows changed between the two looks: what is wrong is still wrong.
             figures.compared(comparison);
@@ -256,7 +234,7 @@ impl TableAudit<'_, '_> {
         let name = |column: &usize| self.table.columns.get(*column).map(|c| c.name.clone());
         let columns: Vec<String> = covered.iter().filter_map(name).collect();
         let of_table = |column: &String| format!("{}.{column}", self.table.name);
-        self.figures.columns = columns.iter().map(of_table).collect();
+        self.figures.record.columns = columns.iter().map(of_table).collect();
         let expected = self.ledger.buckets().map(|bucket| ExpectedBucket {
             sums: of(&bucket.sums),
             ..bucket
@@ -280,6 +258,30 @@ impl TableAudit<'_, '_> {
         let stage = AuditStage::Table { table, step };
         self.input.progress.stage(stage, rows);
     }
+}
+
+/// Adds what was found of a table to the whole, or to what is known of the table.
+pub(super) fn add(record: &mut AuditRecord, more: AuditRecord) {
+    record.found += more.found;
+    record.missing += more.missing;
+    record.missing_before += more.missing_before;
+    record.surplus += more.surplus;
+    record.duplicated += more.duplicated;
+    record.refused_found += more.refused_found;
+    record.foreign += more.foreign;
+    record.altered += more.altered;
+    record.buckets += more.buckets;
+    record.read_back += more.read_back;
+    record.narrowed &= more.narrowed;
+    record.columns.extend(more.columns);
+    record.expectations.extend(more.expectations);
+    record.examples.extend(more.examples);
+    record.replaced = record.replaced.or(more.replaced);
+    let (sum, more) = (&mut record.resolved, more.resolved);
+    sum.applied += more.applied;
+    sum.partly += more.partly;
+    sum.not_applied += more.not_applied;
+    sum.rows_found += more.rows_found;
 }
 
 /// An example of one row that was acknowledged and not found.

@@ -79,11 +79,8 @@ impl DeadlineHeap {
 
     fn remove(&mut self, tag: u64) {
         let slot = slot_of(tag);
-        if self.waiters[slot]
-            .as_ref()
-            .is_some_and(|waiter| waiter.sequence == tag)
-        {
-            self.waiters[slot] = None;
+        let removed = self.waiters[slot].take_if(|waiter| waiter.sequence == tag);
+        if removed.is_some() {
             self.free.push(slot);
         }
     }

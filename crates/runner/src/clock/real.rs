@@ -140,10 +140,7 @@ impl Timer {
             tv_nsec: i64::try_from(left % 1_000_000_000).unwrap_or(0),
         };
         let once = Itimerspec {
-            it_interval: Timespec {
-                tv_sec: 0,
-                tv_nsec: 0,
-            },
+            it_interval: Timespec::default(),
             it_value: value,
         };
         if timerfd_settime(self.fd.get_ref(), TimerfdTimerFlags::empty(), &once).is_ok() {

@@ -174,9 +174,8 @@ impl Exceptions {
 
     /// Takes over another's.
     pub(crate) fn append(&mut self, mut other: Self) {
-        let mut parts = other.parts();
-        while let Some(part) = parts.next(&mut other) {
-            for exception in part {
+        for number in 0..other.parts() {
+            for exception in other.part(number) {
                 self.push(exception);
             }
         }
@@ -185,46 +184,25 @@ impl Exceptions {
         }
     }
 
-    /// Goes through all of them in bounded parts.
-    pub(crate) fn parts(&self) -> Parts {
-        Parts {
-            at: 0,
-            spilled: self.spilled,
-            done: false,
-        }
+    /// The number of bounded parts in which they are read.
+    pub(crate) fn parts(&self) -> u64 {
+        self.spilled.div_ceil(HELD_MAX as u64) + 1
     }
-}
 
-/// Where a walk through exceptions stands; what is added meanwhile is not part of it.
-#[derive(Debug)]
-pub(crate) struct Parts {
-    at: u64,
-    spilled: u64,
-    done: bool,
-}
-
-impl Parts {
-    /// The next part, of at most [`HELD_MAX`].
-    pub(crate) fn next(&mut self, of: &mut Exceptions) -> Option<Vec<Exception>> {
-        if self.at < self.spilled {
-            let count = (self.spilled - self.at).min(HELD_MAX as u64);
-            let bytes = usize::try_from(count).unwrap_or(0) * BYTES;
-            let mut buffer = vec![0; bytes];
-            let read = of.spill.read(self.at * BYTES as u64, &mut buffer);
-            self.at += count;
-            if let Err(error) = read {
-                of.lost.get_or_insert(error.message);
-                self.at = self.spilled;
-                return Some(Vec::new());
-            }
-            let (records, _) = buffer.as_chunks::<BYTES>();
-            return Some(records.iter().map(Exception::read).collect());
+    /// One of the parts, of at most [`HELD_MAX`]; empty where it cannot be read.
+    pub(crate) fn part(&mut self, number: u64) -> Vec<Exception> {
+        let at = number.saturating_mul(HELD_MAX as u64);
+        if at >= self.spilled {
+            return self.held.clone();
         }
-        if self.done {
-            return None;
+        let count = (self.spilled - at).min(HELD_MAX as u64);
+        let mut buffer = vec![0; usize::try_from(count).unwrap_or(0) * BYTES];
+        if let Err(error) = self.spill.read(at * BYTES as u64, &mut buffer) {
+            self.lost.get_or_insert(error.message);
+            return Vec::new();
         }
-        self.done = true;
-        Some(of.held.clone())
+        let (records, _) = buffer.as_chunks::<BYTES>();
+        records.iter().map(Exception::read).collect()
     }
 }
 
@@ -234,9 +212,8 @@ mod tests {
 
     fn all(exceptions: &mut Exceptions) -> Vec<Exception> {
         let mut found = Vec::new();
-        let mut parts = exceptions.parts();
-        while let Some(part) = parts.next(exceptions) {
-            found.extend(part);
+        for number in 0..exceptions.parts() {
+            found.extend(exceptions.part(number));
         }
         found
     }

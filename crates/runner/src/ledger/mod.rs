@@ -20,7 +20,7 @@ use highwater_workload::ReplacedKeys;
 
 use crate::store::Spill;
 use exceptions::{Exceptions, RowOutcome};
-use replaced::{Replacements, WriteTimes};
+use replaced::Replacements;
 use spans::{Span, SpanOutcome};
 
 /// Rows of a table, or of a part of it.
@@ -102,31 +102,22 @@ impl Ledger {
         write: ReplacingWrite,
         outcome: &Outcome,
     ) {
-        let ReplacingWrite {
-            started,
-            finished,
-            rows,
-            reported,
-        } = write;
-        let promised = written.first_row.is_some() || reported >= written.keys.len() as u64;
+        let rows = write.rows;
+        let promised = written.first_row.is_some() || write.reported >= written.keys.len() as u64;
         let replaced = self.replaced.get_or_insert_default();
         let certain = match outcome.certainty {
             Certainty::NotApplied => {
                 self.totals.refused += rows;
                 return;
             }
-            Certainty::Applied if promised && outcome.rows_applied == rows => Some(finished),
+            Certainty::Applied if promised && outcome.rows_applied == rows => Some(write.finished),
             Certainty::Applied | Certainty::Unknown => None,
         };
         match certain {
             Some(_) => self.totals.acknowledged += rows,
             None => self.totals.unknown += rows,
         }
-        let times = WriteTimes {
-            started,
-            finished: certain,
-        };
-        replaced.note(&written.keys, written.first_row, times);
+        replaced.note(&written.keys, written.first_row, write.started, certain);
     }
 
     /// Takes the history of rows that replace each other.

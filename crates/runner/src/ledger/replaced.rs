@@ -102,18 +102,15 @@ impl KeyHistory {
     }
 }
 
-/// When a write started and finished.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct WriteTimes {
-    pub(crate) started: Nanos,
-    /// Absent if the outcome is unknown.
-    pub(crate) finished: Option<Nanos>,
-}
-
 impl Replacements {
-    /// Notes writes to keys; `first_row` is absent for deletes.
-    pub(crate) fn note(&mut self, keys: &[i64], first_row: Option<u64>, times: WriteTimes) {
-        let WriteTimes { started, finished } = times;
+    /// Notes writes to keys; `first_row` is absent for deletes, and `finished` if the outcome is unknown.
+    pub(crate) fn note(
+        &mut self,
+        keys: &[i64],
+        first_row: Option<u64>,
+        started: Nanos,
+        finished: Option<Nanos>,
+    ) {
         self.deletes |= first_row.is_none();
         for (key, offset) in keys.iter().zip(0..) {
             if !self.keeps(*key) {
@@ -249,11 +246,7 @@ mod tests {
     fn noted(writes: &[(Option<u64>, u64, Option<u64>)]) -> Replacements {
         let mut all = Replacements::default();
         for (row, started, finished) in writes {
-            let times = WriteTimes {
-                started: MS(*started),
-                finished: finished.map(MS),
-            };
-            all.note(&[1], *row, times);
+            all.note(&[1], *row, MS(*started), finished.map(MS));
         }
         all
     }
@@ -340,11 +333,7 @@ mod tests {
         let mut all = Replacements::default();
         let keys: Vec<i64> = (0..400_000).collect();
         for chunk in keys.chunks(1_000) {
-            let times = WriteTimes {
-                started: MS(0),
-                finished: Some(MS(1)),
-            };
-            all.note(chunk, Some(0), times);
+            all.note(chunk, Some(0), MS(0), Some(MS(1)));
         }
         assert_eq!(all.one_in(), 4);
         // A quarter of them, within five deviations: √(400,000 · ¼ · ¾) = 274.

@@ -57,15 +57,9 @@ impl Span {
 
 /// Adds a span behind the last one.
 pub(super) fn push(spans: &mut Vec<Span>, span: Span) {
-    if span.rows == 0 {
-        return;
+    if span.rows > 0 && !spans.last_mut().is_some_and(|last| last.join(&span)) {
+        spans.push(span);
     }
-    if let Some(last) = spans.last_mut()
-        && last.join(&span)
-    {
-        return;
-    }
-    spans.push(span);
 }
 
 /// Spans of one table in the order of their rows; no two of them overlap.

@@ -43,32 +43,30 @@ pub(crate) fn line_of<'s>(table: usize, spans: impl Iterator<Item = &'s Span>) -
 }
 
 fn spans_of(line: &LedgerLine) -> impl Iterator<Item = Span> {
-    let with = |outcome| {
-        move |[first, rows]: &[u64; 2]| Span {
-            first: *first,
-            rows: *rows,
+    let whole = [
+        (&line.acknowledged, SpanOutcome::Acknowledged),
+        (&line.refused, SpanOutcome::Excepted(RowOutcome::Refused)),
+        (&line.unknown, SpanOutcome::Excepted(RowOutcome::Unknown)),
+        (&line.not_sent, SpanOutcome::Excepted(RowOutcome::NotSent)),
+    ];
+    let whole = whole.into_iter().flat_map(|(spans, outcome)| {
+        let spans = spans.iter().copied();
+        spans.map(move |[first, rows]| Span {
+            first,
+            rows,
             outcome,
-        }
-    };
-    let excepted = |outcome| with(SpanOutcome::Excepted(outcome));
+        })
+    });
     let count = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
-    let partly = move |[first, rows, least, most]: &[u64; 4]| Span {
-        first: *first,
-        rows: *rows,
+    let partly = line.partly.iter().copied();
+    whole.chain(partly.map(move |[first, rows, least, most]| Span {
+        first,
+        rows,
         outcome: SpanOutcome::Excepted(RowOutcome::Partly {
-            least: count(*least),
-            most: count(*most),
+            least: count(least),
+            most: count(most),
         }),
-    };
-    let acknowledged = line
-        .acknowledged
-        .iter()
-        .map(with(SpanOutcome::Acknowledged));
-    acknowledged
-        .chain(line.refused.iter().map(excepted(RowOutcome::Refused)))
-        .chain(line.unknown.iter().map(excepted(RowOutcome::Unknown)))
-        .chain(line.not_sent.iter().map(excepted(RowOutcome::NotSent)))
-        .chain(line.partly.iter().map(partly))
+    }))
 }
 
 /// What a run's ledger file says.

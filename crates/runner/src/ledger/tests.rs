@@ -55,9 +55,7 @@ fn figures(ledger: &Ledger) -> Vec<(u64, u64, u64, u64)> {
 }
 
 fn exceptions(ledger: &mut Ledger) -> Vec<Exception> {
-    let list = ledger.exceptions();
-    let mut parts = list.parts();
-    parts.next(list).unwrap()
+    ledger.exceptions().part(0)
 }
 
 #[test]

@@ -6,8 +6,10 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use highwater_analysis::judge::hopeless::OpSoFar;
+use highwater_driver::Target;
 use highwater_model::event::{Event, RecentLatency, SecondProgress, StreamProgress, WarningKind};
 use highwater_model::histogram::LatencyHistogram;
 use highwater_model::plan::{Plan, Unit};
@@ -17,7 +19,7 @@ use highwater_model::units::Nanos;
 use super::interval_lines::{counts, interval_record, journal_line};
 use super::key_names::KeyNames;
 use super::ledger_log::LedgerLog;
-use super::objectives::{ObjectiveCounts, Running};
+use super::objectives::ObjectiveCounts;
 use crate::executor::{Pass, Tick};
 use crate::misses::{MissCounts, words};
 use crate::observer::Observer;
@@ -29,9 +31,6 @@ use crate::telemetry::{self, Counters};
 
 /// Seconds whose latencies are shown together where one has too few ops.
 const RECENT_S: u64 = 10;
-
-/// Reads the embedded target's CPU.
-pub(crate) type EmbeddedCpu<'a> = Box<dyn Fn() -> Nanos + 'a>;
 
 /// What has come in so far.
 pub(crate) struct Collector<'a> {
@@ -69,7 +68,7 @@ pub(crate) struct Collector<'a> {
     /// Why the journal or the ledger's file ended early.
     pub(crate) journal_error: Option<String>,
     observer: &'a dyn Observer,
-    embedded_cpu: EmbeddedCpu<'a>,
+    target: Arc<dyn Target>,
     measures_machine: bool,
     /// The end of a warm-up until throughput is steady was reported.
     is_warm: bool,
@@ -82,7 +81,8 @@ impl<'a> Collector<'a> {
         plan: &Plan,
         directory: &RunDirectory,
         observer: &'a dyn Observer,
-        embedded_cpu: EmbeddedCpu<'a>,
+        target: Arc<dyn Target>,
+        busiest_cpu: Rc<Cell<Option<f64>>>,
         measures_machine: bool,
     ) -> Result<Self, StoreError> {
         Ok(Self {
@@ -99,7 +99,7 @@ impl<'a> Collector<'a> {
             stop: StopCounts::default(),
             misses: MissCounts::default(),
             objectives: ObjectiveCounts::default(),
-            busiest_cpu: Rc::default(),
+            busiest_cpu,
             hopeless: None,
             telemetry: directory.spool(),
             counters: directory.spool(),
@@ -108,7 +108,7 @@ impl<'a> Collector<'a> {
             ledger: None,
             journal_error: None,
             observer,
-            embedded_cpu,
+            target,
             measures_machine,
             is_warm: false,
             settle_s: ((plan.timeout.0 + plan.drain_limit.0) / Nanos::SECOND.0 + 2).max(RECENT_S),
@@ -118,11 +118,6 @@ impl<'a> Collector<'a> {
     /// Keeps the outcomes of rows there as well.
     pub(crate) fn keep_ledger(&mut self, log: LedgerLog) {
         self.ledger = Some(log);
-    }
-
-    /// Shows the CPU of the target's busiest node, as it is polled there.
-    pub(crate) fn show_cpu(&mut self, busiest: Rc<Cell<Option<f64>>>) {
-        self.busiest_cpu = busiest;
     }
 
     /// Keys mean something else from here on.
@@ -135,6 +130,7 @@ impl<'a> Collector<'a> {
         self.last_counters = None;
         self.telemetry.clear();
         self.stop = StopCounts::new(&pass.plan);
+        self.stop.add_phases(&pass.schedule.all());
         self.misses = MissCounts::new(&pass.plan);
         self.objectives = ObjectiveCounts::new(&pass.plan);
         self.names = KeyNames::of_pass(pass);
@@ -267,7 +263,7 @@ impl<'a> Collector<'a> {
 
     /// Reads the machine's counters now.
     pub(crate) fn sample(&mut self, at: Nanos) {
-        let counters = telemetry::read(at, (self.embedded_cpu)());
+        let counters = telemetry::read(at, self.target.embedded_cpu());
         if let Some(before) = self.last_counters.filter(|before| before.at < at) {
             self.telemetry.push(telemetry::between(&before, &counters));
         }
@@ -293,25 +289,25 @@ impl<'a> Collector<'a> {
                 delta.add_to(of_key);
             }
         });
-        self.was_read(read).then_some(windows)
+        self.read_back(read).map(|()| windows)
     }
 
     /// The seconds of all passes, in order.
     pub(crate) fn intervals(&mut self) -> Vec<IntervalRecord> {
         let intervals = self.closed.take();
-        self.read_back(intervals)
+        self.read_back(intervals).unwrap_or_default()
     }
 
     /// What the machine did in each second of the last pass.
     pub(crate) fn telemetry(&mut self) -> Vec<TelemetrySample> {
         let telemetry = self.telemetry.take();
-        self.read_back(telemetry)
+        self.read_back(telemetry).unwrap_or_default()
     }
 
     /// Hands over the machine's counters of the last pass, in order.
     pub(crate) fn counters(&mut self, each: impl FnMut(Counters)) {
         let read = self.counters.drain(each);
-        self.was_read(read);
+        self.read_back(read);
     }
 
     /// The longest gaps of the last pass, at most `limit` in each of these phases.
@@ -324,22 +320,14 @@ impl<'a> Collector<'a> {
                 search.add(&map);
             }
         });
-        if !self.was_read(read) {
-            return Vec::new();
+        match self.read_back(read) {
+            Some(()) => searches.into_iter().flat_map(GapSearch::finish).collect(),
+            None => Vec::new(),
         }
-        searches.into_iter().flat_map(GapSearch::finish).collect()
     }
 
-    fn read_back<T>(&mut self, values: Result<Vec<T>, StoreError>) -> Vec<T> {
-        values.unwrap_or_else(|error| {
-            self.warn_of(&error.to_string());
-            Vec::new()
-        })
-    }
-
-    fn was_read(&mut self, read: Result<(), StoreError>) -> bool {
-        read.map_err(|error| self.warn_of(&error.to_string()))
-            .is_ok()
+    fn read_back<T>(&mut self, read: Result<T, StoreError>) -> Option<T> {
+        read.map_err(|error| self.warn_of(&error.to_string())).ok()
     }
 
     fn close_before(&mut self, second: u64) {
@@ -371,12 +359,10 @@ impl<'a> Collector<'a> {
         };
         if let Some(phase) = phase {
             let passed = Nanos((second + 1) * Nanos::SECOND.0).saturating_sub(phases[phase].start);
-            let running = Running {
-                phase,
-                seconds: passed.as_secs_f64(),
-                cpu_busy: self.busiest_cpu.get(),
-            };
-            line.objectives = self.objectives.so_far(&self.names, running);
+            let (seconds, cpu_busy) = (passed.as_secs_f64(), self.busiest_cpu.get());
+            line.objectives = self
+                .objectives
+                .so_far(&self.names, phase, seconds, cpu_busy);
         }
         line
     }

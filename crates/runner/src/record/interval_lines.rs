@@ -10,26 +10,19 @@ use highwater_model::units::Nanos;
 use crate::recorder::IntervalDelta;
 use crate::store::JournalLine;
 
-/// Phase, stream and op of an interval.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct IntervalNames<'a> {
-    pub(crate) phase: &'a str,
-    pub(crate) stream: &'a str,
-    pub(crate) op: &'a str,
-}
-
-/// The interval in a record.
+/// The interval in a record, of a phase, stream and op.
 pub(crate) fn interval_record(
     second: u64,
-    names: IntervalNames<'_>,
+    names: [String; 3],
     delta: &IntervalDelta,
 ) -> IntervalRecord {
+    let [phase, stream, op] = names;
     let finite = |q: f64| delta.latency.percentile(q).map(|percentile| percentile.ns);
     IntervalRecord {
         second,
-        phase: names.phase.to_owned(),
-        stream: names.stream.to_owned(),
-        op: names.op.to_owned(),
+        phase,
+        stream,
+        op,
         offered: delta.offered,
         sent: delta.sent,
         acknowledged: delta.acknowledged,
@@ -45,7 +38,8 @@ pub(crate) fn interval_record(
 }
 
 /// The interval in the journal.
-pub(crate) fn journal_line(delta: &IntervalDelta, names: IntervalNames<'_>) -> JournalLine {
+pub(crate) fn journal_line(delta: &IntervalDelta, names: [String; 3]) -> JournalLine {
+    let [phase, stream, op] = names;
     let latency = if delta.latency.is_empty() {
         String::new()
     } else {
@@ -53,9 +47,9 @@ pub(crate) fn journal_line(delta: &IntervalDelta, names: IntervalNames<'_>) -> J
     };
     JournalLine {
         second: delta.second,
-        phase: names.phase.to_owned(),
-        stream: names.stream.to_owned(),
-        op: names.op.to_owned(),
+        phase,
+        stream,
+        op,
         offered: delta.offered,
         sent: delta.sent,
         rows_sent: delta.rows_sent,

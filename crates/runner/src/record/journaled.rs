@@ -12,7 +12,7 @@ use highwater_model::record::{
 };
 use highwater_model::units::Nanos;
 
-use super::results::{Figures, result_record, stream_with};
+use super::results::result_record;
 use crate::recorder::{IntervalDelta, KeyStats};
 use crate::schedule::RAMP;
 
@@ -22,9 +22,8 @@ const UNCLASSIFIED: &str = "unclassified";
 /// The counts of the lines so far.
 #[derive(Debug, Default)]
 pub(super) struct Journaled {
-    /// By phase, stream and op.
-    sums: BTreeMap<[String; 3], KeyStats>,
-    errors: BTreeMap<[String; 3], u64>,
+    /// By phase, stream and op; and how many failed.
+    sums: BTreeMap<[String; 3], (KeyStats, u64)>,
     /// By phase: its first second and its last.
     seconds: BTreeMap<String, [u64; 2]>,
 }
@@ -38,20 +37,20 @@ impl Journaled {
 
     /// Adds what was counted of (phase, stream, op).
     pub(super) fn add(&mut self, names: &[String; 3], delta: &IntervalDelta) {
-        add(self.sums.entry(names.clone()).or_default(), delta);
-        *self.errors.entry(names.clone()).or_default() += delta.errors;
+        let (stats, failed) = self.sums.entry(names.clone()).or_default();
+        add(stats, delta);
+        *failed += delta.errors;
     }
 
     /// Gives a draft its phases, results and streams.
     pub(super) fn fill(&self, record: &mut RunRecord) {
         let plan = record.plan.definition.clone();
         record.phases = phases_of(&plan, &self.seconds);
-        for (names, stats) in &self.sums {
+        for (names, (stats, failed)) in &self.sums {
             let mut result = result_of(&plan, &record.phases, names.clone(), stats);
-            let failed = self.errors.get(names).copied().filter(|failed| *failed > 0);
-            result
-                .errors
-                .extend(failed.map(|failed| (UNCLASSIFIED.to_owned(), failed)));
+            if *failed > 0 {
+                result.errors.insert(UNCLASSIFIED.to_owned(), *failed);
+            }
             if record
                 .phases
                 .iter()
@@ -61,11 +60,8 @@ impl Journaled {
             }
             record.results.push(result);
         }
-        record.audit.acknowledged = self
-            .sums
-            .values()
-            .map(|stats| stats.rows.acknowledged)
-            .sum();
+        let sums = self.sums.values();
+        record.audit.acknowledged = sums.map(|(stats, _)| stats.rows.acknowledged).sum();
     }
 }
 
@@ -121,12 +117,8 @@ fn result_of(
         .iter()
         .find(|p| p.name == names[0])
         .map_or(0, |p| p.duration_ns);
-    let figures = Figures {
-        open: is_open(plan, &names[1]),
-        names,
-        duration: Nanos(duration),
-    };
-    let seconds = figures.duration.as_secs_f64().max(1.0);
+    let (open, duration) = (is_open(plan, &names[1]), Nanos(duration));
+    let seconds = duration.as_secs_f64().max(1.0);
     ResultRecord {
         throughput: ThroughputRecord {
             ops_per_s: to_f64(stats.acknowledged) / seconds,
@@ -134,20 +126,15 @@ fn result_of(
             ci95: None,
         },
         // Counts per 100 ms were in a file that went with the process.
-        ..result_record(&figures, stats, None)
+        ..result_record(names, open, duration, stats, None)
     }
 }
 
 fn is_open(plan: &Plan, stream: &str) -> bool {
-    plan.streams
-        .iter()
-        .filter(|planned| planned.name == stream)
-        .any(|planned| {
-            planned
-                .paces
-                .iter()
-                .any(|pace| matches!(pace, Pace::Open { .. }))
-        })
+    let streams = plan.streams.iter();
+    let of_it = streams.filter(|planned| planned.name == stream);
+    let mut paces = of_it.flat_map(|planned| &planned.paces);
+    paces.any(|pace| matches!(pace, Pace::Open { .. }))
 }
 
 fn stream_of(plan: &Plan, result: &ResultRecord) -> StreamRecord {
@@ -155,14 +142,16 @@ fn stream_of(plan: &Plan, result: &ResultRecord) -> StreamRecord {
         .streams
         .iter()
         .find(|stream| stream.name == result.stream);
-    let unit = planned.map_or(Unit::Queries, |stream| stream.unit);
-    let throughput = ThroughputRecord {
-        ci95: None,
-        ..result.throughput.clone()
-    };
     StreamRecord {
+        phase: result.phase.clone(),
+        stream: result.stream.clone(),
+        unit: planned.map_or(Unit::Queries, |stream| stream.unit),
         sessions: planned.map_or(0, |stream| stream.sessions),
-        ..stream_with(&result.phase, &result.stream, unit, throughput)
+        throughput: ThroughputRecord {
+            ci95: None,
+            ..result.throughput.clone()
+        },
+        ..StreamRecord::default()
     }
 }
 
@@ -182,9 +171,8 @@ mod tests {
             journaled.add(&names("upsert"), &delta);
         }
         assert_eq!(journaled.sums.len(), 2);
-        assert_eq!(journaled.errors.len(), 2);
         assert_eq!(journaled.seconds["measure"], [0, 86_399]);
-        assert_eq!(journaled.sums[&names("insert")].offered, 864_000);
-        assert_eq!(journaled.errors[&names("upsert")], 86_400);
+        assert_eq!(journaled.sums[&names("insert")].0.offered, 864_000);
+        assert_eq!(journaled.sums[&names("upsert")].1, 86_400);
     }
 }

@@ -3,7 +3,6 @@
 use highwater_model::plan::{Pace, PhaseKind, Unit};
 use highwater_model::units::Nanos;
 
-use super::interval_lines::IntervalNames;
 use crate::executor::Pass;
 use crate::schedule::ScheduledPhase;
 use crate::sessions::SessionBlock;
@@ -53,6 +52,7 @@ impl KeyNames {
             paces.map(|pace| offered(*pace, shares)).collect()
         };
         let is_measured = |phase: &ScheduledPhase| phase.kind == PhaseKind::Measure;
+        let is_closed = |pace: &Pace| matches!(pace, Pace::Closed { .. });
         Self {
             offered: phases.iter().map(offered).collect(),
             is_measured: phases.iter().map(is_measured).collect(),
@@ -62,7 +62,7 @@ impl KeyNames {
                     name: stream.name.clone(),
                     unit: stream.unit,
                     units_per_op: stream.units_per_op,
-                    is_closed: is_closed(&stream.paces),
+                    is_closed: stream.paces.iter().any(is_closed),
                 })
                 .collect(),
             ops: pass.bound.ops.iter().map(|op| op.name.clone()).collect(),
@@ -88,20 +88,12 @@ impl KeyNames {
         }
     }
 
-    /// The names of a key.
-    pub(super) fn interval(&self, key: usize) -> IntervalNames<'_> {
+    /// The names of a key: of its phase, stream and op.
+    pub(super) fn interval(&self, key: usize) -> [String; 3] {
         let key = self.split(key);
-        IntervalNames {
-            phase: &self.phases[key.phase],
-            stream: &self.streams[key.stream].name,
-            op: &self.ops[key.op],
-        }
+        let stream = &self.streams[key.stream].name;
+        [&self.phases[key.phase], stream, &self.ops[key.op]].map(String::clone)
     }
-}
-
-fn is_closed(paces: &[Pace]) -> bool {
-    let mut paces = paces.iter();
-    paces.any(|pace| matches!(pace, Pace::Closed { .. }))
 }
 
 /// A share's part of what a pace offers.

@@ -17,7 +17,8 @@ const REWRITE_BYTES: u64 = 4 << 20;
 #[derive(Debug)]
 pub(crate) struct LedgerLog {
     file: LedgerFile,
-    head: LedgerHead,
+    /// The first line: what the file is of.
+    head: LedgerLine,
     /// By table: all outcomes so far.
     tables: Vec<Spans>,
     /// By table: those that are not in the file yet.
@@ -30,7 +31,11 @@ pub(crate) struct LedgerLog {
 impl LedgerLog {
     /// Begins the file with what it is of.
     pub(crate) fn begin(mut file: LedgerFile, head: LedgerHead) -> Result<Self, StoreError> {
-        file.append(&[line_of_head(&head)])?;
+        let head = LedgerLine {
+            run: Some(head),
+            ..LedgerLine::default()
+        };
+        file.append(std::slice::from_ref(&head))?;
         Ok(Self {
             file,
             head,
@@ -82,15 +87,11 @@ impl LedgerLog {
     }
 
     fn rewrite(&mut self, next_row: Option<u64>) -> Result<(), StoreError> {
-        self.pending
-            .iter_mut()
-            .for_each(|spans| drop(std::mem::take(spans)));
+        self.pending.fill(Spans::default());
         let tables = self.tables.iter().enumerate();
         let lines = tables.map(|(table, spans)| line_of(table, spans.all()));
-        let mut lines: Vec<LedgerLine> = std::iter::once(line_of_head(&self.head))
-            .chain(lines)
-            .collect();
-        lines.extend(self.mark(next_row));
+        let lines = std::iter::once(self.head.clone()).chain(lines);
+        let lines: Vec<LedgerLine> = lines.chain(self.mark(next_row)).collect();
         self.file.replace(&lines)?;
         self.rewritten_bytes = self.file.bytes();
         Ok(())
@@ -104,12 +105,5 @@ impl LedgerLog {
             overflowed: self.overflowed,
             ..LedgerLine::default()
         })
-    }
-}
-
-fn line_of_head(head: &LedgerHead) -> LedgerLine {
-    LedgerLine {
-        run: Some(head.clone()),
-        ..LedgerLine::default()
     }
 }

@@ -4,7 +4,6 @@
 //! What must not be here: what a run does next.
 
 pub(crate) mod collector;
-pub(crate) mod ending;
 mod interval_lines;
 mod journaled;
 mod key_names;
@@ -22,21 +21,19 @@ use highwater_analysis as analysis;
 use highwater_analysis::availability::GAPS_KEPT;
 use highwater_driver::TargetFacts;
 use highwater_model::display::{count, duration, percent_asked, span};
-use highwater_model::judgment::Judgments;
 use highwater_model::op::OpId;
 use highwater_model::plan::{Pace, PhaseKind, Plan};
 use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::record::{
-    AuditRecord, AvailabilityRecord, CeilingBound, ClientRecord, CpuQuota, EstimateRecord, Header,
-    HostRecord, Incident, IncidentKind, InterventionRecord, PlanRecord, ProgramRecord,
-    RECORD_SCHEMA, Record, ResultRecord, RunNote, RunRecord, SchedulingClass, StreamRecord,
-    TargetRecord, WorkloadRecord,
+    AuditRecord, ClientRecord, CpuQuota, Header, HostRecord, Incident, IncidentKind, PlanRecord,
+    ProgramRecord, RECORD_SCHEMA, Record, ResultRecord, RunNote, RunRecord, SchedulingClass,
+    StreamRecord, TargetRecord, WorkloadRecord,
 };
 use highwater_model::units::Nanos;
 
 use self::results::{
-    Figures, LOAD, MachineUse, availability_record, client_record, measured, phase_beside,
-    phase_record, result_record, stream_record,
+    LOAD, MachineUse, availability_record, client_record, measured, phase_beside, phase_record,
+    result_record, stream_record,
 };
 use crate::ceilings::{self, CeilingKey};
 use crate::environment;
@@ -64,84 +61,48 @@ pub fn read(path: &Path) -> Result<Record, StoreError> {
 /// Facts of a run besides the figures of its passes.
 pub(crate) struct Parts {
     pub(crate) facts: TargetFacts,
-    pub(crate) bytes_before: Option<u64>,
-    pub(crate) bytes_after: Option<u64>,
-    pub(crate) incidents: Vec<Incident>,
-    /// What commands changed.
-    pub(crate) interventions: Vec<InterventionRecord>,
-    pub(crate) notes: Vec<RunNote>,
     /// What this machine reaches against a sink.
-    ceiling: KnownCeiling,
+    ceiling: ClientRecord,
     /// When the audit began and ended.
     pub(crate) audited: PhaseTimes,
-    skeleton: RunRecord,
+    /// The record as far as it is known without those figures.
+    pub(crate) record: RunRecord,
 }
 
 impl Parts {
     pub(crate) fn new(request: &RunRequest, facts: TargetFacts, existing: &ExistingTables) -> Self {
-        let mut skeleton = skeleton(request, &facts);
-        let ceiling = ceiling(request, &facts);
-        skeleton.target.tables.clone_from(&existing.tables);
+        let mut record = skeleton(request, &facts);
+        record.target.tables.clone_from(&existing.tables);
         for (name, value) in &request.tables.settings {
-            let settings = &mut skeleton.target.settings;
+            let settings = &mut record.target.settings;
             settings.insert(format!("with.{name}"), value.clone());
         }
         Self {
+            ceiling: ceiling(request, &facts),
             facts,
-            bytes_before: None,
-            bytes_after: None,
-            incidents: Vec::new(),
-            interventions: Vec::new(),
-            notes: Vec::new(),
-            ceiling,
-            audited: PhaseTimes {
-                start: Nanos::ZERO,
-                end: Nanos::ZERO,
-            },
-            skeleton,
+            audited: PhaseTimes::default(),
+            record,
         }
     }
-
-    /// The record without results.
-    pub(crate) fn draft(&self) -> RunRecord {
-        self.skeleton.clone()
-    }
-
-    /// What the run is expected to take.
-    pub(crate) fn set_estimate(&mut self, estimate: EstimateRecord) {
-        self.skeleton.estimate = Some(estimate);
-    }
-
-    /// What became of the tables.
-    pub(crate) fn set_tables(&mut self, existing: &ExistingTables) {
-        self.skeleton.target.tables.clone_from(&existing.tables);
-    }
 }
 
-/// What is known of what this machine reaches against a sink.
-#[derive(Default)]
-struct KnownCeiling {
-    /// Units per second, as it was measured for such a run.
-    measured: Option<f64>,
-    at_least: Option<CeilingBound>,
-    sink: Option<String>,
-}
-
-/// The ceiling that was measured for such a run, or what others say about it.
-fn ceiling(request: &RunRequest, facts: &TargetFacts) -> KnownCeiling {
+/// What is known of what this machine reaches against a sink: the ceiling that was measured for such a run, or what
+/// others say about it.
+fn ceiling(request: &RunRequest, facts: &TargetFacts) -> ClientRecord {
     let Some((directory, sink)) = &request.ceilings else {
-        return KnownCeiling::default();
+        return ClientRecord::default();
     };
     let insert = facts.settings.get("insert").map_or("", String::as_str);
     let key = CeilingKey::new(&request.plan, sink, insert, &request.version);
     let measured = ceilings::find(directory, &key).map(|ceiling| ceiling.units_per_s);
-    KnownCeiling {
-        at_least: match measured {
+    ClientRecord {
+        ceiling_at_least: match measured {
             Some(_) => None,
             None => ceilings::at_least(directory, &key),
         },
-        measured,
+        calibrated_ceiling: measured,
         sink: Some(sink.clone()),
+        ..ClientRecord::default()
     }
 }
 
@@ -166,7 +127,7 @@ pub(crate) fn record(
     collector: &mut Collector<'_>,
 ) -> RunRecord {
     let plan = &request.plan;
-    let mut record = parts.skeleton;
+    let mut record = parts.record;
     record.header.started_at = later(&record.header.started_at, passes.origin());
     record.target.hosts = hosts(request, &passes);
     collector.finish();
@@ -178,23 +139,18 @@ pub(crate) fn record(
     }
     add_seconds(&mut record, request, passes, collector);
     for client in &mut record.clients {
-        client.calibrated_ceiling = parts.ceiling.measured;
-        client.ceiling_at_least = parts.ceiling.at_least;
+        client.calibrated_ceiling = parts.ceiling.calibrated_ceiling;
+        client.ceiling_at_least = parts.ceiling.ceiling_at_least;
         client.sink.clone_from(&parts.ceiling.sink);
     }
-    record.target.bytes_before = parts.bytes_before;
-    record.target.bytes_after = parts.bytes_after;
     record.target.disk_bytes_per_row = analysis::telemetry::disk_bytes_per_row(&record);
     let PhaseTimes { start, end } = parts.audited;
     let phase = phase_beside("audit", PhaseKind::Audit, start, end);
     record.phases.push(phase);
-    record.incidents = parts.incidents;
-    record.interventions = parts.interventions;
     // What could not be read back is missing above.
     let unread = collector.journal_error.take();
     let incident = |why| Incident::new(IncidentKind::RecordIncomplete, why);
     record.incidents.extend(unread.map(incident));
-    record.notes = parts.notes;
     record.audit = audit;
     record
 }
@@ -243,21 +199,25 @@ pub(crate) fn notes_of_phases(plan: &Plan, passes: &Passes) -> Vec<RunNote> {
             None => {
                 let within = percent_asked(plan.steadiness.within_ppm);
                 let in_vain = phase.steady() == Some(false);
-                return in_vain.then(|| RunNote {
-                    code: "not_warm".to_owned(),
-                    message: format!(
-                        "{name} took all of its {lasted}: throughput was not shown to be steady within {within}"
-                    ),
-                });
+                let message = format!(
+                    "{name} took all of its {lasted}: throughput was not shown to be steady within {within}"
+                );
+                return in_vain.then(|| self::note("not_warm", message));
             }
         };
         let length = span(phase.length.0);
-        Some(RunNote {
-            code: "stopped_early".to_owned(),
-            message: format!("{name} ended after {lasted} of {length}: {why}"),
-        })
+        let message = format!("{name} ended after {lasted} of {length}: {why}");
+        Some(self::note("stopped_early", message))
     };
     phases.filter_map(note).collect()
+}
+
+/// A note; reports go by its code.
+pub(crate) fn note(code: &str, message: String) -> RunNote {
+    RunNote {
+        code: code.to_owned(),
+        message,
+    }
 }
 
 /// A wall-clock time and what has passed since; as it stands if it is not RFC 3339.
@@ -293,13 +253,11 @@ fn add_load(
         let (Some(stats), Some(name)) = (stats, names.get(op)) else {
             continue;
         };
-        let figures = Figures {
-            names: [LOAD.to_owned(), name.clone(), name.clone()],
-            open: false,
-            duration: end.saturating_sub(start),
-        };
+        let names = [LOAD.to_owned(), name.clone(), name.clone()];
         let counted = counted.as_mut().map(|keys| std::mem::take(&mut keys[op]));
-        record.results.push(result_record(&figures, stats, counted));
+        let duration = end.saturating_sub(start);
+        let result = result_record(names, false, duration, stats, counted);
+        record.results.push(result);
     }
 }
 
@@ -322,23 +280,16 @@ fn add_main(
                     let stats = main.stats.get(first + op)?.as_ref()?;
                     let counted = counted.as_mut();
                     let counted = counted.map(|keys| std::mem::take(&mut keys[first + op]));
-                    let figures = Figures {
-                        names: [phase.name.clone(), planned.name.clone(), name.clone()],
-                        open: matches!(phase.paces[stream], Pace::Open { .. }),
-                        duration: Nanos(recorded.duration_ns),
-                    };
-                    Some(result_record(&figures, stats, counted))
+                    let names = [phase.name.clone(), planned.name.clone(), name.clone()];
+                    let open = matches!(phase.paces[stream], Pace::Open { .. });
+                    let duration = Nanos(recorded.duration_ns);
+                    Some(result_record(names, open, duration, stats, counted))
                 })
                 .collect();
             if phase.kind == PhaseKind::Measure && recorded.duration_ns > 0 {
-                let borrowed: Vec<&ResultRecord> = results.iter().collect();
-                record.streams.push(stream_record(
-                    plan,
-                    stream,
-                    phase,
-                    &borrowed,
-                    main.worked.get(stream),
-                ));
+                let worked = main.worked.get(stream);
+                let of_stream = stream_record(plan, stream, phase, &results, worked);
+                record.streams.push(of_stream);
             }
             record.results.extend(results);
         }
@@ -389,7 +340,17 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
     let plan = &request.plan;
     let capabilities = request.target.capabilities();
     RunRecord {
-        header: header(request),
+        header: Header {
+            schema: RECORD_SCHEMA.to_owned(),
+            id: request.directory.id(),
+            highwater: ProgramRecord {
+                version: request.version.clone(),
+            },
+            started_at: request.started_at.clone(),
+            environment: environment::describe(),
+            labels: request.labels.clone(),
+            given: request.given.clone(),
+        },
         plan: PlanRecord {
             hash: plan.hash(),
             seed: plan.seed,
@@ -411,28 +372,11 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
             simulated: capabilities.simulated,
             embedded: capabilities.embedded,
             sink: request.target.is_sink(),
-            hosts: Vec::new(),
-            tables: Vec::new(),
-            bytes_before: None,
-            bytes_after: None,
-            disk_bytes_per_row: None,
             cpu_quotas: cpu_quotas(request),
+            ..TargetRecord::default()
         },
-        judgments: Judgments::default(),
-        limit: None,
-        estimate: None,
-        phases: Vec::new(),
-        results: Vec::new(),
-        streams: Vec::new(),
-        availability: AvailabilityRecord::default(),
         audit: AuditRecord::empty(plan.audit.level),
-        clients: Vec::new(),
-        telemetry: Vec::new(),
-        target_telemetry: None,
-        incidents: Vec::new(),
-        interventions: Vec::new(),
-        notes: Vec::new(),
-        intervals: Vec::new(),
+        ..RunRecord::default()
     }
 }
 
@@ -444,18 +388,4 @@ fn cpu_quotas(request: &RunRequest) -> Vec<CpuQuota> {
         cores: limited.cores,
     });
     quotas.collect()
-}
-
-fn header(request: &RunRequest) -> Header {
-    Header {
-        schema: RECORD_SCHEMA.to_owned(),
-        id: request.directory.id(),
-        highwater: ProgramRecord {
-            version: request.version.clone(),
-        },
-        started_at: request.started_at.clone(),
-        environment: environment::describe(),
-        labels: request.labels.clone(),
-        given: request.given.clone(),
-    }
 }

@@ -39,17 +39,6 @@ struct Place<'a> {
     counts: &'a KeyCounts,
 }
 
-/// The phase that is running.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Running {
-    /// Its position among the phases.
-    pub(super) phase: usize,
-    /// Seconds of it that are over.
-    pub(super) seconds: f64,
-    /// The busy part of the CPU of the target's busiest node, where that is known.
-    pub(super) cpu_busy: Option<f64>,
-}
-
 impl ObjectiveCounts {
     /// Nothing yet, of this plan.
     pub(super) fn new(plan: &Plan) -> Self {
@@ -86,14 +75,21 @@ impl ObjectiveCounts {
         counts.rows_acknowledged += delta.rows_acknowledged;
     }
 
-    /// How each objective stands; nothing outside a measured phase.
-    pub(super) fn so_far(&self, names: &KeyNames, running: Running) -> Vec<ObjectiveSoFar> {
-        if names.is_measured.get(running.phase) != Some(&true) {
+    /// How each objective stands in the phase at this position, of which so many seconds are over; nothing outside a
+    /// measured phase. `cpu_busy` is the busy part of the CPU of the target's busiest node, where that is known.
+    pub(super) fn so_far(
+        &self,
+        names: &KeyNames,
+        phase: usize,
+        seconds: f64,
+        cpu_busy: Option<f64>,
+    ) -> Vec<ObjectiveSoFar> {
+        if names.is_measured.get(phase) != Some(&true) {
             return Vec::new();
         }
         let places = self.by_key.iter().filter_map(|(key, counts)| {
             let at = names.split(*key);
-            (at.phase == running.phase).then(|| Place {
+            (at.phase == phase).then(|| Place {
                 stream: &names.streams[at.stream],
                 op: &names.ops[at.op],
                 counts,
@@ -109,7 +105,7 @@ impl ObjectiveCounts {
                     objective,
                     Objective::Latency { .. } | Objective::RowLatency { .. }
                 ));
-                stands(objective, bound, names, &places, running)
+                stands(objective, bound, names, &places, seconds, cpu_busy)
             })
             .collect()
     }
@@ -121,7 +117,8 @@ fn stands(
     bound: usize,
     names: &KeyNames,
     places: &[Place<'_>],
-    running: Running,
+    seconds: f64,
+    cpu_busy: Option<f64>,
 ) -> ObjectiveSoFar {
     let parts = places.iter();
     match objective {
@@ -142,8 +139,8 @@ fn stands(
         Objective::Rejected { .. } => {
             worst(parts.map(|place| [place.counts.rejected, place.counts.offered]))
         }
-        Objective::Throughput { .. } => slowest(names, places, running.seconds),
-        Objective::Cpu { .. } => match running.cpu_busy {
+        Objective::Throughput { .. } => slowest(names, places, seconds),
+        Objective::Cpu { .. } => match cpu_busy {
             Some(busy) => ObjectiveSoFar::Cpu { busy },
             None => ObjectiveSoFar::Nothing,
         },
@@ -271,12 +268,7 @@ mod tests {
         for (key, failed) in [(WARM[1], 100), (MEASURED[0], 0), (MEASURED[1], 4)] {
             counts.add(&counted(key, failed));
         }
-        let running = Running {
-            phase,
-            seconds: 4.0,
-            cpu_busy: Some(0.5),
-        };
-        counts.so_far(&names(), running)
+        counts.so_far(&names(), phase, 4.0, Some(0.5))
     }
 
     #[test]
@@ -329,20 +321,15 @@ mod tests {
         };
         // The measured phase's first stream and op.
         counts.add(&counted(4, 0));
-        let running = Running {
-            phase: 1,
-            seconds: 4.0,
-            cpu_busy: None,
-        };
         let rate = |per_s| [ObjectiveSoFar::Rate { per_s }];
-        assert_eq!(counts.so_far(&names, running), rate(250.0));
+        assert_eq!(counts.so_far(&names, 1, 4.0, None), rate(250.0));
         names.blocks.push(SessionBlock {
             stream: 1,
             slots: 0..1,
             first_number: 0,
             begin: None,
         });
-        assert_eq!(counts.so_far(&names, running), rate(0.0));
+        assert_eq!(counts.so_far(&names, 1, 4.0, None), rate(0.0));
     }
 
     #[test]

@@ -10,20 +10,13 @@ use highwater_analysis::availability::{acknowledged_per_s, measured_seconds, of_
 use highwater_model::record::{AuditStatus, AvailabilityRecord, Incident, IncidentKind, RunRecord};
 use highwater_model::units::Nanos;
 
-use super::interval_lines::{IntervalNames, delta_of, interval_record};
+use super::interval_lines::{delta_of, interval_record};
 use super::journaled::Journaled;
 use crate::recorder::IntervalDelta;
 use crate::store::JournalLine;
 
 /// The record of a run that was killed, from its draft and its journal.
-pub(super) fn recovered(mut draft: RunRecord, lines: Vec<JournalLine>) -> RunRecord {
-    fill(&mut draft, lines.into_iter());
-    draft.judgments = analysis::judge(&draft);
-    draft.limit = analysis::limit(&draft);
-    draft
-}
-
-fn fill(record: &mut RunRecord, lines: impl Iterator<Item = JournalLine>) {
+pub(super) fn recovered(mut record: RunRecord, lines: Vec<JournalLine>) -> RunRecord {
     let mut intervals: BTreeMap<(u64, [String; 3]), IntervalDelta> = BTreeMap::new();
     let mut journaled = Journaled::default();
     for line in lines {
@@ -36,15 +29,12 @@ fn fill(record: &mut RunRecord, lines: impl Iterator<Item = JournalLine>) {
             .and_modify(|sum| sum.merge(&delta))
             .or_insert(delta);
     }
-    journaled.fill(record);
-    for ((second, name), delta) in &intervals {
-        let [phase, stream, op] = name;
-        let names = IntervalNames { phase, stream, op };
-        record
-            .intervals
-            .push(interval_record(*second, names, delta));
-    }
-    record.availability = availability_of(record);
+    journaled.fill(&mut record);
+    let intervals = intervals.into_iter();
+    let intervals =
+        intervals.map(|((second, names), delta)| interval_record(second, names, &delta));
+    record.intervals.extend(intervals);
+    record.availability = availability_of(&record);
     record.audit.status = AuditStatus::Failed;
     record.audit.error = Some("the program ended before the audit".to_owned());
     record.incidents.push(Incident::new(
@@ -52,6 +42,9 @@ fn fill(record: &mut RunRecord, lines: impl Iterator<Item = JournalLine>) {
         "the program ended without writing its record; this one comes from its journal, with \
          latencies at two significant digits and gaps in whole seconds",
     ));
+    record.judgments = analysis::judge(&record);
+    record.limit = analysis::limit(&record);
+    record
 }
 
 /// As far as whole seconds show it.

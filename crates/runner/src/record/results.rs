@@ -9,8 +9,7 @@ use highwater_model::numbers::to_f64;
 use highwater_model::plan::{LANES, Pace, PhaseKind, Plan, Unit};
 use highwater_model::record::{
     AvailabilityRecord, ClientRecord, Histograms, PhaseRecord, ResultRecord, RunRecord,
-    SchedulingClass, StallRecord, Steadiness, StreamRecord, TelemetrySample, ThroughputRecord,
-    WINDOW_NS, Windows,
+    StallRecord, StreamRecord, TelemetrySample, ThroughputRecord, WINDOW_NS, Windows,
 };
 use highwater_model::units::Nanos;
 
@@ -26,30 +25,23 @@ pub(crate) const LOAD: &str = "load";
 /// An open stream that could not send this share of what was due leaves a backlog.
 const BACKLOG_SHARE: f64 = 0.01;
 
-/// Which figures.
-pub(crate) struct Figures {
-    /// Phase, stream, op.
-    pub(crate) names: [String; 3],
-    pub(crate) open: bool,
-    /// Length of the phase.
-    pub(crate) duration: Nanos,
-}
-
-/// The record of one (phase, stream, op); its counts per 100 ms may be unknown.
+/// The record of one (phase, stream, op), of a phase of this length; its counts per 100 ms may be unknown.
 pub(crate) fn result_record(
-    figures: &Figures,
+    names: [String; 3],
+    open: bool,
+    duration: Nanos,
     stats: &KeyStats,
     counted: Option<Windows>,
 ) -> ResultRecord {
-    let [phase, stream, op] = figures.names.clone();
+    let [phase, stream, op] = names;
     // Zeros would be a claim.
-    let windows = counted.map(|counted| of_phase(figures, counted));
+    let windows = counted.map(|counted| of_phase(open, duration, counted));
     let windows = windows.unwrap_or_default();
     ResultRecord {
         phase,
         stream,
         op,
-        open: figures.open,
+        open,
         offered: stats.offered,
         sent: stats.sent,
         acknowledged: stats.acknowledged,
@@ -67,7 +59,7 @@ pub(crate) fn result_record(
             .map(|(class, (_, text))| (class.name().to_owned(), text.clone()))
             .collect(),
         rows: stats.rows,
-        throughput: throughput(figures.duration, stats, &windows.acknowledged),
+        throughput: throughput(duration, stats, &windows.acknowledged),
         response_bytes: stats.response_bytes,
         response_rows: stats.response_rows,
         latency_ns: stats.latency.summary(),
@@ -77,7 +69,7 @@ pub(crate) fn result_record(
         undelayed_ns: stats.undelayed().map(|undelayed| undelayed.summary()),
         row_latency_ns: stats.row_latency.as_ref().map(LatencyHistogram::summary),
         error_latency_ns: stats.error_latency.summary(),
-        backlog: figures.open && to_f64(stats.dropped) > BACKLOG_SHARE * to_f64(stats.offered),
+        backlog: open && to_f64(stats.dropped) > BACKLOG_SHARE * to_f64(stats.offered),
         histograms: Histograms {
             latency: stats.latency.encode(),
             service: stats.service.encode(),
@@ -114,11 +106,11 @@ fn throughput(duration: Nanos, stats: &KeyStats, windows: &[u64]) -> ThroughputR
 }
 
 /// One entry for each whole window of the phase, zeros included; of closed load only what it has.
-fn of_phase(figures: &Figures, mut counted: Windows) -> Windows {
-    let whole = usize::try_from(figures.duration.0 / WINDOW_NS).unwrap_or(0);
+fn of_phase(open: bool, duration: Nanos, mut counted: Windows) -> Windows {
+    let whole = usize::try_from(duration.0 / WINDOW_NS).unwrap_or(0);
     counted.acknowledged.resize(whole, 0);
     for of_open in [&mut counted.offered, &mut counted.failed] {
-        of_open.resize(if figures.open { whole } else { 0 }, 0);
+        of_open.resize(if open { whole } else { 0 }, 0);
     }
     counted
 }
@@ -128,7 +120,7 @@ pub(crate) fn stream_record(
     plan: &Plan,
     position: usize,
     phase: &ScheduledPhase,
-    results: &[&ResultRecord],
+    results: &[ResultRecord],
     worked: Option<&SessionsWorked>,
 ) -> StreamRecord {
     let stream = &plan.streams[position];
@@ -148,16 +140,13 @@ pub(crate) fn stream_record(
     };
     // Of open load as many work as the arrivals need.
     let is_closed = matches!(pace, Pace::Closed { .. });
-    let sessions = match pace {
-        Pace::Open { .. } => sessions_of(plan, position),
-        Pace::Closed { sessions } => plan.share.part_of(sessions),
-    };
-    let share = to_f64(plan.share.lanes().len() as u64) / f64::from(LANES);
+    let (planned_rate, sessions) = of_share(plan, position, pace);
     let mut record = StreamRecord {
-        planned_rate: match pace {
-            Pace::Open { rate } => Some(rate.as_f64() * share),
-            Pace::Closed { .. } => None,
-        },
+        phase: phase.name.clone(),
+        stream: stream.name.clone(),
+        unit: stream.unit,
+        throughput,
+        planned_rate,
         sessions,
         // Of a stream that has more sessions in another phase those are among them.
         working: worked
@@ -166,15 +155,26 @@ pub(crate) fn stream_record(
         missing_because: worked
             .and_then(|worked| Some(worked.missing_because.as_ref()?.message.clone())),
         littles_law_sessions: littles_law_sessions(pace, ops_per_s, results),
-        ..stream_with(&phase.name, &stream.name, stream.unit, throughput)
+        ..StreamRecord::default()
     };
     statistics.describe(&mut record, unit, plan.steadiness);
     record
 }
 
+/// The rate and the sessions that this share has of a stream.
+pub(super) fn of_share(plan: &Plan, stream: usize, pace: Pace) -> (Option<f64>, u32) {
+    match pace {
+        Pace::Open { rate } => {
+            let part = to_f64(plan.share.lanes().len() as u64) / f64::from(LANES);
+            (Some(rate.as_f64() * part), sessions_of(plan, stream))
+        }
+        Pace::Closed { sessions } => (None, plan.share.part_of(sessions)),
+    }
+}
+
 /// Little's law, with our own lag as part of a session's cycle; only without failed ops, whose
 /// times are kept apart.
-fn littles_law_sessions(pace: Pace, ops_per_s: f64, results: &[&ResultRecord]) -> Option<f64> {
+fn littles_law_sessions(pace: Pace, ops_per_s: f64, results: &[ResultRecord]) -> Option<f64> {
     if matches!(pace, Pace::Open { .. }) || results.iter().any(|r| r.acknowledged < r.offered) {
         return None;
     }
@@ -191,7 +191,7 @@ fn littles_law_sessions(pace: Pace, ops_per_s: f64, results: &[&ResultRecord]) -
 }
 
 /// Acknowledged ops per window, of all ops together.
-fn acknowledged<'a>(results: &[&'a ResultRecord]) -> Cow<'a, [u64]> {
+fn acknowledged(results: &[ResultRecord]) -> Cow<'_, [u64]> {
     let series = results.iter().map(|r| r.windows.acknowledged.as_slice());
     // A day has 7 MB of them: those of a single op are not copied.
     if let [only] = results {
@@ -236,17 +236,14 @@ pub(crate) fn client_record(
         machine_cpu_fraction: sample.machine_cpu_fraction,
         steal_fraction: sample.steal_fraction,
         max_rss_bytes: used.max_rss_bytes,
-        calibrated_ceiling: None,
-        ceiling_at_least: None,
-        sink: None,
         executors,
         stalls,
-        scheduling: SchedulingClass::default(),
+        ..ClientRecord::default()
     }
 }
 
 /// What the machine did in measured phases, from its counters one after the other.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct MachineUse {
     /// From the first measured phase to the last; absent without any.
     measured: Option<PhaseTimes>,
@@ -266,9 +263,7 @@ impl MachineUse {
                 start: first.start,
                 end: last.end,
             }),
-            ends: None,
-            ends_within: None,
-            max_rss_bytes: 0,
+            ..Self::default()
         }
     }
 
@@ -318,31 +313,6 @@ pub(crate) fn phase_beside(name: &str, kind: PhaseKind, start: Nanos, end: Nanos
         start_ns: start.0,
         duration_ns: end.saturating_sub(start).0,
         steady: None,
-    }
-}
-
-/// A stream in a phase of which nothing is known but its throughput.
-pub(super) fn stream_with(
-    phase: &str,
-    stream: &str,
-    unit: Unit,
-    throughput: ThroughputRecord,
-) -> StreamRecord {
-    StreamRecord {
-        phase: phase.to_owned(),
-        stream: stream.to_owned(),
-        unit,
-        planned_rate: None,
-        sessions: 0,
-        working: None,
-        missing_because: None,
-        throughput,
-        effective_windows: 0.0,
-        steadiness: Steadiness::NotTested,
-        drift_percent: None,
-        drift_ci95: None,
-        thirds_per_s: None,
-        littles_law_sessions: None,
     }
 }
 

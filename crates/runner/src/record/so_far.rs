@@ -9,15 +9,13 @@ use std::path::{Path, PathBuf};
 
 use highwater_analysis as analysis;
 use highwater_model::judgment::ObjectiveValue;
-use highwater_model::numbers::to_f64;
-use highwater_model::plan::{LANES, Pace, Plan};
+use highwater_model::plan::{Pace, Plan};
 use highwater_model::record::{Change, InterventionRecord, Record, RunRecord, StreamRecord};
 use highwater_model::target_telemetry::TargetTelemetry;
 
 use super::interval_lines::delta_of;
 use super::journaled::Journaled;
-use super::results::LOAD;
-use crate::planner::sessions_of;
+use super::results::{LOAD, of_share};
 use crate::store::{self, JournalLine, JournalTail, Written};
 
 /// Lines that wait for their second to be over; a run writes fewer.
@@ -143,14 +141,8 @@ fn planned(stream: &mut StreamRecord, plan: &Plan, interventions: &[Intervention
     let Some(position) = plan.streams.iter().position(|of| of.name == stream.stream) else {
         return;
     };
-    match pace_in(plan, position, &stream.phase, interventions) {
-        Some(Pace::Open { rate }) => {
-            let part = to_f64(plan.share.lanes().len() as u64) / f64::from(LANES);
-            stream.planned_rate = Some(rate.as_f64() * part);
-            stream.sessions = sessions_of(plan, position);
-        }
-        Some(Pace::Closed { sessions }) => stream.sessions = plan.share.part_of(sessions),
-        None => {}
+    if let Some(pace) = pace_in(plan, position, &stream.phase, interventions) {
+        (stream.planned_rate, stream.sessions) = of_share(plan, position, pace);
     }
 }
 

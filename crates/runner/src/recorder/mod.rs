@@ -139,11 +139,8 @@ impl Recorder {
         self.know(op.key);
         let latency = op.finished.saturating_sub(op.intended);
         let acknowledged = op.outcome.is_success();
-        let timed_out = op
-            .outcome
-            .error
-            .as_ref()
-            .is_some_and(|error| error.class == ErrorClass::Timeout);
+        let class = op.outcome.error.as_ref().map(|error| error.class);
+        let timed_out = class == Some(ErrorClass::Timeout);
         let row_wait = self.keys[op.key];
         let stats = stats_of(&mut self.stats, op.key);
         stats.offered += 1;
@@ -184,7 +181,7 @@ impl Recorder {
             let shown = if timed_out { None } else { Some(latency) };
             windows.count_over(offset, shown, &self.bounds, row_wait);
         }
-        self.record_intervals(op, acknowledged, timed_out, latency);
+        self.record_intervals(op, acknowledged, class, latency);
     }
 
     /// Notes an op in the phase in which it ended, if that is any.
@@ -208,7 +205,7 @@ impl Recorder {
         &mut self,
         op: &Ended<'_>,
         acknowledged: bool,
-        timed_out: bool,
+        class: Option<ErrorClass>,
         latency: Nanos,
     ) {
         let due = self
@@ -219,7 +216,7 @@ impl Recorder {
         due.rows_sent += op.rows;
         if acknowledged {
             due.latency.record(latency);
-        } else if timed_out {
+        } else if class == Some(ErrorClass::Timeout) {
             due.latency.record_beyond(1, latency);
         }
         let finished = op.finished.saturating_sub(self.origin);
@@ -230,7 +227,6 @@ impl Recorder {
             done.service.record(op.service());
         } else {
             done.errors += 1;
-            let class = op.outcome.error.as_ref().map(|error| error.class);
             done.rejected += u64::from(class == Some(ErrorClass::Rejected));
             if let Some(class) = class {
                 done.failed[class as usize] += 1;
@@ -287,15 +283,13 @@ impl Recorder {
     fn note_acknowledged(&mut self, at: Nanos) {
         let at = at.saturating_sub(self.origin);
         let second = at.0 / Nanos::SECOND.0;
-        let map = match self.acknowledgements.last_mut() {
-            Some(map) if map.second == second => map,
-            _ => {
-                self.acknowledgements.push(AcknowledgementMap::new(second));
-                let last = self.acknowledgements.len() - 1;
-                &mut self.acknowledgements[last]
-            }
-        };
-        map.note(at);
+        let maps = &mut self.acknowledgements;
+        if maps.last().is_none_or(|last| last.second != second) {
+            maps.push(AcknowledgementMap::new(second));
+        }
+        if let Some(last) = maps.last_mut() {
+            last.note(at);
+        }
     }
 }
 

@@ -100,10 +100,13 @@ impl WindowDelta {
         self.offered.add_to(&mut whole.offered);
         self.failed.add_to(&mut whole.failed);
         self.ended.add_to(&mut whole.ended);
-        if whole.over.len() < self.over.len() {
-            whole.over.resize(self.over.len(), Vec::new());
-        }
-        for (sums, counts) in whole.over.iter_mut().zip(&self.over) {
+        self.add_over(&mut whole.over);
+    }
+
+    /// Adds what was over each bound.
+    pub(crate) fn add_over(&self, whole: &mut Vec<Vec<u64>>) {
+        whole.resize(whole.len().max(self.over.len()), Vec::new());
+        for (sums, counts) in whole.iter_mut().zip(&self.over) {
             counts.add_to(sums);
         }
     }

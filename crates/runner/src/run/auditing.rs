@@ -100,12 +100,10 @@ impl Run {
         let estimate = audit::estimate(level, ledgers, capabilities.audit_ns_per_row);
         self.begin(Part::Audit { level, estimate });
         let observer = self.observer.as_ref();
-        let reporter = AuditProgressReporter::new(observer, level, estimate, ledgers);
         let input = AuditInput {
             level,
             limit: self.request.plan.audit.limit,
-            seed: self.request.plan.seed,
-            share: &self.request.plan.share,
+            plan: &self.request.plan,
             bound: &self.tables.own_rows(bound),
             whole: bound,
             tables: &self.tables,
@@ -114,7 +112,7 @@ impl Run {
             invariants,
             directory: &self.request.directory,
             stored: false,
-            progress: reporter,
+            progress: AuditProgressReporter::new(observer, level, estimate, ledgers),
         };
         let (timeline, target) = (&self.timeline, target.as_ref());
         let (interrupts, controls) = (&mut self.interrupts, &mut self.controls);

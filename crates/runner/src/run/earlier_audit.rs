@@ -126,8 +126,7 @@ impl Run {
         let input = AuditInput {
             level,
             limit: plan.audit.limit.saturating_sub(Nanos(own.duration_ns)),
-            seed: plan.seed,
-            share: &plan.share,
+            plan,
             bound: &rows_in(bound, rows),
             whole: bound,
             tables: &self.tables,

@@ -7,8 +7,8 @@ use highwater_model::op::BoundWorkload;
 
 use super::RunError;
 use super::state::Run;
-use crate::leases::{self, HeldLeases, LeaseRequest};
-use crate::table_setup::SetupRequest;
+use crate::leases::{self, HeldLeases};
+use crate::table_setup::writes;
 
 /// What the record says of a run whose tables another one took.
 pub(super) const LOST: &str = "another run took the tables over, because this run's heartbeat was \
@@ -23,28 +23,21 @@ impl Run {
         admin: &mut dyn Admin,
     ) -> Result<Option<HeldLeases>, RunError> {
         let capabilities = self.request.target.capabilities();
-        let setup = SetupRequest::of(&self.request, &self.row_identity);
         let is_shared = capabilities.stores_values && !capabilities.simulated_clock;
-        let changes = setup.writes || setup.policy.drop || !setup.policy.drop_foreign.is_empty();
+        let drops = self.request.drop_tables || !self.request.drop_foreign.is_empty();
+        let changes = writes(&self.request) || drops;
         if bound.tables.is_empty() || !is_shared || !changes {
             return Ok(None);
         }
-        let share = &self.request.plan.share;
-        let request = LeaseRequest {
-            tables: bound.tables.iter().map(|t| t.name.as_str()).collect(),
-            plan: self.request.plan.hash(),
-            share: share.index,
-            shares: share.of,
-        };
+        let tables: Vec<&str> = bound.tables.iter().map(|t| t.name.as_str()).collect();
+        let (plan, timeline) = (&self.request.plan, self.timeline.as_ref());
         if let Some(kept) = &self.kept
-            && let Some(held) = kept
-                .hand_over(admin, &request, self.timeline.as_ref())
-                .await?
+            && let Some(held) = kept.hand_over(admin, &tables, timeline).await?
         {
             return Ok(Some(held));
         }
         let watching = |held: Part| self.begin(held);
-        let token = leases::take(admin, &request, self.timeline.as_ref(), watching).await?;
+        let token = leases::take(admin, &tables, plan, timeline, watching).await?;
         Ok(Some(HeldLeases::keep(&self.request.target, token)?))
     }
 

@@ -4,16 +4,18 @@
 
 mod auditing;
 mod earlier_audit;
+mod ending;
 mod holding;
 mod passes;
-mod preparing;
 mod state;
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_analysis as analysis;
-use highwater_driver::{Admin, TableFeatures, TargetError, TargetErrorKind, TargetFacts, Timeline};
+use highwater_driver::{
+    Admin, Connect, TableFeatures, TargetError, TargetErrorKind, TargetFacts, Timeline,
+};
 use highwater_model::audit_record::EarlierAudit;
 use highwater_model::event::{Event, WarningKind};
 use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload};
@@ -34,12 +36,11 @@ use crate::ledger::Ledger;
 use crate::observer::Observer;
 use crate::pass::{Executors, Passes};
 use crate::record::collector::Collector;
-use crate::record::ending::Ending;
 use crate::record::ledger_log::LedgerLog;
 use crate::record::{self, Parts};
 use crate::schedule::PhaseTimes;
 use crate::store::LedgerHead;
-use crate::table_setup::{self, SetupRequest};
+use crate::table_setup;
 use state::Run;
 
 pub use crate::request::{
@@ -71,33 +72,26 @@ pub fn one_of(
     kept: Option<KeptLeases>,
 ) -> Result<RunEnd, RunError> {
     let directory = request.directory.clone();
-    let end = run_on_its_timeline(request, observer, interrupts, kept);
-    if end.is_err() {
-        directory.discard();
-    }
-    end
-}
-
-fn run_on_its_timeline(
-    request: RunRequest,
-    observer: Rc<dyn Observer>,
-    interrupts: Interrupts,
-    kept: Option<KeptLeases>,
-) -> Result<RunEnd, RunError> {
     let clock = RealClock::start();
-    if request.target.capabilities().simulated_clock {
+    let end = if request.target.capabilities().simulated_clock {
         let simulated = SimulatedTimeline::new();
         let timeline: Rc<dyn Timeline> = Rc::new(simulated.clone());
         let executors = Executors::Inline;
         let run = Run::new(request, observer, interrupts, timeline, executors);
-        simulated.block_on(run.whole()).ok_or(RunError::Stuck)?
+        let end = simulated.block_on(run.whole());
+        end.unwrap_or(Err(RunError::Stuck))
     } else {
-        RealTimeline::block_on(clock, |timeline| {
+        let end = RealTimeline::block_on(clock, |timeline| {
             let executors = Executors::Threads(clock);
             let run = Run::new(request, observer, interrupts, timeline, executors);
             Run { kept, ..run }.whole()
-        })?
+        });
+        end.unwrap_or_else(|error| Err(error.into()))
+    };
+    if end.is_err() {
+        directory.discard();
     }
+    end
 }
 
 impl Run {
@@ -107,7 +101,8 @@ impl Run {
         let facts = admin.facts().await?;
         self.request.tables.check(target.as_ref(), &facts)?;
         let bound = self.bind(&facts.dialects)?;
-        self.row_identity = self.identify(&facts.dialects)?;
+        let identity = self.request.workload.row_identity(&facts.dialects);
+        self.row_identity = identity.map_err(|error| RunError::Workload(error.message))?;
         check_transactions(&bound, &facts)?;
         self.invariants(&facts.dialects)?;
         let leases = self.hold_tables(&bound, admin.as_mut()).await?;
@@ -127,31 +122,29 @@ impl Run {
         leases: Option<&HeldLeases>,
     ) -> Result<RunEnd, RunError> {
         let observer = Rc::clone(&self.observer);
-        let target = Arc::clone(&self.request.target);
         let plan = Arc::new(self.request.plan.clone());
         if plan.share.index == 1 {
-            let setup = SetupRequest::of(&self.request, &self.row_identity);
-            self.tables =
-                table_setup::prepare(admin.as_mut(), &bound, &setup, &self.timeline).await?;
-        }
-        // The first share makes the tables, without which nothing can be prepared.
-        if plan.share.index == 1 {
-            preparing::check_statements(&target, &bound, &self.timeline).await?;
+            let (request, identity) = (&self.request, &self.row_identity);
+            let prepared =
+                table_setup::prepare(admin.as_mut(), &bound, request, identity, &self.timeline);
+            self.tables = prepared.await?;
+            // The first share makes the tables, without which nothing can be prepared.
+            self.check_statements(&bound).await?;
         }
         let mut parts = Parts::new(&self.request, facts, &self.tables);
         let expected = self.estimate(&mut parts, admin.as_mut(), &bound).await?;
         if plan.share.index == 1 && table_setup::writes(&self.request) {
             self.tables.begin(admin.as_mut()).await?;
         }
-        self.request.directory.write_draft(&parts.draft())?;
+        self.request.directory.write_draft(&parts.record)?;
         self.announce(&parts);
         self.observer.event(&Event::Estimate(expected));
-        let embedded = Arc::clone(&target);
         let mut collector = Collector::new(
             &plan,
             &self.request.directory,
             observer.as_ref(),
-            Box::new(move || embedded.embedded_cpu()),
+            Arc::clone(&self.request.target),
+            self.poller.busiest_cpu(),
             matches!(self.executors, Executors::Threads(_)),
         )?;
         if plan.audit.level != AuditLevel::Off {
@@ -163,7 +156,7 @@ impl Run {
             .as_ref()
             .is_some_and(|load| load.fatal.is_some() || load.interrupted)
             || self.disk_full.is_some();
-        parts.bytes_before = admin.storage_bytes(&bound).await.ok().flatten();
+        parts.record.target.bytes_before = admin.storage_bytes(&bound).await.ok().flatten();
         if !stopped {
             self.wait_for_start().await;
         }
@@ -180,11 +173,34 @@ impl Run {
             return Err(error.into());
         }
         if leases.is_some_and(HeldLeases::is_lost) {
-            parts
-                .incidents
-                .push(Incident::new(IncidentKind::TablesLost, holding::LOST));
+            let lost = Incident::new(IncidentKind::TablesLost, holding::LOST);
+            parts.record.incidents.push(lost);
         }
         Box::pin(self.conclude(parts, passes, admin, collector)).await
+    }
+
+    /// Prepares every statement of the workload once, before anything is sent, and fails with what the target refuses
+    /// of them: that is the workload's mistake, and not a loss of the target. Does not retry.
+    async fn check_statements(&self, bound: &Arc<BoundWorkload>) -> Result<(), TargetError> {
+        let target = &self.request.target;
+        // A model prepares nothing, and a session more would change its course.
+        if target.capabilities().simulated {
+            return Ok(());
+        }
+        let connect = Connect {
+            workload: Arc::clone(bound),
+            number: 0,
+            attempt: 0,
+            timeline: Rc::clone(&self.timeline),
+        };
+        match target.check_statements(connect).await {
+            Err(error) => match error.kind {
+                TargetErrorKind::Preparation(_) | TargetErrorKind::Usage => Err(error),
+                // A session that cannot be opened now is tried again under load, as the plan has it.
+                _ => Ok(()),
+            },
+            Ok(()) => Ok(()),
+        }
     }
 
     fn bind(&self, dialects: &[String]) -> Result<Arc<BoundWorkload>, RunError> {
@@ -192,11 +208,6 @@ impl Run {
         let literals = self.request.plan.workload.literals;
         let bound = binding::bind(&self.request.workload, literals, dialects, style)?;
         Ok(Arc::new(bound))
-    }
-
-    fn identify(&self, dialects: &[String]) -> Result<String, RunError> {
-        let identity = self.request.workload.row_identity(dialects);
-        identity.map_err(|error| RunError::Workload(error.message))
     }
 
     fn invariants(&self, dialects: &[String]) -> Result<Vec<Invariant>, RunError> {
@@ -245,7 +256,8 @@ impl Run {
         let rows = audited.rows.clone().or_else(|| self.rows_due(&ledgers));
         let noted = self.register_end(&passes, rows.as_deref(), admin.as_mut());
         let noted = noted.await;
-        parts.set_tables(&self.tables);
+        let target = &mut parts.record.target;
+        target.tables.clone_from(&self.tables.tables);
         let AuditOutcome {
             record: audit,
             idle,
@@ -255,30 +267,23 @@ impl Run {
         // An audit that did not end well may have left its question on the connection.
         let unfinished = matches!(audit.status, AuditStatus::Failed | AuditStatus::Timeout);
         if !unfinished && audit.error.is_none() {
-            parts.bytes_after = self.storage_bytes(admin.as_mut(), &bound).await;
+            target.bytes_after = self.storage_bytes(admin.as_mut(), &bound).await;
             remarks = self.remarks(admin.as_mut()).await;
         }
-        let ending = Ending {
-            interrupted: passes.interrupted() || self.interrupts.requested().is_some(),
-            measured: passes.main.as_ref().is_some_and(|main| !main.interrupted),
-            target_lost: passes.fatal().map(|error| error.message),
-            not_idle: !idle,
-            journal_error: collector.journal_error.take(),
-            disk_full: self.disk_full.clone(),
-            hopeless: collector.hopeless.take(),
-        };
-        parts.incidents.extend(ending.incidents());
-        let ended = Ended::of(&parts.incidents);
-        parts.notes = self.notes(noted.err(), parts.facts.tables, audit.earlier.as_ref());
+        let incidents = self.incidents(&passes, idle, &mut collector);
+        parts.record.incidents.extend(incidents);
+        let ended = Ended::of(&parts.record.incidents);
+        let mut notes = self.notes(noted.err(), parts.facts.tables, audit.earlier.as_ref());
         while let Some(received) = self.controls.waiting() {
             let now = self.timeline.now();
             let observer = self.observer.as_ref();
             auditing::answer_after_load(&mut self.controls, received, now, observer);
         }
-        parts.interventions = self.controls.obeyed();
+        parts.record.interventions = self.controls.obeyed();
         let of_phases = record::notes_of_phases(&self.request.plan, &passes);
-        parts.notes.extend(of_phases);
-        parts.notes.extend(remarks);
+        notes.extend(of_phases);
+        notes.extend(remarks);
+        parts.record.notes = notes;
         let origin = passes.origin();
         parts.audited = PhaseTimes {
             start: audit_begin.saturating_sub(origin),
@@ -320,13 +325,8 @@ impl Run {
             ),
         ];
         let all = all.into_iter();
-        all.filter_map(|(code, message)| {
-            Some(RunNote {
-                code: code.to_owned(),
-                message: message?,
-            })
-        })
-        .collect()
+        all.filter_map(|(code, message)| Some(record::note(code, message?)))
+            .collect()
     }
 
     /// Rows that must be in each table although no audit says so.
@@ -378,11 +378,8 @@ impl Run {
     async fn remarks(&self, admin: &mut dyn Admin) -> Vec<RunNote> {
         let remarks = within(STORAGE_LIMIT, self.timeline.as_ref(), admin.remarks()).await;
         let remarks = remarks.and_then(Result::ok).unwrap_or_default();
-        let finding = |message| RunNote {
-            code: "target".to_owned(),
-            message,
-        };
-        remarks.into_iter().map(finding).collect()
+        let remarks = remarks.into_iter();
+        remarks.map(|text| record::note("target", text)).collect()
     }
 
     /// Writes the record; what cannot be written is said in the record that is shown.

@@ -13,7 +13,6 @@ use highwater_model::units::Nanos;
 use highwater_workload::OpContext;
 
 use super::state::{Run, executors_of};
-use crate::control::Inbound;
 use crate::disk_guard::Watch;
 use crate::estimate::{self, EstimateInput};
 use crate::executor::{Pass, PassStream};
@@ -68,7 +67,7 @@ impl Run {
         };
         let estimate = estimate::estimate(&input);
         estimate::check(&estimate)?;
-        parts.set_estimate(estimate.clone());
+        parts.record.estimate = Some(estimate.clone());
         Ok(estimate)
     }
 
@@ -90,12 +89,11 @@ impl Run {
         let sessions = self.request.target.capabilities().default_sessions * plan.share.of;
         let load = Arc::new(load_plan(plan, workload.op_name(op), sessions));
         let feed = LoadFeed {
+            workload,
             op,
-            table: 0,
             first,
             batch,
             rows,
-            workload,
         };
         let streams = vec![(
             Arc::new(feed) as Arc<dyn Feed>,
@@ -130,19 +128,18 @@ impl Run {
             let there = there.min(rows);
             self.observer.event(&Event::Filling { there, rows });
         }
+        let workload = &self.request.workload;
         let streams = plan
             .streams
             .iter()
             .filter_map(|stream| {
-                let spec = self.request.workload.stream(&stream.name)?;
-                let rows_per_op = rows_per_op(&self.request.workload, &stream.name);
+                let spec = workload.stream(&stream.name)?;
+                let rows_per_op = rows_per_op(workload, &stream.name);
                 let limit = plan.stop.rows.filter(|_| rows_per_op > 0);
                 let limit = limit.map(|rows| rows.saturating_sub(there));
-                let workload = &self.request.workload;
                 let limit = limit.map(|rows| workload.ops_for_rows(&spec, rows));
-                let workload = Arc::clone(&self.request.workload);
                 let feed: Arc<dyn Feed> = Arc::new(StreamFeed {
-                    workload,
+                    workload: Arc::clone(workload),
                     stream: spec,
                     context,
                 });
@@ -233,16 +230,13 @@ impl Run {
         collector: &mut Collector<'_>,
     ) -> PassRecord {
         collector.begin_pass(pass);
-        collector.show_cpu(self.poller.busiest_cpu());
         collector.sample(Nanos::ZERO);
         let (timeline, space) = (Rc::clone(&self.timeline), self.space.clone());
         let watch = Watch::default();
         let (record, in_step) = {
-            let inbound = Inbound {
-                interrupts: &mut self.interrupts,
-                controls: &mut self.controls,
-            };
-            let running = pass::run(pass, self.executors, &timeline, collector, inbound);
+            let (executors, stops) = (self.executors, &mut self.interrupts);
+            let commands = &mut self.controls;
+            let running = pass::run(pass, executors, &timeline, collector, stops, commands);
             let running = self.poller.beside(self.observer.as_ref(), running);
             let full = watch.full(admin.as_mut(), space, &timeline);
             match select(std::pin::pin!(running), std::pin::pin!(full)).await {

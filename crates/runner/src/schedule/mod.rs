@@ -21,7 +21,7 @@ pub use ramp::SessionRamp;
 pub const RAMP: &str = "-ramp";
 
 /// Begin and end of a phase on the run's timeline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PhaseTimes {
     /// First instant.
     pub start: Nanos,
@@ -223,11 +223,6 @@ impl Schedule {
         numbers.map(|number| phases.all[*number].clone()).collect()
     }
 
-    /// The times of all phases, by number.
-    pub fn all_times(&self) -> Vec<PhaseTimes> {
-        self.lock().all.iter().map(|phase| phase.times).collect()
-    }
-
     /// Changes with every change of the times.
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
@@ -276,13 +271,54 @@ impl Schedule {
         pace: Pace,
         at: Nanos,
     ) -> Result<NewPhase, NoChange> {
-        self.lock().change_pace(plan, stream, pace, at)
+        let phases = &mut *self.lock();
+        let place = phases.place_at(at).ok_or(NoChange::Over)?;
+        let current = phases.all[phases.order[place]].clone();
+        let from = current.paces[stream];
+        if from == pace {
+            return Err(NoChange::Same);
+        }
+        // A phase that begins then with a change of its own is still to come, and gets this one, too.
+        let is_to_come = current.times.start == at;
+        if !is_to_come || current.step.is_some() {
+            phases.count_change()?;
+        }
+        let first = phases.begin_at(place, at);
+        phases.go_on(plan, first, stream, pace);
+        let name = phases.all[phases.order[first]].name.clone();
+        Ok(NewPhase { name, from })
     }
 
     /// The same for closed sessions that come or go one by one: meanwhile a phase runs that is in no result, and the
     /// one with the new pace begins behind it, before the phase that runs then would end. To be announced.
     pub fn ramp(&self, plan: &Plan, ramp: SessionRamp) -> Result<NewPhase, NoChange> {
-        self.lock().ramp(plan, ramp)
+        let phases = &mut *self.lock();
+        let place = phases.place_at(ramp.start).ok_or(NoChange::Over)?;
+        let current = phases.all[phases.order[place]].clone();
+        let (sessions, end) = (ramp.to, ramp.start.saturating_add(ramp.length()));
+        let pace = Pace::Closed { sessions };
+        if end >= current.times.end {
+            let left = current.times.end.saturating_sub(ramp.start);
+            return Err(NoChange::TooLong { left });
+        }
+        phases.count_change()?;
+        let first = phases.begin_at(place, ramp.start);
+        phases.cut(first, end);
+        phases.go_on(plan, first + 1, ramp.stream, pace);
+        let name = phases.all[phases.order[first + 1]].name.clone();
+        let mut between = phases.all[phases.order[first]].clone();
+        between.paces[ramp.stream] = pace;
+        let replaced = &mut phases.all[phases.order[first]].times;
+        replaced.end = replaced.start;
+        phases.order[first] = phases.add(ScheduledPhase {
+            name: format!("{name}{RAMP}"),
+            kind: PhaseKind::WarmUp,
+            step: None,
+            ramp: Some(ramp),
+            ..between
+        });
+        let from = current.paces[ramp.stream];
+        Ok(NewPhase { name, from })
     }
 
     /// Ends everything at `at`: no phase begins after it.
@@ -335,73 +371,22 @@ impl Phases {
         numbers.position(|number| self.all[*number].times.contains(at))
     }
 
-    fn change_pace(
-        &mut self,
-        plan: &Plan,
-        stream: usize,
-        pace: Pace,
-        at: Nanos,
-    ) -> Result<NewPhase, NoChange> {
-        let place = self.place_at(at).ok_or(NoChange::Over)?;
-        let current = self.all[self.order[place]].clone();
-        let from = current.paces[stream];
-        if from == pace {
-            return Err(NoChange::Same);
-        }
-        // A phase that begins then with a change of its own is still to come, and gets this one, too.
-        let is_to_come = current.times.start == at;
-        if !is_to_come || current.step.is_some() {
-            if self.changes == Schedule::CHANGES_MAX {
-                return Err(NoChange::TooMany);
-            }
-            self.changes += 1;
-        }
-        let first = if is_to_come {
-            place
-        } else {
-            self.cut(place, at);
-            place + 1
-        };
-        self.go_on(plan, first, stream, pace);
-        let name = self.all[self.order[first]].name.clone();
-        Ok(NewPhase { name, from })
-    }
-
-    fn ramp(&mut self, plan: &Plan, ramp: SessionRamp) -> Result<NewPhase, NoChange> {
-        let place = self.place_at(ramp.start).ok_or(NoChange::Over)?;
-        let current = self.all[self.order[place]].clone();
-        let (sessions, end) = (ramp.to, ramp.start.saturating_add(ramp.length()));
-        let pace = Pace::Closed { sessions };
-        if end >= current.times.end {
-            let left = current.times.end.saturating_sub(ramp.start);
-            return Err(NoChange::TooLong { left });
-        }
+    /// Counts a change, of which there may be so many.
+    fn count_change(&mut self) -> Result<(), NoChange> {
         if self.changes == Schedule::CHANGES_MAX {
             return Err(NoChange::TooMany);
         }
         self.changes += 1;
-        let first = if current.times.start == ramp.start {
-            place
-        } else {
-            self.cut(place, ramp.start);
-            place + 1
-        };
-        self.cut(first, end);
-        self.go_on(plan, first + 1, ramp.stream, pace);
-        let name = self.all[self.order[first + 1]].name.clone();
-        let mut between = self.all[self.order[first]].clone();
-        between.paces[ramp.stream] = pace;
-        let replaced = &mut self.all[self.order[first]].times;
-        replaced.end = replaced.start;
-        self.order[first] = self.add(ScheduledPhase {
-            name: format!("{name}{RAMP}"),
-            kind: PhaseKind::WarmUp,
-            step: None,
-            ramp: Some(ramp),
-            ..between
-        });
-        let from = current.paces[ramp.stream];
-        Ok(NewPhase { name, from })
+        Ok(())
+    }
+
+    /// The place of the phase that begins at `at`, within the one at `place` or with it.
+    fn begin_at(&mut self, place: usize, at: Nanos) -> usize {
+        if self.all[self.order[place]].times.start == at {
+            return place;
+        }
+        self.cut(place, at);
+        place + 1
     }
 
     /// Makes the rest of a phase from `at` on one of its own.

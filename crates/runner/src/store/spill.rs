@@ -3,7 +3,7 @@
 //! mean.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
+use std::io::{Read, Seek};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
@@ -52,13 +52,18 @@ impl Spill {
             .map_err(|error| self.failed(error))
     }
 
-    /// Reads so many bytes from the first one on.
-    pub(super) fn reader(&self, bytes: u64) -> impl Read + '_ {
-        SpillReader {
-            spill: self,
-            at: 0,
-            end: bytes,
+    /// Reads so many bytes from the begin, in order; nothing where nothing was written. Fails where the file has fewer:
+    /// its end would be taken for the end of what was written.
+    pub(super) fn reader(&self, bytes: u64) -> Result<Option<impl Read + '_>, StoreError> {
+        let Some(mut file) = self.file.as_ref() else {
+            return Ok(None);
+        };
+        let length = file.metadata().map_err(|error| self.failed(error))?.len();
+        if length < bytes {
+            return Err(self.failed("it is shorter than what was written"));
         }
+        file.rewind().map_err(|error| self.failed(error))?;
+        Ok(Some(file.take(bytes)))
     }
 
     /// Removes what was written.
@@ -70,25 +75,5 @@ impl Spill {
     /// An error of its file.
     pub(super) fn failed(&self, error: impl std::fmt::Display) -> StoreError {
         StoreError::new(&self.path, error)
-    }
-}
-
-/// Reads on where it stopped.
-struct SpillReader<'a> {
-    spill: &'a Spill,
-    at: u64,
-    end: u64,
-}
-
-impl Read for SpillReader<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
-        let length = buffer.len().min(left);
-        if length > 0 {
-            let read = self.spill.read(self.at, &mut buffer[..length]);
-            read.map_err(|error| io::Error::other(error.to_string()))?;
-            self.at += length as u64;
-        }
-        Ok(length)
     }
 }

@@ -63,10 +63,11 @@ impl<T: Serialize + DeserializeOwned> Spool<T> {
     /// Hands over all values, one by one, and keeps none; an error where the scratch file cannot be read
     /// back, which may come after some of them.
     pub fn drain(&mut self, mut each: impl FnMut(T)) -> Result<(), StoreError> {
-        let written = self.spill.reader(self.spilled_bytes);
-        let lines = serde_json::Deserializer::from_reader(BufReader::new(written)).into_iter();
-        for value in lines {
-            each(value.map_err(|error| self.spill.failed(error))?);
+        if let Some(written) = self.spill.reader(self.spilled_bytes)? {
+            let lines = serde_json::Deserializer::from_reader(BufReader::new(written)).into_iter();
+            for value in lines {
+                each(value.map_err(|error| self.spill.failed(error))?);
+            }
         }
         self.recent.drain(..).for_each(each);
         self.clear();
@@ -133,6 +134,14 @@ mod tests {
             spool.take().unwrap(),
             (0..MANY).map(value).collect::<Vec<_>>()
         );
+    }
+
+    #[test]
+    fn a_file_that_lost_its_end_is_an_error_and_no_shorter_list() {
+        let root = tempfile::tempdir().unwrap();
+        let mut spool = filled(&root.path().join("scratch"));
+        spool.spilled_bytes += 1;
+        assert!(spool.take().is_err());
     }
 
     #[test]

@@ -18,18 +18,14 @@ const NODES_MAX: usize = 32;
 /// A reader of these nodes.
 pub(super) fn reader(nodes: &[LimitedNode]) -> Box<dyn TelemetryReader> {
     let nodes = nodes.iter().take(NODES_MAX).cloned();
-    Box::new(ControlGroups {
-        nodes: nodes.collect(),
-    })
+    Box::new(ControlGroups(nodes.collect()))
 }
 
-struct ControlGroups {
-    nodes: Vec<LimitedNode>,
-}
+struct ControlGroups(Vec<LimitedNode>);
 
 impl TelemetryReader for ControlGroups {
     fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>> {
-        let samples = self.nodes.iter().flat_map(samples).collect();
+        let samples = self.0.iter().flat_map(samples).collect();
         Box::pin(std::future::ready(Ok(samples)))
     }
 }

@@ -30,12 +30,9 @@ pub(super) struct Table {
 }
 
 struct Held {
+    /// Position of its source, whose name is filled in at the end.
     source: usize,
-    name: String,
-    node: Option<String>,
-    unit: String,
-    kind: SeriesKind,
-    values: Vec<Option<f64>>,
+    series: TelemetrySeries,
     /// When a counter was read last, and what it said.
     last: Option<(Nanos, f64)>,
 }
@@ -66,7 +63,7 @@ impl Table {
         }
         let points = self.times.len();
         for held in &mut self.series {
-            held.values.resize(points, None);
+            held.series.values.resize(points, None);
         }
         if points >= POINTS_MAX {
             self.halve();
@@ -75,11 +72,11 @@ impl Table {
 
     /// The greatest busy part of a CPU in the last sample; only of that source, if it has any.
     pub(super) fn busiest_cpu(&self, only: Option<usize>) -> Option<f64> {
-        let busy = |held: &&Held| held.name == names::CPU_BUSY;
+        let busy = |held: &&Held| held.series.name == names::CPU_BUSY;
         let of_only = self.series.iter().filter(busy);
         let only = only.filter(|only| of_only.clone().any(|held| held.source == *only));
         let shown = of_only.filter(|held| only.is_none_or(|only| held.source == only));
-        let last = shown.filter_map(|held| held.values.last().copied().flatten());
+        let last = shown.filter_map(|held| held.series.values.last().copied().flatten());
         last.max_by(f64::total_cmp)
     }
 
@@ -97,8 +94,8 @@ impl Table {
                 .increase(at, reading.value)
                 .map(|(seconds, passed)| seconds / passed.as_secs_f64()),
         };
-        held.values.resize(points, None);
-        if let Some(place) = held.values.last_mut() {
+        held.series.values.resize(points, None);
+        if let Some(place) = held.series.values.last_mut() {
             *place = value.map(rounded);
         }
     }
@@ -117,8 +114,8 @@ impl Table {
             return None;
         }
         let position = self.series.len();
-        self.series.push(Held {
-            source,
+        let series = TelemetrySeries {
+            source: String::new(),
             name: key.1.clone(),
             node: key.2.clone(),
             unit: reading.unit.to_string(),
@@ -127,6 +124,10 @@ impl Table {
                 Measure::Count => SeriesKind::Count,
             },
             values: Vec::new(),
+        };
+        self.series.push(Held {
+            source,
+            series,
             last: None,
         });
         self.positions.insert(key, Some(position));
@@ -151,11 +152,11 @@ impl Table {
         let values = self.series.iter().filter_map(|held| {
             Some(TelemetryValue {
                 source: (*sources.get(held.source)?).to_owned(),
-                name: held.name.clone(),
-                unit: held.unit.clone(),
-                node: held.node.clone(),
-                kind: held.kind,
-                value: held.values.last().copied().flatten()?,
+                name: held.series.name.clone(),
+                unit: held.series.unit.clone(),
+                node: held.series.node.clone(),
+                kind: held.series.kind,
+                value: held.series.values.last().copied().flatten()?,
             })
         });
         let at = self.times.last().copied().unwrap_or_default();
@@ -168,17 +169,12 @@ impl Table {
     /// The series by the names of their sources, on a time axis that begins at `origin`; who was asked
     /// is not known here.
     pub(super) fn finish(self, origin: Nanos, sources: &[&str]) -> TargetTelemetry {
-        let series = self.series.into_iter().map(|held| TelemetrySeries {
-            source: sources
-                .get(held.source)
-                .copied()
-                .unwrap_or_default()
-                .to_owned(),
-            name: held.name,
-            unit: held.unit,
-            node: held.node,
-            kind: held.kind,
-            values: held.values,
+        let series = self.series.into_iter().map(|held| {
+            let source = sources.get(held.source).copied().unwrap_or_default();
+            TelemetrySeries {
+                source: source.to_owned(),
+                ..held.series
+            }
         });
         TargetTelemetry {
             interval_ns: self.interval.0,
@@ -203,9 +199,10 @@ impl Held {
     }
 
     fn halve(&mut self) {
-        self.values = self.kind.halved(&self.values);
-        if self.kind == SeriesKind::Level {
-            for value in self.values.iter_mut().flatten() {
+        let series = &mut self.series;
+        series.values = series.kind.halved(&series.values);
+        if series.kind == SeriesKind::Level {
+            for value in series.values.iter_mut().flatten() {
                 *value = rounded(*value);
             }
         }

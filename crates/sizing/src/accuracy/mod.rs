@@ -8,7 +8,9 @@ mod score;
 #[cfg(test)]
 mod tests;
 
-use crate::scaling::{self, Average, FARTHEST, Placement, PooledGrowth, Prediction, Size, Sweep};
+use std::collections::BTreeSet;
+
+use crate::scaling::{self, Average, Growth, Placement, PooledGrowth, Prediction, Size, Sweep};
 use crate::series::{Point, names};
 
 pub use refit::refitted;
@@ -73,11 +75,9 @@ impl ScaledSeries {
     /// Series of points that say their size: by `size` and `axis`, else by nodes. Points without
     /// either are left out.
     pub fn of(points: &[Point]) -> Vec<Self> {
-        let mut all: Vec<&str> = points.iter().map(|point| point.series.as_str()).collect();
-        all.sort_unstable();
-        all.dedup();
-        let series = |name: &&str| {
-            let of_name = points.iter().filter(|point| point.series == *name);
+        let all: BTreeSet<&str> = points.iter().map(|point| point.series.as_str()).collect();
+        let series = |name: &str| {
+            let of_name = points.iter().filter(|point| point.series == name);
             let size = |point: &Point| point.number("size").or(point.nodes());
             let sizes = of_name.clone().filter_map(|point| {
                 Some(scaling::Point {
@@ -87,19 +87,14 @@ impl ScaledSeries {
             });
             let first = of_name.clone().next()?;
             Some(Self {
-                name: (*name).to_owned(),
+                name: name.to_owned(),
                 source: first.source.clone(),
                 axis: first.word("axis").unwrap_or("nodes").to_owned(),
                 placement: placement(first),
                 sweep: Sweep::new(&sizes.collect::<Vec<_>>(), None).ok()?,
             })
         };
-        all.iter().filter_map(series).collect()
-    }
-
-    /// Whether it grew by nodes or shards, which is what a plan is about.
-    fn grew_by_nodes(&self) -> bool {
-        counts_nodes(&self.axis)
+        all.into_iter().filter_map(series).collect()
     }
 
     fn outcome(&self) -> Outcome {
@@ -126,66 +121,44 @@ impl ScaledSeries {
     /// The predictions of this series, each from its first sizes.
     fn cases(&self) -> Vec<Case> {
         let sizes = self.sweep.sizes();
-        let mut cases = Vec::new();
-        for known in FEWEST..sizes.len() {
-            let average = Average::new(&self.sweep.prefix(known));
-            let farthest = FARTHEST * average.largest();
-            for later in sizes[known..]
-                .iter()
-                .take_while(|later| later.size <= farthest)
-            {
-                cases.push(Case {
-                    known,
-                    times: later.size / average.largest(),
-                    near_linear: average.is_near_linear_to(later.size),
-                    predicted: average.forecast(later.size).prediction(),
-                    ..self.case(later.per_s)
-                });
-            }
-        }
-        cases
+        let known = FEWEST..sizes.len();
+        known
+            .flat_map(|known| {
+                let growth = Growth::Measured(Average::new(&self.sweep.prefix(known)));
+                self.held_against(&growth, known, &sizes[known..])
+            })
+            .collect()
     }
 
     /// The predictions of the pooled growth, each from a single size.
     fn assumed_cases(&self) -> Vec<Case> {
         let sizes = self.sweep.sizes();
-        let mut cases = Vec::new();
-        for (at, known) in sizes.iter().enumerate() {
-            let near = |later: &&Size| later.size <= FARTHEST * known.size;
-            let one = scaling::Point {
-                size: known.size,
-                per_s: known.per_s,
-            };
-            let Ok(sweep) = Sweep::new(&[one], None) else {
-                continue;
-            };
-            let pooled = PooledGrowth::new(&sweep, self.placement);
-            cases.extend(sizes[at + 1..].iter().take_while(near).map(|later| Case {
-                known: 1,
-                times: later.size / known.size,
-                predicted: pooled.forecast(later.size).prediction(),
-                ..self.case(later.per_s)
-            }));
-        }
-        cases
+        let of_one = |(at, known): (usize, &Size)| {
+            let Size { size, per_s, .. } = *known;
+            let sweep = Sweep::new(&[scaling::Point { size, per_s }], None).ok()?;
+            let growth = Growth::Assumed(PooledGrowth::new(&sweep, self.placement));
+            Some(self.held_against(&growth, 1, &sizes[at + 1..]))
+        };
+        let from_each = sizes.iter().enumerate().filter_map(of_one);
+        from_each.flatten().collect()
     }
 
-    fn case(&self, measured: f64) -> Case {
-        Case {
+    /// What a growth of so many known sizes predicts for later ones, up to twice the largest.
+    fn held_against(&self, growth: &Growth, known: usize, later: &[Size]) -> Vec<Case> {
+        let near = later.iter().take_while(|of| of.size <= growth.farthest());
+        let average = growth.average();
+        near.map(|later| Case {
             series: self.name.clone(),
             source: self.source.clone(),
             axis: self.axis.clone(),
             outcome: self.outcome(),
-            known: 0,
-            times: 1.0,
-            near_linear: false,
-            predicted: Prediction {
-                expected: measured,
-                low: measured,
-                high: measured,
-            },
-            measured,
-        }
+            known,
+            times: later.size / growth.largest(),
+            near_linear: average.is_some_and(|of| of.is_near_linear_to(later.size)),
+            predicted: growth.forecast(later.size).prediction(),
+            measured: later.per_s,
+        })
+        .collect()
     }
 }
 
@@ -207,6 +180,6 @@ pub fn cases(series: &[ScaledSeries]) -> Vec<Case> {
 /// All predictions of the assumed growth: from each size by nodes or shards to the later ones, up
 /// to twice as many.
 pub fn assumed_cases(series: &[ScaledSeries]) -> Vec<Case> {
-    let by_nodes = series.iter().filter(|series| series.grew_by_nodes());
+    let by_nodes = series.iter().filter(|series| counts_nodes(&series.axis));
     by_nodes.flat_map(ScaledSeries::assumed_cases).collect()
 }

@@ -46,18 +46,14 @@ impl Score {
             .collect();
         widths.sort_by(f64::total_cmp);
         let by_series = |of: fn(&Case) -> f64| mean_by(&cases, |case| &case.series, of);
-        let held = cases.iter().filter(|case| case.held()).count();
+        let held = cases.iter().filter(|case| case.held() > 0.0).count();
         Some(Self {
             cases: cases.len(),
             series: groups(&cases, |case| &case.series).len(),
             sources: groups(&cases, |case| &case.source).len(),
             held,
-            held_by_series: by_series(|case| f64::from(u8::from(case.held()))),
-            held_by_source: mean_by(
-                &cases,
-                |case| &case.source,
-                |case| f64::from(u8::from(case.held())),
-            ),
+            held_by_series: by_series(Case::held),
+            held_by_source: mean_by(&cases, |case| &case.source, Case::held),
             below: by_series(|case| f64::from(u8::from(case.measured < case.predicted.low))),
             bias: by_series(|case| (case.predicted.expected / case.measured).ln()),
             score: cases.iter().map(|case| case.score()).sum::<f64>() / len_to_f64(cases.len()),
@@ -74,8 +70,9 @@ impl Score {
 }
 
 impl Case {
-    fn held(&self) -> bool {
-        self.predicted.holds(self.measured)
+    /// 1 if the interval held, else 0.
+    fn held(&self) -> f64 {
+        f64::from(u8::from(self.predicted.holds(self.measured)))
     }
 
     fn score(&self) -> f64 {

@@ -4,8 +4,6 @@
 //! latency), weighed and, where they are too few, given the growth of published clusters. Nothing is
 //! planned here.
 
-use std::fmt;
-
 use super::traced::{Origin, Traced};
 use crate::plausibility::{self, ModelRequest};
 use crate::scaling::{
@@ -66,24 +64,17 @@ pub struct Reading {
 }
 
 /// Why points are no basis.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum BasisError {
     /// No point says how many nodes there were.
+    #[error("no point says how many nodes were measured")]
     NoNodes,
     /// No point keeps the latency objective.
+    #[error("no measured point keeps the latency objective")]
     TooSlow,
     /// The points cannot be put in order.
-    Sweep(SweepError),
-}
-
-impl fmt::Display for BasisError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoNodes => f.write_str("no point says how many nodes were measured"),
-            Self::TooSlow => f.write_str("no measured point keeps the latency objective"),
-            Self::Sweep(error) => error.fmt(f),
-        }
-    }
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
 }
 
 impl Basis {
@@ -114,7 +105,7 @@ impl Basis {
                 per_s: point.point.throughput,
             })
             .collect();
-        let sweep = Sweep::new(&sizes, reading.error).map_err(BasisError::Sweep)?;
+        let sweep = Sweep::new(&sizes, reading.error)?;
         let origin = origin(first.point, reading.published);
         let stated = |name: &str| sized.iter().find_map(|sized| sized.point.number(name));
         let placement = placement(&sized, &mut notes);

@@ -19,7 +19,7 @@ const USUAL_HEADROOM: f64 = 0.2;
 const SURER: f64 = 0.99;
 const LESS_SURE: f64 = 0.8;
 /// Hours of a month, for prices.
-const HOURS_PER_MONTH: f64 = 730.0;
+pub(super) const HOURS_PER_MONTH: f64 = 730.0;
 /// What a missing node costs, in prices of a node: it is bought in a hurry, and until then work is lost.
 pub const SHORTAGE: f64 = 3.0;
 
@@ -167,12 +167,16 @@ impl Weights<'_> {
     fn of<T: Copy + Into<f64>>(
         &mut self,
         what: Assumption,
-        traced: &Traced<T>,
         other: T,
-        change: impl Fn(&mut Request),
+        at: fn(&mut Request) -> &mut Traced<T>,
     ) {
+        let mut request = self.request.clone();
+        let traced = at(&mut request);
         if traced.origin.is_assumption() {
-            self.add(what, traced.value.into(), other.into(), change);
+            let value = traced.value.into();
+            self.add(what, value, other.into(), |changed| {
+                at(changed).value = other;
+            });
         }
     }
 
@@ -194,32 +198,22 @@ fn assumptions(request: &Request, planned: u32) -> Vec<AssumptionWeight> {
         request,
         all: Vec::new(),
     };
-    let growth = &request.growth_per_month;
-    weights.of(Assumption::Growth, growth, USUAL_GROWTH, |changed| {
-        changed.growth_per_month.value = USUAL_GROWTH;
-    });
-    weights.of(
-        Assumption::Headroom,
-        &request.spare,
-        USUAL_HEADROOM,
-        |changed| {
-            changed.spare.value = USUAL_HEADROOM;
-        },
-    );
-    let more = request.survive.value.saturating_add(1);
-    weights.of(Assumption::Failures, &request.survive, more, |changed| {
-        changed.survive.value = more;
-        changed.replicas.value = changed.replicas.value.max(more);
-    });
+    let usual = USUAL_GROWTH;
+    weights.of(Assumption::Growth, usual, |of| &mut of.growth_per_month);
+    weights.of(Assumption::Headroom, USUAL_HEADROOM, |of| &mut of.spare);
+    let (lost, more) = (&request.survive, request.survive.value.saturating_add(1));
+    if lost.origin.is_assumption() {
+        let (value, other) = (lost.value.into(), more.into());
+        weights.add(Assumption::Failures, value, other, |changed| {
+            changed.survive.value = more;
+            changed.replicas.value = changed.replicas.value.max(more);
+        });
+    }
     let more = request.replicas.value.saturating_add(1);
-    weights.of(Assumption::Replicas, &request.replicas, more, |changed| {
-        changed.replicas.value = more;
-    });
-    let sure = &request.probability;
-    let other = if sure.value < SURER { SURER } else { LESS_SURE };
-    weights.of(Assumption::Confidence, sure, other, |changed| {
-        changed.probability.value = other;
-    });
+    weights.of(Assumption::Replicas, more, |of| &mut of.replicas);
+    let is_surer = request.probability.value >= SURER;
+    let other = if is_surer { LESS_SURE } else { SURER };
+    weights.of(Assumption::Confidence, other, |of| &mut of.probability);
     of_needs(&mut weights);
     let mut all = weights.all;
     let moved = |weight: &AssumptionWeight| weight.nodes.map_or(u32::MAX, |n| n.abs_diff(planned));

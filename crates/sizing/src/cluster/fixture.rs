@@ -1,7 +1,5 @@
 //! Points and requests of the tests.
 
-use std::collections::BTreeMap;
-
 use crate::Guidance;
 use crate::cluster::{Basis, Need, Reading, Request, Traced};
 use crate::scaling::Weighting;
@@ -30,15 +28,12 @@ pub fn point(unit: &str, per_s: f64, settings: &[(&str, f64)]) -> Point {
         origin: Place::Line(2),
         series: "example".to_owned(),
         source: "an article".to_owned(),
-        claim: String::new(),
         throughput: per_s,
         unit: unit.to_owned(),
-        interval: None,
         settings: settings
             .map(|(name, number)| ((*name).to_owned(), Setting::Number(*number)))
             .collect(),
-        figures: BTreeMap::new(),
-        parts: BTreeMap::new(),
+        ..Point::default()
     }
 }
 

@@ -27,11 +27,7 @@ fn of_need(need: &Need, list: &mut Vec<Input>) {
     let least = least.map_or_else(String::new, |least| format!("{} to ", display::rate(least)));
     let rate = format!("{least}{} {unit}", display::rate(need.per_s.value));
     list.push(need.per_s.input("target", rate, "RATE"));
-    let measured = Traced {
-        value: (),
-        origin: basis.origin.clone(),
-    };
-    let sizes = super::basis::measured_sizes(basis);
+    let (measured, sizes) = (&basis.origin, super::basis::measured_sizes(basis));
     list.push(measured.input(&format!("throughput, {unit}"), sizes, "--from"));
     of_growth(basis, list);
     let part = percent_plain(basis.growth.error());
@@ -47,10 +43,7 @@ fn of_need(need: &Need, list: &mut Vec<Input>) {
 fn of_growth(basis: &Basis, list: &mut Vec<Input>) {
     let unit = &basis.unit;
     if let Growth::Assumed(pooled) = &basis.growth {
-        let growth = Traced {
-            value: (),
-            origin: basis.growth_origin.clone(),
-        };
+        let growth = &basis.growth_origin;
         let exponent = format!("nodes^{:.2}", pooled.exponent());
         list.push(growth.input(&format!("growth with nodes, {unit}"), exponent, "--assume"));
         return;
@@ -62,8 +55,7 @@ fn of_growth(basis: &Basis, list: &mut Vec<Input>) {
     let (model, origin) = basis.model.map_or(averaged, |model| {
         (model.name(), Origin::Given("--model".to_owned()))
     });
-    let growth = Traced { value: (), origin };
-    list.push(growth.input(&format!("scaling model, {unit}"), model, "--model"));
+    list.push(origin.input(&format!("scaling model, {unit}"), model, "--model"));
 }
 
 fn of_cluster(request: &Request, list: &mut Vec<Input>) {
@@ -82,7 +74,7 @@ fn of_cluster(request: &Request, list: &mut Vec<Input>) {
     list.push(request.survive.input(what, survive, "--tolerate-failures"));
     let replicas = request.replicas.value.to_string();
     list.push(request.replicas.input("replicas", replicas, "--replicas"));
-    if let Some(vcpus) = planned_vcpus(request) {
+    if let Some(vcpus) = request.planned_vcpus() {
         let text = display::plain(vcpus.value);
         list.push(vcpus.input("vCPUs a node", text, "--vcpus"));
     }
@@ -117,19 +109,6 @@ fn of_data(request: &Request, list: &mut Vec<Input>) {
         let fill = percent_plain(rules.greatest_disk_fill);
         list.push(guidance.input("disk in use", format!("{fill} at most"), "--disk-fill"));
     }
-}
-
-fn planned_vcpus(request: &Request) -> Option<Traced<f64>> {
-    let measured = || {
-        let mut needs = request.needs.iter();
-        needs.find_map(|need| {
-            Some(Traced {
-                value: need.basis.vcpus_per_node?,
-                origin: need.basis.origin.clone(),
-            })
-        })
-    };
-    request.vcpus_per_node.clone().or_else(measured)
 }
 
 /// What the reader should know although nothing is wrong with it.
@@ -177,7 +156,7 @@ fn of_basis(request: &Request, need: &Need, notes: &mut Vec<String>) {
             notes.push(format!(
                 "No model comes as near to the points of {unit} as their error says; the error is \
                  taken as {}.",
-                percent_plain(average.error())
+                percent_plain(need.basis.growth.error())
             ));
         }
     }
@@ -272,14 +251,13 @@ fn of_layout(request: &Request, nodes: u32, notes: &mut Vec<String>) {
 }
 
 impl Basis {
-    fn error(&self) -> Traced<()> {
+    fn error(&self) -> Origin {
         use crate::scaling::ErrorSource;
         let assumed = "not stated, and nothing was measured twice";
-        let origin = match self.sweep.error_source() {
+        match self.sweep.error_source() {
             ErrorSource::Stated => Origin::Given("--error".to_owned()),
             ErrorSource::Replicates => self.origin.clone(),
             ErrorSource::Floor => Origin::Assumed(assumed.to_owned()),
-        };
-        Traced { value: (), origin }
+        }
     }
 }

@@ -9,6 +9,7 @@ use highwater_model::display::plain;
 use highwater_model::numbers::round_to_u32;
 
 use super::request::Request;
+use super::traced::Traced;
 
 /// Lengths of partitions that are considered, in days, the longest first.
 const PARTITION_DAYS: [f64; 6] = [365.0, 91.0, 30.0, 7.0, 1.0, 1.0 / 24.0];
@@ -106,7 +107,7 @@ impl Request {
                 Some(0.0)
             }
         };
-        let value = |input: &Option<super::Traced<f64>>| input.as_ref().map(|input| input.value);
+        let value = |input: &Option<Traced<f64>>| input.as_ref().map(|input| input.value);
         let incoming = bytes(self.rows_per_s(), value(&self.sent_bytes_per_row))?;
         let outgoing = bytes(self.queries_per_s(), value(&self.bytes_per_answer))?;
         let nodes = f64::from(nodes);
@@ -123,14 +124,19 @@ impl Request {
     }
 
     /// Virtual CPUs of a planned node: as asked, else as measured.
-    pub fn planned_vcpus(&self) -> Option<f64> {
-        let requested = self.vcpus_per_node.as_ref().map(|vcpus| vcpus.value);
-        requested.or_else(|| self.needs.iter().find_map(|need| need.basis.vcpus_per_node))
+    pub fn planned_vcpus(&self) -> Option<Traced<f64>> {
+        let measured = self.needs.iter().find_map(|need| {
+            Some(Traced {
+                value: need.basis.vcpus_per_node?,
+                origin: need.basis.origin.clone(),
+            })
+        });
+        self.vcpus_per_node.clone().or(measured)
     }
 
     /// Shards; absent for queries alone and where virtual CPUs are not known.
     pub fn shards(&self, nodes: u32, replicas: u32) -> Option<Shards> {
-        let vcpus = self.planned_vcpus()?;
+        let vcpus = self.planned_vcpus()?.value;
         if self.rows_per_s() <= 0.0 {
             return None;
         }

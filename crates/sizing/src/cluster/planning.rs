@@ -1,7 +1,7 @@
 //! Makes a plan: puts together what the neighboring modules compute. It formats no report.
 
 use super::basis::measured_sizes;
-use super::decision::decide;
+use super::decision::{HOURS_PER_MONTH, decide};
 use super::headroom::Headroom;
 use super::nodes::Unreached;
 use super::plan::{
@@ -11,8 +11,6 @@ use super::request::{Need, Request};
 use super::{inputs, prose};
 use crate::scaling::{Average, Fit, Growth, Point, Prediction, Sweep, Weighting, fit};
 
-/// Hours of a month, for prices.
-const HOURS_PER_MONTH: f64 = 730.0;
 /// Nodes fewer and more than planned, in the table of alternatives.
 const FEWER: u32 = 2;
 const MORE: u32 = 2;

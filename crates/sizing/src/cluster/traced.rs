@@ -60,16 +60,21 @@ impl<T> Traced<T> {
 
     /// As a line of a plan's inputs.
     pub fn input(&self, name: &str, value: impl Into<String>, flag: &str) -> Input {
-        Input {
-            name: name.to_owned(),
-            value: value.into(),
-            origin: self.origin.clone(),
-            flag: flag.to_owned(),
-        }
+        self.origin.input(name, value, flag)
     }
 }
 
 impl Origin {
+    /// What comes from there as a line of a plan's inputs.
+    pub fn input(&self, name: &str, value: impl Into<String>, flag: &str) -> Input {
+        Input {
+            name: name.to_owned(),
+            value: value.into(),
+            origin: self.clone(),
+            flag: flag.to_owned(),
+        }
+    }
+
     /// One word for it.
     pub const fn word(&self) -> &'static str {
         match self {

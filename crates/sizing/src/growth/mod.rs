@@ -58,13 +58,11 @@ fn with_replicas(rate: PredictedRate, from: u32, to: u32) -> PredictedRate {
         let of_replicas = further * (factor / REPLICA_RULE).ln();
         of_rate.hypot(of_replicas)
     };
-    let [least, most] = REPLICA_INTERVAL;
-    // Of fewer replicas the ends change places.
-    let (low, high) = if further < 0.0 {
-        (most, least)
-    } else {
-        (least, most)
-    };
+    let [mut low, mut high] = REPLICA_INTERVAL;
+    if further < 0.0 {
+        // Of fewer replicas the ends change places.
+        (low, high) = (high, low);
+    }
     let expected = rate.expected * REPLICA_RULE.powf(further);
     PredictedRate {
         expected,
@@ -135,16 +133,12 @@ pub struct GrowthSize<'a> {
 /// Sets the sizes of a growth beside each other.
 pub fn report(scale: &ScaleRecord) -> GrowthReport<'_> {
     let sizes = sizes(scale);
-    let step = match &sizes[..] {
-        [.., before, last] => last
-            .trial
-            .size
-            .nodes
-            .saturating_sub(before.trial.size.nodes),
+    let nodes: Vec<u32> = sizes.iter().map(|size| size.trial.size.nodes).collect();
+    let step = match nodes[..] {
+        [.., before, last] => last.saturating_sub(before),
         _ => 1,
     };
-    let last = sizes.last().map(|size| size.trial.size.nodes);
-    let next = last.and_then(|last| {
+    let next = nodes.last().and_then(|last| {
         let nodes = last.saturating_add(step.max(1));
         Some((nodes, predicted(scale, nodes)?))
     });

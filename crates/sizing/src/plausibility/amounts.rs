@@ -1,6 +1,6 @@
 //! Rate × duration against the amount that was written or asked.
 
-use super::warning::{PlausibilityWarning, Rule};
+use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::series::{Point, names, number_text};
 
 /// Most that both may differ, as a fraction: a rate is often the mean without its beginning.
@@ -21,5 +21,5 @@ pub(super) fn rate_times_duration(point: &Point) -> Option<PlausibilityWarning> 
         format!("{rate} {unit} for {seconds} s are {all} {noun}, but {amount} are stated");
     let check = "is the rate a peak, or the mean over all of the time? Were all of these written \
                  in that time, or were some there before?";
-    Some(Rule::RateTimesDuration.contradiction(&[point], message, check))
+    Some(Rule::RateTimesDuration.warning(Weight::Contradiction, &[point], message, check))
 }

@@ -1,7 +1,7 @@
 //! Stated bytes of a batch, or of all rows, against rows × bytes per row.
 
 use super::traffic::bytes_text;
-use super::warning::{PlausibilityWarning, Rule};
+use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::series::{Point, names, number_text};
 
 /// Most and least of the stated bytes, in products of rows and row size: names of columns and
@@ -30,7 +30,7 @@ pub(super) fn size_of_data(point: &Point) -> Vec<PlausibilityWarning> {
         );
         let check = "which of the three figures is right, and does everything that was computed \
                      from it (traffic, disk) still hold?";
-        Some(Rule::SizeOfData.contradiction(&[point], message, check))
+        Some(Rule::SizeOfData.warning(Weight::Contradiction, &[point], message, check))
     });
     warnings.collect()
 }

@@ -4,9 +4,9 @@
 //! series vary different settings and meet in a point; two series that vary the same settings are
 //! compared on purpose, and differ in something that has no column.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::warning::{PlausibilityWarning, Rule};
+use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::series::{Origin, Point, SeriesSet, Setting, number_text};
 
 /// Greatest of equal points over their least, at most.
@@ -51,7 +51,7 @@ fn warning(equal: &[&Point]) -> Option<PlausibilityWarning> {
     let check = "what was not written down changed between them: other data, a cache, burst \
                  credits, another day? A difference between settings that is smaller than this one \
                  means nothing.";
-    Some(Rule::DuplicatesDisagree.contradiction(&[most, least], message, check))
+    Some(Rule::DuplicatesDisagree.warning(Weight::Contradiction, &[most, least], message, check))
 }
 
 /// Whether two points may be repeats of each other.
@@ -73,20 +73,15 @@ fn same(a: &Point, b: &Point) -> bool {
 
 /// Settings that have several values in a series.
 fn varied<'a>(set: &'a SeriesSet, series: &'a str) -> Vec<&'a str> {
-    let mut first: BTreeMap<&str, Option<&Setting>> = BTreeMap::new();
-    let mut varied = Vec::new();
     let points: Vec<&Point> = set.of(series).collect();
-    for name in points.iter().flat_map(|point| point.settings.keys()) {
-        first.insert(name, None);
-    }
-    for name in first.into_keys() {
-        let mut values = points.iter().map(|point| point.settings.get(name));
+    let names = points.iter().flat_map(|point| point.settings.keys());
+    let names: BTreeSet<&str> = names.map(String::as_str).collect();
+    let is_varied = |name: &&str| {
+        let mut values = points.iter().map(|point| point.settings.get(*name));
         let one = values.next().flatten();
-        if values.any(|value| value != one) {
-            varied.push(name);
-        }
-    }
-    varied
+        values.any(|value| value != one)
+    };
+    names.into_iter().filter(is_varied).collect()
 }
 
 /// The numbers among the settings, as people would name them.

@@ -54,5 +54,5 @@ fn above_p99(
     let message = format!(
         "{sessions} sessions and {ops} ops/s make a mean of {mean} ms, above the stated p99 of {p99} ms"
     );
-    Some(Rule::LittlesLaw.doubt(&[point], message, CHECK))
+    Some(Rule::LittlesLaw.warning(Weight::Doubt, &[point], message, CHECK))
 }

@@ -1,7 +1,7 @@
 //! Efficiency against the word "linear", for a series over nodes.
 
 use super::points::{by_nodes, short};
-use super::warning::{PlausibilityWarning, Rule};
+use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::series::{Point, number_text};
 
 /// Least efficiency that may be called linear: two throughputs that are known within 3 % each make
@@ -43,7 +43,7 @@ pub(super) fn not_linear(points: &[&Point]) -> Option<PlausibilityWarning> {
     );
     let check = "say by how much it grows, or which part of the range is linear; size with the \
                  measured efficiency.";
-    Some(Rule::NotLinear.contradiction(&[base, largest], message, check))
+    Some(Rule::NotLinear.warning(Weight::Contradiction, &[base, largest], message, check))
 }
 
 fn says_linear(claim: &str) -> bool {
@@ -55,13 +55,11 @@ fn says_linear(claim: &str) -> bool {
 }
 
 fn greatest<'a>(points: &[&'a Point]) -> Option<&'a Point> {
-    let mut points = points.iter().copied();
-    let first = points.next()?;
-    Some(points.fold(first, |best, point| {
+    points.iter().copied().reduce(|best, point| {
         if point.throughput > best.throughput {
             point
         } else {
             best
         }
-    }))
+    })
 }

@@ -1,6 +1,6 @@
 //! Parts above their total, in one row or in rows of one series that differ in `op`.
 
-use super::warning::{PlausibilityWarning, Rule};
+use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::series::{Point, Setting, names, number_text};
 
 /// Most that the sum of parts may exceed their total, as a fraction: rounding.
@@ -53,7 +53,7 @@ fn warning(
     let [sum, all] = [sum, total.throughput].map(number_text);
     let (parts, unit, above) = (parts.join(" + "), &total.unit, above * 100.0);
     let message = format!("{parts} make {sum} {unit}, {above:.1} % above the total of {all}");
-    Some(Rule::PartsExceedTotal.contradiction(places, message, CHECK))
+    Some(Rule::PartsExceedTotal.warning(Weight::Contradiction, places, message, CHECK))
 }
 
 fn same_but_op(a: &Point, b: &Point) -> bool {

@@ -6,21 +6,14 @@ use crate::series::{Origin, Point};
 
 /// Points that have a number of nodes, one group for each, ascending.
 pub(super) fn by_nodes<'a>(points: &[&'a Point]) -> Vec<(f64, Vec<&'a Point>)> {
-    let mut groups: Vec<(f64, Vec<&Point>)> = Vec::new();
-    for point in points {
-        let Some(nodes) = point.nodes() else {
-            continue;
-        };
-        match groups
-            .iter_mut()
-            .find(|(known, _)| known.total_cmp(&nodes).is_eq())
-        {
-            Some((_, group)) => group.push(point),
-            None => groups.push((nodes, vec![point])),
-        }
-    }
-    groups.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-    groups
+    let with_nodes = points
+        .iter()
+        .filter_map(|point| Some((point.nodes()?, *point)));
+    let mut sorted: Vec<(f64, &Point)> = with_nodes.collect();
+    sorted.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let groups = sorted.chunk_by(|(a, _), (b, _)| a.total_cmp(b).is_eq());
+    let points_of = |group: &[(f64, &'a Point)]| group.iter().map(|(_, point)| *point).collect();
+    groups.map(|group| (group[0].0, points_of(group))).collect()
 }
 
 /// A place without the word, for sentences: `7`, or a run's id.

@@ -3,7 +3,6 @@
 //! It measures the rows that the catalog's own generator makes; it holds no figure itself.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use crate::series::{Point, names};
 use highwater_model::numbers::len_to_f64;
@@ -17,41 +16,26 @@ const SAMPLE: usize = 256;
 /// A row's size and how it is known.
 pub(super) struct RowSize {
     pub(super) bytes: f64,
-    pub(super) origin: Origin,
-}
-
-/// How the size of a row is known; displayed as the end of a sentence.
-#[derive(PartialEq, Eq)]
-pub(super) enum Origin {
-    /// The source says it.
-    Stated,
-    /// The catalog's workload of this name writes such rows.
-    Workload(String),
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Stated => f.write_str("stated"),
-            Self::Workload(name) => {
-                write!(f, "what a row of the workload `{name}` has as JSON")
-            }
-        }
-    }
+    /// The source says it; else a workload of the catalog writes such rows.
+    pub(super) is_stated: bool,
+    /// How it is known, as the end of a sentence.
+    pub(super) origin: String,
 }
 
 /// Absent where the source states none and the workload is not of the catalog.
 pub(super) fn of(point: &Point) -> Option<RowSize> {
     if let Some(bytes) = point.number(names::BYTES_PER_ROW) {
-        return (bytes > 0.0).then_some(RowSize {
+        return (bytes > 0.0).then(|| RowSize {
             bytes,
-            origin: Origin::Stated,
+            is_stated: true,
+            origin: "stated".to_owned(),
         });
     }
     let name = point.word(names::WORKLOAD)?;
     Some(RowSize {
         bytes: of_workload(name)?,
-        origin: Origin::Workload(name.to_owned()),
+        is_stated: false,
+        origin: format!("what a row of the workload `{name}` has as JSON"),
     })
 }
 

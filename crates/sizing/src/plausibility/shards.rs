@@ -1,6 +1,6 @@
 //! Shards per node: too many for the database's own guidance, or too few to use every node.
 
-use super::warning::{PlausibilityWarning, Rule};
+use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::guidance::Guidance;
 use crate::series::{Point, names, number_text};
 
@@ -24,7 +24,7 @@ pub(super) fn shards_per_node(point: &Point) -> Option<PlausibilityWarning> {
         let message = format!("{what}: {} nodes hold nothing", number_text(nodes - copies));
         let check = "with fewer shards than nodes some nodes only pass work on; give each node at \
                      least one.";
-        return Some(Rule::ShardsPerNode.doubt(&[point], message, check));
+        return Some(Rule::ShardsPerNode.warning(Weight::Doubt, &[point], message, check));
     }
     let engine = point.word(names::ENGINE)?;
     let most = Guidance::of(Some(engine))?.most_shards_per_node;
@@ -41,5 +41,5 @@ pub(super) fn shards_per_node(point: &Point) -> Option<PlausibilityWarning> {
         format!("{what} are {per_node} per node{rows}; the guidance of {engine} is at most {most}");
     let check = "with larger partitions or fewer shards each, does it go faster? Small shards cost \
                  memory and slow queries down.";
-    Some(Rule::ShardsPerNode.doubt(&[point], message, check))
+    Some(Rule::ShardsPerNode.warning(Weight::Doubt, &[point], message, check))
 }

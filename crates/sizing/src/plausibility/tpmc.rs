@@ -3,7 +3,7 @@
 //! 12.86 new orders per minute and warehouse follow from the keying and think times of TPC-C
 //! revision 5.11, clause 5.2.5.7.
 
-use super::warning::{PlausibilityWarning, Rule};
+use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::series::{Point, names, number_text};
 
 /// New orders per minute and warehouse, at most.
@@ -27,7 +27,7 @@ pub(super) fn ceiling(point: &Point) -> Option<PlausibilityWarning> {
     );
     let check = "is the number of warehouses right? Without keying and think times the result must \
                  not be called tpmC.";
-    Some(Rule::TpmcPerWarehouse.contradiction(&[point], message, check))
+    Some(Rule::TpmcPerWarehouse.warning(Weight::Contradiction, &[point], message, check))
 }
 
 /// From three sizes on, all at the ceiling.
@@ -48,7 +48,7 @@ pub(super) fn limited_by_load(points: &[&Point]) -> Option<PlausibilityWarning> 
     );
     let check = "raise the warehouses at each size until efficiency falls; do not fit a scaling \
                  model to these.";
-    Some(Rule::TpmcPerWarehouse.doubt(points, message, check))
+    Some(Rule::TpmcPerWarehouse.warning(Weight::Doubt, points, message, check))
 }
 
 fn figures(point: &Point) -> Option<(f64, f64)> {

@@ -2,7 +2,7 @@
 //!
 //! Rows only: nobody knows how large the answer to somebody's query is.
 
-use super::row_size::{self, Origin, RowSize};
+use super::row_size::{self, RowSize};
 use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::series::{Point, names, number_text};
 
@@ -41,7 +41,7 @@ pub(super) fn row_bytes(point: &Point) -> Option<PlausibilityWarning> {
     let message = format!("{traffic}/s for {rate} are {each} bytes per row, {against}{bits}");
     let check = "are these bits or bytes, and whose traffic is it: one machine's, one direction's, \
                  with or without copies between nodes?";
-    let weight = if size.is_some_and(|size| size.origin == Origin::Stated) {
+    let weight = if size.is_some_and(|size| size.is_stated) {
         Weight::Contradiction
     } else {
         Weight::Doubt
@@ -96,7 +96,7 @@ fn exceeded(point: &Point, carrier: &Carrier, limit: f64) -> Vec<PlausibilityWar
     let stated = point.number(carrier.traffic);
     if let Some(stated) = stated.filter(|stated| *stated > limit) {
         let message = format!("{}/s are stated, but {can}", bytes_text(stated));
-        warnings.push(Rule::Bandwidth.contradiction(&[point], message, check));
+        warnings.push(Rule::Bandwidth.warning(Weight::Contradiction, &[point], message, check));
     }
     let size = row_size::of(point).filter(|_| point.counts_rows());
     if let Some(size) = size {

@@ -1,7 +1,7 @@
 //! Load per node that changes with the nodes: then the series shows both at once.
 
 use super::points::by_nodes;
-use super::warning::{PlausibilityWarning, Rule};
+use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::series::{Point, names, number_text};
 
 /// Most that the load per node may differ between sizes, as a fraction.
@@ -9,12 +9,9 @@ const TOLERANCE: f64 = 0.10;
 
 /// Only where each size was measured with one load: a grid of loads hides nothing.
 pub(super) fn users_per_node(points: &[&Point]) -> Option<PlausibilityWarning> {
+    let generators = |point: &Point| point.number(names::CLIENT_PROCESSES);
     changes(points, "sessions", Point::sessions)
-        .or_else(|| changes(points, "load generators", load_generators))
-}
-
-fn load_generators(point: &Point) -> Option<f64> {
-    point.number(names::CLIENT_PROCESSES)
+        .or_else(|| changes(points, "load generators", generators))
 }
 
 fn changes(
@@ -51,7 +48,7 @@ fn changes(
     );
     let check = "measure every size with the same load per node, or with the best load of each \
                  and say so.";
-    Some(Rule::UsersPerNode.doubt(&[before.2, after.2], message, check))
+    Some(Rule::UsersPerNode.warning(Weight::Doubt, &[before.2, after.2], message, check))
 }
 
 fn nodes(nodes: f64) -> String {

@@ -100,24 +100,6 @@ pub struct PlausibilityWarning {
 }
 
 impl Rule {
-    pub(super) fn contradiction(
-        self,
-        places: &[&Point],
-        message: String,
-        check: &str,
-    ) -> PlausibilityWarning {
-        self.warning(Weight::Contradiction, places, message, check)
-    }
-
-    pub(super) fn doubt(
-        self,
-        places: &[&Point],
-        message: String,
-        check: &str,
-    ) -> PlausibilityWarning {
-        self.warning(Weight::Doubt, places, message, check)
-    }
-
     pub(super) fn warning(
         self,
         weight: Weight,

@@ -30,9 +30,10 @@ pub struct Member {
 #[derive(Debug, Clone)]
 pub struct Average {
     members: Vec<Member>,
-    largest: f64,
+    /// The largest size that the growth was measured at.
+    pub(super) largest: f64,
     /// Relative standard deviation of a new measurement.
-    error: f64,
+    pub(super) error: f64,
     /// What the error is multiplied by because no model comes as near to the points as it says.
     pub widened: f64,
 }
@@ -63,16 +64,6 @@ impl Average {
     /// Its models, those that are only shown included.
     pub fn members(&self) -> &[Member] {
         &self.members
-    }
-
-    /// Relative standard deviation that a new measurement is taken to have.
-    pub fn error(&self) -> f64 {
-        self.error
-    }
-
-    /// The largest size that the growth was measured at.
-    pub fn largest(&self) -> f64 {
-        self.largest
     }
 
     /// The power of the size with which throughput is predicted to grow from the largest measured
@@ -154,12 +145,9 @@ fn excess(posteriors: &[ModelPosterior], sizes: usize) -> f64 {
         (posterior.least_chi_squared / len_to_f64(freedom)).sqrt()
     };
     let counted = posteriors.iter().filter(|one| counts(one, posteriors));
-    let least = counted.map(ratio).fold(f64::INFINITY, f64::min);
-    if least.is_finite() {
-        least.max(1.0)
-    } else {
-        1.0
-    }
+    let least = counted.map(ratio).reduce(f64::min);
+    let least = least.filter(|least| least.is_finite());
+    least.map_or(1.0, |least| least.max(1.0))
 }
 
 /// Weights by leaving one out (Geisser and Eddy 1979; Yao and others 2018, "pseudo-BMA"). From two

@@ -127,17 +127,6 @@ pub struct Peak {
 }
 
 impl Curve {
-    /// Which model it follows.
-    pub const fn model(&self) -> ScalingModel {
-        match self {
-            Self::Linear { .. } => ScalingModel::Linear,
-            Self::Affine { .. } => ScalingModel::Affine,
-            Self::Amdahl { .. } => ScalingModel::Amdahl,
-            Self::Usl { .. } => ScalingModel::Usl,
-            Self::Power { .. } => ScalingModel::Power,
-        }
-    }
-
     /// Throughput per second at a size from 1.
     pub fn per_s(&self, size: f64) -> f64 {
         match *self {

@@ -64,11 +64,6 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// Standard error of the residuals, in the unit of the weighting; absent without spare points.
-    pub fn residual_error(&self) -> Option<f64> {
-        (self.freedom > 0).then(|| (self.squares / len_to_f64(self.freedom)).sqrt())
-    }
-
     /// Akaike's criterion, corrected for few points (Hurvich and Tsai 1989), of squares with
     /// normal errors; the error's size counts as a parameter. Below five points it says nothing
     /// and is absent.

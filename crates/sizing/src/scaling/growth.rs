@@ -39,16 +39,16 @@ impl Growth {
     /// Relative standard deviation that a new measurement is taken to have.
     pub fn error(&self) -> f64 {
         match self {
-            Self::Measured(average) => average.error(),
-            Self::Assumed(pooled) => pooled.error(),
+            Self::Measured(average) => average.error,
+            Self::Assumed(pooled) => pooled.error,
         }
     }
 
     /// The largest measured size.
     pub fn largest(&self) -> f64 {
         match self {
-            Self::Measured(average) => average.largest(),
-            Self::Assumed(pooled) => pooled.largest(),
+            Self::Measured(average) => average.largest,
+            Self::Assumed(pooled) => pooled.largest,
         }
     }
 

@@ -45,13 +45,11 @@ impl Average {
                 .find(|member| member.model() == model)
                 .map(|member| &member.posterior)
         };
-        let (linear, amdahl, usl) = (
-            posterior(ScalingModel::Linear)?,
-            posterior(ScalingModel::Amdahl)?,
-            posterior(ScalingModel::Usl)?,
-        );
-        let mut contention = hull(usl, MARGIN, |_, contention, _| contention)?;
-        let mut crosstalk = hull(usl, MARGIN, |_, _, crosstalk| crosstalk)?;
+        let linear = posterior(ScalingModel::Linear)?;
+        let amdahl = posterior(ScalingModel::Amdahl)?;
+        let usl = posterior(ScalingModel::Usl)?;
+        let mut contention = hull(usl, |_, contention, _| contention)?;
+        let mut crosstalk = hull(usl, |_, _, crosstalk| crosstalk)?;
         let least = usl.least_chi_squared;
         if linear.least_chi_squared <= least + MARGIN {
             contention.0 = 0.0;
@@ -61,7 +59,7 @@ impl Average {
         if may_have_none {
             crosstalk.0 = 0.0;
         }
-        let peak = hull(usl, MARGIN, |curve, _, _| {
+        let peak = hull(usl, |curve, _, _| {
             curve.peak().map_or(f64::INFINITY, |peak| peak.size)
         })?;
         let range = |(low, high): (f64, f64)| Range {
@@ -74,7 +72,7 @@ impl Average {
         };
         let (contention, crosstalk) = (range(contention), range(crosstalk));
         Some(Identifiability {
-            sentences: sentences(contention, crosstalk, peak_size, self.largest()),
+            sentences: sentences(contention, crosstalk, peak_size, self.largest),
             contention,
             crosstalk,
             peak_size,
@@ -83,21 +81,15 @@ impl Average {
 }
 
 /// Least and greatest value over the curves that come near enough.
-fn hull(
-    posterior: &ModelPosterior,
-    margin: f64,
-    value: impl Fn(&Curve, f64, f64) -> f64,
-) -> Option<(f64, f64)> {
-    let values = posterior
-        .within(margin)
-        .filter_map(|shape| match shape.shape {
-            Curve::Usl {
-                contention,
-                crosstalk,
-                ..
-            } => Some(value(&shape.shape, contention, crosstalk)),
-            _ => None,
-        });
+fn hull(usl: &ModelPosterior, value: impl Fn(&Curve, f64, f64) -> f64) -> Option<(f64, f64)> {
+    let values = usl.within(MARGIN).filter_map(|shape| match shape.shape {
+        Curve::Usl {
+            contention,
+            crosstalk,
+            ..
+        } => Some(value(&shape.shape, contention, crosstalk)),
+        _ => None,
+    });
     values.fold(None, |hull, value| match hull {
         None => Some((value, value)),
         Some((low, high)) => Some((f64::min(low, value), f64::max(high, value))),

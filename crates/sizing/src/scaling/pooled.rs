@@ -58,8 +58,10 @@ impl Placement {
 pub struct PooledGrowth {
     /// Logarithms of sizes and throughputs, ascending; at least one.
     points: Vec<(f64, f64)>,
-    largest: f64,
-    error: f64,
+    /// The largest measured size.
+    pub(super) largest: f64,
+    /// Relative standard deviation of a new measurement.
+    pub(super) error: f64,
     placement: Placement,
 }
 
@@ -80,16 +82,6 @@ impl PooledGrowth {
     /// The power of the nodes that throughput is taken to grow with.
     pub const fn exponent(&self) -> f64 {
         self.placement.exponent()
-    }
-
-    /// Relative standard deviation that a new measurement is taken to have.
-    pub fn error(&self) -> f64 {
-        self.error
-    }
-
-    /// The largest measured size.
-    pub fn largest(&self) -> f64 {
-        self.largest
     }
 
     /// What a new measurement at a size from 1 would show: between measured sizes what a line in

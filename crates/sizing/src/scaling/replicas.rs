@@ -34,12 +34,8 @@ impl ReplicaCost {
         let (mut weights, mut total) = (0.0, 0.0);
         for (i, a) in points.iter().enumerate() {
             for b in &points[i + 1..] {
-                let (fewer, more) = if a.replicas < b.replicas {
-                    (a, b)
-                } else {
-                    (b, a)
-                };
-                if let Some(one) = of_pair(fewer, more, error) {
+                let pair = of_pair(a, b, error).or_else(|| of_pair(b, a, error));
+                if let Some(one) = pair {
                     let weight = 1.0 / (one.error * one.error);
                     weights += weight;
                     total += weight * one.cost;

@@ -150,28 +150,28 @@ impl Sweep {
     /// it adds 5 % to its error, a quarter 40 %. A bend shows at the largest sizes.
     pub(super) fn discounted(&self) -> Self {
         let largest = self.largest();
-        let discount = |size: &Size| Size {
-            error: size
-                .error
-                .hypot(DISCOUNT * (largest / size.size).ln().powi(3)),
-            ..*size
-        };
-        Self {
-            sizes: self.sizes.iter().map(discount).collect(),
-            ..*self
-        }
+        self.with_errors(|size| {
+            let discount = DISCOUNT * (largest / size.size).ln().powi(3);
+            size.error.hypot(discount)
+        })
     }
 
     /// The same points with errors `factor` times as large.
     pub(super) fn widened(&self, factor: f64) -> Self {
-        let widen = |size: &Size| Size {
-            error: size.error * factor,
+        Self {
+            error: self.error * factor,
+            ..self.with_errors(|size| size.error * factor)
+        }
+    }
+
+    fn with_errors(&self, error: impl Fn(&Size) -> f64) -> Self {
+        let with_error = |size: &Size| Size {
+            error: error(size),
             ..*size
         };
         Self {
-            sizes: self.sizes.iter().map(widen).collect(),
-            error: self.error * factor,
-            source: self.source,
+            sizes: self.sizes.iter().map(with_error).collect(),
+            ..*self
         }
     }
 }

@@ -122,15 +122,13 @@ fn part_name(name: &str) -> Option<&str> {
 
 fn with_ending(name: &str) -> Option<(&str, Dimension, f64)> {
     // Rates of things end in `_per_s`, too; only those of bytes and bits are in the list.
+    let is_rate = |text: &str| text.ends_with("_per_s");
     let ending = ENDINGS.iter().find(|(ending, _, _)| {
-        name.len() > ending.len() && name.ends_with(ending) && !is_rate_of_things(name, ending)
+        let has_it = name.len() > ending.len() && name.ends_with(ending);
+        has_it && is_rate(name) == is_rate(ending)
     });
     ending
         .map(|(ending, dimension, scale)| (&name[..name.len() - ending.len()], *dimension, *scale))
-}
-
-fn is_rate_of_things(name: &str, ending: &str) -> bool {
-    name.ends_with("_per_s") && !ending.ends_with("_per_s")
 }
 
 /// What a rate counts, empty where its name does not say; `None` for what is no rate.

@@ -17,6 +17,9 @@ mod tuned;
 
 use std::collections::BTreeMap;
 
+/// A number as a table shows it: thousands separated, as few decimals as it needs.
+pub use highwater_model::display::plain as number_text;
+
 pub use columns::{Dimension, KNOWN_COLUMNS, KnownColumn, Role};
 pub use published::{PUBLISHED, Published, everywhere, library, published};
 pub use read::read;
@@ -103,6 +106,13 @@ impl std::fmt::Display for Origin {
     }
 }
 
+/// A place in a file that is not read yet.
+impl Default for Origin {
+    fn default() -> Self {
+        Self::Line(0)
+    }
+}
+
 /// What a setting is set to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Setting {
@@ -121,13 +131,8 @@ impl std::fmt::Display for Setting {
     }
 }
 
-/// A number as a table shows it: thousands separated, as few decimals as it needs.
-pub fn number_text(number: f64) -> String {
-    highwater_model::display::plain(number)
-}
-
 /// One measured throughput and the settings under which it was measured.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Point {
     /// Where it stands.
     pub origin: Origin,
@@ -177,10 +182,9 @@ impl Point {
     /// Sessions in all: as stated, else load generators times the sessions of each; a generator
     /// that is not counted counts once. Absent when neither is stated.
     pub fn sessions(&self) -> Option<f64> {
-        let processes = || self.number(names::CLIENT_PROCESSES).unwrap_or(1.0);
         self.number(names::SESSIONS).or_else(|| {
             let each = self.number(names::CONCURRENCY_PER_PROCESS)?;
-            Some(each * processes())
+            Some(each * self.number(names::CLIENT_PROCESSES).unwrap_or(1.0))
         })
     }
 

@@ -26,7 +26,13 @@ const HEADER_HINT: &str = "begin with a line that names the columns, such as `no
 /// Reads a file; returns its points, or everything that is wrong with it in the file's order (at
 /// most 20 mistakes).
 pub fn read(text: &str) -> Result<SeriesSet, Vec<InputError>> {
-    let mut reading = Reading::new(text);
+    let mut reading = Reading {
+        text,
+        delimiter: delimiter(text),
+        bound: Vec::new(),
+        errors: Vec::new(),
+        notes: Vec::new(),
+    };
     let points = reading.points();
     if reading.errors.is_empty() {
         Ok(SeriesSet {
@@ -56,23 +62,11 @@ struct Line {
     cells: Vec<String>,
 }
 
-impl<'a> Reading<'a> {
-    fn new(text: &'a str) -> Self {
-        Self {
-            text,
-            delimiter: delimiter(text),
-            bound: Vec::new(),
-            errors: Vec::new(),
-            notes: Vec::new(),
-        }
-    }
-
+impl Reading<'_> {
     fn points(&mut self) -> Vec<Point> {
         let mut lines = self.lines().into_iter();
         let Some(header) = lines.next() else {
-            let nothing = InputError::at(self.text, 0..0, "the file has no header and no figures");
-            self.errors
-                .push(nothing.with_hint(Some(HEADER_HINT.to_owned())));
+            self.error_at(0..0, "the file has no header and no figures", HEADER_HINT);
             return Vec::new();
         };
         self.bind(&header);
@@ -85,10 +79,8 @@ impl<'a> Reading<'a> {
         let points: Vec<Point> = lines.filter_map(|line| self.point(&line)).collect();
         if points.is_empty() && self.errors.is_empty() {
             let end = self.text.len();
-            let nothing =
-                InputError::at(self.text, end..end, "there are no figures below the header");
-            self.errors
-                .push(nothing.with_hint(Some("write one line per measured point".to_owned())));
+            let message = "there are no figures below the header";
+            self.error_at(end..end, message, "write one line per measured point");
         }
         points
     }
@@ -119,9 +111,7 @@ impl<'a> Reading<'a> {
                 continue;
             }
             if lines.len() > MOST_ROWS {
-                let message = format!("more than {MOST_ROWS} rows");
-                self.errors
-                    .push(InputError::at(self.text, start..start, message));
+                self.error_at(start..start, &format!("more than {MOST_ROWS} rows"), "");
                 break;
             }
             lines.push(Line {
@@ -234,14 +224,8 @@ impl<'a> Reading<'a> {
         let mut point = Point {
             origin: Origin::Line(line.number),
             series: UNNAMED.to_owned(),
-            source: String::new(),
-            claim: String::new(),
-            throughput: 0.0,
             unit: NO_UNIT.to_owned(),
-            interval: None,
-            settings: BTreeMap::new(),
-            figures: BTreeMap::new(),
-            parts: BTreeMap::new(),
+            ..Point::default()
         };
         for (at, column) in self.bound.clone().iter().enumerate() {
             self.cell(line, at, column, &mut point);
@@ -343,9 +327,13 @@ impl<'a> Reading<'a> {
         let spans = fields::spans(self.text, line.start, self.delimiter);
         let end = spans.last().map_or(line.start, |last| last.end);
         let span: Range<usize> = spans.get(field).cloned().unwrap_or(end..end);
+        self.error_at(span, message, hint);
+    }
+
+    fn error_at(&mut self, span: Range<usize>, message: &str, hint: &str) {
         let hint = (!hint.is_empty()).then(|| hint.to_owned());
-        self.errors
-            .push(InputError::at(self.text, span, message).with_hint(hint));
+        let error = InputError::at(self.text, span, message);
+        self.errors.push(error.with_hint(hint));
     }
 
     fn columns(&self) -> Vec<Column> {

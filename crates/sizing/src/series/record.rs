@@ -43,21 +43,13 @@ fn grown(scale: &ScaleRecord, record: RecordRef<'_>) -> Vec<Point> {
         point
             .figures
             .retain(|name, _| name == names::STORED_BYTES_PER_ROW);
-        let nodes = f64::from(trial.size.nodes);
-        point
-            .settings
-            .insert(names::NODES.to_owned(), Setting::Number(nodes));
+        let mut set = |name: &str, to: Setting| point.settings.insert(name.to_owned(), to);
+        set(names::NODES, Setting::Number(trial.size.nodes.into()));
         if scale.rows_everywhere {
-            let everywhere = Setting::Word("everywhere".to_owned());
-            point
-                .settings
-                .insert(names::PLACEMENT.to_owned(), everywhere);
+            set(names::PLACEMENT, Setting::Word("everywhere".to_owned()));
         }
         if !of_stream.is_open() {
-            let sessions = f64::from(figures.sessions);
-            point
-                .settings
-                .insert(names::SESSIONS.to_owned(), Setting::Number(sessions));
+            set(names::SESSIONS, Setting::Number(figures.sessions.into()));
         }
         if let Some(p99) = figures.p99_ns {
             let seconds = Nanos(p99).as_secs_f64();
@@ -104,13 +96,12 @@ fn point(record: &RunRecord, id: &str, measured: &MeasuredStream<'_>, several: b
         origin: Origin::Run(origin),
         series: format!("{} {}", record.workload.name, measured.stream.stream),
         source: format!("run {id}"),
-        claim: String::new(),
         throughput: measured.units_per_s(),
         unit: format!("{unit}/s"),
         interval: measured.stream.throughput.ci95,
         settings: settings(record, measured),
         figures: figures(record, measured),
-        parts: BTreeMap::new(),
+        ..Point::default()
     }
 }
 

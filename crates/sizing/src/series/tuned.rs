@@ -2,8 +2,6 @@
 //!
 //! Must not judge a trial.
 
-use std::collections::BTreeMap;
-
 use highwater_model::tune::{TrialRecord, TrialVerdict, TuneRecord};
 
 use super::{Origin, Point, Setting, names};
@@ -32,14 +30,10 @@ fn point(tune: &TuneRecord, trial: &TrialRecord) -> Point {
     Point {
         origin: Origin::Run(trial.run.clone()),
         series: tune.stream.clone(),
-        source: String::new(),
-        claim: String::new(),
         throughput: trial.throughput_per_s,
         unit: format!("{}/s", tune.unit.name()),
-        interval: None,
         settings: own.into_iter().chain(settings).collect(),
-        figures: BTreeMap::new(),
-        parts: BTreeMap::new(),
+        ..Point::default()
     }
 }
 

@@ -3,7 +3,7 @@
 //! Nodes come first where they vary; otherwise the setting with most values. It looks at settings
 //! only, never at throughputs.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -85,19 +85,16 @@ impl Axis {
                 None => Err(AxisError::nowhere(set, axis)),
             };
         }
-        let mut best: Option<(usize, usize, String)> = None;
-        for (position, name) in numeric(set, points).into_iter().enumerate() {
-            let values = distinct(points.iter().map(|point| point.settings.get(&name))).len();
-            let weight = match name.as_str() {
+        let weight = |name: &String| {
+            let values = distinct(points.iter().map(|point| point.settings.get(name))).len();
+            match name.as_str() {
                 names::NODES if values > 1 => usize::MAX,
                 _ => values,
-            };
-            // Of equals the first column wins.
-            if best.as_ref().is_none_or(|(most, _, _)| weight > *most) {
-                best = Some((weight, position, name));
             }
-        }
-        best.map(|(_, _, name)| Self::named(set, &name))
+        };
+        // Of equals the first column wins.
+        let best = numeric(set, points).into_iter().rev().max_by_key(weight);
+        best.map(|name| Self::named(set, &name))
             .ok_or_else(|| AxisError {
                 message: format!(
                     "the series `{}` has no setting with a number in every row",
@@ -151,22 +148,21 @@ pub(super) fn splitting(points: &[&Point], axis: &Axis) -> Vec<String> {
 
 /// Settings other than the axis that have several values in a table.
 pub(super) fn also_varied(set: &SeriesSet, points: &[&Point], axis: &Axis) -> Vec<Varied> {
-    let mut by_name: BTreeMap<&String, Vec<String>> = BTreeMap::new();
-    for name in distinct(points.iter().flat_map(|point| point.settings.keys())) {
-        let text = |point: &&Point| {
-            let setting = point.settings.get(name);
-            setting.map_or_else(|| "not stated".to_owned(), ToString::to_string)
-        };
-        by_name.insert(name, points.iter().map(text).collect());
-    }
-    by_name
-        .into_iter()
-        .filter(|(name, values)| **name != axis.name && distinct(values).len() > 1)
-        .map(|(name, values)| Varied {
-            header: set.header(name).to_owned(),
-            values,
-        })
+    let names: BTreeSet<&String> = points.iter().flat_map(|p| p.settings.keys()).collect();
+    let others = names.into_iter().filter(|name| **name != axis.name);
+    let varied = others.map(|name| Varied {
+        header: set.header(name).to_owned(),
+        values: points.iter().map(|point| stated(point, name)).collect(),
+    });
+    varied
+        .filter(|varied| distinct(&varied.values).len() > 1)
         .collect()
+}
+
+/// A setting as text.
+pub(super) fn stated(point: &Point, name: &str) -> String {
+    let setting = point.settings.get(name);
+    setting.map_or_else(|| "not stated".to_owned(), ToString::to_string)
 }
 
 /// Each value once, in the order of their first appearance.

@@ -82,12 +82,9 @@ pub fn tables(set: &SeriesSet, over: Option<&str>) -> Result<Vec<Table>, AxisErr
 fn of_series(set: &SeriesSet, points: &[&Point], axis: &Axis) -> Vec<Table> {
     let splitting = axis::splitting(points, axis);
     let part_of = |point: &Point| -> Vec<(String, String)> {
-        let part = splitting.iter().map(|name| {
-            let value = point.settings.get(name).map(ToString::to_string);
-            let value = value.unwrap_or_else(|| "not stated".to_owned());
-            (set.header(name).to_owned(), value)
-        });
-        part.collect()
+        let part = splitting.iter();
+        part.map(|name| (set.header(name).to_owned(), axis::stated(point, name)))
+            .collect()
     };
     let parts = distinct(points.iter().map(|point| part_of(point)));
     parts

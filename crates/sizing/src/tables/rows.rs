@@ -54,12 +54,11 @@ pub(super) fn rows(points: &[&Point], axis: &Axis) -> Vec<Row> {
         let per = |pieces: f64| (pieces > 0.0).then(|| throughput / pieces);
         let per_piece = number.filter(|_| axis.pieces).and_then(per);
         let base = *first_per_piece.get_or_insert(per_piece);
-        let nodes = points.first().and_then(|point| point.nodes());
+        let first = points.first();
+        let nodes = first.and_then(|point| point.nodes());
         let is_over_nodes = axis.name == names::NODES;
         let size = number.filter(|nodes| is_over_nodes && *nodes > 0.0);
-        let replicas = points
-            .first()
-            .and_then(|point| point.number(names::REPLICAS));
+        let replicas = first.and_then(|point| point.number(names::REPLICAS));
         let size = size.map(|nodes| SizedRate {
             nodes,
             replicas: replicas.unwrap_or(0.0),

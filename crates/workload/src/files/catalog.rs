@@ -11,36 +11,24 @@ pub struct CatalogEntry {
     pub text: &'static str,
 }
 
+macro_rules! files {
+    ($($name:literal),*) => {
+        &[$(CatalogEntry {
+            name: $name,
+            text: include_str!(concat!("../../workloads/", $name, ".toml")),
+        }),*]
+    };
+}
+
 /// In the order in which they are listed.
-static CATALOG: &[CatalogEntry] = &[
-    CatalogEntry {
-        name: "cpu",
-        text: include_str!("../../workloads/cpu.toml"),
-    },
-    CatalogEntry {
-        name: "nib-cpu",
-        text: include_str!("../../workloads/nib-cpu.toml"),
-    },
-    CatalogEntry {
-        name: "nib-cpu-strict",
-        text: include_str!("../../workloads/nib-cpu-strict.toml"),
-    },
-    CatalogEntry {
-        name: "loadtest",
-        text: include_str!("../../workloads/loadtest.toml"),
-    },
-    CatalogEntry {
-        name: "sensors",
-        text: include_str!("../../workloads/sensors.toml"),
-    },
-    CatalogEntry {
-        name: "kv",
-        text: include_str!("../../workloads/kv.toml"),
-    },
-    CatalogEntry {
-        name: "tsbs",
-        text: include_str!("../../workloads/tsbs.toml"),
-    },
+static CATALOG: &[CatalogEntry] = files![
+    "cpu",
+    "nib-cpu",
+    "nib-cpu-strict",
+    "loadtest",
+    "sensors",
+    "kv",
+    "tsbs"
 ];
 
 /// A commented workload file to begin with.

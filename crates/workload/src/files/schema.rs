@@ -9,7 +9,7 @@ use crate::generators::columns::{OF_COLUMNS, OF_FIELDS};
 use crate::generators::distribution::DISTRIBUTIONS;
 use crate::generators::parameters::OF_PARAMETERS;
 use crate::generators::plain::PLAIN;
-use crate::generators::spec::{Shape, Specs, TYPES};
+use crate::generators::spec::{Shape, Specs};
 use crate::parameter::ParameterKind;
 use crate::transaction::MAX_STATEMENTS;
 use highwater_model::op::ColumnType;
@@ -83,9 +83,13 @@ fn text(about: &str) -> Value {
 
 /// A statement for each dialect.
 fn per_dialect(about: &str) -> Value {
+    of_dialects(about, &json!({ "type": "string" }))
+}
+
+/// Something for each dialect.
+fn of_dialects(about: &str, of: &Value) -> Value {
     json!({
-        "type": "object", "minProperties": 1, "description": about,
-        "additionalProperties": { "type": "string" },
+        "type": "object", "minProperties": 1, "description": about, "additionalProperties": of,
     })
 }
 
@@ -114,7 +118,11 @@ fn parameter() -> Value {
     object(
         "what --set name=value can change",
         &[
-            ("type", json!({ "enum": ParameterKind::NAMES }), true),
+            (
+                "type",
+                json!({ "enum": ParameterKind::ALL.map(ParameterKind::name) }),
+                true,
+            ),
             ("default", any.clone(), true),
             ("min", any.clone(), false),
             ("max", any, false),
@@ -154,13 +162,8 @@ fn table() -> Value {
         "description": "per dialect and column an integer expression that stands for the value",
         "additionalProperties": named(&json!({ "type": "string" })),
     });
-    let statements = json!({
-        "type": "object", "minProperties": 1,
-        "description": "the table and its indexes, for each dialect",
-        "additionalProperties": {
-            "anyOf": [{ "type": "string" }, list(&statement)],
-        },
-    });
+    let statements = json!({ "anyOf": [{ "type": "string" }, list(&statement)] });
+    let statements = of_dialects("the table and its indexes, for each dialect", &statements);
     object(
         "a table and the rows that fill it",
         &[
@@ -203,14 +206,11 @@ fn op() -> Value {
             ("times", shape(Shape::Integer), false),
         ],
     );
-    let transaction = json!({
-        "type": "object", "minProperties": 1,
-        "description": "statements that are one transaction, for each dialect",
-        "additionalProperties": {
-            "type": "array", "items": { "type": "string" }, "minItems": 1,
-            "maxItems": MAX_STATEMENTS,
-        },
-    });
+    let mut statements = list(&json!({ "type": "string" }));
+    statements["minItems"] = json!(1);
+    statements["maxItems"] = json!(MAX_STATEMENTS);
+    let about = "statements that are one transaction, for each dialect";
+    let transaction = of_dialects(about, &statements);
     let mut op = object(
         "an insert, a query, or a transaction",
         &[
@@ -281,7 +281,7 @@ fn alternatives(known: &[Specs], typed: bool, more: &[(&str, Value, bool)]) -> V
         "type": "object", "required": ["name", "generator"],
         "properties": {
             "generator": { "type": "string", "pattern": CHOSEN },
-            "type": { "enum": TYPES.map(ColumnType::name) },
+            "type": { "enum": ColumnType::ALL.map(ColumnType::name) },
         },
     }));
     json!({ "anyOf": all })

@@ -200,16 +200,14 @@ impl ScriptReader<'_> {
     /// Reports errors in statements. A value that is set and not used is no error in a script, and
     /// does not become a parameter.
     fn check(&mut self, sql: &str, places: &[Range<usize>]) {
-        let names: Vec<String> = self
+        let names: Vec<&str> = self
             .parameters
             .iter()
-            .map(|(name, ..)| name.clone())
+            .map(|(name, ..)| name.as_str())
             .collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let texts: Vec<&str> = places
-            .iter()
-            .filter_map(|place| sql.get(place.clone()))
-            .collect();
+        let texts = places.iter().filter_map(|place| sql.get(place.clone()));
+        let texts: Vec<&str> = texts.collect();
+        let errors = Sql::parse_all(&texts, &names).err().unwrap_or_default();
         if texts.is_empty() {
             let message = if self.script.text.trim().is_empty() {
                 "the file is empty"
@@ -220,7 +218,7 @@ impl ScriptReader<'_> {
                 "write one statement, such as `SELECT 1`, or several between BEGIN; and END;";
             self.report(0..0, message, hint);
         }
-        for (number, error) in Sql::parse_all(&texts, &names).err().unwrap_or_default() {
+        for (number, error) in errors {
             let place = places.get(number).cloned().unwrap_or(0..0);
             self.report_sql(sql, place, &error);
         }

@@ -47,16 +47,6 @@ impl WorkloadSpec {
         &self.definition.summary
     }
 
-    /// Where its definition comes from; may be empty.
-    pub fn source(&self) -> &str {
-        &self.definition.source
-    }
-
-    /// The file's text.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
     /// What can be set, in the order of the file.
     pub fn parameters(&self) -> &[ParameterSpec] {
         &self.definition.parameters

@@ -62,16 +62,25 @@ macro_rules! specs {
 }
 pub(crate) use specs;
 
-/// All types.
-pub(crate) const TYPES: [ColumnType; 7] = [
-    ColumnType::Integer,
-    ColumnType::Bigint,
-    ColumnType::Float,
-    ColumnType::Boolean,
-    ColumnType::Timestamp,
-    ColumnType::Text,
-    ColumnType::Object,
-];
+/// What reads a generator of a list, or a plain one, for the enum of them all.
+macro_rules! reads {
+    ($own:ident: $($name:ident in $module:ident,)*) => {
+        /// Reads a generator and its options.
+        pub(crate) fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {
+            let name = read_generator(of, scope.kind, &[PLAIN, $own])?;
+            let is_one_of = |specs: &[Spec]| specs.iter().any(|spec| spec.name == name);
+            let read = match name {
+                $(_ if is_one_of($module::$name::SPECS) => {
+                    $module::$name::read(of, scope).map(Self::$name)
+                })*
+                plain => Plain::read(of, plain, scope.kind).map(Self::Plain),
+            };
+            of.finish();
+            read
+        }
+    };
+}
+pub(crate) use reads;
 
 pub(crate) const NUMBERS: &[ColumnType] =
     &[ColumnType::Integer, ColumnType::Bigint, ColumnType::Float];
@@ -80,8 +89,8 @@ pub(crate) const NUMBERS: &[ColumnType] =
 pub(crate) const NUMBERED: &[ColumnType] =
     &[ColumnType::Integer, ColumnType::Bigint, ColumnType::Text];
 
-/// All types but objects.
-pub(crate) const SCALARS: &[ColumnType] = TYPES.split_at(6).0;
+/// All types but objects, which are the last one.
+pub(crate) const SCALARS: &[ColumnType] = ColumnType::ALL.split_at(6).0;
 
 pub(crate) const TEXT: &[ColumnType] = &[ColumnType::Text];
 pub(crate) const TIMESTAMP: &[ColumnType] = &[ColumnType::Timestamp];
@@ -91,9 +100,9 @@ pub(crate) const OBJECT: &[ColumnType] = &[ColumnType::Object];
 pub(crate) fn read_type(of: &Section<'_>) -> Option<ColumnType> {
     let entry = of.required("type", "\"integer\"")?;
     let word = entry.text()?;
-    let found = TYPES.iter().find(|kind| kind.name() == word).copied();
-    found.or_else(|| {
-        let hint = suggest(&word, TYPES.map(ColumnType::name));
+    let mut types = ColumnType::ALL.into_iter();
+    types.find(|kind| kind.name() == word).or_else(|| {
+        let hint = suggest(&word, ColumnType::ALL.map(ColumnType::name));
         entry.error(format!("unknown type `{word}`"), hint)
     })
 }

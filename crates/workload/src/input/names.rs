@@ -14,15 +14,9 @@ pub(crate) trait Named {
     fn name(&self) -> &str;
 }
 
-impl Named for String {
+impl<T: AsRef<str>> Named for T {
     fn name(&self) -> &str {
-        self
-    }
-}
-
-impl Named for &str {
-    fn name(&self) -> &str {
-        self
+        self.as_ref()
     }
 }
 
@@ -56,6 +50,21 @@ impl Section<'_> {
             self.place = format!("{what} `{name}` of {of}");
         }
         name
+    }
+
+    /// What is read of each entry of a section of named `things` below the root; nothing where there is
+    /// no such section.
+    pub(crate) fn each<T>(
+        &self,
+        things: &'static str,
+        thing: &str,
+        read: impl FnMut(Entry<'_>) -> Option<T>,
+    ) -> Vec<T> {
+        let Some(all) = self.part(things, &format!("the {things}")) else {
+            return Vec::new();
+        };
+        let entries = all.things(thing, things).into_iter();
+        entries.filter_map(read).collect()
     }
 
     /// The entries of a section of named `things`, as many as are allowed.

@@ -37,12 +37,7 @@ pub(crate) struct Entry<'s> {
 }
 
 impl<'a> Section<'a> {
-    /// The whole document.
-    pub(crate) fn root(place: &str, reader: &'a Reader<'a>, table: &'a DeTable<'a>) -> Self {
-        Self::new(place.to_owned(), 0..0, reader, table)
-    }
-
-    fn new(
+    pub(crate) fn new(
         place: String,
         span: Range<usize>,
         reader: &'a Reader<'a>,
@@ -102,16 +97,12 @@ impl<'a> Section<'a> {
     pub(crate) fn entries(&self) -> Vec<Entry<'_>> {
         let mut all: Vec<_> = self.table.iter().collect();
         all.sort_by_key(|(key, _)| key.span().start);
-        let mut entries = Vec::new();
-        for (key, value) in all {
-            let key = key.get_ref();
-            entries.push(Entry {
-                section: self,
-                key,
-                value,
-            });
-        }
-        entries
+        let entries = all.into_iter().map(|(key, value)| Entry {
+            section: self,
+            key: key.get_ref(),
+            value,
+        });
+        entries.collect()
     }
 
     /// Notes every key that was not read.
@@ -409,19 +400,16 @@ impl<'s> Entry<'s> {
             DeValue::String(text) => match parameter_in(text) {
                 Some((name, negative)) => return self.parameter(name, negative, kind),
                 None if kind == ParameterKind::Integer => None,
-                None => Setting::parse(kind, text),
+                None => kind.parse(text),
             },
-            DeValue::Integer(_) if kind == ParameterKind::Integer => {
-                self.integer().map(Setting::Integer)
-            }
+            DeValue::Integer(_) if kind == ParameterKind::Integer => self.integer(),
             DeValue::Datetime(time) if kind == ParameterKind::Timestamp => {
-                Setting::parse(kind, &time.to_string())
+                kind.parse(&time.to_string())
             }
             _ => None,
         };
-        let number = literal.and_then(|setting| setting.number());
         let found = format!("this {}", self.type_name());
-        number.or_else(|| self.wrong_type(kind.example(), &found))
+        literal.or_else(|| self.wrong_type(kind.example(), &found))
     }
 
     /// The number of a parameter that has a type.

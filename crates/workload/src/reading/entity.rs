@@ -11,11 +11,7 @@ const MAX_REPEAT: i64 = 1_000;
 
 /// Reads `[entities]`.
 pub(super) fn read_entities(root: &Section<'_>) -> Vec<Entity> {
-    let Some(all) = root.part("entities", "the entities") else {
-        return Vec::new();
-    };
-    let mut entities = Vec::new();
-    for entry in all.things("entity", "entities") {
+    root.each("entities", "entity", |entry| {
         let mut entity = Entity {
             name: entry.key.to_owned(),
             count: 1,
@@ -25,9 +21,8 @@ pub(super) fn read_entities(root: &Section<'_>) -> Vec<Entity> {
         if let Some(section) = entry.section(format!("entity `{}`", entry.key)) {
             read_entity(&section, &mut entity);
         }
-        entities.push(entity);
-    }
-    entities
+        Some(entity)
+    })
 }
 
 fn read_entity(of: &Section<'_>, entity: &mut Entity) {

@@ -10,9 +10,9 @@ use toml::de::DeTable;
 use super::data_time::read_data_time;
 use super::entity::read_entities;
 use super::file_parameters::read_parameters;
-use super::invariant::read_invariants;
+use super::invariant::read_invariant;
 use super::op::{read_load, read_ops};
-use super::stream::read_streams;
+use super::stream::read_stream;
 use super::table::read_tables;
 use crate::definition::Definition;
 use crate::input::{Reader, Section, check_name};
@@ -47,7 +47,8 @@ pub(crate) fn read(
     }
     let good = || reader.errors.borrow().is_empty();
     let definition = if good() {
-        let root = Section::root("the workload file", &reader, document.get_ref());
+        let place = "the workload file".to_owned();
+        let root = Section::new(place, 0..0, &reader, document.get_ref());
         read_root(&root, settings)
     } else {
         None
@@ -73,13 +74,14 @@ fn read_root(root: &Section<'_>, settings: &BTreeMap<String, String>) -> Option<
     }
     let version = root.integer("version", 1..=1_000_000, None);
     let summary = root.text("summary");
-    let source = root.text_or_empty("source");
+    // For readers of the file: nothing is made of it.
+    root.text_or_empty("source");
     let entities = read_entities(root);
     let tables = read_tables(root, &entities);
     let ops = read_ops(root, &entities, &tables);
-    let streams = read_streams(root, &ops);
+    let streams = root.each("streams", "stream", |entry| read_stream(entry, &ops));
     let load = read_load(root, &ops);
-    let invariants = read_invariants(root);
+    let invariants = root.each("invariants", "invariant", read_invariant);
     let data_time = read_data_time(root);
     root.finish();
     root.good(Definition {
@@ -87,7 +89,6 @@ fn read_root(root: &Section<'_>, settings: &BTreeMap<String, String>) -> Option<
         name,
         version: u32::try_from(version).ok()?,
         summary,
-        source,
         parameters,
         settings: root.reader.settings.borrow().clone(),
         entities,

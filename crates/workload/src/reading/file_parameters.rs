@@ -14,13 +14,10 @@ pub(super) fn read_parameters(
     root: &Section<'_>,
     settings: &BTreeMap<String, String>,
 ) -> Vec<ParameterSpec> {
-    let mut specs = Vec::new();
-    if let Some(all) = root.part("parameters", "the parameters") {
-        for entry in all.things("parameter", "parameters") {
-            let chosen = settings.get(entry.key).map(String::as_str);
-            specs.extend(read_parameter(entry, root.reader, chosen));
-        }
-    }
+    let specs = root.each("parameters", "parameter", |entry| {
+        let chosen = settings.get(entry.key).map(String::as_str);
+        read_parameter(entry, root.reader, chosen)
+    });
     let known: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
     for name in settings.keys() {
         if !known.contains(&name.as_str()) && root.reader.errors.borrow().is_empty() {
@@ -45,8 +42,9 @@ fn read_parameter(
     let of = entry.section(format!("parameter `{name}`"))?;
     let kind = of.required("type", "\"integer\"").and_then(|entry| {
         let word = entry.text()?;
-        ParameterKind::named(&word).or_else(|| {
-            let hint = suggest(&word, ParameterKind::NAMES);
+        let mut kinds = ParameterKind::ALL.into_iter();
+        kinds.find(|kind| kind.name() == word).or_else(|| {
+            let hint = suggest(&word, ParameterKind::ALL.map(ParameterKind::name));
             entry.error(format!("unknown type `{word}`"), hint)
         })
     });
@@ -70,16 +68,7 @@ fn read_parameter(
     };
     if let Some(value) = &value {
         let span = span.filter(|_| chosen.is_none());
-        check_value(
-            reader,
-            name,
-            value,
-            &Allowed {
-                span,
-                values: &values,
-                bounds,
-            },
-        );
+        check_value(reader, name, value, span, &values, bounds);
     }
     let value = value.unwrap_or(default.clone());
     reader.settings.borrow_mut().insert(name.to_owned(), value);
@@ -105,17 +94,13 @@ fn read_values(of: &Section<'_>, kind: Option<ParameterKind>) -> Vec<String> {
 
 /// A default or a bound as it is written in the file.
 fn setting_of(entry: Entry<'_>, kind: ParameterKind, place: &str) -> Option<Setting> {
-    if kind == ParameterKind::Text {
-        return Setting::parse(kind, &entry.text()?).or_else(|| {
-            let message = format!("`{}` of {place} is not plain text", entry.key);
-            entry.error(message, kind.example())
-        });
+    if kind != ParameterKind::Text {
+        let number = entry.number(kind)?;
+        return Some(Setting::Number(kind, number));
     }
-    let number = entry.number(kind)?;
-    Some(match kind {
-        ParameterKind::Integer => Setting::Integer(number),
-        ParameterKind::Duration => Setting::Duration(number),
-        _ => Setting::Timestamp(number),
+    Setting::parse(kind, &entry.text()?).or_else(|| {
+        let message = format!("`{}` of {place} is not plain text", entry.key);
+        entry.error(message, kind.example())
     })
 }
 
@@ -134,42 +119,29 @@ fn chosen_setting(
     setting
 }
 
-/// What a parameter's value may be.
-struct Allowed<'v> {
-    /// The place of the value, if the file has it.
+/// Notes a value that is none of `values`, where there are some, or not within `bounds`; `span` is its
+/// place, if the file has it.
+fn check_value(
+    reader: &Reader<'_>,
+    name: &str,
+    value: &Setting,
     span: Option<Range<usize>>,
-    /// Only these texts; any where there are none.
-    values: &'v [String],
-    /// At least and at most.
+    values: &[String],
     bounds: [Option<i64>; 2],
-}
-
-/// Notes a value that is not allowed.
-fn check_value(reader: &Reader<'_>, name: &str, value: &Setting, allowed: &Allowed<'_>) {
-    let span = allowed.span.clone();
-    let number = match value {
+) {
+    let (kind, number) = match value {
+        Setting::Number(kind, number) => (*kind, *number),
         Setting::Text(text) => {
-            if !allowed.values.is_empty() && !allowed.values.contains(text) {
-                let hint = suggest(text, allowed.values.iter().map(String::as_str));
-                note(
-                    reader,
-                    span,
-                    format!("parameter `{name}` is `{text}`"),
-                    hint,
-                );
+            if !values.is_empty() && !values.contains(text) {
+                let hint = suggest(text, values.iter().map(String::as_str));
+                let message = format!("parameter `{name}` is `{text}`");
+                note(reader, span, message, hint);
             }
             return;
         }
-        Setting::Integer(number) | Setting::Duration(number) | Setting::Timestamp(number) => {
-            *number
-        }
     };
-    let in_unit = |number| match value {
-        Setting::Duration(_) => Setting::Duration(number).to_string(),
-        Setting::Timestamp(_) => Setting::Timestamp(number).to_string(),
-        Setting::Integer(_) | Setting::Text(_) => number.to_string(),
-    };
-    let wrong = match allowed.bounds {
+    let in_unit = |number| Setting::Number(kind, number);
+    let wrong = match bounds {
         [Some(min), _] if number < min => format!("at least {}", in_unit(min)),
         [_, Some(max)] if number > max => format!("at most {}", in_unit(max)),
         _ => return,

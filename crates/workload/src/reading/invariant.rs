@@ -4,20 +4,13 @@ use toml::de::DeValue;
 
 use super::statement::read_sql;
 use crate::definition::InvariantDefinition;
-use crate::input::{Entry, Section};
+use crate::input::Entry;
 
-/// Reads `[invariants]`; absent, there are none.
-pub(super) fn read_invariants(root: &Section<'_>) -> Vec<InvariantDefinition> {
-    let Some(all) = root.part("invariants", "the invariants") else {
-        return Vec::new();
-    };
-    let entries = all.things("invariant", "invariants").into_iter();
-    entries.filter_map(read_invariant).collect()
-}
-
-fn read_invariant(entry: Entry<'_>) -> Option<InvariantDefinition> {
+/// Reads an invariant of `[invariants]`.
+pub(super) fn read_invariant(entry: Entry<'_>) -> Option<InvariantDefinition> {
     let of = entry.section(format!("invariant `{}`", entry.key))?;
-    let summary = of.text_or_empty("summary");
+    // For readers of the file: nothing is made of it.
+    of.text_or_empty("summary");
     let equals = of.required("equals", "0").and_then(read_expected);
     let sql = read_sql(&of, &[]);
     if let Some((dialect, _)) = sql.iter().find(|(_, sql)| !sql.only_reads()) {
@@ -30,7 +23,6 @@ fn read_invariant(entry: Entry<'_>) -> Option<InvariantDefinition> {
     of.finish();
     Some(InvariantDefinition {
         name: entry.key.to_owned(),
-        summary,
         sql,
         equals: equals?,
     })

@@ -112,7 +112,7 @@ pub(super) fn read_sql(of: &Section<'_>, names: &[String]) -> BTreeMap<String, S
         };
         for error in errors {
             let several = "an op is one statement, or a `transaction` of several";
-            report(entry, place, &names, Wrong { error, several });
+            report(entry, place, &names, error, several);
         }
         None
     })
@@ -144,20 +144,14 @@ fn read_list(entry: Entry<'_>, place: &str, names: &[String]) -> Option<Vec<Sql>
         let of_all = matches!(error, SqlInputError::UnusedParameter(_));
         let at = elements.get(number).filter(|_| !of_all).unwrap_or(&entry);
         let several = "each statement is a text of its own in the list";
-        report(*at, place, &names, Wrong { error, several });
+        report(*at, place, &names, error, several);
     }
     None
 }
 
-/// What is wrong with a statement.
-struct Wrong {
-    error: SqlInputError,
-    /// What to write instead of several statements.
-    several: &'static str,
-}
-
-fn report(entry: Entry<'_>, place: &str, names: &[&str], wrong: Wrong) {
-    let (word, message, hint) = match wrong.error {
+/// Notes what is wrong with a statement; `several` is what to write instead of several ones.
+fn report(entry: Entry<'_>, place: &str, names: &[&str], error: SqlInputError, several: &str) {
+    let (word, message, hint) = match error {
         SqlInputError::UnknownParameter(name) => (
             format!(":{name}"),
             format!("unknown parameter `:{name}` in {place}"),
@@ -172,7 +166,7 @@ fn report(entry: Entry<'_>, place: &str, names: &[&str], wrong: Wrong) {
         SqlInputError::SeveralStatements => (
             ";".to_owned(),
             format!("more than one statement in {place}"),
-            wrong.several.to_owned(),
+            several.to_owned(),
         ),
         SqlInputError::Unterminated(what) => (
             String::new(),

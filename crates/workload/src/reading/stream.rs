@@ -10,18 +10,8 @@ use highwater_model::op::OpId;
 /// The weight that makes the others up to a hundred.
 const REST: &str = "rest";
 
-/// Reads `[streams]`.
-pub(super) fn read_streams(root: &Section<'_>, ops: &[OpDefinition]) -> Vec<StreamSpec> {
-    let Some(all) = root.part("streams", "the streams") else {
-        return Vec::new();
-    };
-    let entries = all.things("stream", "streams").into_iter();
-    entries
-        .filter_map(|entry| read_stream(entry, ops))
-        .collect()
-}
-
-fn read_stream(entry: Entry<'_>, ops: &[OpDefinition]) -> Option<StreamSpec> {
+/// Reads a stream of `[streams]`.
+pub(super) fn read_stream(entry: Entry<'_>, ops: &[OpDefinition]) -> Option<StreamSpec> {
     let of = entry.section(format!("stream `{}`", entry.key))?;
     let units = [("rows", Unit::Rows), ("queries", Unit::Queries)];
     let unit = of.word("unit", &units, None);

@@ -14,119 +14,90 @@ pub(super) type Options = Vec<(&'static str, String)>;
 /// Letters of random text of which no two among 10¹² are the same.
 const UNIQUE_LETTERS: u64 = 16;
 
-/// What a sketch asks a column.
-pub(super) trait SketchedColumn: Sized {
-    /// Whether a generator can stand for it, and a workload file can name it.
-    fn is_made(&self) -> bool;
-
-    /// Fields that a generator can stand for: there is none for times within objects.
-    fn made_fields(&self) -> impl Iterator<Item = &Self>;
-
-    /// Whether a generator can stand for it as a field of an object.
-    fn is_made_field(&self) -> bool;
-
-    /// Fields that no generator makes, with the path to them.
-    fn left_out_fields(&self) -> Vec<String>;
-
-    /// Least and greatest as integers.
-    fn ends(&self) -> Option<(i64, i64)>;
-
-    /// Start and step of whole numbers of which no two rows have the same: evenly spaced ones, or
-    /// about so where a key needs them to be different.
-    fn steps(&self, rows: u64, alone: bool) -> Option<(i64, u64)>;
-
-    /// Whether its generator is a time line.
-    fn is_timeline(&self) -> bool;
-
-    fn looks_like_uuid(&self) -> bool;
-
-    /// Whether it is text made anew for each row, with six random bits in each of many letters.
-    fn is_long_and_different(&self, rows: u64) -> bool;
-
-    /// Whether all its values are listed, and can stand in a file.
-    fn is_listed(&self) -> bool;
+/// Whether a generator can stand for it, and a workload file can name it.
+pub(super) fn is_made(column: &ColumnShape) -> bool {
+    let name = &column.name;
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let holds = match column.kind {
+        None => false,
+        Some(ColumnType::Object) => made_fields(column).next().is_some(),
+        Some(_) => true,
+    };
+    holds && !column.generated && plain && begins && name.len() <= 63
 }
 
-impl SketchedColumn for ColumnShape {
-    fn is_made(&self) -> bool {
-        let plain = self
-            .name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || c == '_');
-        let begins = self
-            .name
-            .starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        let holds = match self.kind {
-            None => false,
-            Some(ColumnType::Object) => self.made_fields().next().is_some(),
-            Some(_) => true,
-        };
-        holds && !self.generated && plain && begins && self.name.len() <= 63
-    }
+/// Fields that a generator can stand for: there is none for times within objects.
+fn made_fields(column: &ColumnShape) -> impl Iterator<Item = &ColumnShape> {
+    column.fields.iter().filter(|field| is_made_field(field))
+}
 
-    fn made_fields(&self) -> impl Iterator<Item = &Self> {
-        self.fields.iter().filter(|field| field.is_made_field())
-    }
+/// Whether a generator can stand for it as a field of an object.
+pub(super) fn is_made_field(column: &ColumnShape) -> bool {
+    is_made(column) && column.kind != Some(ColumnType::Timestamp)
+}
 
-    fn is_made_field(&self) -> bool {
-        self.is_made() && self.kind != Some(ColumnType::Timestamp)
-    }
-
-    fn left_out_fields(&self) -> Vec<String> {
-        let mut left = Vec::new();
-        for field in &self.fields {
-            if self.made_fields().any(|made| made.name == field.name) {
-                let inner = field.left_out_fields().into_iter();
-                left.extend(inner.map(|path| format!("{}.{path}", field.name)));
-            } else {
-                left.push(format!("{} {}", field.name, field.declared));
-            }
+/// Fields that no generator makes, with the path to them.
+pub(super) fn left_out_fields(column: &ColumnShape) -> Vec<String> {
+    let mut left = Vec::new();
+    for field in &column.fields {
+        if made_fields(column).any(|made| made.name == field.name) {
+            let inner = left_out_fields(field).into_iter();
+            left.extend(inner.map(|path| format!("{}.{path}", field.name)));
+        } else {
+            left.push(format!("{} {}", field.name, field.declared));
         }
-        left
     }
+    left
+}
 
-    fn ends(&self) -> Option<(i64, i64)> {
-        let end = |text: Option<&String>| text?.parse::<i64>().ok();
-        Some((end(self.min.as_ref())?, end(self.max.as_ref())?))
-    }
+/// Least and greatest as integers.
+pub(super) fn ends(column: &ColumnShape) -> Option<(i64, i64)> {
+    let end = |text: Option<&String>| text?.parse::<i64>().ok();
+    Some((end(column.min.as_ref())?, end(column.max.as_ref())?))
+}
 
-    fn steps(&self, rows: u64, alone: bool) -> Option<(i64, u64)> {
-        let whole = matches!(self.kind, Some(ColumnType::Integer | ColumnType::Bigint));
-        let (min, max) = self.ends()?;
-        let gaps = rows.checked_sub(1).filter(|gaps| *gaps > 0)?;
-        let span = max.abs_diff(min);
-        let different = whole && self.nulls == 0 && self.distinct == rows;
-        (different && (alone || span.is_multiple_of(gaps))).then_some((min, (span / gaps).max(1)))
-    }
+/// Start and step of whole numbers of which no two rows have the same: evenly spaced ones, or
+/// about so where a key needs them to be different.
+pub(super) fn steps(column: &ColumnShape, rows: u64, alone: bool) -> Option<(i64, u64)> {
+    let whole = matches!(column.kind, Some(ColumnType::Integer | ColumnType::Bigint));
+    let (min, max) = ends(column)?;
+    let gaps = rows.checked_sub(1).filter(|gaps| *gaps > 0)?;
+    let span = max.abs_diff(min);
+    let different = whole && column.nulls == 0 && column.distinct == rows;
+    (different && (alone || span.is_multiple_of(gaps))).then_some((min, (span / gaps).max(1)))
+}
 
-    fn is_timeline(&self) -> bool {
-        self.kind == Some(ColumnType::Timestamp) && self.ends().is_some()
-    }
+/// Whether its generator is a time line.
+pub(super) fn is_timeline(column: &ColumnShape) -> bool {
+    column.kind == Some(ColumnType::Timestamp) && ends(column).is_some()
+}
 
-    fn looks_like_uuid(&self) -> bool {
-        let uuid = |text: &String| {
-            let at = [8, 13, 18, 23];
-            text.len() == 36 && at.iter().all(|at| text.as_bytes().get(*at) == Some(&b'-'))
-        };
-        self.kind == Some(ColumnType::Text)
-            && self.lengths == (36, 36)
-            && self.min.as_ref().is_some_and(uuid)
-            && self.max.as_ref().is_some_and(uuid)
-    }
+pub(super) fn looks_like_uuid(column: &ColumnShape) -> bool {
+    let uuid = |text: &String| {
+        let at = [8, 13, 18, 23];
+        text.len() == 36 && at.iter().all(|at| text.as_bytes().get(*at) == Some(&b'-'))
+    };
+    column.kind == Some(ColumnType::Text)
+        && column.lengths == (36, 36)
+        && column.min.as_ref().is_some_and(uuid)
+        && column.max.as_ref().is_some_and(uuid)
+}
 
-    fn is_long_and_different(&self, rows: u64) -> bool {
-        let text = self.kind == Some(ColumnType::Text);
-        text && rows > LISTED_MAX && self.distinct == rows && self.lengths.0 >= UNIQUE_LETTERS
-    }
+/// Whether it is text made anew for each row, with six random bits in each of many letters.
+pub(super) fn is_long_and_different(column: &ColumnShape, rows: u64) -> bool {
+    let text = column.kind == Some(ColumnType::Text);
+    text && rows > LISTED_MAX && column.distinct == rows && column.lengths.0 >= UNIQUE_LETTERS
+}
 
-    fn is_listed(&self) -> bool {
-        let few = !self.common.is_empty() && self.distinct <= LISTED_MAX;
-        let kind = !matches!(
-            self.kind,
-            Some(ColumnType::Float | ColumnType::Timestamp | ColumnType::Object)
-        );
-        few && kind && !self.common.iter().any(|(value, _)| value.contains("${"))
-    }
+/// Whether all its values are listed, and can stand in a file.
+fn is_listed(column: &ColumnShape) -> bool {
+    let few = !column.common.is_empty() && column.distinct <= LISTED_MAX;
+    let kind = !matches!(
+        column.kind,
+        Some(ColumnType::Float | ColumnType::Timestamp | ColumnType::Object)
+    );
+    few && kind && !column.common.iter().any(|(value, _)| value.contains("${"))
 }
 
 /// Milliseconds between rows whose times are these.
@@ -136,7 +107,7 @@ pub(super) fn interval(min: i64, max: i64, rows: u64) -> u64 {
 
 /// The generator of a column; `alone` if a key needs its values to be different.
 pub(super) fn generator(column: &ColumnShape, rows: u64, alone: bool) -> Options {
-    if let Some((start, step)) = column.steps(rows, alone) {
+    if let Some((start, step)) = steps(column, rows, alone) {
         let step = (step > 1).then(|| ("step", step.to_string()));
         let mut options = named("sequence", [("start", start.to_string())]);
         options.extend(step);
@@ -144,23 +115,16 @@ pub(super) fn generator(column: &ColumnShape, rows: u64, alone: bool) -> Options
     }
     match column.kind {
         Some(ColumnType::Timestamp) => {
-            let ends = column
-                .ends()
-                .unwrap_or((1_577_836_800_000, 1_577_836_801_000));
-            let start = crate::parameter::format_timestamp(ends.0);
-            let interval = if column.is_timeline() {
-                interval(ends.0, ends.1, rows)
-            } else {
-                1_000
+            let (start, interval) = match ends(column) {
+                Some((min, max)) => (min, interval(min, max, rows)),
+                None => (1_577_836_800_000, 1_000),
             };
+            let start = quoted(&crate::parameter::format_timestamp(start));
             let interval = quoted(&format!("{interval}ms"));
-            named(
-                "timeline",
-                [("start", quoted(&start)), ("interval", interval)],
-            )
+            named("timeline", [("start", start), ("interval", interval)])
         }
         Some(ColumnType::Object) => named("object", [("fields", fields(column, rows))]),
-        _ if column.is_listed() => choice(column),
+        _ if is_listed(column) => choice(column),
         _ => described(column, rows),
     }
 }
@@ -169,7 +133,7 @@ pub(super) fn generator(column: &ColumnShape, rows: u64, alone: bool) -> Options
 fn described(column: &ColumnShape, rows: u64) -> Options {
     match column.kind {
         Some(ColumnType::Integer | ColumnType::Bigint) => {
-            let (min, max) = column.ends().unwrap_or((0, 1_000_000));
+            let (min, max) = ends(column).unwrap_or((0, 1_000_000));
             named(
                 "uniform",
                 [("min", min.to_string()), ("max", max.to_string())],
@@ -186,7 +150,7 @@ fn described(column: &ColumnShape, rows: u64) -> Options {
             )
         }
         Some(ColumnType::Boolean) => named("choice", [("values", "[true, false]".to_owned())]),
-        _ if column.looks_like_uuid() => named("uuid", []),
+        _ if looks_like_uuid(column) => named("uuid", []),
         // Values that come again and again.
         _ if column.distinct.saturating_mul(5) < rows && column.distinct > 0 => {
             let size = column
@@ -242,7 +206,7 @@ fn choice(column: &ColumnShape) -> Options {
 
 /// The fields of an object as a list of TOML, one a line.
 fn fields(column: &ColumnShape, rows: u64) -> String {
-    let lines = column.made_fields().map(|field| {
+    let lines = made_fields(column).map(|field| {
         let kind = quoted(field.kind.unwrap_or(ColumnType::Text).name());
         let mut options = vec![("name", quoted(&field.name)), ("type", kind)];
         options.extend(generator(field, rows, false));

@@ -111,10 +111,7 @@ impl Mix {
         let most = self.ops.first()?.calls;
         let weights = self.ops.iter().enumerate().map(|(number, op)| {
             // In proportion to the greatest one, where that is more than a weight can be.
-            let weight = match most {
-                0..=WEIGHT_MAX => op.calls,
-                _ => scaled(op.calls, most),
-            };
+            let weight = scaled(op.calls, most);
             format!("recorded-{} = {}", number + 1, weight.max(1))
         });
         Some(weights.collect::<Vec<_>>().join(", "))
@@ -196,8 +193,8 @@ impl Mix {
     }
 }
 
-/// A part of the greatest weight.
+/// The same part of the greatest weight as of the most calls, if these are more than that.
 fn scaled(calls: u64, most: u64) -> u64 {
-    let weight = u128::from(calls) * u128::from(WEIGHT_MAX) / u128::from(most.max(1));
+    let weight = u128::from(calls) * u128::from(most.min(WEIGHT_MAX)) / u128::from(most.max(1));
     u64::try_from(weight).unwrap_or(WEIGHT_MAX)
 }

@@ -19,7 +19,7 @@ use crate::sql::Sql;
 use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{ColumnShape, StatementText, TEXT_MAX, TableShape};
 
-use super::column::{Options, SketchedColumn as _};
+use super::column::{Options, is_made, is_made_field};
 use super::expression::{compares, is_placeholder, is_value, number, placeholder};
 use super::toml_text::quoted;
 
@@ -376,7 +376,7 @@ impl<'a> StatementRewriter<'a> {
     fn reference_to(&self, path: &[&ColumnShape]) -> Option<Options> {
         let (column, fields) = path.split_first()?;
         let is_value = path.last()?.kind != Some(ColumnType::Object);
-        if !is_value || !column.is_made() || !fields.iter().all(|field| field.is_made_field()) {
+        if !is_value || !is_made(column) || !fields.iter().all(|field| is_made_field(field)) {
             return None;
         }
         let mut options = vec![
@@ -446,7 +446,7 @@ impl<'a> StatementRewriter<'a> {
         if name.quote_style.is_none() {
             name.value.make_ascii_lowercase();
         }
-        if !column.is_made() && self.table.create.is_none() {
+        if !is_made(column) && self.table.create.is_none() {
             self.reject(because(format!("column `{}` is left out", column.name)));
         }
     }

@@ -9,7 +9,10 @@ use highwater_model::display::count;
 use highwater_model::op::ColumnType;
 use highwater_model::table_shape::{ColumnShape, IndexShape, TableShape};
 
-use super::column::{self, SketchedColumn, interval};
+use super::column::{
+    self, ends, interval, is_long_and_different, is_made, is_timeline, left_out_fields,
+    looks_like_uuid, steps,
+};
 use super::mix::{self, Mix};
 use super::toml_text::{quoted, text};
 
@@ -23,7 +26,7 @@ pub fn sketch(table: &TableShape) -> String {
     let mut text = String::new();
     write_head(&mut text, &name, table);
     for column in &table.columns {
-        if column.is_made() {
+        if is_made(column) {
             write_column(&mut text, &name, table, column);
         }
     }
@@ -84,17 +87,17 @@ fn write_column(out: &mut String, name: &str, table: &TableShape, column: &Colum
             "# {nulls} of {rows} rows have none here; these all have one"
         );
     }
-    for (key, value) in column::generator(column, table.rows, table.is_key(&column.name)) {
+    for (key, value) in column::generator(column, table.rows, is_key(table, &column.name)) {
         let _ = writeln!(out, "{key} = {value}");
     }
-    for path in column.left_out_fields() {
+    for path in left_out_fields(column) {
         let _ = writeln!(out, "# left out: {}", path.escape_default());
     }
 }
 
 fn write_left_out(out: &mut String, table: &TableShape, column: &ColumnShape) {
     let why = match (column.generated, column.required) {
-        _ if column.is_made() => return,
+        _ if is_made(column) => return,
         (true, _) if table.create.is_some() => ", which the target computes",
         (true, _) => ", which the original computes",
         (false, true) if table.create.is_some() => {
@@ -109,39 +112,26 @@ fn write_left_out(out: &mut String, table: &TableShape, column: &ColumnShape) {
     let _ = write!(out, "\n# left out: {name} {declared}{why}\n");
 }
 
-/// What a sketch asks a table.
-trait SketchedTable {
-    fn column(&self, name: &str) -> Option<&ColumnShape>;
-
-    /// Whether a unique key is made of this column alone.
-    fn is_key(&self, name: &str) -> bool;
-
-    /// Whether no two rows are made alike in these columns.
-    fn stays_unique(&self, columns: &[String]) -> bool;
+fn column_of<'t>(table: &'t TableShape, name: &str) -> Option<&'t ColumnShape> {
+    table.columns.iter().find(|column| column.name == name)
 }
 
-impl SketchedTable for TableShape {
-    fn column(&self, name: &str) -> Option<&ColumnShape> {
-        self.columns.iter().find(|column| column.name == name)
-    }
+/// Whether a unique key is made of this column alone.
+fn is_key(table: &TableShape, name: &str) -> bool {
+    let alone = |index: &IndexShape| index.unique && index.columns == [name];
+    table.indexes.iter().any(alone)
+}
 
-    fn is_key(&self, name: &str) -> bool {
-        let alone = |index: &IndexShape| index.unique && index.columns == [name];
-        self.indexes.iter().any(alone)
-    }
-
-    fn stays_unique(&self, columns: &[String]) -> bool {
-        columns
-            .iter()
-            .filter_map(|name| self.column(name))
-            .any(|column| {
-                let steps = column.steps(self.rows, self.is_key(&column.name));
-                steps.is_some()
-                    || column.is_timeline()
-                    || column.looks_like_uuid()
-                    || column.is_long_and_different(self.rows)
-            })
-    }
+/// Whether no two rows are made alike in these columns.
+fn stays_unique(table: &TableShape, columns: &[String]) -> bool {
+    let mut columns = columns.iter().filter_map(|name| column_of(table, name));
+    columns.any(|column| {
+        let steps = steps(column, table.rows, is_key(table, &column.name));
+        steps.is_some()
+            || is_timeline(column)
+            || looks_like_uuid(column)
+            || is_long_and_different(column, table.rows)
+    })
 }
 
 fn write_create(out: &mut String, name: &str, table: &TableShape) {
@@ -151,7 +141,7 @@ fn write_create(out: &mut String, name: &str, table: &TableShape) {
         let (kept, lost): (Vec<_>, Vec<_>) = table
             .indexes
             .iter()
-            .partition(|index| !index.unique || table.stays_unique(&index.columns));
+            .partition(|index| !index.unique || stays_unique(table, &index.columns));
         left_out.extend(lost);
         let key = kept.first().map_or("", |index| index.text.as_str());
         statements.push(create.replace("{table}", name).replace("{key}", key));
@@ -159,7 +149,7 @@ fn write_create(out: &mut String, name: &str, table: &TableShape) {
         let columns = table
             .columns
             .iter()
-            .filter(|column| column.is_made())
+            .filter(|column| is_made(column))
             .map(|column| {
                 let required = if column.nulls == 0 { " NOT NULL" } else { "" };
                 format!(
@@ -171,7 +161,7 @@ fn write_create(out: &mut String, name: &str, table: &TableShape) {
         let columns: Vec<String> = columns.collect();
         statements.push(format!("CREATE TABLE {name} ({})", columns.join(", ")));
         for (number, index) in table.indexes.iter().enumerate() {
-            let made = |column: &String| table.column(column).is_some_and(SketchedColumn::is_made);
+            let made = |column: &String| column_of(table, column).is_some_and(is_made);
             if index.columns.is_empty() || !index.columns.iter().all(made) {
                 left_out.push(index);
                 continue;
@@ -181,7 +171,7 @@ fn write_create(out: &mut String, name: &str, table: &TableShape) {
                 .iter()
                 .map(|c| name_in_sql(table, c))
                 .collect();
-            let stays = index.unique && table.stays_unique(&index.columns);
+            let stays = index.unique && stays_unique(table, &index.columns);
             let unique = if stays { "UNIQUE " } else { "" };
             statements.push(format!(
                 "CREATE {unique}INDEX {name}_{} ON {name} ({})",
@@ -209,17 +199,17 @@ fn write_create(out: &mut String, name: &str, table: &TableShape) {
 
 /// An expression that leads from a row to its index: a sequence, or the time line.
 fn write_key(out: &mut String, name: &str, table: &TableShape) {
-    let made = || table.columns.iter().filter(|column| column.is_made());
+    let made = || table.columns.iter().filter(|column| is_made(column));
     let sequence = made().find_map(|column| {
-        let steps = column.steps(table.rows, table.is_key(&column.name))?;
+        let steps = steps(column, table.rows, is_key(table, &column.name))?;
         Some((name_in_sql(table, &column.name), steps.0, steps.1))
     });
     let timeline = || {
-        let column = made().find(|column| column.is_timeline())?;
+        let column = made().find(|column| is_timeline(column))?;
         let since = table
             .milliseconds
             .replace("{column}", &name_in_sql(table, &column.name));
-        let ends = column.ends()?;
+        let ends = ends(column)?;
         Some((since, ends.0, interval(ends.0, ends.1, table.rows)))
     };
     let key = match sequence.or_else(timeline) {
@@ -290,7 +280,7 @@ fn most_selective(table: &TableShape) -> Option<&ColumnShape> {
     let scalar = |column: &&ColumnShape| {
         !matches!(column.kind, Some(ColumnType::Float | ColumnType::Object))
     };
-    let made = table.columns.iter().filter(|column| column.is_made());
+    let made = table.columns.iter().filter(|column| is_made(column));
     made.filter(scalar).max_by_key(|column| match column.nulls {
         0 => column.distinct,
         _ => 0,

@@ -86,7 +86,7 @@ fn file_uses(modules: &[Module]) -> Uses {
         };
         for import in &module.imports {
             if import.glob {
-                let places = resolve(modules, id, &import.path, Scope::Outside);
+                let places = resolve(modules, id, &import.path, Scope::Outside, 0);
                 for place in places {
                     let foreign = |word: &str| !module.items.contains(word);
                     for (word, line) in module.words.iter().filter(|(word, _)| foreign(word)) {
@@ -100,14 +100,14 @@ fn file_uses(modules: &[Module]) -> Uses {
             } else if let Some(last) = import.path.last()
                 && !passes_on(import, module)
             {
-                let places = resolve(modules, id, &import.path, Scope::Outside);
+                let places = resolve(modules, id, &import.path, Scope::Outside, 0);
                 add(&places, last, import.line);
             }
         }
         for path in &module.paths {
             // The item may be followed by names of its own, such as variants.
             for (end, segment) in path.segments.iter().enumerate() {
-                let places = resolve(modules, id, &path.segments[..=end], Scope::Inside);
+                let places = resolve(modules, id, &path.segments[..=end], Scope::Inside, 0);
                 if places.iter().all(|place| matches!(place, Place::ItemOf(_))) {
                     add(&places, segment, path.line);
                     break;
@@ -132,11 +132,8 @@ enum Scope {
 }
 
 /// Everything that `path`, written in module `from`, can lead to.
-fn resolve(modules: &[Module], from: usize, path: &[String], scope: Scope) -> Vec<Place> {
-    resolve_within(modules, from, path, scope, 0)
-}
-
-fn resolve_within(
+/// `way` counts the imports that were followed before.
+fn resolve(
     modules: &[Module],
     from: usize,
     path: &[String],
@@ -223,11 +220,11 @@ fn brought_in(
     let mut places: Vec<Place> = imports()
         // `use name;` of another crate would lead back to itself.
         .filter(|import| import.name.as_deref() == Some(name) && import.path != [name])
-        .flat_map(|import| resolve_within(modules, module, &import.path, Scope::Outside, way + 1))
+        .flat_map(|import| resolve(modules, module, &import.path, Scope::Outside, way + 1))
         .collect();
     if places.is_empty() {
         for import in imports().filter(|import| import.glob) {
-            for place in resolve_within(modules, module, &import.path, Scope::Outside, way + 1) {
+            for place in resolve(modules, module, &import.path, Scope::Outside, way + 1) {
                 if let Place::Module(from) = place
                     && from != module
                 {

@@ -7,7 +7,7 @@ use crate::tidy::tokens::{Kind, Token, group_end, tokens, without_tests};
 use crate::tidy::tree::{Tree, is_test};
 
 /// One name that a `use` brings in.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Import {
     /// The path as written; for `a::*` without the star.
     pub path: Vec<String>,
@@ -207,12 +207,9 @@ impl Reader<'_> {
             .last()
             .is_some_and(|before| before.is_word("pub") || before.is_mark(')'));
         let template = Import {
-            path: Vec::new(),
-            name: None,
-            glob: false,
             at_top,
             re_export,
-            line: 0,
+            ..Import::default()
         };
         let mut found = Vec::new();
         let end = read_use_tree(tokens, at + 1, &template, &mut found);

@@ -3,7 +3,7 @@
 mod primary;
 mod shares;
 
-use super::accuracy::{Case, SPREAD, group, run, verdict_of};
+use super::accuracy::{Case, run, verdict_of};
 use super::figures::Value;
 use super::*;
 use highwater_model::record::{ExperimentRecord, RecordRef, RunRecord};
@@ -13,6 +13,19 @@ use highwater_workload::random::Draws;
 fn throughput(comparison: &Comparison) -> &Compared {
     let mut figures = comparison.figures.iter();
     figures.find(|c| c.figure.name == "throughput").unwrap()
+}
+
+/// Runs that differ from each other by this, relative standard deviation.
+const SPREAD: f64 = 0.02;
+
+/// Runs with noise of their own, throughput changed by a part; `first` is that of their numbers.
+fn group(runs: u64, faster: f64, random: &Draws, first: u64) -> Vec<RunRecord> {
+    let case = Case {
+        runs,
+        spread: SPREAD,
+        faster,
+    };
+    case.group(faster, random, first)
 }
 
 /// Of 200 pairs of equal groups at most 5 % may be called better or worse anywhere; the number is

@@ -2,7 +2,7 @@
 
 use crate::telemetry::{OverTime, TimeRange, mean, measured, named, rejected};
 use highwater_model::display::{bytes, count, percent, plain};
-use highwater_model::numbers::round_to_u64;
+use highwater_model::numbers::{len_to_f64, round_to_u64};
 use highwater_model::outcome::ErrorClass;
 use highwater_model::record::{PhaseRecord, RunRecord};
 use highwater_model::target_telemetry::{TelemetrySeries, names};
@@ -135,10 +135,8 @@ pub(super) fn checkpoints(read: &RuleInput<'_>) -> Option<RuleFinding> {
     if with.len().min(without.len()) < CHECKPOINT_SAMPLES {
         return None;
     }
-    let [during, else_] = [&with, &without].map(|rates| {
-        let number = f64::from(u32::try_from(rates.len()).unwrap_or(u32::MAX));
-        rates.iter().sum::<f64>() / number
-    });
+    let mean = |rates: &Vec<f64>| rates.iter().sum::<f64>() / len_to_f64(rates.len());
+    let [during, else_] = [&with, &without].map(mean);
     (during < (1.0 - CHECKPOINT_COST) * else_).then(|| RuleFinding {
         code: "checkpoints_slow",
         sentence: "less was acknowledged while the target wrote a checkpoint".to_owned(),
@@ -253,11 +251,8 @@ pub(super) fn few_sessions(read: &RuleInput<'_>) -> Option<RuleFinding> {
         .map_or(0.0, |(_, busy)| busy);
     let idle = cpu < IDLE && disk < IDLE && inside.sum(names::QUEUE) < IDLE_QUEUE;
     let locked = inside.sum(names::LOCK_WAITS) + inside.sum(names::DISK_WAITS) >= IDLE_QUEUE;
-    let client = read
-        .record
-        .clients
-        .iter()
-        .all(|client| client.cpu_fraction < IDLE);
+    let mut clients = read.record.clients.iter();
+    let client = clients.all(|client| client.cpu_fraction < IDLE);
     (closed && idle && !locked && client).then(|| RuleFinding {
         code: "few_sessions",
         sentence: "the target was mostly idle: its sessions are too few to load it".to_owned(),

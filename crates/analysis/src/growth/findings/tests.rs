@@ -5,7 +5,8 @@ use highwater_model::limit::{Evidence, Limit, LimitingResource, SaturationSign};
 use highwater_model::scale::{ScalePurpose, ScaleRecord};
 
 use super::*;
-use crate::fixture::growth::{add, add_alone, grown, of_verdict};
+use crate::fixture::growth::{add, grown, of_verdict};
+use crate::growth::tests::add_alone;
 
 /// Codes and sentences of what is reported.
 fn reported(scale: &ScaleRecord) -> Vec<(&'static str, String)> {

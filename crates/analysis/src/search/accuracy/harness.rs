@@ -4,12 +4,13 @@
 use highwater_model::judgment::ReasonCode;
 use highwater_model::plan::Objective;
 use highwater_model::search::{
-    Mark, NoMark, ProbePurpose, ProbeRecord, ProbeVerdict, SearchOutcome, SearchRecord,
+    ProbePurpose, ProbeRecord, ProbeVerdict, SearchOutcome, SearchRecord,
 };
 use highwater_model::units::Nanos;
 
 use crate::exceedance::Exceedance;
 use crate::fixture;
+use crate::judge::shares::SUSTAINED_SHARE;
 use crate::search::{Step, measured_ns, next};
 use crate::synthetic::Noise;
 
@@ -53,22 +54,22 @@ impl Shown {
         let missed = verdict != ProbeVerdict::Passed;
         Self {
             verdict,
-            acknowledged_per_s: 0.0,
             pressure: Some((bound.upper95 / allowed).ln()),
             late: Some(bound.fraction / allowed),
             reasons: missed.then_some(reason).into_iter().collect(),
+            ..Self::met(0.0)
         }
     }
 
-    /// It failed, with so much acknowledged.
-    pub fn missed(acknowledged_per_s: f64, reason: ReasonCode) -> Self {
-        Self {
-            verdict: ProbeVerdict::Failed,
-            acknowledged_per_s,
-            pressure: None,
-            late: None,
-            reasons: vec![reason],
+    /// So much was acknowledged of this rate: too little is not sustained.
+    #[must_use]
+    pub fn reaching(mut self, acknowledged_per_s: f64, at: f64) -> Self {
+        self.acknowledged_per_s = acknowledged_per_s;
+        if acknowledged_per_s < SUSTAINED_SHARE * at {
+            self.verdict = ProbeVerdict::Failed;
+            self.reasons.push(ReasonCode::RateNotSustained);
         }
+        self
     }
 }
 
@@ -97,36 +98,6 @@ pub struct Found {
     pub outcome: SearchOutcome,
     /// All probes.
     pub probes: Vec<ProbeRecord>,
-}
-
-impl Found {
-    /// The mark; there must be one.
-    #[track_caller]
-    pub fn mark(&self) -> &Mark {
-        match &self.outcome {
-            SearchOutcome::Mark(mark) => mark,
-            SearchOutcome::NoMark(no_mark) => panic!("{no_mark:?} after {}", self.story()),
-        }
-    }
-
-    /// Why there is no mark; there must be none.
-    #[track_caller]
-    pub fn no_mark(&self) -> &NoMark {
-        match &self.outcome {
-            SearchOutcome::NoMark(no_mark) => no_mark,
-            SearchOutcome::Mark(mark) => panic!("{mark:?} after {}", self.story()),
-        }
-    }
-
-    /// A line for each probe.
-    pub fn story(&self) -> String {
-        let probes = self.probes.iter();
-        let lines = probes.map(|p| {
-            let (purpose, at, verdict, pressure) = (&p.purpose, &p.at, &p.verdict, &p.pressure);
-            format!("\n  {purpose:?} {at} {verdict:?} {pressure:?}")
-        });
-        lines.collect()
-    }
 }
 
 /// A search for a rate with probes of a minute and three confirmations of five.

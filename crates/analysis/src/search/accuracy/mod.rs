@@ -5,15 +5,14 @@
 pub mod harness;
 pub mod queue;
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 use highwater_model::judgment::ReasonCode;
 use highwater_model::numbers::round_to_u32;
 use highwater_model::plan::Objective;
-use highwater_model::search::{ProbeVerdict, SearchOutcome};
+use highwater_model::search::SearchOutcome;
 use highwater_model::units::Nanos;
 
-use crate::judge::shares::SUSTAINED_SHARE;
 use crate::synthetic::Noise;
 use harness::{Found, Shown, between, find, search};
 use queue::{Queue, Shape, late_of};
@@ -68,7 +67,7 @@ pub struct Levels {
     confirmed: Vec<f64>,
     half_widths: Vec<f64>,
     /// Probes of each search.
-    probes: Vec<u32>,
+    pub probes: Vec<u32>,
 }
 
 impl Levels {
@@ -120,18 +119,6 @@ impl Levels {
     /// How far the middle one of the confirmed values lies above the truth, as a part of it.
     pub fn median_confirmed(&self) -> f64 {
         median(&self.confirmed)
-    }
-
-    /// Searches with fewer probes than that, and with more, as parts.
-    pub fn probes_outside(&self, range: &RangeInclusive<u32>) -> [f64; 2] {
-        let count = |of: &dyn Fn(u32) -> bool| {
-            let outside = self.probes.iter().filter(|probes| of(**probes));
-            self.part(u32::try_from(outside.count()).unwrap_or(u32::MAX))
-        };
-        [
-            count(&|probes| probes < *range.start()),
-            count(&|probes| probes > *range.end()),
-        ]
     }
 
     /// Half of the middle interval's width, as a part.
@@ -203,11 +190,7 @@ fn by_capacity(capacity: f64, mut noise: Noise) -> (f64, Found) {
     let closed = capacity * (1.0 + 0.004 * noise.normal());
     let probe = |at: f64, _: f64| {
         let reached = at.min(capacity * (1.0 + 0.003 * noise.normal()));
-        if reached < 0.99 * at {
-            Shown::missed(reached, ReasonCode::RateNotSustained)
-        } else {
-            Shown::met(reached)
-        }
+        Shown::met(reached).reaching(reached, at)
     };
     (capacity, find(&search(), &mut (closed, probe)))
 }
@@ -251,13 +234,8 @@ fn by_failures(
         let load = (at / capacity).min(0.999);
         let tau = ((1.0 + load) / (1.0 - load)).powi(2);
         let bound = late_of(at * seconds / tau, failing(at), &mut noise);
-        let mut shown = Shown::of_share(&bound, allowed, ReasonCode::ObjectiveErrors);
-        shown.acknowledged_per_s = at.min(capacity) * (1.0 - bound.fraction);
-        if shown.acknowledged_per_s < SUSTAINED_SHARE * at {
-            shown.verdict = ProbeVerdict::Failed;
-            shown.reasons.push(ReasonCode::RateNotSustained);
-        }
-        shown
+        let shown = Shown::of_share(&bound, allowed, ReasonCode::ObjectiveErrors);
+        shown.reaching(at.min(capacity) * (1.0 - bound.fraction), at)
     };
     let mut search = search();
     let max_ppm = round_to_u32(allowed * 1e6);

@@ -3,7 +3,6 @@
 
 use highwater_model::judgment::ReasonCode;
 use highwater_model::numbers::round_to_u64;
-use highwater_model::search::ProbeVerdict;
 
 use super::harness::{Shown, Target};
 use crate::exceedance::{Exceedance, exceedance};
@@ -53,20 +52,6 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// M/M/c behind a bound of the 99th percentile.
-    pub fn markov(mu: f64, servers: u32, bound_s: f64, noise: Noise) -> Self {
-        Self {
-            shape: Shape::Markov {
-                mu,
-                servers,
-                bound_s,
-            },
-            capacity: mu * f64::from(servers),
-            allowed: 0.01,
-            noise,
-        }
-    }
-
     /// The fraction of late ops at a rate.
     pub fn late(&self, at: f64) -> f64 {
         let load = (at / self.capacity).min(0.999);
@@ -117,14 +102,8 @@ impl Target for Queue {
         let tau = ((1.0 + load) / (1.0 - load)).powi(2);
         let late = self.late(at);
         let bound = late_of(at * seconds / tau, late, &mut self.noise);
-        let sustained = reached >= 0.99 * at;
-        let mut shown = Shown::of_share(&bound, self.allowed, ReasonCode::ObjectiveLatency);
-        shown.acknowledged_per_s = reached;
-        if !sustained {
-            shown.verdict = ProbeVerdict::Failed;
-            shown.reasons.push(ReasonCode::RateNotSustained);
-        }
-        shown
+        let shown = Shown::of_share(&bound, self.allowed, ReasonCode::ObjectiveLatency);
+        shown.reaching(reached, at)
     }
 }
 

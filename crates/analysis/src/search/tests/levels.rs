@@ -1,5 +1,7 @@
 //! How often what a search states holds, on cases of this version's own seeds.
 
+use std::ops::RangeInclusive;
+
 use crate::search::PROBES_OF_NINE_IN_TEN;
 use crate::search::accuracy::{Kind, Levels, levels};
 use crate::synthetic::seeds_of_version;
@@ -14,6 +16,20 @@ const HELD: std::ops::RangeInclusive<f64> = 0.86..=0.94;
 /// Most searches with fewer probes than nine of ten are said to take, and most with more: 5 % each, and
 /// what chance adds to it in 480 of them (two standard deviations).
 const OUTSIDE_MOST: f64 = 0.07;
+
+impl Levels {
+    /// Searches with fewer probes than that, and with more, as parts.
+    fn probes_outside(&self, range: &RangeInclusive<u32>) -> [f64; 2] {
+        let count = |of: &dyn Fn(u32) -> bool| {
+            let outside = self.probes.iter().filter(|probes| of(**probes));
+            self.part(u32::try_from(outside.count()).unwrap_or(u32::MAX))
+        };
+        [
+            count(&|probes| probes < *range.start()),
+            count(&|probes| probes > *range.end()),
+        ]
+    }
+}
 
 fn check(searches: u64) -> Levels {
     let mut all = Levels::default();

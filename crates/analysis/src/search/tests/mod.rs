@@ -10,7 +10,7 @@ use crate::synthetic::Noise;
 use highwater_model::judgment::ReasonCode;
 use highwater_model::numbers::{round_to_u64, truncate_to_u64};
 use highwater_model::plan::Objective;
-use highwater_model::search::{NoMark, ProbePurpose, ProbeVerdict, SearchAxis};
+use highwater_model::search::{Mark, NoMark, ProbePurpose, ProbeVerdict, SearchAxis};
 use highwater_model::units::Nanos;
 
 mod concluding;
@@ -24,11 +24,68 @@ mod spending;
 mod verdict;
 
 use super::accuracy::harness::{Found, Shown, Target, between, find, go_on, search};
-use super::accuracy::queue::{Queue, late_of};
+use super::accuracy::queue::{Queue, Shape, late_of};
 
 const S: u64 = 1_000_000_000;
 const SEARCH_S: f64 = 60.0;
 const CONFIRM_S: f64 = 300.0;
+
+impl Shown {
+    /// It failed, with so much acknowledged.
+    fn missed(acknowledged_per_s: f64, reason: ReasonCode) -> Self {
+        Self {
+            verdict: ProbeVerdict::Failed,
+            reasons: vec![reason],
+            ..Self::met(acknowledged_per_s)
+        }
+    }
+}
+
+impl Found {
+    /// The mark; there must be one.
+    #[track_caller]
+    fn mark(&self) -> &Mark {
+        match &self.outcome {
+            SearchOutcome::Mark(mark) => mark,
+            SearchOutcome::NoMark(no_mark) => panic!("{no_mark:?} after {}", self.story()),
+        }
+    }
+
+    /// Why there is no mark; there must be none.
+    #[track_caller]
+    fn no_mark(&self) -> &NoMark {
+        match &self.outcome {
+            SearchOutcome::NoMark(no_mark) => no_mark,
+            SearchOutcome::Mark(mark) => panic!("{mark:?} after {}", self.story()),
+        }
+    }
+
+    /// A line for each probe.
+    fn story(&self) -> String {
+        let probes = self.probes.iter();
+        let lines = probes.map(|p| {
+            let (purpose, at, verdict, pressure) = (&p.purpose, &p.at, &p.verdict, &p.pressure);
+            format!("\n  {purpose:?} {at} {verdict:?} {pressure:?}")
+        });
+        lines.collect()
+    }
+}
+
+impl Queue {
+    /// M/M/c behind a bound of the 99th percentile.
+    fn markov(mu: f64, servers: u32, bound_s: f64, noise: Noise) -> Self {
+        Self {
+            shape: Shape::Markov {
+                mu,
+                servers,
+                bound_s,
+            },
+            capacity: mu * f64::from(servers),
+            allowed: 0.01,
+            noise,
+        }
+    }
+}
 
 fn with_p99(max: Nanos) -> SearchRecord {
     let mut search = search();

@@ -39,9 +39,9 @@ fn made(purpose: ProbePurpose, longer_s: u64, settled_s: u64) -> ProbeRecord {
 fn what_is_left_of_a_budget_is_reported_by_what_probes_took_and_not_by_what_was_planned() {
     let least = |probes: &[ProbeRecord], (searches, confirmations): (u32, u32)| {
         let fits = |seconds: u64| {
-            let mut policy = search().policy;
-            policy.budget_ns = Some(seconds * S);
-            Budget::new(&policy, probes).allows(searches, confirmations, None)
+            let mut search = search();
+            search.policy.budget_ns = Some(seconds * S);
+            ProbeHistory::new(&search, probes).allows(searches, confirmations, None)
         };
         (0..2_000).find(|seconds| fits(*seconds)).unwrap()
     };

@@ -5,6 +5,7 @@ use crate::fixture::{closed, incident, judged, lose_rows, open_gate};
 use crate::{Ended, exit_code};
 use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode};
 use highwater_model::record::{ExperimentRecord, IncidentKind, RunRecord, Steadiness};
+use highwater_model::tune::NoBest;
 
 /// What is taken from a record that was changed so.
 fn shown(mut record: RunRecord, change: fn(&mut RunRecord)) -> (TrialVerdict, Vec<ReasonCode>) {

@@ -1,7 +1,7 @@
 //! `highwater check` of a cluster file: what it describes. Must not start anything.
 
 use highwater_model::cluster::{
-    ClusterSpec, CommandLine, CommandsSpec, Condition, NodeSpec, Provider, Quota, QuotaStart,
+    ClusterSpec, CommandLine, CommandsFile, Condition, NodeFile, Provider, QuotaFile, QuotaStart,
     StartOrder, StopSignal,
 };
 use highwater_model::display::{bytes, foreign, plain, span};
@@ -29,7 +29,7 @@ pub(super) fn described(spec: &ClusterSpec) -> String {
     table(&facts)
 }
 
-fn of_node(node: &NodeSpec) -> Vec<Fact> {
+fn of_node(node: &NodeFile) -> Vec<Fact> {
     let command = match &node.command {
         CommandLine::Words(words) => words.join(" "),
         CommandLine::Shell(text) => text.clone(),
@@ -61,8 +61,8 @@ fn of_node(node: &NodeSpec) -> Vec<Fact> {
     }
     facts.push(text("url", &node.url));
     facts.extend(node.metrics.iter().map(|url| text("metrics", url)));
-    let within = span(node.ready.within.0);
-    let ready = match &node.ready.condition {
+    let within = span(node.ready.within.0.0);
+    let ready = match &node.ready.condition() {
         Condition::Sql { sql, answer } => {
             let answer = answer
                 .as_ref()
@@ -79,7 +79,7 @@ fn of_node(node: &NodeSpec) -> Vec<Fact> {
         (None, StopSignal::Int) => "SIGINT",
         (None, StopSignal::Quit) => "SIGQUIT",
     };
-    let within = span(node.stop.within.0);
+    let within = span(node.stop.within.0.0);
     facts.push(text("stop", &format!("{stop}, SIGKILL after {within}")));
     facts.extend(
         node.quota
@@ -89,7 +89,7 @@ fn of_node(node: &NodeSpec) -> Vec<Fact> {
     facts
 }
 
-fn quota_words(quota: &Quota) -> String {
+fn quota_words(quota: &QuotaFile) -> String {
     let begin = match quota.begins {
         QuotaStart::Start => "",
         QuotaStart::WarmUp => " after the warm-up",
@@ -99,12 +99,12 @@ fn quota_words(quota: &Quota) -> String {
         .map(|cores| format!("{} cores{begin}", plain(cores)));
     let memory = quota
         .memory
-        .map(|memory| format!("{} of memory", bytes(memory)));
+        .map(|memory| format!("{} of memory", bytes(memory.0)));
     let parts: Vec<String> = cpu.into_iter().chain(memory).collect();
     parts.join(", ")
 }
 
-fn of_commands(commands: &CommandsSpec) -> Vec<Fact> {
+fn of_commands(commands: &CommandsFile) -> Vec<Fact> {
     let all = [
         ("up", Some(&commands.up)),
         ("resize", commands.resize.as_ref()),
@@ -113,7 +113,10 @@ fn of_commands(commands: &CommandsSpec) -> Vec<Fact> {
         ("metrics", commands.metrics.as_ref()),
         ("down", Some(&commands.down)),
     ];
-    let within = format!("your own commands, each within {}", span(commands.within.0));
+    let within = format!(
+        "your own commands, each within {}",
+        span(commands.within.0.0)
+    );
     let given = all
         .into_iter()
         .filter_map(|(name, command)| Some(text(name, command?)));

@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::grammar::flags::{DATA, FIGURES, INSERT, MODEL, NO_COLOR, OUT, OUTPUT};
 use crate::grammar::{CommandSpec, Positional};
 use crate::intent::parsers;
-use crate::intent::resolve::{as_targets, targets};
+use crate::intent::resolve::{as_values, targets};
 use crate::layers::{Layers, has_scheme};
 use crate::prepare::target::{self, TargetInspection, inspect};
 use crate::{cluster_file, exit, terminal, workload_file};
@@ -31,7 +31,13 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     name: "check",
     summary: "Check that a target is usable, a workload or cluster file valid, or figures plausible",
     usage: "[TARGET... | FILE.toml | FILE.csv | RUN]...",
-    positionals: POSITIONALS,
+    positionals: &[Positional {
+        name: "TARGET|FILE",
+        help: "Database URLs, one workload or cluster file, or figures: CSV files, record.json files, and \
+               directories of runs [default: $HIGHWATER_TARGET, else a new embedded database]",
+        setting: Some("target"),
+        repeats: true,
+    }],
     flags: &[
         (DATA, &[INSERT]),
         (FIGURES, &[MODEL]),
@@ -48,14 +54,6 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       read figures, and report any that are implausible",
     run: |layers| check(&CheckIntent::resolve(layers)?),
 };
-
-const POSITIONALS: &[Positional] = &[Positional {
-    name: "TARGET|FILE",
-    help: "Database URLs, one workload or cluster file, or figures: CSV files, record.json files, and \
-           directories of runs [default: $HIGHWATER_TARGET, else a new embedded database]",
-    setting: Some("target"),
-    repeats: true,
-}];
 
 /// What is checked.
 pub(crate) struct CheckIntent {
@@ -86,7 +84,7 @@ pub(crate) enum CheckSubject {
 impl CheckIntent {
     pub(crate) fn resolve(layers: &Layers) -> Result<Self, Failure> {
         let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
-        let given = as_targets(&words);
+        let given = as_values("target", &words);
         let subject = match &given[..] {
             [_, ..] if given.iter().all(|given| !has_scheme(&given.text)) => CheckSubject::Files {
                 names: layers.positionals.clone(),
@@ -112,18 +110,15 @@ const SEED: Seed = Seed(42);
 
 /// Checks what the settings name and prints what was found.
 fn check(settings: &CheckIntent) -> Result<u8, Failure> {
-    let text = match &settings.subject {
+    let (text, missing) = match &settings.subject {
         CheckSubject::Files { names, model } => match &names[..] {
-            [name] if !figures::is_figures(name) => describe_file(Path::new(name))?,
+            [name] if !figures::is_figures(name) => (describe_file(Path::new(name))?, None),
             names => return figures::check(names, *model, &settings.out),
         },
-        CheckSubject::Target { urls, insert } => {
-            let (text, missing) = check_target(urls.clone(), insert.as_ref())?;
-            terminal::data(&text)?;
-            return missing.map_or(Ok(exit::SUCCESS), Err);
-        }
+        CheckSubject::Target { urls, insert } => check_target(urls.clone(), insert.as_ref())?,
     };
-    terminal::data(&text).map(|()| exit::SUCCESS)
+    terminal::data(&text)?;
+    missing.map_or(Ok(exit::SUCCESS), Err)
 }
 
 fn describe_file(path: &Path) -> Result<String, Failure> {
@@ -209,10 +204,8 @@ fn missing(inspection: &TargetInspection, table: &str) -> Option<Failure> {
         String::new()
     };
     let cause = format!("may not {}: {}", refused.name, refusal.message);
-    Some(Failure {
-        exit: exit::TARGET,
-        ..Failure::usage(cause).with_hint(format!("{hint}{left}"))
-    })
+    let failure = Failure::usage(cause).with_hint(format!("{hint}{left}"));
+    Some(failure.with_exit(exit::TARGET))
 }
 
 /// The rate that this machine can send to such a target, measured now.

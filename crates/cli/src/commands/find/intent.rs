@@ -2,7 +2,7 @@
 //! not search.
 
 use highwater_model::plan::{Objective, StopRule};
-use highwater_model::quantity::{Ppm, QuantityError, parse_duration, parse_rate};
+use highwater_model::quantity::{Ppm, parse_duration, parse_rate};
 use highwater_model::search::SearchAxis;
 use highwater_model::units::{Nanos, Rate};
 use highwater_runner::planner::{PaceInput, StreamInput};
@@ -125,10 +125,7 @@ fn tolerance(layers: &Layers) -> Result<Ppm, Failure> {
 /// A value on the axis.
 fn value(layers: &Layers, name: &str, axis: SearchAxis) -> Result<Option<f64>, Failure> {
     match axis {
-        SearchAxis::Rate => {
-            let rate = layers.parse(name, parse_rate)?;
-            Ok(rate.map(Rate::as_f64))
-        }
+        SearchAxis::Rate => Ok(layers.parse(name, parse_rate)?.map(Rate::as_f64)),
         SearchAxis::Sessions => Ok(layers.parse(name, parsers::positive)?.map(f64::from)),
     }
 }
@@ -151,11 +148,8 @@ fn streams(layers: &Layers, axis: SearchAxis) -> Result<(Vec<StreamInput>, usize
                         .failure("a second stream is marked `@find`")
                         .with_hint("one pace is searched while the others stay fixed"));
                 }
-                StreamInput {
-                    name: (!name.is_empty()).then(|| name.to_owned()),
-                    paces: vec![searched_pace],
-                    think: None,
-                }
+                let name = (!name.is_empty()).then(|| name.to_owned());
+                streams::at_one_pace(name, searched_pace)
             }
             None => fixed(stream)?,
         };
@@ -173,25 +167,16 @@ fn streams(layers: &Layers, axis: SearchAxis) -> Result<(Vec<StreamInput>, usize
         (None, Some(last)) => Err(last
             .failure("no stream is marked `@find`")
             .with_hint("write `--stream NAME@find` for the one whose pace is searched")),
-        (None, None) => Ok((
-            vec![StreamInput {
-                name: None,
-                paces: vec![searched_pace],
-                think: None,
-            }],
-            0,
-        )),
+        (None, None) => Ok((vec![streams::at_one_pace(None, searched_pace)], 0)),
     }
 }
 
 fn fixed(given: &SettingValue) -> Result<StreamInput, Failure> {
     let stream = given.parse(streams::stream)?.input;
     if stream.paces.len() > 1 {
-        let error = QuantityError {
-            message: format!("`{}` has several paces", given.text),
-            hint: "a stream that is not searched has one pace",
-        };
-        return Err(given.failure(&error).with_hint(error.hint));
+        let cause = format!("`{}` has several paces", given.text);
+        let hint = "a stream that is not searched has one pace";
+        return Err(given.failure(cause).with_hint(hint));
     }
     Ok(stream)
 }

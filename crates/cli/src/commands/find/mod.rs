@@ -11,7 +11,7 @@ use highwater_experiment::trial_maker::{NestedPlace, Requested, TrialMaker};
 use highwater_experiment::{self as experiment, Probe};
 use highwater_model::numbers::{round_to_u32, round_to_u64};
 use highwater_model::plan::Plan;
-use highwater_model::record::{ExperimentRecord, InterventionRecord, Question, RecordRef};
+use highwater_model::record::{ExperimentRecord, Question, RecordRef};
 use highwater_model::search::{ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchRecord};
 use highwater_model::units::{Nanos, Rate};
 use highwater_runner::planner::PaceInput;
@@ -29,8 +29,8 @@ use crate::grammar::flags::{
 };
 use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::RunIntent;
-use crate::prepare::trials::{self, ProbeFailure, Resuming};
-use crate::prepare::{self, Stops, StoredPlan, target};
+use crate::prepare::trials::{self, Begun, Pauses, ProbeFailure, Resuming};
+use crate::prepare::{self, StoredPlan, target};
 use crate::running_cluster::on_cluster;
 use crate::{event_log, exit, terminal};
 
@@ -143,8 +143,18 @@ fn find(settings: &FindIntent) -> Result<u8, Failure> {
         let preview = prepared(settings)?.preview;
         return terminal::data(&preview.text(settings)).map(|()| exit::SUCCESS);
     }
-    let (record, directory) = search(settings, &prepare::stops()?)?;
-    event_log::record(&settings.run.output, (&record).into(), &directory)
+    let stops = prepare::stops()?;
+    let prepared = prepared(settings)?;
+    let (run, workload) = (&settings.run, Arc::clone(&prepared.runs.workload));
+    prepare::warn_about_audit(&workload, &prepared.first);
+    let text = prepared.preview.text(settings);
+    let hash = &prepared.preview.search.objective_hash;
+    let begun = Begun::new(run, &stops, "find", hash, &prepared.first, &text)?;
+    let shown = begun.shown();
+    let record = prepared
+        .run(begun)
+        .map_err(|failure| failure.located(&run.workload, &workload))?;
+    event_log::record(&run.output, (&record).into(), &shown)
 }
 
 /// Prepares the search.
@@ -175,25 +185,9 @@ pub(super) fn nested(
     settings: &FindIntent,
     place: &NestedPlace,
 ) -> Result<ExperimentRecord, ProbeFailure> {
-    let Prepared {
-        mut runs,
-        preview,
-        first,
-        pauses,
-    } = prepared(settings)?;
-    let directory = RunDirectory::create(&place.root, &place.name, &first)?;
-    runs.directory = Some(directory.clone());
-    experiment::run(
-        experiment::Side {
-            experiment: preview.search,
-            directory,
-            maker: &runs,
-            pauses,
-        },
-        settings.settle,
-        &place.observer,
-        &place.interrupts,
-    )
+    let prepared = prepared(settings)?;
+    let begun = Begun::nested(place, &prepared.first)?;
+    prepared.run(begun)
 }
 
 fn prepared_on(settings: &FindIntent, urls: Vec<TargetUrl>) -> Result<Prepared<'_>, Failure> {
@@ -216,13 +210,10 @@ fn prepared_on(settings: &FindIntent, urls: Vec<TargetUrl>) -> Result<Prepared<'
     });
     let first = first.map_err(|failure| failure.located(&settings.run.workload, &runs.workload))?;
     let mut preview = Preview::new(settings, &runs.workload, &first)?;
-    let mut pauses = Vec::new();
-    if let Some(name) = &settings.resume {
-        pauses = resume(settings, name, &mut preview.search)?;
-        let mut pairs = preview.search.probes.windows(2);
-        // They did not write behind each other's rows.
-        runs.needs_new_tables = pairs.any(|pair| pair[1].rows_before <= pair[0].rows_before);
-    }
+    let pauses = resume(settings, &mut preview.search)?;
+    let mut pairs = preview.search.probes.windows(2);
+    // They did not write behind each other's rows.
+    runs.needs_new_tables = pairs.any(|pair| pair[1].rows_before <= pair[0].rows_before);
     experiment::check(&preview.search)?;
     Ok(Prepared {
         runs,
@@ -232,42 +223,11 @@ fn prepared_on(settings: &FindIntent, urls: Vec<TargetUrl>) -> Result<Prepared<'
     })
 }
 
-/// Searches, and returns the record and its directory.
-fn search(settings: &FindIntent, stops: &Stops) -> Result<(ExperimentRecord, String), Failure> {
-    let Prepared {
-        mut runs,
-        preview,
-        first,
-        pauses,
-    } = prepared(settings)?;
-    prepare::warn_about_audit(&runs.workload, &first);
-    let observer = trials::observer(&settings.run.output, &preview.text(settings), stops)?;
-    let search = preview.search;
-    let id = prepare::id("find", runs.workload.name(), &search.objective_hash);
-    let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
-    runs.directory = Some(directory.clone());
-    let shown = directory.path().display().to_string();
-    let record = experiment::run(
-        experiment::Side {
-            experiment: search,
-            directory,
-            maker: &runs,
-            pauses,
-        },
-        settings.settle,
-        &observer,
-        &stops.interrupts,
-    )
-    .map_err(|failure| failure.located(&settings.run.workload, &runs.workload))?;
-    Ok((record, shown))
-}
-
-/// Takes over the probes of another search, which must have the same definition; returns its pauses.
-fn resume(
-    settings: &FindIntent,
-    name: &str,
-    search: &mut SearchRecord,
-) -> Result<Vec<InterventionRecord>, Failure> {
+/// Takes over the probes of the search to resume, which must have the same definition; returns its pauses.
+fn resume(settings: &FindIntent, search: &mut SearchRecord) -> Result<Pauses, Failure> {
+    let Some(name) = &settings.resume else {
+        return Ok(Pauses::new());
+    };
     let resuming = Resuming {
         out: &settings.run.out,
         name,
@@ -281,12 +241,8 @@ fn resume(
         Question::Search(search) => Some((search.definition_hash, search.probes)),
         Question::Tune(_) | Question::Group(_) | Question::Scale(_) => None,
     };
-    let ended_early = |probe: &ProbeRecord| {
-        matches!(
-            probe.verdict,
-            ProbeVerdict::Interrupted | ProbeVerdict::TargetLost
-        )
-    };
+    let early = [ProbeVerdict::Interrupted, ProbeVerdict::TargetLost];
+    let ended_early = |probe: &ProbeRecord| early.contains(&probe.verdict);
     let hash = &search.definition_hash;
     let resumed = resuming.trials(hash, of, ended_early, |probe| &mut probe.run)?;
     search.probes = resumed.trials;
@@ -300,7 +256,15 @@ struct Prepared<'a> {
     /// The plan of the first probe.
     first: Plan,
     /// Of the search that is resumed.
-    pauses: Vec<InterventionRecord>,
+    pauses: Pauses,
+}
+
+impl Prepared<'_> {
+    fn run(mut self, begun: Begun) -> Result<ExperimentRecord, ProbeFailure> {
+        self.runs.directory = Some(begun.directory.clone());
+        let settle = self.runs.settings.settle;
+        begun.run(self.preview.search, &self.runs, self.pauses, settle)
+    }
 }
 
 /// Makes the runs of probes from settings.
@@ -321,8 +285,13 @@ impl ProbeRuns<'_> {
         let mut run = settings.run.clone();
         let pace = match (request.at, settings.axis) {
             (None, _) if request.purpose == ProbePurpose::Estimate => PaceInput::Closed(None),
-            (at, SearchAxis::Rate) => PaceInput::Open(rate(at.unwrap_or(1.0))),
-            (at, SearchAxis::Sessions) => PaceInput::Closed(Some(sessions(at.unwrap_or(1.0)))),
+            (at, SearchAxis::Rate) => {
+                let micro_per_s = round_to_u64(at.unwrap_or(1.0) * 1e6).max(1);
+                PaceInput::Open(Rate { micro_per_s })
+            }
+            (at, SearchAxis::Sessions) => {
+                PaceInput::Closed(Some(round_to_u32(at.unwrap_or(1.0)).max(1)))
+            }
         };
         if let Some(stream) = run.plan.streams.get_mut(settings.searched) {
             stream.paces = vec![pace];
@@ -380,14 +349,4 @@ impl TrialMaker<Probe> for ProbeRuns<'_> {
         let stored = StoredPlan::new(plan, directory, self.directory.as_ref());
         Ok(prepare::request(&run, workload, stored, &self.urls)?)
     }
-}
-
-fn rate(per_second: f64) -> Rate {
-    Rate {
-        micro_per_s: round_to_u64(per_second * 1e6).max(1),
-    }
-}
-
-fn sessions(number: f64) -> u32 {
-    round_to_u32(number).max(1)
 }

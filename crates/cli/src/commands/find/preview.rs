@@ -49,10 +49,8 @@ impl Preview {
         let around = Around::new(&settings.run, settings.settle, workload, plan)?;
         let part = Nanos(settings.budget.0 / PARTS_OF_BUDGET);
         let longest = part.saturating_sub(around.fixed).0;
-        let longest = Nanos(round_to_u64(
-            to_f64(longest) / (1.0 + around.audit_fraction),
-        ));
-        let longest = longest.max(settings.probe);
+        let longest = to_f64(longest) / (1.0 + around.audit_fraction);
+        let longest = Nanos(round_to_u64(longest)).max(settings.probe);
         let stream = searched(settings, plan);
         let objective = SearchObjective {
             stated: plan.objectives.clone(),
@@ -94,23 +92,17 @@ impl Preview {
                 stream: stream.name.clone(),
                 unit: stream.unit,
                 objective_hash: objective.hash(),
-                definition_hash: String::new(),
                 objective,
                 floor: settings.floor.map(Rate::as_f64),
                 policy,
-                probes: Vec::new(),
-                outcome: None,
+                ..SearchRecord::default()
             },
             needed,
         };
         let mut preview = preview.bounded(stream)?;
         // A plan's hash leaves the target out, and probes of two databases are not one search.
-        let targets: Vec<String> = settings
-            .run
-            .targets
-            .iter()
-            .map(ToString::to_string)
-            .collect();
+        let targets = settings.run.targets.iter();
+        let targets: Vec<String> = targets.map(ToString::to_string).collect();
         let intended = format!("{} {}", plan.hash(), targets.join(" "));
         preview.search.definition_hash = preview.search.hash(&intended);
         Ok(preview)

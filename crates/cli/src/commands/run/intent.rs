@@ -43,11 +43,15 @@ impl RepeatIntent {
     pub(crate) fn resolve(layers: &Layers) -> Result<Self, Failure> {
         let run = RunIntent::resolve(layers)?;
         let times = layers.require("repeat", parsers::positive)?;
-        let given = variants::given(layers, true)?;
-        let given = given.into_iter().map(|given| Variant {
-            name: given.name,
-            targets: run.targets.clone(),
+        let variant = |name: &str, targets: &[TargetUrl]| Variant {
+            name: name.to_owned(),
+            targets: targets.to_vec(),
+            command: None,
+        };
+        let given = variants::given(layers, true)?.into_iter();
+        let given = given.map(|given| Variant {
             command: given.command,
+            ..variant(&given.name, &run.targets)
         });
         let mut variants: Vec<Variant> = given.collect();
         let second = layers.list("interleave");
@@ -58,18 +62,10 @@ impl RepeatIntent {
             ));
         }
         if variants.is_empty() {
-            variants.push(Variant {
-                name: "a".to_owned(),
-                targets: run.targets.clone(),
-                command: None,
-            });
+            variants.push(variant("a", &run.targets));
         }
         if !second.is_empty() {
-            variants.push(Variant {
-                name: "b".to_owned(),
-                targets: resolve::targets(layers, second)?,
-                command: None,
-            });
+            variants.push(variant("b", &resolve::targets(layers, second)?));
         }
         let settings = Self {
             run,

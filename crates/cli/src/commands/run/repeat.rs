@@ -13,7 +13,7 @@ use highwater_model::display::duration;
 use highwater_model::group::{GroupRecord, GroupTrial, REPEAT_LABEL, VARIANT_LABEL, VariantRecord};
 use highwater_model::incident::Ended;
 use highwater_model::plan::Plan;
-use highwater_model::record::{InterventionRecord, Question};
+use highwater_model::record::Question;
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::run::RunRequest;
 use highwater_runner::store::RunDirectory;
@@ -24,7 +24,7 @@ use super::single;
 use crate::exit;
 use crate::failure::Failure;
 use crate::intent::RunIntent;
-use crate::prepare::trials::{self, Around, ProbeFailure, Resuming};
+use crate::prepare::trials::{self, Around, Begun, Pauses, ProbeFailure, Resuming};
 use crate::prepare::{self, StoredPlan, stops, target};
 use crate::{ceiling, event_log, terminal, variants};
 
@@ -39,10 +39,7 @@ pub(super) fn repeat(settings: &RepeatIntent) -> Result<u8, Failure> {
     let workload = prepare::workload(&settings.run)?;
     let first = prepare::plan(&settings.run, &workload, &settings.variants[0].targets)?;
     let mut group = group(settings, &workload, &first)?;
-    let pauses = match &settings.resume {
-        Some(name) => resume(settings, name, &mut group)?,
-        None => Vec::new(),
-    };
+    let pauses = resume(settings, &mut group)?;
     experiment::check(&group)?;
     let preview = preview(&group);
     if settings.dry_run {
@@ -50,32 +47,20 @@ pub(super) fn repeat(settings: &RepeatIntent) -> Result<u8, Failure> {
     }
     prepare::warn_about_audit(&workload, &first);
     let stops = stops()?;
-    let observer = trials::observer(&settings.run.output, &preview, &stops)?;
-    let id = prepare::id("group", workload.name(), &group.definition_hash);
-    let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
-    let shown = directory.path().display().to_string();
+    let (run, hash) = (&settings.run, &group.definition_hash);
+    let begun = Begun::new(run, &stops, "group", hash, &first, &preview)?;
+    let shown = begun.shown();
     let runs = VariantRuns {
         settings,
         workload,
         urls: RefCell::default(),
-        interrupts: stops.interrupts.clone(),
+        interrupts: stops.interrupts,
     };
-    let record = experiment::run(
-        experiment::Side {
-            experiment: group,
-            directory,
-            maker: &runs,
-            pauses,
-        },
-        settings.settle,
-        &observer,
-        &stops.interrupts,
-    )
-    .map_err(|failure| failure.located(&settings.run.workload, &runs.workload))?;
-    // Ends the drawing.
-    drop(observer);
+    let record = begun
+        .run(group, &runs, pauses, settings.settle)
+        .map_err(|failure| failure.located(&run.workload, &runs.workload))?;
     ceiling::keep(&record.last_run);
-    event_log::record(&settings.run.output, (&record).into(), &shown)
+    event_log::record(&run.output, (&record).into(), &shown)
 }
 
 /// The group before its first run.
@@ -109,12 +94,11 @@ fn group(
     Ok(group)
 }
 
-/// Takes over the runs of another group, which must have the same definition; returns its pauses.
-fn resume(
-    settings: &RepeatIntent,
-    name: &str,
-    group: &mut GroupRecord,
-) -> Result<Vec<InterventionRecord>, Failure> {
+/// Takes over the runs of the group to resume, which must have the same definition; returns its pauses.
+fn resume(settings: &RepeatIntent, group: &mut GroupRecord) -> Result<Pauses, Failure> {
+    let Some(name) = &settings.resume else {
+        return Ok(Pauses::new());
+    };
     let resuming = Resuming {
         out: &settings.run.out,
         name,

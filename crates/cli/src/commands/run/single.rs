@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use highwater_driver::TargetUrl;
 use highwater_live::Live;
-use highwater_model::plan::Plan;
 use highwater_model::record::RunRecord;
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::run::{self as runner, RunError, RunRequest};
 use highwater_runner::store::RunDirectory;
-use highwater_workload::Workload;
 
 use crate::event_log::{self, EventLog};
 use crate::failure::Failure;
@@ -21,40 +19,28 @@ use crate::{ceiling, control, exit, live, terminal, workload_file};
 
 /// Does what the settings ask for; returns the exit code.
 pub(crate) fn run(settings: &RunIntent) -> Result<u8, Failure> {
-    let prepared = prepared(settings)?;
+    let workload = prepare::workload(settings)?;
+    let urls = target::with_password(settings)?;
+    let plan = prepare::plan(settings, &workload, &urls)?;
     if settings.output.plan_only {
-        let json = serde_json::to_string_pretty(&prepared.plan).unwrap_or_default();
+        let json = serde_json::to_string_pretty(&plan).unwrap_or_default();
         return terminal::data(&format!("{json}\n")).map(|()| exit::SUCCESS);
     }
-    check_share(settings, &prepared.urls)?;
-    prepare::warn_about_audit(&prepared.workload, &prepared.plan);
+    check_share(settings, &urls)?;
+    prepare::warn_about_audit(&workload, &plan);
     let log = EventLog::open(settings.output.events.as_ref())?;
     let stops = prepare::stops()?;
     let (controller, controls) = control::open(settings, stops.interrupter)?;
     let live = live::of_run(&settings.output.live, controller)?;
+    let id = prepare::id("", workload.name(), &plan.hash());
+    let directory = RunDirectory::create(&settings.out, &id, &plan)?;
+    let stored = StoredPlan::new(plan, directory, None);
     let request = RunRequest {
         controls,
-        ..request(settings, prepared)?
+        ..prepare::request(settings, workload, stored, &urls)?
     };
     let (record, directory) = execute(settings, request, stops.interrupts, log.as_ref(), live)?;
     event_log::record(&settings.output, (&record).into(), &directory)
-}
-
-/// A run before it starts.
-struct Prepared {
-    workload: Arc<Workload>,
-    plan: Plan,
-    urls: Vec<TargetUrl>,
-}
-
-fn prepared(settings: &RunIntent) -> Result<Prepared, Failure> {
-    let workload = prepare::workload(settings)?;
-    let urls = target::with_password(settings)?;
-    Ok(Prepared {
-        plan: prepare::plan(settings, &workload, &urls)?,
-        workload,
-        urls,
-    })
 }
 
 /// Shares are parts of one load on one target. A target in this process, or in a new file, would be
@@ -67,18 +53,6 @@ fn check_share(settings: &RunIntent, urls: &[TargetUrl]) -> Result<(), Failure> 
     }
     let own = "--share: each process would load a target of its own";
     Err(Failure::usage(own).with_hint("name a server, or a file that all shares open"))
-}
-
-fn request(settings: &RunIntent, prepared: Prepared) -> Result<RunRequest, Failure> {
-    let Prepared {
-        workload,
-        plan,
-        urls,
-    } = prepared;
-    let id = prepare::id("", workload.name(), &plan.hash());
-    let directory = RunDirectory::create(&settings.out, &id, &plan)?;
-    let stored = StoredPlan::new(plan, directory, None);
-    prepare::request(settings, workload, stored, &urls)
 }
 
 /// Runs, and returns the record and its directory.

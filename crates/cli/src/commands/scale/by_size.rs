@@ -9,21 +9,18 @@ const HINT: &str = "write a value for each size (30,30,60), or an expression in 
 pub(super) fn value(text: &str, nodes: &[u32], at: usize) -> Result<String, QuantityError> {
     let size = nodes.get(at).copied().unwrap_or(1);
     let values: Vec<&str> = text.split(',').collect();
-    match values.as_slice() {
-        [one] => expression(one, size).unwrap_or_else(|| Ok((*one).to_owned())),
-        _ if values.len() != nodes.len() => Err(QuantityError {
-            message: format!(
-                "`{text}` has {} values for {} sizes",
-                values.len(),
-                nodes.len()
-            ),
-            hint: HINT,
-        }),
+    let own = match values.as_slice() {
+        [one] => *one,
+        _ if values.len() == nodes.len() => values.get(at).copied().unwrap_or_default(),
         _ => {
-            let own = values.get(at).copied().unwrap_or_default();
-            expression(own, size).unwrap_or_else(|| Ok(own.to_owned()))
+            let (given, sizes) = (values.len(), nodes.len());
+            return Err(QuantityError {
+                message: format!("`{text}` has {given} values for {sizes} sizes"),
+                hint: HINT,
+            });
         }
-    }
+    };
+    expression(own, size).unwrap_or_else(|| Ok(own.to_owned()))
 }
 
 /// Whether the text has another value for each size.

@@ -92,29 +92,26 @@ pub(super) fn measure(all: &[ScaleIntent]) -> Result<u8, Failure> {
     let directories = growths.iter().map(Growth::directory);
     let directories = directories.collect::<Result<Vec<_>, _>>()?;
     name_all(&mut growths, &directories);
-    let (mut runs, mut scales, mut pauses) = (Vec::new(), Vec::new(), Vec::new());
-    for ((growth, directory), cluster) in growths.into_iter().zip(&directories).zip(&clusters) {
+    let mut runs = Vec::new();
+    for ((growth, directory), cluster) in growths.iter_mut().zip(&directories).zip(&clusters) {
         let others = clusters.iter().filter(|other| !Rc::ptr_eq(other, cluster));
-        scales.push(growth.scale);
-        pauses.push(growth.goes_on.pauses);
         runs.push(SizedRuns {
             settings: growth.settings,
             cluster: Rc::clone(cluster),
             others: others.cloned().collect(),
             interrupts: interrupts.clone(),
-            unfinished: growth.goes_on.unfinished,
+            unfinished: growth.goes_on.unfinished.take(),
             current: RefCell::default(),
             ready: RefCell::default(),
             directory: directory.clone(),
             observer: Rc::clone(&observer),
         });
     }
-    let sides = scales.into_iter().zip(&directories).zip(&runs).zip(pauses);
-    let sides = sides.map(|(((experiment, directory), maker), pauses)| Side {
-        experiment,
-        directory: directory.clone(),
+    let sides = growths.into_iter().zip(&runs).map(|(growth, maker)| Side {
+        experiment: growth.scale,
+        directory: maker.directory.clone(),
         maker,
-        pauses,
+        pauses: growth.goes_on.pauses,
     });
     let seed = first.seed.0;
     let next = |trials: &[Option<&SizedTrial>]| chosen(&candidates(trials), seed);
@@ -147,7 +144,7 @@ fn expect_own_rows(growths: &[Growth<'_>]) -> Result<(), Failure> {
             continue;
         };
         let mut own = Vec::new();
-        for at in 0..growth.settings.sizes.len() {
+        for at in 0..growth.settings.record.sizes.len() {
             let run = growth.settings.common_at(at)?;
             if at == 0 && !continues(&run, &growth.first)? {
                 break;
@@ -189,14 +186,9 @@ fn place(url: &TargetUrl) -> TargetUrl {
 
 /// Nodes that do not come up because the user stops them are no fault of theirs.
 fn stopped(failure: Failure, interrupts: &Interrupts) -> Failure {
-    let is_stopped = failure.exit == exit::TARGET && interrupts.requested().is_some();
-    Failure {
-        exit: if is_stopped {
-            exit::INTERRUPTED
-        } else {
-            failure.exit
-        },
-        ..failure
+    match failure.exit {
+        exit::TARGET if interrupts.requested().is_some() => failure.with_exit(exit::INTERRUPTED),
+        _ => failure,
     }
 }
 
@@ -241,10 +233,8 @@ fn name_all(growths: &mut [Growth<'_>], directories: &[RunDirectory]) {
         Some((variant.name.clone(), id.to_string_lossy().into_owned()))
     });
     let before: BTreeMap<String, String> = resumed.collect();
-    for variant in growths
-        .iter_mut()
-        .filter_map(|of| of.scale.variant.as_mut())
-    {
+    let variants = growths.iter_mut();
+    for variant in variants.filter_map(|of| of.scale.variant.as_mut()) {
         variant.all.clone_from(&all);
         variant.before.clone_from(&before);
     }
@@ -255,18 +245,14 @@ fn clusters(all: &[ScaleIntent], interrupts: &Interrupts) -> Result<Vec<SharedCl
     let mut by_path: BTreeMap<&Path, SharedCluster> = BTreeMap::new();
     let mut clusters = Vec::new();
     for settings in all {
-        let path = settings
-            .cluster
-            .as_ref()
-            .map(|choice| choice.path.as_path());
+        let choice = settings.cluster.as_ref();
+        let path = choice.map(|choice| choice.path.as_path());
         let known = path.and_then(|path| by_path.get(path)).cloned();
         let cluster = match known {
             Some(cluster) => cluster,
             None => Rc::new(RefCell::new(cluster(settings, interrupts)?)),
         };
-        if let Some(path) = path {
-            by_path.insert(path, Rc::clone(&cluster));
-        }
+        by_path.extend(path.map(|path| (path, Rc::clone(&cluster))));
         clusters.push(cluster);
     }
     Ok(clusters)
@@ -278,10 +264,10 @@ fn cluster(settings: &ScaleIntent, interrupts: &Interrupts) -> Result<Box<dyn Cl
         return Ok(Box::new(StartedCluster::new(started)));
     }
     let mut by_nodes = BTreeMap::new();
-    for (at, size) in settings.sizes.iter().enumerate() {
+    for (at, size) in settings.record.sizes.iter().enumerate() {
         by_nodes.insert(size.nodes, settings.common_at(at)?.targets);
     }
-    Ok(Box::new(ReadyClusters::new(by_nodes)))
+    Ok(Box::new(ReadyClusters { by_nodes }))
 }
 
 /// Ends all of them, whatever happens to one; the first failure.

@@ -33,7 +33,7 @@ struct IntendedSize {
 
 impl IntendedSize {
     fn of(settings: &ScaleIntent, at: usize) -> Result<Self, Failure> {
-        let (plan, cost, definition, stream, unit) = match settings.each {
+        let (plan, cost, definition, stream, unit) = match settings.record.each {
             ScaleEach::Find => {
                 let (search, plan, cost) = find::intended(&settings.find_at(at)?)?;
                 let hash = search.definition_hash;
@@ -64,57 +64,34 @@ impl IntendedSize {
 /// wrong setting is reported before anything is measured.
 pub(super) fn intended(settings: &ScaleIntent) -> Result<(ScaleRecord, Plan), Failure> {
     let first = IntendedSize::of(settings, 0)?;
-    for at in 1..settings.sizes.len() {
+    for at in 1..settings.record.sizes.len() {
         IntendedSize::of(settings, at)?;
     }
+    let cluster = settings.cluster.as_ref();
     let mut scale = ScaleRecord {
-        each: settings.each,
         stream: first.stream,
         unit: first.unit,
-        targets: settings.targets.clone(),
-        cluster_file: settings
-            .cluster
-            .as_ref()
-            .map(|cluster| cluster.path.display().to_string()),
-        without_quotas: settings
-            .cluster
-            .as_ref()
-            .is_some_and(|cluster| cluster.flags.no_quota),
-        rows_everywhere: settings
-            .cluster
-            .as_ref()
-            .is_some_and(|cluster| cluster.spec.rows == Rows::Everywhere),
-        sizes: settings.sizes.clone(),
-        start: settings.start,
-        until_per_s: settings.until,
-        over: settings.over.clone(),
-        price_per_node_hour: settings.price,
-        budget_ns: settings.budget.map(|budget| budget.0),
+        cluster_file: cluster.map(|cluster| cluster.path.display().to_string()),
+        without_quotas: cluster.is_some_and(|cluster| cluster.flags.no_quota),
+        rows_everywhere: cluster.is_some_and(|cluster| cluster.spec.rows == Rows::Everywhere),
         trial_cost_ns: first.cost.0,
-        definition_hash: String::new(),
-        trials: Vec::new(),
         variant: settings.variant.as_ref().map(|variant| GrowthVariant {
             name: variant.name.clone(),
             command: variant.command.as_deref().map(variants::shown),
             all: BTreeMap::new(),
             before: BTreeMap::new(),
         }),
-        alone: settings.alone.clone(),
-        outcome: None,
+        ..settings.record.clone()
     };
     if scale.alone.nodes > 0 {
-        scale.alone.trial_cost_ns = cost_alone(settings)?.0;
+        // It is also tried on the workload so.
+        let (_, cost) = planned(settings, &run_alone(settings)?)?;
+        scale.alone.trial_cost_ns = cost.0;
     }
-    let cluster = settings.cluster.as_ref().map(ClusterChoice::definition);
-    let definition = first.definition + &cluster.unwrap_or_default();
+    let of_cluster = cluster.map(ClusterChoice::definition);
+    let definition = first.definition + &of_cluster.unwrap_or_default();
     scale.definition_hash = scale.hash(&definition);
     Ok((scale, first.plan))
-}
-
-/// What measuring a node alone takes; also tries it on the workload.
-fn cost_alone(settings: &ScaleIntent) -> Result<Nanos, Failure> {
-    let (_, cost) = planned(settings, &run_alone(settings)?)?;
-    Ok(cost)
 }
 
 /// The plan of a run, and what it takes.
@@ -128,8 +105,7 @@ fn planned(settings: &ScaleIntent, run: &RunIntent) -> Result<(Plan, Nanos), Fai
 
 /// How many nodes are still to be measured alone.
 fn nodes_alone(scale: &ScaleRecord) -> u64 {
-    let begins = scale.trials.is_empty();
-    if begins {
+    if scale.trials.is_empty() {
         scale.alone.missing().into()
     } else {
         0
@@ -148,7 +124,6 @@ pub(super) fn estimate(scale: &ScaleRecord) -> u64 {
 /// The planned sizes and their duration, without the time to fill tables, which is unknown before the first one.
 pub(super) fn preview(scale: &ScaleRecord) -> String {
     let sizes: Vec<String> = scale.sizes.iter().map(|s| s.nodes.to_string()).collect();
-    let all = scale.sizes.len() as u64 + 1;
     let alone = nodes_alone(scale);
     let most = match scale.budget_ns {
         Some(budget) if estimate(scale) == budget => format!("{}, the budget", duration(budget)),
@@ -168,20 +143,20 @@ pub(super) fn preview(scale: &ScaleRecord) -> String {
     };
     let resumed = trials::resumed(scale.trials.len(), "sizes");
     let of_nodes = nodes_line(scale, alone);
+    let with_nodes = if alone > 0 {
+        " with the nodes alone"
+    } else {
+        ""
+    };
     format!(
         "grow {} over {} nodes, then the first size again; {} at each\n{}{until}{of_nodes}{} sizes of about {} each: \
-         {most}{}; {apart} not counted\n{resumed}",
+         {most}{with_nodes}; {apart} not counted\n{resumed}",
         scale.stream,
         sizes.join(", "),
         scale.each.name(),
         settings.concat(),
-        count(all),
+        count(scale.sizes.len() as u64 + 1),
         duration(scale.trial_cost_ns),
-        if alone > 0 {
-            " with the nodes alone"
-        } else {
-            ""
-        },
     )
 }
 

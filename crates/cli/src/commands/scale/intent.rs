@@ -8,7 +8,7 @@ use highwater_model::cluster::NODES_MAX;
 use highwater_model::group::VARIANT_LABEL;
 use highwater_model::plan::StopRule;
 use highwater_model::quantity::{QuantityError, parse_count, parse_duration, parse_rate};
-use highwater_model::scale::{ClusterStart, NODES_LABEL, NodesAlone, ScaleEach, ScaleSize};
+use highwater_model::scale::{ClusterStart, NODES_LABEL, ScaleEach, ScaleRecord, ScaleSize};
 use highwater_model::units::{Nanos, Rate};
 
 use super::by_size;
@@ -60,24 +60,11 @@ const NODES_HINT: &str = "write `--nodes 1..5` or `--nodes 3,6,12,24`";
 /// What is measured.
 #[derive(Debug, Clone)]
 pub(crate) struct ScaleIntent {
-    /// Sizes in ascending order, at least two.
-    pub(super) sizes: Vec<ScaleSize>,
-    /// What is made at each.
-    pub(super) each: ScaleEach,
-    /// How the cluster becomes as large as a size.
-    pub(super) start: ClusterStart,
+    /// What its record says of it, as far as it is given and not planned: the sizes, what is made at each, what ends
+    /// the growth.
+    pub(super) record: ScaleRecord,
     /// Which of several variants this is.
     pub(super) variant: Option<NamedVariant>,
-    /// The nodes that are measured alone before.
-    pub(super) alone: NodesAlone,
-    /// The rate that ends the growth.
-    pub(super) until: Option<f64>,
-    /// Axes of the tuning at each size, as they were given.
-    pub(super) over: Vec<String>,
-    /// Of a node for an hour.
-    pub(super) price: Option<f64>,
-    /// Time for the whole growth; absent: no limit.
-    pub(super) budget: Option<Nanos>,
     /// Time for the search at a size.
     each_budget: Nanos,
     /// Idle time of the target before each size's run.
@@ -88,8 +75,6 @@ pub(crate) struct ScaleIntent {
     pub(super) dry_run: bool,
     /// The cluster that is started for each size; absent: those of the URLs are there.
     pub(super) cluster: Option<ClusterChoice>,
-    /// The targets as they were given, without passwords.
-    pub(super) targets: Vec<String>,
     /// The run store's directory.
     pub(super) out: PathBuf,
     /// What is shown.
@@ -119,11 +104,10 @@ impl ScaleIntent {
             let own = |text: &str| text.replace(VARIANT, &variant.name);
             let layers = layers.with_texts(|given| Ok(own(&given.text)))?;
             let command = variant.command.as_deref().map(own);
-            Ok(Self {
-                budget: budget.map(|budget| Nanos(budget.0 / of_each)),
-                variant: Some(NamedVariant { command, ..variant }),
-                ..Self::resolve(&layers)?
-            })
+            let mut growth = Self::resolve(&layers)?;
+            growth.record.budget_ns = budget.map(|budget| budget.0 / of_each);
+            growth.variant = Some(NamedVariant { command, ..variant });
+            Ok(growth)
         });
         let all: Vec<Self> = all.collect::<Result<_, Failure>>()?;
         if all.iter().any(|own| own.out != all[0].out) {
@@ -157,36 +141,33 @@ impl ScaleIntent {
             // Lists have the values of the smallest size.
             let one = [&[1][..], &numbers[1..]].concat();
             let mut sizes = with_settings(layers, &one)?.into_iter();
-            alone.settings = sizes
-                .next()
-                .map_or_else(BTreeMap::new, |size| size.settings);
+            alone.settings = sizes.next().map(|size| size.settings).unwrap_or_default();
         }
         Ok(Self {
-            sizes: with_settings(layers, &numbers)?,
-            each,
-            start: if grow {
-                ClusterStart::Grow
-            } else {
-                ClusterStart::Fresh
+            record: ScaleRecord {
+                sizes: with_settings(layers, &numbers)?,
+                each,
+                start: if grow {
+                    ClusterStart::Grow
+                } else {
+                    ClusterStart::Fresh
+                },
+                alone,
+                until_per_s: layers.parse("until", parse_rate)?.map(Rate::as_f64),
+                over: layers.texts("over").collect(),
+                price_per_node_hour: layers.parse("price", parsers::amount)?,
+                budget_ns: resolve::duration_above_zero(layers, "budget")?.map(|budget| budget.0),
+                targets: match &cluster {
+                    Some(cluster) => vec![cluster.spec.name.clone()],
+                    None => targets(layers)?,
+                },
+                ..ScaleRecord::default()
             },
             variant: None,
-            alone,
-            until: layers.parse("until", parse_rate)?.map(Rate::as_f64),
-            over: layers
-                .list("over")
-                .iter()
-                .map(|given| given.text.clone())
-                .collect(),
-            price: layers.parse("price", parsers::amount)?,
-            budget: resolve::duration_above_zero(layers, "budget")?,
             each_budget: layers.require("each-budget", parse_duration)?,
             settle: probes::settle(layers)?,
             resume: layers.parse("resume", parsers::word)?,
             dry_run: layers.switch("dry-run")?,
-            targets: match &cluster {
-                Some(cluster) => vec![cluster.spec.name.clone()],
-                None => targets(layers)?,
-            },
             cluster,
             out: layers.require("out", parsers::word)?.into(),
             output: resolve::output(layers)?,
@@ -221,7 +202,7 @@ impl ScaleIntent {
         let mut layers = self.layers_at(at)?;
         layers.add(Strength::Default, "by", "throughput", Origin::Default);
         layers.add(Strength::Default, "budget", "1h", Origin::Default);
-        let label = format!("{NODES_LABEL}={}", self.sizes[at].nodes);
+        let label = format!("{NODES_LABEL}={}", self.record.sizes[at].nodes);
         let variant = self.variant.as_ref();
         let variant = variant.map(|variant| format!("{VARIANT_LABEL}={}", variant.name));
         for label in [label].into_iter().chain(variant) {
@@ -237,7 +218,7 @@ impl ScaleIntent {
 
     /// What a size's search or run has in common with any other: its workload and its target.
     pub(super) fn common_at(&self, at: usize) -> Result<RunIntent, Failure> {
-        match self.each {
+        match self.record.each {
             ScaleEach::Find => Ok(self.find_at(at)?.run),
             ScaleEach::Run => self.run_at(at),
             ScaleEach::Tune => Ok(self.tune_at(at, false)?.run),
@@ -246,7 +227,7 @@ impl ScaleIntent {
 
     /// So that each size's own record says how many nodes there were, whatever its target does.
     fn label(&self, at: usize, run: &mut RunIntent) {
-        let nodes = self.sizes[at].nodes.to_string();
+        let nodes = self.record.sizes[at].nodes.to_string();
         let label = run.labels.entry(NODES_LABEL.to_owned());
         label.or_insert(nodes);
         if let Some(variant) = &self.variant {
@@ -257,7 +238,7 @@ impl ScaleIntent {
 
     /// The settings of a size.
     fn layers_at(&self, at: usize) -> Result<Layers, Failure> {
-        let numbers: Vec<u32> = self.sizes.iter().map(|size| size.nodes).collect();
+        let numbers: Vec<u32> = self.record.sizes.iter().map(|size| size.nodes).collect();
         let mut layers = self.layers.without(&OWN);
         let planned = self.cluster.as_ref();
         let planned = planned.and_then(|cluster| cluster.spec.planned_urls(numbers[at]));
@@ -273,8 +254,7 @@ impl ScaleIntent {
             match setting(given.name, &text, &numbers) {
                 None => Ok(text),
                 Some((prefix, values)) => {
-                    let own = by_size::value(values, &numbers, at);
-                    let own = own.map_err(|error| given.failure(&error).with_hint(error.hint))?;
+                    let own = given.parse(|_| by_size::value(values, &numbers, at))?;
                     Ok(format!("{prefix}{own}"))
                 }
             }
@@ -306,12 +286,8 @@ fn with_settings(layers: &Layers, numbers: &[u32]) -> Result<Vec<ScaleSize>, Fai
             let Some((prefix, values)) = setting(given.name, &given.text, numbers) else {
                 continue;
             };
-            let own = by_size::value(values, numbers, at);
-            let own = own.map_err(|error| given.failure(&error).with_hint(error.hint))?;
-            let name = match prefix.strip_suffix('=') {
-                Some(parameter) => parameter,
-                None => given.name,
-            };
+            let own = given.parse(|_| by_size::value(values, numbers, at))?;
+            let name = prefix.strip_suffix('=').unwrap_or(given.name);
             settings.insert(name.to_owned(), own);
         }
         Ok(ScaleSize {
@@ -351,10 +327,9 @@ fn check_flags(layers: &Layers, each: ScaleEach) -> Result<(), Failure> {
 }
 
 fn each(text: &str) -> Result<ScaleEach, QuantityError> {
-    let all = [ScaleEach::Find, ScaleEach::Run, ScaleEach::Tune];
-    let all = all.map(|each| (each.name(), each));
+    let cause = "is nothing that can be made at each size";
     let hint = "there are `find`, `run` and `tune`";
-    parsers::one_of(&all, text, "is nothing that can be made at each size", hint)
+    serde_json::from_value(text.into()).map_err(|_| parsers::wrong(text, cause, hint))
 }
 
 /// `1..5`, or `3,6,12,24`: at least two sizes, ascending.

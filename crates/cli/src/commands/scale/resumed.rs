@@ -98,32 +98,28 @@ pub(super) fn resume(
         }
         Question::Search(_) | Question::Tune(_) | Question::Group(_) => None,
     };
-    let ended_early = |trial: &ScaleTrial| {
-        matches!(
-            trial.figures.verdict,
-            SizeVerdict::Interrupted | SizeVerdict::TargetLost
-        )
-    };
+    let early = [SizeVerdict::Interrupted, SizeVerdict::TargetLost];
+    let ended_early = |trial: &ScaleTrial| early.contains(&trial.figures.verdict);
     let hash = &scale.definition_hash;
     let resumed = resuming.trials(hash, of, ended_early, |trial| &mut trial.run)?;
     scale.trials = resumed.trials;
     let id = place.file_name().unwrap_or_default().to_string_lossy();
     alone.retain(|trial| !ended_early(trial));
-    for trial in alone
-        .iter_mut()
-        .filter(|trial| !trial.run.starts_with(".."))
-    {
-        trial.run = format!("../{id}/{}", trial.run);
+    let beside = |run: &mut String| {
+        if !run.starts_with("..") {
+            *run = format!("../{id}/{run}");
+        }
+    };
+    for trial in &mut alone {
+        beside(&mut trial.run);
     }
     scale.alone.trials = alone;
     let warm_ups = scale.alone.trials.iter_mut().chain(&mut scale.trials);
     let warm_ups = warm_ups.filter_map(|trial| trial.before_quota.as_mut());
-    for warm_up in warm_ups.filter(|warm_up| !warm_up.run.starts_with("..")) {
-        warm_up.run = format!("../{id}/{}", warm_up.run);
-    }
+    warm_ups.for_each(|warm_up| beside(&mut warm_up.run));
     expect_same(name, scale)?;
     let unfinished = last.filter(|trial| {
-        settings.each == ScaleEach::Find && trial.figures.verdict == SizeVerdict::Interrupted
+        settings.record.each == ScaleEach::Find && trial.figures.verdict == SizeVerdict::Interrupted
     });
     let unfinished = unfinished.map(|trial| UnfinishedSearch {
         directory: place.join(&trial.run),

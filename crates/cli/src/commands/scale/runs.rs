@@ -67,7 +67,7 @@ pub(super) struct Planned {
 impl SizedRuns<'_> {
     /// Position of a size.
     fn at(&self, size: &ScaleSize) -> usize {
-        let mut sizes = self.settings.sizes.iter();
+        let mut sizes = self.settings.record.sizes.iter();
         sizes.position(|other| other == size).unwrap_or_default()
     }
 
@@ -88,10 +88,10 @@ impl SizedRuns<'_> {
             variants::configure(&variant.name, variant.command.as_deref(), &self.interrupts)?;
         }
         let mut cluster = self.cluster.borrow_mut();
-        let start = self.settings.start;
+        let start = self.settings.record.start;
         let resized = match trial.node {
             Some(node) => cluster.alone(node),
-            None => cluster.resize(trial.size.nodes, start, &self.interrupts),
+            None => cluster.resize(trial.size.nodes, start),
         };
         let resized = resized.map_err(RunError::from)?;
         run.targets = resized.urls;
@@ -248,7 +248,7 @@ impl TrialMaker<SizedTrial> for SizedRuns<'_> {
         requested: &Requested<SizedTrial>,
         place: NestedPlace,
     ) -> Result<ExperimentRecord, ProbeFailure> {
-        if self.settings.each == ScaleEach::Tune {
+        if self.settings.record.each == ScaleEach::Tune {
             return self.tuning(requested, &place);
         }
         let mut search = self.settings.find_at(self.at(&requested.trial.size))?;

@@ -15,9 +15,9 @@ const ALONE: Nanos = Nanos::from_secs(15);
 /// The run of a node alone: a short one as at the smallest size, with settings as for one node.
 pub(super) fn run_alone(settings: &ScaleIntent) -> Result<RunIntent, Failure> {
     let mut one = settings.clone();
-    one.sizes[0].nodes = 1;
+    one.record.sizes[0].nodes = 1;
     let mut run = one.common_at(0)?;
-    if settings.each != ScaleEach::Run {
+    if settings.record.each != ScaleEach::Run {
         // Probes have lengths of their own.
         run.plan.step = ALONE;
     }
@@ -28,7 +28,7 @@ pub(super) fn run_alone(settings: &ScaleIntent) -> Result<RunIntent, Failure> {
             stream.paces = vec![PaceInput::Closed(None)];
         }
     }
-    if settings.each == ScaleEach::Find {
+    if settings.record.each == ScaleEach::Find {
         let searched = one.find_at(0)?.searched;
         run.plan.streams[searched].paces = vec![PaceInput::Closed(None)];
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use highwater_model::numbers::to_f64;
 use highwater_model::quantity::{
-    Ppm, QuantityError, parse_bytes, parse_count, parse_duration, parse_percent, parse_rate,
+    QuantityError, parse_bytes, parse_count, parse_duration, parse_rate,
 };
 use highwater_model::units::{Nanos, Rate};
 use highwater_sizing::cluster::{Origin, Reading, Traced};
@@ -13,7 +13,7 @@ use highwater_sizing::scaling::Weighting;
 
 use crate::failure::Failure;
 use crate::intent::parsers::{self, wrong};
-use crate::layers::{self, Layers, SettingValue};
+use crate::layers::{self, Layers};
 
 /// Maximum of nodes, replicas, vCPUs or months.
 const MOST: u32 = 100_000;
@@ -100,15 +100,14 @@ pub(super) struct Conditions {
 
 impl SizeIntent {
     pub(super) fn resolve(layers: &Layers) -> Result<Self, Failure> {
-        let texts = |name: &str| layers.list(name).iter().map(|given| given.text.clone());
-        let mut from: Vec<String> = texts("from").collect();
+        let mut from: Vec<String> = layers.texts("from").collect();
         let (sources, rates) = split(&layers.positionals, !from.is_empty());
         from.extend(sources);
         Ok(Self {
             rates: requested_rates(&rates)?,
             from,
-            series: texts("series").collect(),
-            assume: texts("assume").collect(),
+            series: layers.texts("series").collect(),
+            assume: layers.texts("assume").collect(),
             reading: Reading {
                 nodes: layers.parse("nodes", above_zero)?,
                 error: layers.parse("error", part)?,
@@ -155,10 +154,15 @@ fn traced<T>(
     name: &str,
     parser: fn(&str) -> Result<T, QuantityError>,
 ) -> Result<Option<Traced<T>>, Failure> {
-    layers
-        .value(name)
-        .map(|given| trace(given, parser))
-        .transpose()
+    let Some(given) = layers.value(name) else {
+        return Ok(None);
+    };
+    let origin = match given.origin {
+        layers::Origin::Default => Origin::Assumed("default".to_owned()),
+        _ => Origin::Given(given.place()),
+    };
+    let value = given.parse(parser)?;
+    Ok(Some(Traced { value, origin }))
 }
 
 fn required<T>(
@@ -167,20 +171,6 @@ fn required<T>(
     parser: fn(&str) -> Result<T, QuantityError>,
 ) -> Result<Traced<T>, Failure> {
     traced(layers, name, parser)?.ok_or_else(|| Failure::usage(format!("--{name} is missing")))
-}
-
-fn trace<T>(
-    given: &SettingValue,
-    parser: fn(&str) -> Result<T, QuantityError>,
-) -> Result<Traced<T>, Failure> {
-    let origin = match given.origin {
-        layers::Origin::Default => Origin::Assumed("default".to_owned()),
-        _ => Origin::Given(given.place()),
-    };
-    Ok(Traced {
-        value: given.parse(parser)?,
-        origin,
-    })
 }
 
 /// Further files behind `--from FILE`, as a shell makes them of `--from runs/*`, and the rates: a
@@ -262,22 +252,13 @@ fn above_zero(text: &str) -> Result<f64, QuantityError> {
 }
 
 fn squares(text: &str) -> Result<Weighting, QuantityError> {
-    let all = [
-        ("relative", Weighting::Relative),
-        ("absolute", Weighting::Absolute),
-    ];
     let hint = "there are `relative` and `absolute`";
-    parsers::one_of(&all, text, "is not a kind of squares", hint)
+    serde_json::from_value(text.into()).map_err(|_| wrong(text, "is not a kind of squares", hint))
 }
 
 /// A percentage as a part of 1.
 fn part(text: &str) -> Result<f64, QuantityError> {
-    let Ppm(ppm) = if text == "0" {
-        Ppm(0)
-    } else {
-        parse_percent(text)?
-    };
-    Ok(f64::from(ppm) / 1e6)
+    Ok(f64::from(parsers::percent_or_zero(text)?.0) / 1e6)
 }
 
 fn part_below_one(text: &str) -> Result<f64, QuantityError> {

@@ -11,7 +11,7 @@ use highwater_model::display;
 use highwater_report as report;
 use highwater_sizing::Guidance;
 use highwater_sizing::cluster::{
-    Basis, Need, Origin, Reading, Request, Traced, Unreached, size as plan,
+    Basis, BasisError, Need, Origin, Reading, Request, Traced, Unreached, size as plan,
 };
 use highwater_sizing::plausibility::{ModelRequest, audit};
 use highwater_sizing::scaling::ScalingModel;
@@ -20,7 +20,7 @@ use highwater_sizing::series::{self, Point, SeriesSet};
 use self::flags::FLAGS;
 use self::intent::{Conditions, RequestedRate, SizeIntent};
 use crate::failure::{Failure, did_you_mean, suggestion};
-use crate::grammar::{CommandSpec, Positional, words};
+use crate::grammar::{CommandSpec, words};
 use crate::{exit, figures, terminal};
 
 /// `highwater size`.
@@ -28,18 +28,16 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     name: "size",
     summary: "Estimate the cluster that a rate needs, from measured or published figures",
     usage: "RATE...",
-    positionals: POSITIONALS,
+    positionals: &[words(
+        "RATE",
+        "Rate that the cluster must sustain: `1M` rows per second, `200q/s` queries per second, or \
+         one of each; `500k..800k` where demand is not known",
+    )],
     flags: FLAGS,
     examples: // The text names databases, so it is a file and not code.
 include_str!("examples.txt").trim_ascii_end(),
     run: |layers| size(&SizeIntent::resolve(layers)?),
 };
-
-const POSITIONALS: &[Positional] = &[words(
-    "RATE",
-    "Rate that the cluster must sustain: `1M` rows per second, `200q/s` queries per second, or \
-     one of each; `500k..800k` where demand is not known",
-)];
 
 /// A sweep of this many sizes shows its own growth.
 const SIZES_THAT_SHOW_GROWTH: usize = 2;
@@ -105,28 +103,23 @@ fn basis(
     let points = chosen(settings, requested, measured)?;
     let own = Basis::new(&points, &settings.reading).map_err(|error| {
         Failure::usage(format!("--from: {error}")).with_hint(match error {
-            highwater_sizing::cluster::BasisError::NoNodes => {
+            BasisError::NoNodes => {
                 "add --nodes N, or a column `nodes`; runs note it with --label nodes=N"
             }
-            highwater_sizing::cluster::BasisError::TooSlow => {
-                "give a greater --p99, or measure at a lower rate"
-            }
-            highwater_sizing::cluster::BasisError::Sweep(_) => {
-                "nodes are from 1 and throughputs above 0"
-            }
+            BasisError::TooSlow => "give a greater --p99, or measure at a lower rate",
+            BasisError::Sweep(_) => "nodes are from 1 and throughputs above 0",
         })
     })?;
     match assumed {
         Some(published) => Ok(own.assuming(published.placement)),
         None if own.sweep.sizes().len() >= SIZES_THAT_SHOW_GROWTH => Ok(own),
-        None => Err(Failure::usage(format!(
-            "--from: one size does not show how {} grow with nodes",
-            unit(requested)
-        ))
-        .with_hint(format!(
-            "measure a second size, or assume that they grow as published clusters did: {}",
-            choice(published, requested.rows)
-        ))),
+        None => {
+            let (unit, choice) = (unit(requested), choice(published, requested.rows));
+            let cause = format!("--from: one size does not show how {unit} grow with nodes");
+            Err(Failure::usage(cause).with_hint(format!(
+                "measure a second size, or assume that they grow as published clusters did: {choice}"
+            )))
+        }
     }
 }
 
@@ -163,12 +156,10 @@ fn assumed(
         [] => return Ok(None),
         [series] => series,
         _ => {
-            return Err(Failure::usage(format!(
-                "--assume: {} are both of {}",
-                of_kind.join(" and "),
-                unit(requested)
-            ))
-            .with_hint("assume one series of rows and one of queries"));
+            let (both, unit) = (of_kind.join(" and "), unit(requested));
+            let cause = format!("--assume: {both} are both of {unit}");
+            let hint = "assume one series of rows and one of queries";
+            return Err(Failure::usage(cause).with_hint(hint));
         }
     };
     let points = published.iter().filter(|point| point.series == series);
@@ -297,22 +288,18 @@ fn chosen<'a>(
         .series
         .iter()
         .find(|name| names.contains(&name.as_str()));
-    if let (Some(exact), true) = (exact, names.len() > 1) {
-        let of_exact = candidates.iter().filter(|point| point.series == *exact);
-        return Ok(of_exact.copied().collect());
+    match exact {
+        _ if names.len() == 1 => Ok(candidates),
+        Some(exact) => {
+            let of_exact = candidates.iter().filter(|point| point.series == *exact);
+            Ok(of_exact.copied().collect())
+        }
+        None => {
+            let cause = format!("--from: {} series of {}", names.len(), unit(requested));
+            let hint = format!("choose one: --series {}", names.join(" or --series "));
+            Err(Failure::usage(cause).with_hint(hint))
+        }
     }
-    if names.len() > 1 {
-        return Err(Failure::usage(format!(
-            "--from: {} series of {}",
-            names.len(),
-            unit(requested)
-        ))
-        .with_hint(format!(
-            "choose one: --series {}",
-            names.join(" or --series ")
-        )));
-    }
-    Ok(candidates)
 }
 
 fn request(settings: &SizeIntent, needs: Vec<Need>) -> Request {

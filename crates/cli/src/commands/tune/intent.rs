@@ -89,14 +89,8 @@ fn run(layers: &Layers) -> Result<RunIntent, Failure> {
 }
 
 fn figure(text: &str) -> Result<TuneFigure, QuantityError> {
-    let all = [
-        TuneFigure::Throughput,
-        TuneFigure::ServerCpuPerRow,
-        TuneFigure::DiskBytesPerRow,
-    ];
     let hint = "there are `throughput`, `server_cpu_per_row` and `disk_bytes_per_row`";
-    let named = all.map(|figure| (figure.name(), figure));
-    parsers::one_of(&named, text, "is not a figure", hint)
+    serde_json::from_value(text.into()).map_err(|_| parsers::wrong(text, "is not a figure", hint))
 }
 
 fn axes(layers: &Layers) -> Result<Vec<TuneAxis>, Failure> {

@@ -11,7 +11,7 @@ use highwater_experiment::trial_maker::{NestedPlace, Requested, TrialMaker};
 use highwater_experiment::{self as experiment, Configuration};
 use highwater_model::display::{duration, plain, ratio};
 use highwater_model::plan::{Pace, Plan};
-use highwater_model::record::{ExperimentRecord, InterventionRecord, Question};
+use highwater_model::record::{ExperimentRecord, Question};
 use highwater_model::tune::{TrialRecord, TrialVerdict, TuneAxis, TunePolicy, TuneRecord};
 use highwater_model::units::Nanos;
 use highwater_runner::run::RunRequest;
@@ -26,7 +26,7 @@ use crate::grammar::flags::{
 };
 use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::RunIntent;
-use crate::prepare::trials::{self, Around, ProbeFailure, Resuming};
+use crate::prepare::trials::{self, Around, Begun, Pauses, ProbeFailure, Resuming};
 use crate::prepare::{self, StoredPlan, stops, target};
 use crate::running_cluster::on_cluster;
 use crate::tuned::SIM;
@@ -111,10 +111,7 @@ fn tune(settings: &TuneIntent) -> Result<u8, Failure> {
         mut tune,
         first,
     } = prepared(settings)?;
-    let pauses = match &settings.resume {
-        Some(name) => resume(settings, name, &mut tune)?,
-        None => Vec::new(),
-    };
+    let pauses = resume(settings, &mut tune)?;
     experiment::check(&tune)?;
     if settings.dry_run {
         return terminal::data(&preview(&tune)).map(|()| exit::SUCCESS);
@@ -122,23 +119,11 @@ fn tune(settings: &TuneIntent) -> Result<u8, Failure> {
     let (_, workload, _) = runs.trial(&vec![0; settings.axes.len()])?;
     prepare::warn_about_audit(&workload, &first);
     let stops = stops()?;
-    let observer = trials::observer(&settings.run.output, &preview(&tune), &stops)?;
-    let id = prepare::id("tune", &first.workload.name, &tune.definition_hash);
-    let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
-    runs.directory = Some(directory.clone());
-    let shown = directory.path().display().to_string();
-    let made = experiment::run(
-        experiment::Side {
-            experiment: tune,
-            directory,
-            maker: &runs,
-            pauses,
-        },
-        settings.settle,
-        &observer,
-        &stops.interrupts,
-    );
-    let record = match made {
+    let (text, hash) = (preview(&tune), &tune.definition_hash);
+    let begun = Begun::new(&settings.run, &stops, "tune", hash, &first, &text)?;
+    let shown = begun.shown();
+    runs.directory = Some(begun.directory.clone());
+    let record = match begun.run(tune, &runs, pauses, settings.settle) {
         Ok(record) => record,
         Err(failure) => {
             // Axes change values, and never the statements of a file.
@@ -146,8 +131,6 @@ fn tune(settings: &TuneIntent) -> Result<u8, Failure> {
             return Err(failure.located(&run.workload, &workload));
         }
     };
-    // Ends the drawing.
-    drop(observer);
     event_log::record(&settings.run.output, (&record).into(), &shown)
 }
 
@@ -175,19 +158,9 @@ pub(super) fn nested(
         first,
     } = prepared(settings)?;
     experiment::check(&tune)?;
-    let directory = RunDirectory::create(&place.root, &place.name, &first)?;
-    runs.directory = Some(directory.clone());
-    experiment::run(
-        experiment::Side {
-            experiment: tune,
-            directory,
-            maker: &runs,
-            pauses: Vec::new(),
-        },
-        settings.settle,
-        &place.observer,
-        &place.interrupts,
-    )
+    let begun = Begun::nested(place, &first)?;
+    runs.directory = Some(begun.directory.clone());
+    begun.run(tune, &runs, Pauses::new(), settings.settle)
 }
 
 /// What all trials take.
@@ -235,21 +208,18 @@ fn prepared_on(settings: &TuneIntent, urls: Vec<TargetUrl>) -> Result<Prepared<'
             budget_ns: 0,
             trial_cost_ns: cost.0,
         },
-        definition_hash: String::new(),
-        trials: Vec::new(),
-        outcome: None,
+        ..TuneRecord::default()
     };
     tune.definition_hash = tune.hash(&first.hash());
     tune.policy.budget_ns = settings.budget.0;
     Ok(Prepared { runs, tune, first })
 }
 
-/// Takes over the trials of another tuning, which must have the same definition; returns its pauses.
-fn resume(
-    settings: &TuneIntent,
-    name: &str,
-    tune: &mut TuneRecord,
-) -> Result<Vec<InterventionRecord>, Failure> {
+/// Takes over the trials of the tuning to resume, which must have the same definition; returns its pauses.
+fn resume(settings: &TuneIntent, tune: &mut TuneRecord) -> Result<Pauses, Failure> {
+    let Some(name) = &settings.resume else {
+        return Ok(Pauses::new());
+    };
     let resuming = Resuming {
         out: &settings.run.out,
         name,
@@ -263,12 +233,8 @@ fn resume(
         Question::Tune(tune) => Some((tune.definition_hash, tune.trials)),
         Question::Search(_) | Question::Group(_) | Question::Scale(_) => None,
     };
-    let ended_early = |trial: &TrialRecord| {
-        matches!(
-            trial.verdict,
-            TrialVerdict::Interrupted | TrialVerdict::TargetLost
-        )
-    };
+    let early = [TrialVerdict::Interrupted, TrialVerdict::TargetLost];
+    let ended_early = |trial: &TrialRecord| early.contains(&trial.verdict);
     let hash = &tune.definition_hash;
     let resumed = resuming.trials(hash, of, ended_early, |trial| &mut trial.run)?;
     tune.trials = resumed.trials;
@@ -278,7 +244,9 @@ fn resume(
 /// The planned trials and their duration, without the time to fill tables, which is unknown before
 /// the first trial.
 fn preview(tune: &TuneRecord) -> String {
-    let axes: Vec<String> = tune.axes.iter().map(in_words).collect();
+    let axes = tune.axes.iter();
+    let axes = axes.map(|axis| format!("{} {}", axis.name, axis.values.join(", ")));
+    let axes: Vec<String> = axes.collect();
     let grid: usize = tune.axes.iter().map(|axis| axis.values.len()).product();
     let policy = &tune.policy;
     let most = trials::within_budget(all_ns(policy), Some(policy.budget_ns));
@@ -299,10 +267,6 @@ fn preview(tune: &TuneRecord) -> String {
         duration(policy.trial_cost_ns),
         plain(ratio(policy.probes_max.into(), grid as u64)),
     )
-}
-
-fn in_words(axis: &TuneAxis) -> String {
-    format!("{} {}", axis.name, axis.values.join(", "))
 }
 
 /// A tuning before its first trial.
@@ -373,11 +337,7 @@ impl TrialMaker<Configuration> for TrialRuns<'_> {
                 .with_hint("drop these rows with --drop, or tune in another schema")
                 .into());
         }
-        run.drop = if request.is_first {
-            run.drop
-        } else {
-            run.drop || !request.tables_kept
-        };
+        run.drop |= !request.is_first && !request.tables_kept;
         // A simulated target gets another seed; rows and ops stay the same.
         run.seed.0 = run.seed.0.wrapping_add(self.settings.target_seed);
         run.seed.0 = run.seed.0.wrapping_add(request.number.into());

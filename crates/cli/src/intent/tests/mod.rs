@@ -42,7 +42,6 @@ fn layers(sources: &Sources<'_>) -> Result<(&'static CommandSpec, Layers), Failu
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
     let file = ConfigFile {
-        name: "highwater.toml".to_owned(),
         text: sources.file.to_owned(),
     };
     match grammar::parse(commands::ALL, &words)? {

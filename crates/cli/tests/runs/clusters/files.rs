@@ -72,10 +72,9 @@ fn expect_usable(name: &str, nodes: [&str; 2]) {
         let called = lab.call(action, &["--nodes", nodes, "--no-quota"]);
         assert_eq!(called.code, Some(0), "{called:?}");
         let urls: Vec<&str> = called.stdout.lines().collect();
-        for url in &urls {
-            let check = lab.0.call(&["check", url]);
-            assert_eq!(check.code, Some(0), "{check:?}");
-        }
+        // The last node is usable, and the first one is used below.
+        let check = lab.0.call(&["check", urls[urls.len() - 1]]);
+        assert_eq!(check.code, Some(0), "{check:?}");
         let length = ["-q", "-d", "1s", "--warm-up", "0s", "--drop"];
         let words = [&["run", "cpu", urls[0]], &length[..]].concat();
         let run = lab.0.call(&words);

@@ -56,19 +56,8 @@ impl ServerAdmin for Cluster {
             let opened = self.members.iter_mut();
             let opened = opened.filter_map(|member| member.opened.as_mut());
             let disks = opened.map(|server| server.own.disk());
-            let mut least: Option<DiskSpace> = None;
-            for disk in join_all(disks).await {
-                let Ok(Some(disk)) = disk else {
-                    continue;
-                };
-                if least
-                    .as_ref()
-                    .is_none_or(|least| disk.free_bytes < least.free_bytes)
-                {
-                    least = Some(disk);
-                }
-            }
-            Ok(least)
+            let known = join_all(disks).await.into_iter().flatten().flatten();
+            Ok(known.min_by_key(|disk| disk.free_bytes))
         })
     }
 
@@ -77,14 +66,10 @@ impl ServerAdmin for Cluster {
         Box::pin(async move {
             let mut opened = self.all().await?;
             let tried = each(&mut opened, |server| server.own.try_rights(table));
-            let mut worst: Option<Vec<Right>> = None;
-            for rights in tried.await?.into_iter().flatten() {
-                let is_refused = rights.iter().any(|right| right.refusal.is_some());
-                if is_refused || worst.is_none() {
-                    worst = Some(rights);
-                }
-            }
-            Ok(worst)
+            let is_refused = |right: &Right| right.refusal.is_some();
+            let known = tried.await?.into_iter().flatten();
+            // Of those whose user may do all, one is like the other.
+            Ok(known.max_by_key(|rights| rights.iter().any(is_refused)))
         })
     }
 }

@@ -16,10 +16,10 @@ const NAMED_MAX: usize = 10;
 /// What a server knows of one cluster.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct ClusterView {
-    /// Shard and replica of each place.
-    places: Vec<(String, String)>,
-    /// Those that are the server's own.
-    own: Vec<(String, String)>,
+    /// How many servers it has.
+    places: usize,
+    /// The shards that are the server's own.
+    own: Vec<String>,
 }
 
 /// The clusters whose shards are these hosts, each of them one, and no other ones; `answers` are those to
@@ -57,15 +57,14 @@ pub(super) fn choose(covering: &[String], named: Option<&str>) -> Result<String,
 fn read(rows: &Texts) -> BTreeMap<String, ClusterView> {
     let mut known: BTreeMap<String, ClusterView> = BTreeMap::new();
     for row in rows {
-        let [Some(cluster), Some(shard), Some(replica), is_local] = row.as_slice() else {
+        let [Some(cluster), Some(shard), Some(_), is_local] = row.as_slice() else {
             continue;
         };
         let known = known.entry(cluster.clone()).or_default();
-        let place = (shard.clone(), replica.clone());
+        known.places += 1;
         if is_local.as_deref() == Some("1") {
-            known.own.push(place.clone());
+            known.own.push(shard.clone());
         }
-        known.places.push(place);
     }
     known
 }
@@ -76,10 +75,10 @@ fn is_covered(name: &str, hosts: &[BTreeMap<String, ClusterView>]) -> bool {
         let Some(known) = host.get(name) else {
             return false;
         };
-        let [(shard, _)] = known.own.as_slice() else {
+        let [shard] = known.own.as_slice() else {
             return false;
         };
-        let has_replicas = known.places.len() != hosts.len();
+        let has_replicas = known.places != hosts.len();
         if has_replicas || shards.contains(&shard) {
             return false;
         }
@@ -97,11 +96,8 @@ fn none_covers(
             let known = host.get(name);
             known.is_some_and(|known| !known.own.is_empty())
         });
-        format!(
-            "{name} ({} of its {} servers)",
-            own.count(),
-            known.places.len()
-        )
+        let (own, all) = (own.count(), known.places);
+        format!("{name} ({own} of its {all} servers)")
     });
     let described: Vec<String> = described.collect();
     let described = if described.is_empty() {

@@ -117,31 +117,22 @@ impl Member {
     ) -> Result<&mut Opened, TargetError> {
         // Not a match: what is borrowed would be for the whole of it.
         if self.opened.is_none() {
-            self.opened = Some(Opened::new(&self.node, mode, timeline).await?);
+            let node = &self.node;
+            let mut above = connect::open(node, timeline).await?;
+            connect::check_format(node, mode)?;
+            let limit = time_limit::of_response(node.connect_timeout);
+            let making = make_database(&mut above, node);
+            time_limit::within(timeline, limit, &node.shown, making).await?;
+            let with_own = node.with_own_tables();
+            let own = connect::open(&with_own, timeline).await?;
+            self.opened = Some(Opened {
+                above: admin::admin(above, node, mode, Rc::clone(timeline)),
+                own: admin::admin(own, &with_own, mode, Rc::clone(timeline)),
+                node: node.clone(),
+            });
         }
         let unreachable = || TargetError::unreachable(self.node.shown.clone());
         self.opened.as_mut().ok_or_else(unreachable)
-    }
-}
-
-impl Opened {
-    async fn new(
-        node: &Node,
-        mode: Mode,
-        timeline: &Rc<dyn Timeline>,
-    ) -> Result<Self, TargetError> {
-        let mut above = connect::open(node, timeline).await?;
-        connect::check_format(node, mode)?;
-        let limit = time_limit::of_response(node.connect_timeout);
-        let making = make_database(&mut above, node);
-        time_limit::within(timeline, limit, &node.shown, making).await?;
-        let with_own = node.with_own_tables();
-        let own = connect::open(&with_own, timeline).await?;
-        Ok(Self {
-            above: admin::admin(above, node, mode, Rc::clone(timeline)),
-            own: admin::admin(own, &with_own, mode, Rc::clone(timeline)),
-            node: node.clone(),
-        })
     }
 }
 

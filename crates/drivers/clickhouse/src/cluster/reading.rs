@@ -2,7 +2,6 @@
 //! answer is added up here. So no server adds up what it got from the others, and none can be left out.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 use highwater_driver::contract::{
     BucketSums, KeyCounts, KeySums, Response, RowTaker, TableDescriber, TableReader, TargetError,
@@ -135,29 +134,19 @@ fn counts_together(counts: Vec<KeyCounts>) -> KeyCounts {
 
 /// The same of checksums, which are sums modulo 2⁶⁴ of the rows of whatever server.
 fn sums_together(all: Vec<KeySums>) -> KeySums {
-    let mut buckets: BTreeMap<u64, BucketSums> = BTreeMap::new();
     let mut together = KeySums::default();
+    let mut buckets: Vec<BucketSums> = Vec::new();
     for sums in all {
         together.without_key += sums.without_key;
         if together.covered.is_empty() {
             together.covered = sums.covered;
         }
-        for found in sums.buckets {
-            match buckets.entry(found.bucket) {
-                Entry::Vacant(place) => {
-                    place.insert(found);
-                }
-                Entry::Occupied(mut place) => {
-                    let there = place.get_mut();
-                    there.rows += found.rows;
-                    for (sum, more) in there.sums.iter_mut().zip(&found.sums) {
-                        *sum = sum.wrapping_add(*more);
-                    }
-                }
-            }
-        }
+        buckets.extend(sums.buckets);
     }
-    together.buckets = buckets.into_values().collect();
+    buckets.sort_by_key(|sums| sums.bucket);
+    for BucketSums { bucket, rows, sums } in &buckets {
+        together.add(*bucket, *rows, sums);
+    }
     together
 }
 

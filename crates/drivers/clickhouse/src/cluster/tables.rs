@@ -101,14 +101,12 @@ impl Opened {
             if engine == ABOVE && is_above(&full, cluster, &self.node.own_database()) {
                 continue;
             }
-            return Err(TargetError {
-                kind: TargetErrorKind::ForeignTable,
-                message: format!(
-                    "{}: table `{}` is not above tables of the cluster {cluster}: its engine is {engine}",
-                    self.node.shown, table.name
-                ),
-                hint: Some("give --drop to make it anew, or another database".to_owned()),
-            });
+            let message = format!(
+                "{}: table `{}` is not above tables of the cluster {cluster}: its engine is {engine}",
+                self.node.shown, table.name
+            );
+            return Err(TargetError::new(TargetErrorKind::ForeignTable, message)
+                .with_hint("give --drop to make it anew, or another database"));
         }
         Ok(())
     }
@@ -127,11 +125,11 @@ fn is_above(engine: &str, cluster: &str, database: &str) -> bool {
         let rest = names.find_map(|name| text.strip_prefix(name.as_str())?.strip_prefix(','));
         rest.map(|rest| rest.trim_start().to_owned())
     };
-    let arguments = engine
-        .strip_prefix(ABOVE)
-        .and_then(|rest| rest.strip_prefix('('));
-    let databases = arguments.and_then(|arguments| behind(arguments, cluster));
-    databases.is_some_and(|databases| behind(&databases, database).is_some())
+    let tables = || {
+        let arguments = engine.strip_prefix(ABOVE)?.strip_prefix('(')?;
+        behind(&behind(arguments, cluster)?, database)
+    };
+    tables().is_some()
 }
 
 /// The tables above those of a workload: a row that is inserted there goes to any of the servers.

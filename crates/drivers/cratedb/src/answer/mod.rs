@@ -6,6 +6,7 @@
 
 use highwater_driver::http::Sink;
 use highwater_driver::network::one_line;
+use serde::Deserialize;
 
 /// The entry of a row that was applied: nearly all of them.
 const APPLIED: &[u8] = b"{\"rowcount\":1}";
@@ -32,11 +33,12 @@ pub(super) struct Unapplied {
 }
 
 /// A code, and the text that came with it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub(super) struct Reason {
     /// CrateDB's own code, such as 4091; 0 where none came.
     pub(super) code: i64,
     /// The beginning of the text.
+    #[serde(rename = "message")]
     pub(super) text: String,
 }
 
@@ -134,9 +136,7 @@ impl Sink for Answer {
         self.bytes += bytes.len() as u64;
         let is_error = self.status != 200;
         if is_error {
-            let room = TEXT_BYTES_MAX.saturating_sub(self.plain.len());
-            self.plain
-                .extend_from_slice(bytes.get(..room.min(bytes.len())).unwrap_or_default());
+            append(&mut self.plain, bytes);
         }
         if !self.scan.wrong {
             self.read(bytes);
@@ -312,9 +312,7 @@ impl Answer {
     }
 
     fn keep(&mut self, bytes: &[u8]) {
-        let room = TEXT_BYTES_MAX.saturating_sub(self.scan.token.len());
-        let kept = bytes.get(..room.min(bytes.len())).unwrap_or_default();
-        self.scan.token.extend_from_slice(kept);
+        append(&mut self.scan.token, bytes);
     }
 
     fn escape(&mut self, byte: u8) {
@@ -423,6 +421,12 @@ impl Answer {
         self.reasons.push(reason);
         self.reasons.len() - 1
     }
+}
+
+/// Keeps bytes of a text as far as there is room.
+fn append(text: &mut Vec<u8>, bytes: &[u8]) {
+    let room = TEXT_BYTES_MAX.saturating_sub(text.len());
+    text.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
 }
 
 impl Reason {

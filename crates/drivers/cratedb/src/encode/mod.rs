@@ -69,7 +69,7 @@ impl Encoder for BodyEncoder {
 }
 
 /// An empty body stays empty: it stands for an op without a request.
-fn compress(body: &[u8], level: u32, out: &mut Vec<u8>) {
+pub(super) fn compress(body: &[u8], level: u32, out: &mut Vec<u8>) {
     if body.is_empty() {
         return;
     }
@@ -77,13 +77,6 @@ fn compress(body: &[u8], level: u32, out: &mut Vec<u8>) {
     // Writing to a vector cannot fail.
     drop(encoder.write_all(body));
     drop(encoder.finish());
-}
-
-/// A compressed body.
-pub(super) fn compressed(body: &[u8], level: u32) -> Vec<u8> {
-    let mut out = Vec::new();
-    compress(body, level, &mut out);
-    out
 }
 
 /// Writes the body that asks `op`; nothing where no request is needed, or the op does not fit its

@@ -56,8 +56,7 @@ pub(super) fn judge(answer: &Answer, context: Context) -> Outcome {
     let mut outcome = if answer.status != 200 || answer.error.is_some() {
         failed(answer, context)
     } else if !answer.is_whole() {
-        let broken = protocol("the answer is not the JSON that was expected");
-        unknown(broken)
+        unknown(protocol("the answer is not the JSON that was expected"))
     } else if !context.insert {
         // A statement without columns has one empty row.
         let rows = if answer.columns == 0 { 0 } else { answer.rows };
@@ -187,11 +186,6 @@ fn classify_bare(
     classifications: &[Classification],
     context: Context,
 ) -> Classification {
-    let unclear = Classification {
-        class: ErrorClass::Unavailable,
-        not_applied_if: NotAppliedIf::Never,
-        capped: true,
-    };
     let of_capped = |entry: &Unapplied| {
         let classification = classifications.get(entry.reason?)?;
         classification.capped.then_some(*classification)
@@ -202,7 +196,7 @@ fn classify_bare(
         .all(|classification| context.is_not_applied(classification.not_applied_if));
     match capped.first() {
         Some(first) if all_not_applied && capped.len() >= EXPLAINED_PER_SHARD => *first,
-        _ => unclear,
+        _ => Classification::new(ErrorClass::Unavailable, NotAppliedIf::Never),
     }
 }
 

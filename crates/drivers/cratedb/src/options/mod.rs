@@ -69,8 +69,14 @@ pub(super) fn nodes(
     let connect_timeout = url.connect_timeout(options.connect_timeout)?;
     let schema = schema(url)?;
     let parameters = url.parameters_but(&["user"], '?');
+    let local = [Host::named("localhost")];
+    let hosts = if url.hosts.is_empty() {
+        &local[..]
+    } else {
+        &url.hosts[..]
+    };
     let mut nodes = Vec::new();
-    for host in hosts(url) {
+    for host in hosts {
         let port = host.port.unwrap_or(DEFAULT_PORT);
         let host = Host::at(&host.name, port);
         let mode = sslmode.unwrap_or_else(|| SslMode::default_for(&host.name));
@@ -110,13 +116,6 @@ fn sslmode(url: &TargetUrl) -> Result<Option<SslMode>, TargetError> {
     }
 }
 
-fn hosts(url: &TargetUrl) -> Vec<Host> {
-    if url.hosts.is_empty() {
-        return vec![Host::named("localhost")];
-    }
-    url.hosts.clone()
-}
-
 fn schema(url: &TargetUrl) -> Result<String, TargetError> {
     let schema = url.path.trim_matches('/');
     if schema.is_empty() {
@@ -154,13 +153,12 @@ fn request_head(
 }
 
 fn parse_gzip(text: &str) -> Result<u32, TargetError> {
-    match text.parse::<u32>() {
-        Ok(level @ 1..=9) => Ok(level),
-        _ => Err(
-            TargetError::usage(format!("`gzip={text}` is not a level of compression"))
-                .with_hint("a level is a number from 1 (fast) to 9 (small)"),
-        ),
-    }
+    let level = text.parse::<u32>().ok();
+    let level = level.filter(|level| (1..=9).contains(level));
+    level.ok_or_else(|| {
+        TargetError::usage(format!("`gzip={text}` is not a level of compression"))
+            .with_hint("a level is a number from 1 (fast) to 9 (small)")
+    })
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use memchr::memchr_iter;
 
-use super::conversation::{Conversation, keep};
+use super::framing::Messages;
 use answer::{Answer, greet};
 use statement::{Effect, Statement};
 use value_rows::ValueRows;
@@ -24,23 +24,11 @@ const PAYLOAD_MAX: usize = 0xff_ffff;
 /// Bytes at the beginning of a command that are kept: whatever is no row is shorter.
 const COMMAND_BYTES: usize = 64 * 1024;
 
-/// The part of a packet that is read next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PacketPart {
-    Header,
-    /// `needed` bytes of the payload are kept, and `rest` bytes after them passed over.
-    Payload {
-        needed: usize,
-        rest: usize,
-    },
-    /// This many bytes are passed over.
-    Rest(usize),
-}
-
 /// What comes in now.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum Stage {
     /// The reply to the greeting.
+    #[default]
     Login,
     /// A command; absent until its beginning is there.
     Command(Option<Command>),
@@ -53,10 +41,8 @@ enum Stage {
 enum Command {
     /// INSERT with its rows in its text.
     Insert(ValueRows),
-    /// Any other statement as a text.
-    Text(Effect),
-    /// A prepared statement is executed.
-    Execute(Effect),
+    /// Any other statement, and whether it was prepared.
+    Execute(Effect, bool),
     Prepare(Statement),
     Close(u32),
     Ping,
@@ -66,11 +52,9 @@ enum Command {
 }
 
 /// One connection.
+#[derive(Default)]
 pub(super) struct Server {
     stage: Stage,
-    part: PacketPart,
-    /// Of a header, then of a payload.
-    kept: Vec<u8>,
     sequence: u8,
     /// The packet under way is empty; goes on in the next one.
     is_empty: bool,
@@ -80,48 +64,8 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn new() -> Self {
-        Self {
-            stage: Stage::Login,
-            part: PacketPart::Header,
-            kept: Vec::new(),
-            sequence: 0,
-            is_empty: false,
-            goes_on: false,
-            statements: HashMap::new(),
-            last_statement: 0,
-        }
-    }
-
-    /// The header is whole.
-    fn begin(&mut self) {
-        let [a, b, c, sequence] = *self.kept.first_chunk().unwrap_or(&[0; HEADER]);
-        let length = usize::from(a) | usize::from(b) << 8 | usize::from(c) << 16;
-        let continues = std::mem::replace(&mut self.goes_on, length == PAYLOAD_MAX);
-        self.sequence = sequence;
-        // What follows a full packet may be empty, too.
-        self.is_empty = length == 0 && !continues;
-        self.kept.clear();
-        let needed = match self.stage {
-            Stage::Command(_) if !continues => length.min(COMMAND_BYTES),
-            _ => 0,
-        };
-        self.part = PacketPart::Payload {
-            needed,
-            rest: length - needed,
-        };
-    }
-
-    /// The beginning of a payload is there.
-    fn read(&mut self) {
-        if let Stage::Command(None) = self.stage {
-            self.stage = Stage::Command(Some(self.command()));
-        }
-        self.kept.clear();
-    }
-
-    fn command(&self) -> Command {
-        let Some((kind, body)) = self.kept.split_first() else {
+    fn command(&self, beginning: &[u8]) -> Command {
+        let Some((kind, body)) = beginning.split_first() else {
             return Command::Other;
         };
         let number = || body.first_chunk().map_or(0, |id| u32::from_le_bytes(*id));
@@ -129,12 +73,12 @@ impl Server {
             0x01 => Command::Quit,
             0x03 => match statement::values(body) {
                 Some(values) => Command::Insert(ValueRows::of(values)),
-                None => Command::Text(statement::effect(body)),
+                None => Command::Execute(statement::effect(body), false),
             },
             0x0e => Command::Ping,
             0x16 => Command::Prepare(Statement::read(body)),
             0x17 => match self.statements.get(&number()) {
-                Some(effect) => Command::Execute(*effect),
+                Some(effect) => Command::Execute(*effect, true),
                 None => Command::Other,
             },
             0x19 => Command::Close(number()),
@@ -142,18 +86,8 @@ impl Server {
         }
     }
 
-    /// Bytes that are not kept.
-    fn pass(&mut self, piece: &[u8]) {
-        match &mut self.stage {
-            Stage::Command(Some(Command::Insert(rows))) => rows.take(piece),
-            // A line end within a value is escaped.
-            Stage::Lines(rows) => *rows += memchr_iter(b'\n', piece).count() as u64,
-            Stage::Login | Stage::Command(_) => {}
-        }
-    }
-
     /// The packet is whole, and no other belongs to it; false if the connection ends.
-    fn end(&mut self, out: &mut Vec<u8>) -> bool {
+    fn answer(&mut self, out: &mut Vec<u8>) -> bool {
         let mut answer = Answer::after(self.sequence, out);
         let stage = std::mem::replace(&mut self.stage, Stage::Command(None));
         let command = match stage {
@@ -172,16 +106,12 @@ impl Server {
             Stage::Command(command) => command.unwrap_or(Command::Other),
         };
         match command {
-            Command::Insert(rows) => answer.done(rows.rows()),
-            Command::Text(Effect::Applied(rows)) | Command::Execute(Effect::Applied(rows)) => {
-                answer.done(rows);
-            }
-            Command::Text(Effect::Answered) => answer.text_row(&["1"]),
-            Command::Text(Effect::Facts) | Command::Execute(Effect::Facts) => {
-                answer.text_row(&statement::FACTS);
-            }
-            Command::Execute(Effect::Answered) => answer.binary_row(1),
-            Command::Text(Effect::AsksForLines) | Command::Execute(Effect::AsksForLines) => {
+            Command::Insert(rows) => answer.done(rows.rows),
+            Command::Execute(Effect::Applied(rows), _) => answer.done(rows),
+            Command::Execute(Effect::Answered, false) => answer.text_row(&["1"]),
+            Command::Execute(Effect::Answered, true) => answer.binary_row(1),
+            Command::Execute(Effect::Facts, _) => answer.text_row(&statement::FACTS),
+            Command::Execute(Effect::AsksForLines, _) => {
                 answer.ask_for_lines();
                 self.stage = Stage::Lines(0);
             }
@@ -202,43 +132,46 @@ impl Server {
     }
 }
 
-impl Conversation for Server {
+impl Messages for Server {
     fn greet(&mut self, answer: &mut Vec<u8>) {
         greet(answer);
     }
 
-    fn take(&mut self, mut input: &[u8], answer: &mut Vec<u8>) -> bool {
-        loop {
-            match self.part {
-                PacketPart::Header => {
-                    if !keep(&mut self.kept, &mut input, HEADER) {
-                        return true;
-                    }
-                    self.begin();
-                }
-                PacketPart::Payload { needed, rest } => {
-                    if !keep(&mut self.kept, &mut input, needed) {
-                        return true;
-                    }
-                    self.read();
-                    self.part = PacketPart::Rest(rest);
-                }
-                PacketPart::Rest(0) => {
-                    self.part = PacketPart::Header;
-                    if !self.goes_on && !self.end(answer) {
-                        return false;
-                    }
-                }
-                PacketPart::Rest(left) => {
-                    if input.is_empty() {
-                        return true;
-                    }
-                    let (passed, rest) = input.split_at(left.min(input.len()));
-                    self.pass(passed);
-                    input = rest;
-                    self.part = PacketPart::Rest(left - passed.len());
-                }
-            }
+    fn head_bytes(&self) -> usize {
+        HEADER
+    }
+
+    fn head(&mut self, head: &[u8]) -> Option<(usize, usize)> {
+        let [a, b, c, sequence] = *head.first_chunk::<HEADER>()?;
+        let length = usize::from(a) | usize::from(b) << 8 | usize::from(c) << 16;
+        let continues = std::mem::replace(&mut self.goes_on, length == PAYLOAD_MAX);
+        self.sequence = sequence;
+        // What follows a full packet may be empty, too.
+        self.is_empty = length == 0 && !continues;
+        let needed = match self.stage {
+            Stage::Command(_) if !continues => length.min(COMMAND_BYTES),
+            _ => 0,
+        };
+        Some((needed, length))
+    }
+
+    fn body(&mut self, kept: &[u8], _answer: &mut Vec<u8>) -> bool {
+        if let Stage::Command(None) = self.stage {
+            self.stage = Stage::Command(Some(self.command(kept)));
         }
+        true
+    }
+
+    fn pass(&mut self, piece: &[u8]) {
+        match &mut self.stage {
+            Stage::Command(Some(Command::Insert(rows))) => rows.take(piece),
+            // A line end within a value is escaped.
+            Stage::Lines(rows) => *rows += memchr_iter(b'\n', piece).count() as u64,
+            Stage::Login | Stage::Command(_) => {}
+        }
+    }
+
+    fn end(&mut self, answer: &mut Vec<u8>) -> bool {
+        self.goes_on || self.answer(answer)
     }
 }

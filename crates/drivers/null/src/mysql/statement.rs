@@ -1,5 +1,7 @@
 //! What a statement is, from its text: only as much of SQL as the answer needs. Must not do I/O.
 
+use memchr::{memchr, memmem};
+
 use super::value_rows::ValueRows;
 
 /// What a driver is answered that wants to know version, product, and bytes of a statement at most: the
@@ -33,7 +35,7 @@ impl Statement {
     /// From its text.
     pub(super) fn read(sql: &[u8]) -> Self {
         let effect = match values(sql) {
-            Some(rows) => Effect::Applied(ValueRows::of(rows).rows()),
+            Some(rows) => Effect::Applied(ValueRows::of(rows).rows),
             None => effect(sql),
         };
         Self {
@@ -107,8 +109,7 @@ fn placeholders(sql: &[u8]) -> u16 {
             b'#' => line(rest),
             b'-' if rest.starts_with(b"-- ") => line(rest),
             b'/' if rest.starts_with(b"/*") => {
-                let end = rest.windows(2).position(|two| two == b"*/");
-                end.map_or(rest.len(), |end| end + 2)
+                memmem::find(rest, b"*/").map_or(rest.len(), |end| end + 2)
             }
             b'?' => {
                 count = count.saturating_add(1);
@@ -137,8 +138,7 @@ fn quoted(rest: &[u8], quote: u8) -> usize {
 
 /// Bytes up to the end of the line.
 fn line(rest: &[u8]) -> usize {
-    let end = rest.iter().position(|byte| *byte == b'\n');
-    end.unwrap_or(rest.len())
+    memchr(b'\n', rest).unwrap_or(rest.len())
 }
 
 #[cfg(test)]

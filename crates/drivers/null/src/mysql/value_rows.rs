@@ -8,7 +8,8 @@ use memchr::{memchr2, memchr3};
 /// Rows seen so far.
 #[derive(Debug, Default)]
 pub(super) struct ValueRows {
-    rows: u64,
+    /// Those that have begun.
+    pub(super) rows: u64,
     place: Place,
 }
 
@@ -34,11 +35,6 @@ impl ValueRows {
         let mut rows = Self::default();
         rows.take(beginning);
         rows
-    }
-
-    /// Rows that have begun.
-    pub(super) const fn rows(&self) -> u64 {
-        self.rows
     }
 
     /// The next piece.
@@ -100,7 +96,7 @@ mod tests {
             ("", 0),
             ("SELECT (1)", 0),
         ] {
-            assert_eq!(ValueRows::of(text.as_bytes()).rows(), rows, "{text}");
+            assert_eq!(ValueRows::of(text.as_bytes()).rows, rows, "{text}");
         }
     }
 
@@ -119,7 +115,7 @@ mod tests {
             for piece in all.join(",").as_bytes().chunks(piece) {
                 seen.take(piece);
             }
-            prop_assert_eq!(seen.rows(), texts.len() as u64);
+            prop_assert_eq!(seen.rows, texts.len() as u64);
         }
     }
 }

@@ -77,28 +77,18 @@ impl SqlBody {
     pub(super) fn take(&mut self, mut piece: &[u8]) {
         while let Some((first, rest)) = piece.split_first() {
             match self.stage {
-                Stage::Prefix => {
-                    self.prefix(*first);
-                    piece = rest;
+                Stage::Prefix => self.prefix(*first),
+                Stage::Statement => self.statement(*first),
+                Stage::Between if *first == b'[' => {
+                    self.stage = Stage::Arguments;
+                    continue;
                 }
-                Stage::Statement => {
-                    self.statement(*first);
-                    piece = rest;
-                }
-                Stage::Between => {
-                    // The names of the arguments differ in their first letter.
-                    self.bulk |= *first == b'b';
-                    match first {
-                        b'[' => self.stage = Stage::Arguments,
-                        _ => piece = rest,
-                    }
-                }
-                Stage::Arguments => {
-                    self.arguments(piece);
-                    return;
-                }
+                // The names of the arguments differ in their first letter.
+                Stage::Between => self.bulk |= *first == b'b',
+                Stage::Arguments => return self.arguments(piece),
                 Stage::Rest => return,
             }
+            piece = rest;
         }
     }
 

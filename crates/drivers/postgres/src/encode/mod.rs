@@ -48,17 +48,12 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    /// The names of `--insert`, the default first.
+    /// The names of `--insert` in the order of the modes, the default first.
     pub(super) const NAMES: &[&str] = &["copy", "values", "unnest", "prepared"];
 
     /// The name of `--insert`.
     pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Copy => "copy",
-            Self::Values => "values",
-            Self::Unnest => "unnest",
-            Self::Prepared => "prepared",
-        }
+        Self::NAMES[self as usize]
     }
 
     /// The mode where `--insert` is not given. CockroachDB has COPY for administrators only.

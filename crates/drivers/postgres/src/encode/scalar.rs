@@ -51,19 +51,7 @@ pub(crate) struct Field {
 impl Field {
     /// The best form for values of `kind` in a column or parameter of the type `oid`.
     pub(crate) fn new(kind: ColumnType, oid: u32) -> Self {
-        let form = match oid {
-            21 => Form::Int2,
-            23 => Form::Int4,
-            20 => Form::Int8,
-            700 => Form::Float4,
-            701 => Form::Float8,
-            16 => Form::Bool,
-            1114 | 1184 => Form::Timestamp,
-            // text, varchar, char(n), name, json; bytea takes the bytes of the text.
-            25 | 1043 | 1042 | 19 | 114 | 17 => Form::Text,
-            3802 => Form::Jsonb,
-            _ => Form::AsText,
-        };
+        let (form, _) = form_and_array(oid).unwrap_or((Form::AsText, 0));
         let fits = match kind {
             ColumnType::Integer | ColumnType::Bigint => matches!(
                 form,
@@ -87,28 +75,34 @@ impl Field {
 
     /// Type of an array of this field's type, where it can be written in binary.
     pub(crate) fn array(self) -> Option<u32> {
-        if self.form == Form::AsText {
-            return None;
-        }
-        Some(match self.oid {
-            16 => 1000,
-            17 => 1001,
-            19 => 1003,
-            20 => 1016,
-            21 => 1005,
-            23 => 1007,
-            25 => 1009,
-            114 => 199,
-            700 => 1021,
-            701 => 1022,
-            1042 => 1014,
-            1043 => 1015,
-            1114 => 1115,
-            1184 => 1185,
-            3802 => 3807,
-            _ => return None,
-        })
+        let (_, array) = form_and_array(self.oid).filter(|_| self.form != Form::AsText)?;
+        Some(array)
     }
+}
+
+/// The binary form of a type of the server, and the type of an array of it.
+fn form_and_array(oid: u32) -> Option<(Form, u32)> {
+    Some(match oid {
+        16 => (Form::Bool, 1000),
+        // bytea takes the bytes of the text; then name.
+        17 => (Form::Text, 1001),
+        19 => (Form::Text, 1003),
+        20 => (Form::Int8, 1016),
+        21 => (Form::Int2, 1005),
+        23 => (Form::Int4, 1007),
+        // text, json
+        25 => (Form::Text, 1009),
+        114 => (Form::Text, 199),
+        700 => (Form::Float4, 1021),
+        701 => (Form::Float8, 1022),
+        // char(n), varchar
+        1042 => (Form::Text, 1014),
+        1043 => (Form::Text, 1015),
+        1114 => (Form::Timestamp, 1115),
+        1184 => (Form::Timestamp, 1185),
+        3802 => (Form::Jsonb, 3807),
+        _ => return None,
+    })
 }
 
 fn put<const N: usize>(out: &mut Vec<u8>, bytes: [u8; N]) {

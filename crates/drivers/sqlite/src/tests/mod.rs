@@ -310,7 +310,7 @@ fn many_writers_never_meet_sqlites_own_lock() {
                 start.wait();
                 let connection = database.open_connection(&abandoned).unwrap();
                 if writer == 0 {
-                    let _writer = database.writer_lock().acquire();
+                    let _writer = database.writer_lock.acquire();
                     connection
                         .execute_batch(&workload.tables[0].create[0])
                         .unwrap();
@@ -372,10 +372,10 @@ fn waits_for_the_writer(database: &Database, query_op: impl FnOnce()) -> bool {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let writer = scope.spawn(|| {
-            let _writer = database.writer_lock().acquire();
+            let _writer = database.writer_lock.acquire();
             begun.wait();
             loop {
-                let waits = database.writer_lock().waiting() > 0;
+                let waits = database.writer_lock.waiting() > 0;
                 if waits || done.load(Ordering::SeqCst) {
                     return waits;
                 }

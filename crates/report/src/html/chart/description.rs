@@ -1,34 +1,27 @@
 //! A chart in other forms than a drawing: words for readers who see none, figures for the script.
 
-// Writing to a string cannot fail.
-use std::fmt::Write as _;
+use highwater_model::display::count;
 
-use super::figures::{points, rounded, shown};
+use super::figures::{rounded, shown};
 use super::{Axis, Chart, Point, Series, Shape};
+use crate::layout::list;
 
 /// The text alternative of a chart, for screen readers.
 pub(super) fn described(chart: &Chart) -> String {
-    let mut text = String::new();
-    for series in &chart.series {
+    let series = chart.series.iter().filter_map(|series| {
         let values = || series.points.iter().filter_map(|point| point.y);
-        let (least, greatest) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| {
-            (f64::min(a, v), f64::max(b, v))
-        });
-        if !least.is_finite() {
-            continue;
-        }
-        let part = if series.part.is_empty() { "" } else { " " };
-        let _ = write!(
-            text,
-            "{}{part}{}: {}, from {} to {}. ",
-            series.name,
-            series.part,
-            points(values().count()),
-            shown(chart.y.quantity, least),
-            shown(chart.y.quantity, greatest)
-        );
-    }
-    text.trim_end().to_owned()
+        let least = values().fold(f64::INFINITY, f64::min);
+        let least = Some(least).filter(|least| least.is_finite())?;
+        let greatest = values().fold(f64::NEG_INFINITY, f64::max);
+        let (name, part) = (&series.name, series.part);
+        let gap = if part.is_empty() { "" } else { " " };
+        let points = count(values().count() as u64);
+        let [from, to] = [least, greatest].map(|value| shown(chart.y.quantity, value));
+        Some(format!(
+            "{name}{gap}{part}: {points} points, from {from} to {to}."
+        ))
+    });
+    list(series, " ")
 }
 
 /// The chart for the script. `<` cannot end the element early.
@@ -40,11 +33,9 @@ pub(super) fn data(chart: &Chart) -> String {
     let labels = |axis: &Axis| {
         let labels = axis.labels.iter();
         let labels = labels.map(|label| format!("[{},{}]", rounded(label.at), quoted(&label.name)));
-        let labels: Vec<String> = labels.collect();
-        if labels.is_empty() {
-            String::new()
-        } else {
-            format!(",\"labels\":[{}]", labels.join(","))
+        match list(labels, ",").as_str() {
+            "" => String::new(),
+            labels => format!(",\"labels\":[{labels}]"),
         }
     };
     let axis = |axis: &Axis| {
@@ -58,42 +49,34 @@ pub(super) fn data(chart: &Chart) -> String {
             labels(axis)
         )
     };
-    let mut text = format!(
-        "{{\"title\":{},\"x\":{},\"y\":{},\"series\":[",
+    let series = chart.series.iter().enumerate().map(|(number, series)| {
+        let places = |of: &Series| listed(of, |point| Some(point.x));
+        let before = number.checked_sub(1).map(|before| &chart.series[before]);
+        // The next series often has the places of the one before.
+        let x = if before.map(places) == Some(places(series)) {
+            String::new()
+        } else {
+            format!(",\"x\":[{}]", places(series))
+        };
+        let low = match series.shape {
+            Shape::Band => format!(",\"low\":[{}]", listed(series, |point| point.low)),
+            _ => String::new(),
+        };
+        let (name, part) = (quoted(&series.name), quoted(series.part));
+        let y = listed(series, |point| point.y);
+        format!("{{\"name\":{name},\"part\":{part}{x},\"y\":[{y}]{low}}}")
+    });
+    format!(
+        "{{\"title\":{},\"x\":{},\"y\":{},\"series\":[{}]}}",
         quoted(&chart.title),
         axis(&chart.x),
-        axis(&chart.y)
-    );
-    let mut before: Option<&Series> = None;
-    for series in &chart.series {
-        if before.is_some() {
-            text.push(',');
-        }
-        let _ = write!(
-            text,
-            "{{\"name\":{},\"part\":{}",
-            quoted(&series.name),
-            quoted(series.part)
-        );
-        let same = before.is_some_and(|other| {
-            let places = |of: &Series| listed(of, |point| Some(point.x));
-            other.points.len() == series.points.len() && places(other) == places(series)
-        });
-        if !same {
-            let _ = write!(text, ",\"x\":[{}]", listed(series, |point| Some(point.x)));
-        }
-        let _ = write!(text, ",\"y\":[{}]", listed(series, |point| point.y));
-        if series.shape == Shape::Band {
-            let _ = write!(text, ",\"low\":[{}]", listed(series, |point| point.low));
-        }
-        text.push('}');
-        before = Some(series);
-    }
-    text + "]}"
+        axis(&chart.y),
+        list(series, ",")
+    )
 }
 
 fn listed(series: &Series, of: fn(&Point) -> Option<f64>) -> String {
     let values = series.points.iter();
     let values = values.map(|point| of(point).map_or_else(|| "null".to_owned(), rounded));
-    values.collect::<Vec<_>>().join(",")
+    list(values, ",")
 }

@@ -12,7 +12,7 @@ use super::description::{data, described};
 use super::figures::{rounded, shown_at};
 use super::frame::{Frame, LETTER, x_of, y_of};
 use super::labels::{are_direct, ends, names, room};
-use super::{COLORS, Chart, Level, Point, Quantity, Series, Shape, Span, SpanKind};
+use super::{COLORS, Chart, Label, Point, Quantity, Series, Shape, Span, SpanKind};
 
 /// Places per pixel.
 const FINE: f64 = 10.0;
@@ -23,6 +23,9 @@ const DIGIT: f64 = 7.4;
 /// of one of two, and of one alone.
 const SHARED: f64 = 144.0;
 const ALONE: f64 = 300.0;
+
+/// What keys do with a chart.
+const KEYS: &str = "arrow keys move the crosshair, plus and minus zoom, 0 shows all";
 
 /// Charts, one below the other.
 pub(in crate::html) fn figures(charts: &[Chart]) -> Markup {
@@ -70,7 +73,7 @@ fn caption(chart: &Chart) -> Markup {
 }
 
 fn drawn(chart: &Chart, frames: &[Frame; 2]) -> Markup {
-    let label = format!("{}: {}", chart.title, keys());
+    let label = format!("{}: {KEYS}", chart.title);
     html! {
         figure class="chart" id=(chart.id) {
             (caption(chart))
@@ -82,19 +85,13 @@ fn drawn(chart: &Chart, frames: &[Frame; 2]) -> Markup {
     }
 }
 
-const fn keys() -> &'static str {
-    "arrow keys move the crosshair, plus and minus zoom, 0 shows all"
-}
-
 /// Names with what their lines look like; the script makes switches of them.
 fn legend(chart: &Chart) -> Markup {
     // What is named where it is drawn needs no entry; marks have no end.
     let is_direct = are_direct(chart);
     let mut names: Vec<&Series> = Vec::new();
-    for series in &chart.series {
-        if is_direct && !series.shape.is_glyph() {
-            continue;
-        }
+    let listed = chart.series.iter();
+    for series in listed.filter(|series| !is_direct || series.shape.is_glyph()) {
         if names.iter().all(|named| named.name != series.name) {
             names.push(series);
         }
@@ -180,11 +177,7 @@ fn drawing(chart: &Chart, frame: &Frame) -> Markup {
                 "M{} {}h{}", frame.left, frame.height - frame.bottom, width
             )) {}
             g class="x-ticks" {
-                @if chart.x.labels.is_empty() {
-                    (x_ticks(chart, frame))
-                } @else {
-                    (x_labels(chart, frame))
-                }
+                (x_axis(chart, frame))
             }
             @if frame.names_x {
                 text class="title" x=(frame.left + width / 2.0) y=(frame.height - 6.0)
@@ -212,26 +205,40 @@ fn y_ticks(chart: &Chart, frame: &Frame) -> Markup {
     }
 }
 
-fn x_ticks(chart: &Chart, frame: &Frame) -> Markup {
+fn x_axis(chart: &Chart, frame: &Frame) -> Markup {
+    let labels = if chart.x.labels.is_empty() {
+        x_ticks(chart, frame)
+    } else {
+        x_labels(chart, frame)
+    };
     let bottom = frame.height - frame.bottom;
-    let ticks = chart.x.ticks(frame.x_ticks);
-    let crowded = chart.x.quantity == Quantity::Tail && ticks.len() > 6 && frame.x_ticks < 6.0;
     html! {
-        @for (number, tick) in ticks.iter().enumerate() {
-            @let x = x_of(chart, frame, *tick);
+        @for (x, name) in labels {
             path d=(format!("M{} {bottom}v4", rounded(x))) {}
-            @if !crowded || number % 2 == 1 {
-                @let name = shown_at(chart.x.quantity, *tick, frame.is_narrow());
+            @if let Some(name) = name {
                 text x=(within(frame, x, &name)) y=(bottom + 17.0) text-anchor="middle" { (name) }
             }
         }
     }
 }
 
+/// Places of an axis, and the names of those that have room for one.
+type Names = Vec<(f64, Option<String>)>;
+
+fn x_ticks(chart: &Chart, frame: &Frame) -> Names {
+    let ticks = chart.x.ticks(frame.x_ticks);
+    let crowded = chart.x.quantity == Quantity::Tail && ticks.len() > 6 && frame.x_ticks < 6.0;
+    let ticks = ticks.into_iter().enumerate().map(|(number, tick)| {
+        let name = || shown_at(chart.x.quantity, tick, frame.is_narrow());
+        let is_named = !crowded || number % 2 == 1;
+        (x_of(chart, frame, tick), is_named.then(name))
+    });
+    ticks.collect()
+}
+
 /// The values of an axis with its own labels; a name that would touch the one before is left out.
-fn x_labels(chart: &Chart, frame: &Frame) -> Markup {
+fn x_labels(chart: &Chart, frame: &Frame) -> Names {
     const APART: f64 = 8.0;
-    let bottom = frame.height - frame.bottom;
     let mut free = 0.0;
     let labels = chart.x.labels.iter().map(|label| {
         let x = x_of(chart, frame, label.at);
@@ -240,16 +247,9 @@ fn x_labels(chart: &Chart, frame: &Frame) -> Markup {
         if fits {
             free = x + half + APART;
         }
-        (x, fits.then_some(label.name.as_str()))
+        (x, fits.then(|| label.name.clone()))
     });
-    html! {
-        @for (x, name) in labels {
-            path d=(format!("M{} {bottom}v4", rounded(x))) {}
-            @if let Some(name) = name {
-                text x=(within(frame, x, name)) y=(bottom + 17.0) text-anchor="middle" { (name) }
-            }
-        }
-    }
+    labels.collect()
 }
 
 /// Where the middle of a label goes so that none of it lies outside the drawing.
@@ -284,8 +284,8 @@ fn shaded(chart: &Chart, frame: &Frame, span: &Span, odd: bool) -> Markup {
     }
 }
 
-fn level_line(chart: &Chart, frame: &Frame, level: &Level) -> Markup {
-    let y = fine((1.0 - chart.y.place(level.y)) * frame.plot_height());
+fn level_line(chart: &Chart, frame: &Frame, level: &Label) -> Markup {
+    let y = fine((1.0 - chart.y.place(level.at)) * frame.plot_height());
     let width = fine(frame.plot_width());
     html! { path class="level" d=(format!("M0 {y}H{width}")) {} }
 }

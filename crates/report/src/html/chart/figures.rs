@@ -1,7 +1,7 @@
 //! Numbers of a chart as texts: on its axes, and for the script.
 
-use highwater_model::display::{bytes, count, duration, plain, rate};
-use highwater_model::numbers::round_to_u64;
+use highwater_model::display::{bytes, duration, plain, rate};
+use highwater_model::numbers::{round_to_u64, round_to_usize};
 
 use super::scale::Quantity;
 
@@ -10,8 +10,8 @@ pub(super) fn shown(quantity: Quantity, value: f64) -> String {
     match quantity {
         Quantity::Time => clock(value),
         Quantity::Latency => short_duration(value),
-        Quantity::Rate => rate_or_zero(value),
-        Quantity::Number | Quantity::Word => plain(value),
+        Quantity::Rate if value.abs() >= 1_000.0 => rate(value),
+        Quantity::Rate | Quantity::Number | Quantity::Word => plain(value),
         Quantity::Bytes => bytes(round_to_u64(value)),
         Quantity::Share => format!("{}%", plain(value * 100.0)),
         Quantity::Tail => percentile(value),
@@ -24,14 +24,6 @@ pub(super) fn shown_at(quantity: Quantity, value: f64, is_narrow: bool) -> Strin
         Quantity::Rate if is_narrow && value.abs() >= 1e6 => format!("{} M", plain(value / 1e6)),
         Quantity::Rate if is_narrow && value.abs() >= 1e4 => format!("{} k", plain(value / 1e3)),
         _ => shown(quantity, value),
-    }
-}
-
-fn rate_or_zero(value: f64) -> String {
-    if value.abs() >= 1_000.0 {
-        rate(value)
-    } else {
-        plain(value)
     }
 }
 
@@ -48,17 +40,14 @@ fn clock(seconds: f64) -> String {
 
 /// A duration on an axis: `20 ms`, never `20.0 ms`.
 fn short_duration(nanos: f64) -> String {
-    if nanos <= 0.0 {
-        return "0".to_owned();
-    }
-    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
-    if nanos >= 120e9 {
-        return duration(round_to_u64(nanos));
-    }
-    let (scale, unit) = units
-        .into_iter()
-        .find(|(scale, _)| nanos >= 0.999_5 * scale)
-        .unwrap_or((1.0, "ns"));
+    let (scale, unit) = match nanos {
+        ns if ns <= 0.0 => return "0".to_owned(),
+        ns if ns >= 120e9 => return duration(round_to_u64(ns)),
+        ns if ns >= 0.999_5e9 => (1e9, "s"),
+        ns if ns >= 0.999_5e6 => (1e6, "ms"),
+        ns if ns >= 0.999_5e3 => (1e3, "µs"),
+        _ => (1.0, "ns"),
+    };
     format!("{} {unit}", plain(nanos / scale))
 }
 
@@ -69,12 +58,13 @@ fn percentile(tail: f64) -> String {
     }
     let percent = 100.0 * (1.0 - 10f64.powf(-tail));
     // As many digits as the place has nines; at most those of a hundred billionth.
-    let digits = round_to_u64(tail.round()).saturating_sub(2).min(9);
-    let digits = usize::try_from(digits).unwrap_or(0);
-    if (tail - tail.round()).abs() < 1e-9 {
-        return format!("p{percent:.digits$}");
-    }
-    let digits = if percent < 90.0 { 0 } else { digits + 1 };
+    let digits = round_to_usize(tail.round()).saturating_sub(2).min(9);
+    let is_whole = (tail - tail.round()).abs() < 1e-9;
+    let digits = match (is_whole, percent < 90.0) {
+        (true, _) => digits,
+        (false, true) => 0,
+        (false, false) => digits + 1,
+    };
     format!("p{percent:.digits$}")
 }
 
@@ -83,12 +73,8 @@ pub(super) fn rounded(value: f64) -> String {
     if !value.is_finite() {
         return "null".to_owned();
     }
-    let magnitude = value.abs();
-    if magnitude >= 10_000.0 {
-        let text = format!("{value:.0}");
-        return if text == "-0" { "0".to_owned() } else { text };
-    }
-    let decimals = match magnitude {
+    let decimals = match value.abs() {
+        m if m >= 10_000.0 => return format!("{value:.0}"),
         m if m >= 1_000.0 => 1,
         m if m >= 100.0 => 2,
         m if m >= 10.0 => 3,
@@ -96,20 +82,10 @@ pub(super) fn rounded(value: f64) -> String {
         _ => 6,
     };
     let text = format!("{value:.decimals$}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text.is_empty() || text == "-0" {
-        "0".to_owned()
-    } else {
-        text.to_owned()
+    match text.trim_end_matches('0').trim_end_matches('.') {
+        "-0" => "0".to_owned(),
+        text => text.to_owned(),
     }
-}
-
-/// `1,234 points`.
-pub(super) fn points(number: usize) -> String {
-    format!(
-        "{} points",
-        count(u64::try_from(number).unwrap_or(u64::MAX))
-    )
 }
 
 #[cfg(test)]

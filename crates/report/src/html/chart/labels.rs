@@ -17,24 +17,17 @@ const APART: f64 = 14.0;
 
 /// Whether the lines of a chart are named at their ends, and no legend is needed for them: few of them, all shown.
 pub(super) fn are_direct(chart: &Chart) -> bool {
-    let lines = named(chart).count();
-    let all = chart.series.iter();
-    lines > 0
-        && lines <= DIRECT_MAX
-        && all.clone().all(|series| series.on)
-        && all
-            .clone()
-            .all(|series| !matches!(series.shape, Shape::Bars))
-}
-
-const fn is_line(series: &Series) -> bool {
-    matches!(series.shape, Shape::Line | Shape::Thin | Shape::Dashed)
+    let mut all = chart.series.iter();
+    (1..=DIRECT_MAX).contains(&named(chart).count())
+        && all.all(|series| series.on && series.shape != Shape::Bars)
 }
 
 /// The lines that have an end.
 fn named(chart: &Chart) -> impl Iterator<Item = &Series> {
-    let lines = chart.series.iter().filter(|series| is_line(series));
-    lines.filter(|series| series.points.iter().any(|point| point.y.is_some()))
+    chart.series.iter().filter(|series| {
+        matches!(series.shape, Shape::Line | Shape::Thin | Shape::Dashed)
+            && series.points.iter().any(|point| point.y.is_some())
+    })
 }
 
 /// What a line is called at its end: its part where all lines are of one name.
@@ -110,7 +103,7 @@ pub(super) fn names(chart: &Chart, frame: &Frame) -> Markup {
         }
         @for level in &chart.levels {
             text class="level" x=(frame.width - frame.right - 4.0)
-                y=(rounded(y_of(chart, frame, level.y) - 5.0)) text-anchor="end" { (level.name) }
+                y=(rounded(y_of(chart, frame, level.at) - 5.0)) text-anchor="end" { (level.name) }
         }
     }
 }

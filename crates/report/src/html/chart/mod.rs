@@ -13,7 +13,7 @@ mod sparkline;
 mod thin;
 
 pub(super) use draw::{figure, figures as all, hero, still};
-pub(super) use scale::{Axis, Quantity};
+pub(super) use scale::{Axis, Label, Quantity};
 pub(super) use sparkline::sparklines;
 pub(super) use thin::Thinning;
 
@@ -38,7 +38,7 @@ pub(super) struct Chart {
     /// Shaded parts of the x axis.
     pub(super) spans: Vec<Span>,
     /// Horizontal lines with a name, such as a bound.
-    pub(super) levels: Vec<Level>,
+    pub(super) levels: Vec<Label>,
 }
 
 /// Points of one name.
@@ -92,6 +92,14 @@ pub(super) struct Point {
 impl Point {
     pub(super) const fn new(x: f64, y: Option<f64>) -> Self {
         Self { x, y, low: None }
+    }
+
+    /// From `low` to `high`.
+    pub(super) const fn band(x: f64, low: f64, high: f64) -> Self {
+        Self {
+            low: Some(low),
+            ..Self::new(x, Some(high))
+        }
     }
 }
 
@@ -151,13 +159,4 @@ pub(super) enum SpanKind {
     Mark,
     /// The time of a user's note, which is its name.
     Note,
-}
-
-/// A horizontal line.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Level {
-    /// Where.
-    pub(super) y: f64,
-    /// What it is.
-    pub(super) name: String,
 }

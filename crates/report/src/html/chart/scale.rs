@@ -21,7 +21,7 @@ pub(in crate::html) struct Axis {
     pub(in crate::html) labels: Vec<Label>,
 }
 
-/// A value of an axis with its name.
+/// A value of an axis with its name: a tick, or a line across the chart.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::html) struct Label {
     /// Where.
@@ -80,7 +80,7 @@ impl Axis {
     ) -> Self {
         let greatest = values.filter(|v| v.is_finite()).fold(0.0, f64::max);
         let greatest = if greatest > 0.0 { greatest } else { 1.0 };
-        let step = nice_step(greatest * 1.04, 5.0);
+        let step = above(greatest * 1.04 / 5.0);
         Self::between(title, quantity, 0.0, (greatest * 1.04 / step).ceil() * step)
     }
 
@@ -202,15 +202,13 @@ impl Axis {
         if !self.labels.is_empty() {
             return self.labels.iter().map(|label| label.at).collect();
         }
+        let rough = (self.to - self.from) / about;
         match (self.quantity, self.scale) {
             (Quantity::Tail, _) => whole_steps(self.to),
             (_, Scale::Log) if self.to >= 12.0 * self.from => log_ticks(self.from, self.to),
-            (Quantity::Time, Scale::Linear) => {
-                linear_ticks(self.from, self.to, time_step(self.to - self.from, about))
-            }
-            (_, Scale::Linear | Scale::Log) => {
-                linear_ticks(self.from, self.to, nice_step(self.to - self.from, about))
-            }
+            (Quantity::Time, Scale::Linear) => linear_ticks(self.from, self.to, time_step(rough)),
+            // 1, 2 or 5 times a power of ten.
+            (_, Scale::Linear | Scale::Log) => linear_ticks(self.from, self.to, above(rough)),
         }
     }
 }
@@ -234,18 +232,12 @@ fn whole_steps(to: f64) -> Vec<f64> {
     ticks
 }
 
-/// 1, 2 or 5 times a power of ten, of which `span` holds about so many.
-fn nice_step(span: f64, about: f64) -> f64 {
-    above(span / about)
-}
-
-/// Seconds, minutes or hours that people count in.
-fn time_step(span: f64, about: f64) -> f64 {
+/// Seconds, minutes or hours that people count in, so many or more.
+fn time_step(rough: f64) -> f64 {
     const STEPS: [f64; 16] = [
         1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1_800.0, 3_600.0,
         7_200.0, 14_400.0, 21_600.0,
     ];
-    let rough = span / about;
     let step = STEPS.into_iter().find(|step| *step >= rough);
     step.unwrap_or_else(|| (rough / 86_400.0).ceil() * 86_400.0)
 }

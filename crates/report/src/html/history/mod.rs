@@ -13,6 +13,7 @@ use highwater_model::numbers::len_to_f64;
 use super::chart::{self, Axis, Chart, Point, Quantity, Series, Shape, values};
 use super::served::served;
 use crate::history::{HistoryAnswer, HistoryKind, HistoryProgress, HistoryRow};
+use crate::layout::list;
 use crate::text::judged::{Tone, three};
 
 /// Lines of a list; the filter finds older ones.
@@ -133,7 +134,6 @@ fn table(rows: &[&HistoryRow], may_delete: bool) -> Markup {
 }
 
 fn line(row: &HistoryRow, may_delete: bool) -> Markup {
-    let labels: Vec<String> = labels(row).collect();
     html! {
         tr {
             td {
@@ -153,7 +153,7 @@ fn line(row: &HistoryRow, may_delete: bool) -> Markup {
             td data-label="target" { (row.target) }
             td class="figure" data-label="answer" { (row.answer.map_or_else(String::new, figure)) }
             (judgments(row))
-            td class="remark" { (labels.join(", ")) }
+            td class="remark" { (list(labels(row), ", ")) }
             td {
                 @if may_delete && row.kind != HistoryKind::WithoutRecord && row.progress.is_none() {
                     a href=(format!("/delete/{}", row.id)) { "Remove" }
@@ -164,17 +164,15 @@ fn line(row: &HistoryRow, may_delete: bool) -> Markup {
 }
 
 fn going_on(progress: &HistoryProgress) -> String {
-    let HistoryProgress {
-        trial,
-        phase,
-        second,
-        of_s,
-    } = progress;
-    let trial = trial.map_or_else(String::new, |trial| format!(" trial {trial}"));
-    if phase.is_empty() {
-        return format!("running{trial}");
+    let trial = progress.trial.map(|trial| format!(" trial {trial}"));
+    let trial = trial.unwrap_or_default();
+    match progress.phase.as_str() {
+        "" => format!("running{trial}"),
+        phase => format!(
+            "running{trial}: {phase}, {} of {} s",
+            progress.second, progress.of_s
+        ),
     }
-    format!("running{trial}: {phase}, {second} of {of_s} s")
 }
 
 fn begun(row: &HistoryRow) -> String {
@@ -186,11 +184,12 @@ fn begun(row: &HistoryRow) -> String {
 }
 
 fn figure(answer: HistoryAnswer) -> String {
-    let value = rate(answer.value);
-    answer.unit.map_or_else(
-        || format!("{value} sessions"),
-        |unit| format!("{value} {}/s", unit.name()),
-    )
+    format!("{} {}", rate(answer.value), unit(answer))
+}
+
+fn unit(answer: HistoryAnswer) -> String {
+    let unit = answer.unit;
+    unit.map_or("sessions".to_owned(), |unit| format!("{}/s", unit.name()))
 }
 
 fn judgments(row: &HistoryRow) -> Markup {
@@ -210,38 +209,25 @@ fn judgments(row: &HistoryRow) -> Markup {
 
 /// Answers of the newest question that has several, oldest first, each with its interval.
 fn trend(rows: &[&HistoryRow]) -> Option<Chart> {
-    let newest = rows.iter().find(|row| row.answer.is_some())?;
-    let same = |row: &&&HistoryRow| {
-        let unit = |row: &HistoryRow| row.answer.map(|answer| answer.unit);
-        row.kind == newest.kind && row.workload == newest.workload && unit(row) == unit(newest)
-    };
-    let answers: Vec<HistoryAnswer> = rows
-        .iter()
-        .rev()
-        .filter(same)
-        .filter_map(|row| row.answer)
-        .collect();
+    let (newest, answer) = rows.iter().find_map(|row| Some((row, row.answer?)))?;
+    let same = rows.iter().rev();
+    let same = same.filter(|row| row.kind == newest.kind && row.workload == newest.workload);
+    let answers = same.filter_map(|row| row.answer);
+    let answers: Vec<HistoryAnswer> = answers.filter(|of| of.unit == answer.unit).collect();
     if answers.len() < TREND_MIN {
         return None;
     }
-    let point = |number: usize, low: Option<f64>, y: f64| Point {
-        x: len_to_f64(number + 1),
-        y: Some(y),
-        low,
-    };
-    let numbered = || answers.iter().enumerate();
-    let bands = numbered().filter_map(|(number, answer)| {
+    let numbered = || (1..).map(len_to_f64).zip(&answers);
+    let bands = numbered().filter_map(|(x, answer)| {
         let [low, high] = answer.interval?;
-        Some(point(number, Some(low), high))
+        Some(Point::band(x, low, high))
     });
-    let measured = numbered().map(|(number, answer)| point(number, None, answer.value));
-    let mut series = vec![Series::new("answer", Shape::Dot, 0, measured.collect())];
-    let bands: Vec<Point> = bands.collect();
-    if !bands.is_empty() {
-        series.insert(0, Series::new("its interval", Shape::Band, 0, bands));
-    }
-    let unit = newest.answer.and_then(|answer| answer.unit);
-    let unit = unit.map_or("sessions".to_owned(), |unit| format!("{}/s", unit.name()));
+    let measured = numbered().map(|(x, answer)| Point::new(x, Some(answer.value)));
+    let mut series = vec![
+        Series::new("its interval", Shape::Band, 0, bands.collect()),
+        Series::new("answer", Shape::Dot, 0, measured.collect()),
+    ];
+    series.retain(|series| !series.points.is_empty());
     Some(Chart {
         id: "trend".to_owned(),
         title: format!("{} {}, oldest first", newest.kind.name(), newest.workload),
@@ -249,7 +235,7 @@ fn trend(rows: &[&HistoryRow]) -> Option<Chart> {
                 compare runs before you conclude anything from it."
             .to_owned(),
         x: Axis::between("run", Quantity::Number, 0.0, len_to_f64(answers.len() + 1)),
-        y: Axis::from_zero(unit, Quantity::Number, values(&series)),
+        y: Axis::from_zero(unit(answer), Quantity::Number, values(&series)),
         series,
         ..Chart::default()
     })

@@ -104,14 +104,11 @@ fn waiting(result: &ResultRecord) -> f64 {
 }
 
 fn chart(id: &str, title: &str, about: String, series: Vec<Series>) -> Option<Chart> {
-    if series.is_empty() {
-        return None;
-    }
     let points = series.iter().flat_map(|series| &series.points);
     let farthest = points.map(|point| point.x).fold(1.0, f64::max);
     let y = Axis::around("latency", Quantity::Latency, values(&series));
     let x = Axis::between("percentile", Quantity::Tail, 0.0, farthest);
-    Some(Chart {
+    (!series.is_empty()).then(|| Chart {
         id: id.to_owned(),
         title: title.to_owned(),
         about,

@@ -106,14 +106,7 @@ fn chart(timeline: &Timeline<'_>, of: Chart, figures: &[Figure]) -> Option<Chart
         })
         .filter(|series| series.points.iter().any(|point| point.y.is_some()))
         .collect();
-    if series.is_empty() {
-        return None;
-    }
     let thinned = timeline.thinning.note("the greatest value of them");
-    Some(Chart {
-        id: of.id,
-        title: of.title,
-        about: of.about + &thinned,
-        ..timeline.chart(of.y, series)
-    })
+    let about = of.about + &thinned;
+    timeline.chart(Chart { about, ..of }, series)
 }

@@ -58,9 +58,10 @@ fn chart(groups: &[Overlaid<'_>], unit: Option<Unit>, of: Of) -> Option<Chart> {
             let streams = timeline.streams();
             let selected = |name: &str| {
                 let mut streams = streams.iter();
-                streams.any(|(stream, of, _)| *stream == name && unit.is_none_or(|u| u == *of))
+                streams
+                    .any(|(stream, of)| *stream == name && unit.is_none_or(|unit| unit == of.unit))
             };
-            if !streams.iter().any(|(name, ..)| selected(name)) {
+            if !streams.iter().any(|(name, _)| selected(name)) {
                 continue;
             }
             let counted = Counted {

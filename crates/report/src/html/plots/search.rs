@@ -9,6 +9,7 @@ use highwater_model::search::{
 
 use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, Span, SpanKind, values};
 use super::time::bounds;
+use crate::layout::list;
 
 /// Name, shape and color of the trials that a test picks.
 pub(super) type Kind<T> = (&'static str, Shape, usize, fn(&T) -> bool);
@@ -80,14 +81,13 @@ fn drawn(search: &SearchRecord) -> Drawn<'_> {
     let mut values: Vec<f64> = far.iter().map(|probe| probe.at).collect();
     values.sort_by(f64::total_cmp);
     values.dedup();
-    let values: Vec<String> = values.into_iter().map(rate).collect();
+    let left_out = match list(values.into_iter().map(rate), ", ").as_str() {
+        "" => String::new(),
+        values => format!(" Far from the mark, so not drawn: {values}."),
+    };
     Drawn {
         probes: near,
-        left_out: if values.is_empty() {
-            String::new()
-        } else {
-            format!(" Far from the mark, so not drawn: {}.", values.join(", "))
-        },
+        left_out,
     }
 }
 
@@ -120,7 +120,7 @@ fn latency(last_run: &RunRecord, drawn: &Drawn<'_>, search: &SearchRecord) -> Op
     let series = kinds(drawn, |probe| probe.p99_ns.map(to_f64));
     values(&series).next()?;
     let levels = bounds(last_run);
-    let all = values(&series).chain(levels.iter().map(|level| level.y));
+    let all = values(&series).chain(levels.iter().map(|level| level.at));
     Some(Chart {
         id: "probes-latency".to_owned(),
         title: "Offered against p99 latency".to_owned(),

@@ -79,7 +79,7 @@ fn of_record(record: &RunRecord, id: &str, selected: fn(&str) -> bool) -> Vec<Ch
     let (Some(telemetry), Some(timeline)) = (&record.target_telemetry, Timeline::of(record)) else {
         return Vec::new();
     };
-    let blank = timeline.chart(timeline.axis(), Vec::new());
+    let blank = timeline.blank(Chart::default());
     charts(telemetry, &blank, id, selected)
 }
 
@@ -91,14 +91,11 @@ fn charts(
     selected: fn(&str) -> bool,
 ) -> Vec<Chart> {
     let titled = TITLES.iter().map(|(name, _)| *name);
-    let mut figures: Vec<Figure<'_>> = Vec::new();
+    let mut figures: Vec<[&str; 2]> = Vec::new();
     let others = telemetry.series.iter().map(|series| series.name.as_str());
     for name in titled.chain(others).filter(|name| selected(name)) {
         for series in telemetry.series.iter().filter(|s| s.name == name) {
-            let figure = Figure {
-                name,
-                source: series.source.as_str(),
-            };
+            let figure = [name, series.source.as_str()];
             if says_anything(series) && !figures.contains(&figure) {
                 figures.push(figure);
             }
@@ -118,24 +115,19 @@ fn says_anything(series: &TelemetrySeries) -> bool {
     series.values.iter().flatten().any(|value| *value != 0.0)
 }
 
-/// A figure of a source.
-#[derive(Clone, Copy, PartialEq)]
-struct Figure<'a> {
-    name: &'a str,
-    source: &'a str,
-}
-
-fn chart(blank: &Chart, telemetry: &TargetTelemetry, figure: Figure<'_>) -> Chart {
-    let Figure { name, source } = figure;
+/// The figure of this name and source.
+fn chart(blank: &Chart, telemetry: &TargetTelemetry, figure: [&str; 2]) -> Chart {
+    let [name, source] = figure;
     let of_figure = telemetry.series.iter();
     let of_figure = of_figure.filter(|series| series.name == name && series.source == source);
-    let lines: Vec<(Series, &TelemetrySeries)> = of_figure
+    let lines: Vec<&TelemetrySeries> = of_figure.collect();
+    let counted = lines.iter().any(|series| series.kind == SeriesKind::Count);
+    let unit = lines.first().map_or("", |series| series.unit.as_str());
+    let series: Vec<Series> = lines
+        .iter()
         .enumerate()
-        .map(|(number, series)| (line(&blank.x, telemetry, number, series), series))
+        .map(|(number, series)| line(&blank.x, telemetry, number, series))
         .collect();
-    let counted = lines.iter().any(|(_, s)| s.kind == SeriesKind::Count);
-    let unit = lines.first().map_or("", |(_, series)| series.unit.as_str());
-    let series: Vec<Series> = lines.iter().map(|(line, _)| line.clone()).collect();
     let (quantity, suffix) = match (unit, counted) {
         (units::SHARE, false) => (Quantity::Share, String::new()),
         ("bytes", false) => (Quantity::Bytes, "bytes".to_owned()),

@@ -6,7 +6,7 @@ use highwater_model::numbers::to_f64;
 use highwater_model::plan::{Objective, Unit};
 use highwater_model::record::{ImportRecord, MeasuredRun, RunRecord};
 
-use super::super::chart::{Axis, Chart, Level, Point, Quantity, Series, Shape, values};
+use super::super::chart::{Axis, Chart, Label, Point, Quantity, Series, Shape, values};
 use super::target::rejections;
 use super::timeline::{Counted, Slot, Timeline};
 
@@ -40,28 +40,14 @@ pub(in crate::html) fn over_time(record: &MeasuredRun<'_>) -> Vec<Chart> {
 
 /// Offered and acknowledged units per second, of each stream that counts in this unit.
 fn throughput(timeline: &Timeline<'_>, unit: Unit) -> Option<Chart> {
-    let streams = timeline.streams();
-    let streams: Vec<_> = streams
-        .into_iter()
-        .filter(|(_, of, _)| *of == unit)
-        .collect();
+    let streams = timeline.streams().into_iter();
+    let streams = streams.filter(|(_, counted)| counted.unit == unit);
     let mut series = Vec::new();
-    for (number, (name, unit, per_op)) in streams.iter().enumerate() {
-        let slots = timeline.slots(
-            Counted {
-                unit: *unit,
-                units_per_op: *per_op,
-            },
-            |interval| interval.stream == *name,
-        );
-        let open = timeline.record.streams.iter();
-        let open = open
-            .filter(|stream| stream.stream == *name)
-            .any(|stream| stream.planned_rate.is_some());
+    for (number, (name, counted)) in streams.enumerate() {
+        let slots = timeline.slots(counted, |interval| interval.stream == name);
+        let mut streams = timeline.record.streams.iter();
+        let open = streams.any(|of| of.stream == name && of.planned_rate.is_some());
         series.extend(rates(timeline, &slots, name, number, open));
-    }
-    if series.is_empty() {
-        return None;
     }
     let unit = unit.name();
     let y = Axis::from_zero(format!("{unit}/s"), Quantity::Rate, values(&series));
@@ -73,15 +59,17 @@ fn throughput(timeline: &Timeline<'_>, unit: Unit) -> Option<Chart> {
     let thinned = timeline
         .thinning
         .note("their mean, and from the lowest to the highest second");
-    Some(Chart {
+    let texts = Chart {
         id: format!("throughput-{unit}"),
         title: format!("Throughput, {unit} per second"),
         about: format!(
             "Acknowledged {unit} by the second in which the answer came; the dashed line is what \
              was offered.{thinned}{gaps}"
         ),
-        ..timeline.chart(y, series)
-    })
+        y,
+        ..Chart::default()
+    };
+    timeline.chart(texts, series)
 }
 
 fn rates(
@@ -98,12 +86,9 @@ fn rates(
     let mut series = Vec::new();
     if timeline.thinning.seconds > 1 {
         let extent = timeline.points(slots, |slot, _| {
-            let (least, greatest) = extent(&slot.per_second);
-            Point {
-                x: 0.0,
-                y: Some(greatest),
-                low: Some(least),
-            }
+            let seconds = || slot.per_second.iter().copied();
+            let greatest = seconds().fold(0.0, f64::max);
+            Point::band(0.0, seconds().fold(greatest, f64::min), greatest)
         });
         series.push(one(name, "seconds", Shape::Band, extent));
     }
@@ -122,12 +107,6 @@ fn rates(
     let reached = timeline.per_second(slots, |slot| slot.acknowledged);
     series.push(one(name, "acknowledged", Shape::Line, reached));
     series
-}
-
-fn extent(values: &[f64]) -> (f64, f64) {
-    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let greatest = values.iter().copied().fold(0.0, f64::max);
-    (least.min(greatest), greatest)
 }
 
 /// Failed ops, the rejected ones among them, and ops that were due and never sent.
@@ -182,41 +161,29 @@ fn bars(timeline: &Timeline<'_>, kinds: &[Kind], unit: &str, texts: Chart) -> Op
             Series::new(name, Shape::Bars, *color, points)
         })
         .collect();
-    if series.is_empty() {
-        return None;
-    }
     let y = Axis::from_zero(unit, Quantity::Rate, values(&series));
-    Some(Chart {
-        id: texts.id,
-        title: texts.title,
-        about: texts.about,
-        ..timeline.chart(y, series)
-    })
+    timeline.chart(Chart { y, ..texts }, series)
 }
 
 /// Median to p99 of each op.
 fn latency(timeline: &Timeline<'_>, origin: Option<&ImportRecord>) -> Option<Chart> {
     let ops = timeline.ops();
-    let several = ops.iter().any(|(stream, op)| stream != op);
     let mut series = Vec::new();
     for (color, (stream, op)) in ops.iter().enumerate() {
         let slots = timeline.slots(Counted::OPS, |i| i.stream == *stream && i.op == *op);
-        let name = if several && stream != op {
-            format!("{stream} {op}")
-        } else {
+        let name = if stream == op {
             (*op).to_owned()
+        } else {
+            format!("{stream} {op}")
         };
         let few = ops.len() <= BANDS_MAX;
         series.extend(percentiles(timeline, &slots, &name, color, few));
     }
     series.retain(|series| series.points.iter().any(|point| point.y.is_some()));
-    if series.is_empty() {
-        return None;
-    }
     let values = series.iter().flat_map(|s| &s.points);
     let values = values.flat_map(|point| [point.y, point.low]).flatten();
     let levels = bounds(timeline.record);
-    let values = values.chain(levels.iter().map(|level| level.y));
+    let values = values.chain(levels.iter().map(|level| level.at));
     let y = Axis::around("latency", Quantity::Latency, values);
     let thinned = timeline
         .thinning
@@ -226,13 +193,15 @@ fn latency(timeline: &Timeline<'_>, origin: Option<&ImportRecord>) -> Option<Cha
     } else {
         ""
     };
-    Some(Chart {
+    let texts = Chart {
         id: "latency".to_owned(),
         title: "Latency over time".to_owned(),
         about: format!("{}{lines}{thinned}", begin(origin)),
+        y,
         levels,
-        ..timeline.chart(y, series)
-    })
+        ..Chart::default()
+    };
+    timeline.chart(texts, series)
 }
 
 /// Where latency begins.
@@ -303,7 +272,7 @@ fn middle(values: &[u64]) -> Option<u64> {
 }
 
 /// Bounds of latency percentiles that the objective names.
-pub(super) fn bounds(record: &RunRecord) -> Vec<Level> {
+pub(super) fn bounds(record: &RunRecord) -> Vec<Label> {
     let stated = record.plan.definition.objectives.iter();
     stated
         .filter_map(|objective| {
@@ -317,8 +286,8 @@ pub(super) fn bounds(record: &RunRecord) -> Vec<Level> {
             };
             let op = op.as_ref().map(|op| format!("{op} ")).unwrap_or_default();
             let (name, bound) = (quantile(*quantile_ppm), span(max.0));
-            Some(Level {
-                y: to_f64(max.0),
+            Some(Label {
+                at: to_f64(max.0),
                 name: format!("objective: {op}{name} ≤ {bound}"),
             })
         })

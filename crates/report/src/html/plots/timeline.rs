@@ -70,7 +70,7 @@ impl<'a> Timeline<'a> {
     pub(super) fn of(record: &'a RunRecord) -> Option<Self> {
         let phases = record.phases.iter();
         let end = phases
-            .filter(|phase| matches!(phase.kind, PhaseKind::WarmUp | PhaseKind::Measure))
+            .filter(|phase| is_paced(phase.kind))
             .map(|phase| phase.start_ns.saturating_add(phase.duration_ns))
             .max()?;
         // The last second counts only if it was whole, or nearly.
@@ -87,21 +87,24 @@ impl<'a> Timeline<'a> {
         let record = self.record;
         let paced = move |name: &str| {
             let phase = record.phases.iter().find(|phase| phase.name == name);
-            phase.is_some_and(|p| matches!(p.kind, PhaseKind::WarmUp | PhaseKind::Measure))
+            phase.is_some_and(|phase| is_paced(phase.kind))
         };
         let intervals = record.intervals.iter();
         intervals.filter(move |interval| paced(&interval.phase))
     }
 
-    /// Streams with the unit of each, in the order of the plan.
-    pub(super) fn streams(&self) -> Vec<(&'a str, Unit, u64)> {
+    /// Streams with what each counts, in the order of the plan.
+    pub(super) fn streams(&self) -> Vec<(&'a str, Counted)> {
         let plans = &self.record.plan.definition.streams;
-        let is_measured = |plan: &&highwater_model::plan::StreamPlan| {
-            self.record.intervals.iter().any(|i| i.stream == plan.name)
-        };
-        let plans = plans.iter().filter(is_measured);
+        let plans = plans.iter().filter(|plan| {
+            let mut intervals = self.record.intervals.iter();
+            intervals.any(|interval| interval.stream == plan.name)
+        });
         plans
-            .map(|plan| (plan.name.as_str(), plan.unit, plan.units_per_op.max(1)))
+            .map(|plan| {
+                let (unit, units_per_op) = (plan.unit, plan.units_per_op.max(1));
+                (plan.name.as_str(), Counted { unit, units_per_op })
+            })
             .collect()
     }
 
@@ -168,14 +171,20 @@ impl<'a> Timeline<'a> {
         Axis::between("time since the start", Quantity::Time, 0.0, end)
     }
 
-    /// A chart of these series over the time of the run; its texts are to be filled in.
-    pub(super) fn chart(&self, y: Axis, series: Vec<Series>) -> Chart {
+    /// These series over the time of the run, with the texts and the vertical axis of `of`; none without any.
+    pub(super) fn chart(&self, of: Chart, series: Vec<Series>) -> Option<Chart> {
+        (!series.is_empty()).then(|| Chart {
+            series,
+            ..self.blank(of)
+        })
+    }
+
+    /// The axis of time, and what is drawn behind all lines.
+    pub(super) fn blank(&self, of: Chart) -> Chart {
         Chart {
             x: self.axis(),
-            y,
-            series,
             spans: self.spans(),
-            ..Chart::default()
+            ..of
         }
     }
 
@@ -227,6 +236,10 @@ impl<'a> Timeline<'a> {
         let gaps = seen.gaps.iter().filter(|[_, length]| *length >= least);
         gaps.copied().collect()
     }
+}
+
+const fn is_paced(kind: PhaseKind) -> bool {
+    matches!(kind, PhaseKind::WarmUp | PhaseKind::Measure)
 }
 
 /// The times of a user's notes.

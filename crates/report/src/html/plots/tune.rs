@@ -1,7 +1,6 @@
 //! A tuning: what configurations are compared by, along each axis through the best configuration.
 
-use crate::text::tune::others;
-use highwater_model::plan::Unit;
+use crate::text::tune::{by, others};
 use highwater_model::tune::{
     TrialPurpose, TrialRecord, TrialVerdict, TuneFigure, TuneOutcome, TuneRecord,
 };
@@ -55,23 +54,25 @@ fn along(tune: &TuneRecord, base: &[usize], axis: usize) -> Option<Chart> {
     if means.len() < 2 {
         return None;
     }
-    let unit = tune.unit;
-    let (title, suffix, quantity) = match tune.by {
-        TuneFigure::Throughput => ("Throughput", format!("{}/s", unit.name()), Quantity::Rate),
-        TuneFigure::ServerCpuPerRow => ("CPU time per row", "CPU".to_owned(), Quantity::Latency),
-        TuneFigure::DiskBytesPerRow => ("Bytes per row", "bytes".to_owned(), Quantity::Number),
+    let (unit, title) = (tune.unit.name(), by(tune.by));
+    let (of, suffix, quantity) = match tune.by {
+        TuneFigure::Throughput => (
+            format!(", {unit} per second"),
+            format!("{unit}/s"),
+            Quantity::Rate,
+        ),
+        TuneFigure::ServerCpuPerRow => (String::new(), "CPU".to_owned(), Quantity::Latency),
+        TuneFigure::DiskBytesPerRow => (String::new(), "bytes".to_owned(), Quantity::Number),
     };
     let values: Vec<f64> = trials.iter().filter_map(|(_, point)| point.y).collect();
     let best = *places.get(*base.get(axis)?)?;
-    let with = others(tune, base, axis).join(", ");
-    let with = if with.is_empty() {
-        String::new()
-    } else {
-        format!(" Other settings as in the best configuration: {with}.")
+    let with = match others(tune, base, axis).join(", ").as_str() {
+        "" => String::new(),
+        with => format!(" Other settings as in the best configuration: {with}."),
     };
     Some(Chart {
         id: format!("axis-{axis}"),
-        title: format!("{title} along {name}{}", of(tune.by, unit)),
+        title: format!("{title} along {name}{of}"),
         about: format!(
             "Each mark is a measured configuration, a run of its own; the line goes through the mean of each \
              value, the band from the least to the greatest. The shaded value is the best.{with}"
@@ -82,13 +83,6 @@ fn along(tune: &TuneRecord, base: &[usize], axis: usize) -> Option<Chart> {
         series: series(&trials, means),
         levels: Vec::new(),
     })
-}
-
-fn of(by: TuneFigure, unit: Unit) -> String {
-    match by {
-        TuneFigure::Throughput => format!(", {} per second", unit.name()),
-        TuneFigure::ServerCpuPerRow | TuneFigure::DiskBytesPerRow => String::new(),
-    }
 }
 
 /// What configurations are compared by, as it is drawn; of configurations without it their throughput, if it is that.
@@ -117,12 +111,7 @@ fn means(trials: &[(&TrialRecord, Point)]) -> Vec<(Point, Point)> {
             let ((x, least), (_, greatest)) = (*values.first()?, *values.last()?);
             let number: f64 = values.iter().map(|_| 1.0).sum();
             let mean = values.iter().map(|(_, y)| y).sum::<f64>() / number;
-            let extent = Point {
-                x,
-                y: Some(greatest),
-                low: Some(least),
-            };
-            Some((Point::new(x, Some(mean)), extent))
+            Some((Point::new(x, Some(mean)), Point::band(x, least, greatest)))
         })
         .collect()
 }

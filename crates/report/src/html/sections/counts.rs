@@ -1,15 +1,23 @@
-//! The four counts, and what the audit compared.
+//! The four counts, what the audit compared, and what it found to be wrong.
 
-use maud::html;
+use maud::{Markup, html};
 
-use crate::layout::Row;
+use crate::answer::to_the_second;
+use crate::layout::{Row, headed};
 use crate::text::{counts as counted, judged as judgment_text};
 use highwater_analysis::judge::MeasuredStream;
-use highwater_model::display::count;
-use highwater_model::record::{AuditStatus, RecordRef};
+use highwater_model::display::{count, foreign};
+use highwater_model::record::{
+    AuditExample, AuditStatus, Fault, InvariantRecord, RecordRef, RunRecord,
+};
 
 use super::super::page::Part;
-use super::audit;
+use super::tables::{pairs, table};
+
+/// Characters of a value.
+const WORDS: usize = 200;
+/// Examples that are shown.
+const EXAMPLES: usize = 20;
 
 /// What the four counts mean, in their order.
 const COUNTS: [(&str, &str); 4] = [
@@ -60,12 +68,12 @@ pub(in crate::html) fn rows(record: RecordRef<'_>, measured: &[MeasuredStream<'_
                      does not contain what differs from run to run."
                 }
             }
-            (audit::audit(&run))
+            (audited(&run))
         },
     }
 }
 
-fn four(row: &Row) -> maud::Markup {
+fn four(row: &Row) -> Markup {
     html! {
         div class="counts" {
             p class="of" {
@@ -90,4 +98,99 @@ fn four(row: &Row) -> maud::Markup {
             }
         }
     }
+}
+
+fn audited(record: &RunRecord) -> Markup {
+    let audit = &record.audit;
+    let figures = [
+        (
+            "acknowledged, load and warm-up included",
+            Some(audit.acknowledged),
+        ),
+        ("found", Some(audit.found)),
+        ("missing", Some(audit.missing)),
+        ("surplus", Some(audit.surplus)),
+        ("duplicated", Some(audit.duplicated)),
+        ("refused, and there", Some(audit.refused_found)),
+        ("of another writer", Some(audit.foreign)),
+        ("altered", Some(audit.altered)),
+        ("of unknown fate when the load ended", Some(audit.unknown)),
+        ("rows read back and compared", Some(audit.read_back)),
+        (
+            "the target's own count of rows inserted",
+            audit.server_counter,
+        ),
+    ];
+    let done = audit.status == AuditStatus::Done;
+    let shown = figures.into_iter().filter(|_| done);
+    let shown = shown.filter_map(|(name, figure)| Some((name, count(figure?))));
+    let took = done.then(|| ("it took", to_the_second(audit.duration_ns)));
+    html! {
+        h3 { "Audit" }
+        p class="lead" { (judgment_text::audited(record)) "." }
+        @if done { (pairs(shown.chain(took))) }
+        @if let Some(error) = &audit.error { p class="note" { (foreign(error, WORDS)) } }
+        @if !audit.examples.is_empty() {
+            h3 { "What is wrong" }
+            (table("What is wrong, by example", &examples(&audit.examples), 2))
+        }
+        @if !audit.invariants.is_empty() {
+            h3 { "Invariants" }
+            (table("Invariants of the workload", &invariants(&audit.invariants), 1))
+        }
+        @if !audit.copies_differ.is_empty() {
+            ul {
+                @for line in &audit.copies_differ { li { (foreign(line, WORDS)) } }
+            }
+        }
+        p class="term" {
+            "After the load, when the target is idle, Highwater queries what it holds and compares that with \
+             what was acknowledged: rows and checksums of the columns per key bucket, and some rows \
+             value by value."
+        }
+    }
+}
+
+fn invariants(invariants: &[InvariantRecord]) -> Vec<Row> {
+    let rows = invariants.iter().map(|invariant| {
+        let found = invariant.found.as_deref().unwrap_or("not one value");
+        let holds = if invariant.holds { "yes" } else { "no" };
+        let cells = [
+            &invariant.name,
+            &invariant.expected,
+            &foreign(found, WORDS),
+            holds,
+        ];
+        Row::new(cells.map(|cell: &str| cell.to_owned()))
+    });
+    headed("invariant | must be | is | holds", rows)
+}
+
+fn examples(examples: &[AuditExample]) -> Vec<Row> {
+    let head = "fault | where | acknowledged | unknown | found | column | sent | stored";
+    let rows = examples.iter().take(EXAMPLES).map(|example| {
+        let fault = match example.fault {
+            Fault::Missing => "missing",
+            Fault::Surplus => "surplus",
+            Fault::Duplicated => "duplicated",
+            Fault::Altered => "altered",
+        };
+        let keys = match (&example.table, example.first_key, example.last_key) {
+            (table, first, last) if first == last => format!("{table}, key {first}"),
+            (table, first, last) => format!("{table}, keys {first} to {last}"),
+        };
+        let optional =
+            |value: &Option<String>| foreign(value.as_deref().unwrap_or_default(), WORDS);
+        Row::new([
+            fault.to_owned(),
+            keys,
+            count(example.acknowledged),
+            count(example.unknown),
+            count(example.found),
+            optional(&example.column),
+            optional(&example.expected),
+            optional(&example.stored),
+        ])
+    });
+    headed(head, rows)
 }

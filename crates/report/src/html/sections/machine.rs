@@ -2,6 +2,7 @@
 
 use maud::html;
 
+use crate::layout::list;
 use crate::text::{tail as tail_text, target};
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::record::{MeasuredRun, RunRecord};
@@ -44,10 +45,8 @@ pub(in crate::html) fn machine(
     }
     let client = tail_text::client(record, measured);
     let lines = target::lines(record);
-    let first = lines.first().map(|line| {
-        let words = line.split_whitespace().collect::<Vec<_>>().join(" ");
-        words.replace(" · ", ", ")
-    });
+    let words = lines.first().map(|line| line.split_whitespace());
+    let first = words.map(|words| list(words, " ").replace(" · ", ", "));
     Some(Part {
         id: "machines",
         title: "Machines",

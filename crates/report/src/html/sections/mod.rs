@@ -1,7 +1,6 @@
 //! The parts of a page, each folded behind a heading and a line that says what is inside: words and tables, from
 //! what the text report prints too.
 
-mod audit;
 mod counts;
 mod group;
 mod head;
@@ -15,9 +14,6 @@ mod settings;
 mod size;
 mod tables;
 mod tune;
-
-use crate::answer::trials;
-use highwater_model::record::Question;
 
 pub(super) use counts::rows;
 pub(super) use group::group;
@@ -43,8 +39,3 @@ pub(super) const IS_OF_LAST_RUN: [&str; 6] = [
     "answers",
     "settings",
 ];
-
-/// `last of 11 probes`.
-pub(super) fn last_of(question: &Question) -> String {
-    format!("last of {}", trials(question).0)
-}

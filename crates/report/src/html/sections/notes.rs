@@ -26,14 +26,14 @@ pub(in crate::html) fn findings(record: RecordRef<'_>) -> Part {
     Part {
         id: "findings",
         title: "Findings",
-        abstract_line: match (findings.first(), notes.first()) {
-            (Some(first), _) if findings.len() > 1 => {
+        abstract_line: match (findings.as_slice(), notes.len()) {
+            ([first], _) => foreign(&first.sentence, WORDS),
+            ([first, others @ ..], _) => {
                 let first = foreign(&first.sentence, WORDS);
-                format!("{first}; and {} more", findings.len() - 1)
+                format!("{first}; and {} more", others.len())
             }
-            (Some(first), _) => foreign(&first.sentence, WORDS),
-            (None, Some(_)) => plural(notes.len(), "note"),
-            (None, None) => "none".to_owned(),
+            ([], 0) => "none".to_owned(),
+            ([], some) => plural(some, "note"),
         },
         body: html! {
             @if findings.is_empty() && notes.is_empty() {

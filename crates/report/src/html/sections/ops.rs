@@ -3,7 +3,7 @@
 use maud::html;
 
 use crate::answer::plural;
-use crate::layout::{Row, headed, or_absent};
+use crate::layout::{Row, headed, list, or_absent};
 use crate::text::ops as op_text;
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::{bytes, count, duration, foreign, plain, ratio};
@@ -72,17 +72,15 @@ fn slowest(measured: &[MeasuredStream<'_>]) -> String {
         ("p99", result.latency_ns.p99),
         ("max", result.latency_ns.max),
     ];
-    let shown: Vec<String> = shown
-        .into_iter()
-        .filter_map(|(name, ns)| Some(format!("{name} {}", duration(ns?))))
-        .collect();
+    let shown = shown.into_iter();
+    let shown = shown.filter_map(|(name, ns)| Some(format!("{name} {}", duration(ns?))));
     let which = if all().count() > 1 {
         "slowest op: "
     } else {
         ""
     };
     let place = foreign(&stream.place_of(result), WORDS);
-    format!("{which}{place} {}", shown.join(", "))
+    format!("{which}{place} {}", list(shown, ", "))
 }
 
 /// Where the latency of another tool begins.

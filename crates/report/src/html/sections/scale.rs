@@ -3,6 +3,7 @@
 use maud::html;
 
 use crate::answer::plural;
+use crate::layout::list;
 use crate::size as size_text;
 use crate::text::scale as scale_text;
 use highwater_model::display::percent;
@@ -38,15 +39,11 @@ pub(in crate::html) fn scale(
         },
     }];
     if !grown.models.is_empty() {
-        let names: Vec<&str> = grown
-            .models
-            .iter()
-            .map(|model| model.model.name())
-            .collect();
+        let models = grown.models.iter();
         parts.push(Part {
             id: "models",
             title: "Scaling models",
-            abstract_line: names.join(", "),
+            abstract_line: list(models.map(|model| model.model.name()), ", "),
             body: html! {
                 (table("Scaling models", &size_text::models(&grown.models), 1))
                 @if let Some(identifiability) = &grown.identifiability {

@@ -3,12 +3,11 @@
 use maud::{Markup, html};
 
 use crate::answer::plural;
+use crate::layout::list;
 use crate::text::search as search_text;
 use highwater_model::display::{count, duration, rate};
 use highwater_model::record::RunRecord;
-use highwater_model::search::{
-    Mark, ProbePurpose, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
-};
+use highwater_model::search::{Mark, ProbeVerdict, SearchOutcome, SearchRecord};
 
 use super::super::chart::{self, Chart};
 use super::super::page::Part;
@@ -20,10 +19,7 @@ pub(in crate::html) fn search(
     search: &SearchRecord,
     charts: &[Chart],
 ) -> Part {
-    let unit = match search.axis {
-        SearchAxis::Rate => format!("{}/s", search.unit.name()),
-        SearchAxis::Sessions => "sessions".to_owned(),
-    };
+    let unit = search_text::unit(search);
     Part {
         id: "probes",
         title: "Probes",
@@ -49,26 +45,18 @@ pub(in crate::html) fn search(
 
 /// `11 probes: 3 confirmed at 126,900 rows/s, 4 failed`.
 fn abstract_line(search: &SearchRecord, unit: &str) -> String {
-    let number = |is: &dyn Fn(ProbeVerdict) -> bool| {
+    let number = |verdict: ProbeVerdict| {
         let probes = search.probes.iter();
-        probes.filter(|probe| is(probe.verdict)).count()
+        probes.filter(|probe| probe.verdict == verdict).count()
     };
     let confirmed = match &search.outcome {
         Some(SearchOutcome::Mark(mark)) => {
-            let probes = search.probes.iter().filter(|probe| {
-                probe.purpose == ProbePurpose::Confirm
-                    && probe.verdict == ProbeVerdict::Passed
-                    && probe.at.total_cmp(&mark.confirmed).is_eq()
-            });
-            format!(
-                ": {} confirmed {} {unit}",
-                probes.count(),
-                rate(mark.confirmed)
-            )
+            let times = search_text::confirming(search, mark).count();
+            format!(": {times} confirmed {} {unit}", rate(mark.confirmed))
         }
-        _ => format!(": {} passed", number(&|of| of == ProbeVerdict::Passed)),
+        _ => format!(": {} passed", number(ProbeVerdict::Passed)),
     };
-    let failed = number(&|of| of == ProbeVerdict::Failed);
+    let failed = number(ProbeVerdict::Failed);
     format!(
         "{}{confirmed}, {failed} failed",
         plural(search.probes.len(), "probe")
@@ -98,7 +86,7 @@ fn found(search: &SearchRecord, mark: &Mark, unit: &str) -> Markup {
         @if !mark.passed_above.is_empty() {
             p class="note" {
                 "Not monotone: also passed at "
-                (mark.passed_above.iter().map(|at| rate(*at)).collect::<Vec<_>>().join(", "))
+                (list(mark.passed_above.iter().map(|at| rate(*at)), ", "))
                 ", above the lowest value that failed."
             }
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 
 use crate::layout::{Row, headed};
+use crate::text::head::short_hash;
 use highwater_model::display::{bytes, count, foreign};
 use highwater_model::record::RunRecord;
 
@@ -13,31 +14,21 @@ use super::tables::{pairs, table};
 
 /// Characters of a value of the target's.
 const WORDS: usize = 400;
-/// Characters of a plan's hash that tell plans apart for a reader.
-const HASH_SHOWN: usize = 6;
 
 pub(in crate::html) fn settings(record: &RunRecord) -> Part {
     let plan = serde_json::to_string_pretty(&record.plan.definition).unwrap_or_default();
     let size = |n: Option<u64>| n.map_or_else(|| "not reported".to_owned(), bytes);
     let target = &record.target;
+    let urls = foreign(&target.urls.join(" "), WORDS);
     Part {
         id: "settings",
         title: "Environment and plan",
-        abstract_line: format!(
-            "{}, plan {}",
-            foreign(&target.urls.join(" "), WORDS),
-            record
-                .plan
-                .hash
-                .chars()
-                .take(HASH_SHOWN)
-                .collect::<String>()
-        ),
+        abstract_line: format!("{urls}, plan {}", short_hash(&record.plan.hash)),
         body: html! {
             (folded("Load generator", &map(&record.header.environment)))
             (folded("Target", &html! {
                 (pairs([
-                    ("addresses", foreign(&target.urls.join(" "), WORDS)),
+                    ("addresses", urls),
                     ("traits", foreign(&target.traits.join(", "), WORDS)),
                     ("driver", target.driver.clone()),
                     ("version", foreign(&target.version, WORDS)),

@@ -37,7 +37,9 @@ pub(in crate::html) fn size_tags(plan: &SizePlan) -> Vec<String> {
 
 /// `charts` are those that do not stand above the folds.
 pub(in crate::html) fn size(plan: &SizePlan, charts: &[Chart]) -> Vec<Part> {
-    let mut parts = vec![
+    let assumed = plan.inputs.iter();
+    let assumed = assumed.filter(|input| input.origin.is_assumption());
+    vec![
         decision(plan),
         Part {
             id: "alternatives",
@@ -54,38 +56,33 @@ pub(in crate::html) fn size(plan: &SizePlan, charts: &[Chart]) -> Vec<Part> {
                 }
             },
         },
-    ];
-    let assumed = plan
-        .inputs
-        .iter()
-        .filter(|input| input.origin.is_assumption());
-    parts.push(Part {
-        id: "inputs",
-        title: "Inputs",
-        abstract_line: format!(
-            "{} of {} assumed or published by others",
-            assumed.count(),
-            plural(plan.inputs.len(), "input")
-        ),
-        body: html! { (table("Inputs", &size_text::inputs(&plan.inputs, "origin", WORDS), 4)) },
-    });
-    parts.push(growth(plan, charts));
-    parts.push(Part {
-        id: "plan",
-        title: "The plan in words",
-        abstract_line: match plan.notes.len() {
-            0 => "all figures, and a summary".to_owned(),
-            notes => format!("all figures, a summary, and {}", plural(notes, "note")),
+        Part {
+            id: "inputs",
+            title: "Inputs",
+            abstract_line: format!(
+                "{} of {} assumed or published by others",
+                assumed.count(),
+                plural(plan.inputs.len(), "input")
+            ),
+            body: html! { (table("Inputs", &size_text::inputs(&plan.inputs, "origin", WORDS), 4)) },
         },
-        body: html! {
-            p class="lead" { (plan.summary) }
-            pre tabindex="0" { code { (size_text::figures(plan).join("\n")) } }
-            @if !plan.notes.is_empty() {
-                ul class="noted" { @for note in &plan.notes { li { (sentence(note)) } } }
-            }
+        growth(plan, charts),
+        Part {
+            id: "plan",
+            title: "The plan in words",
+            abstract_line: match plan.notes.len() {
+                0 => "all figures, and a summary".to_owned(),
+                notes => format!("all figures, a summary, and {}", plural(notes, "note")),
+            },
+            body: html! {
+                p class="lead" { (plan.summary) }
+                pre tabindex="0" { code { (size_text::figures(plan).join("\n")) } }
+                @if !plan.notes.is_empty() {
+                    ul class="noted" { @for note in &plan.notes { li { (sentence(note)) } } }
+                }
+            },
         },
-    });
-    parts
+    ]
 }
 
 /// What decides between clusters: one node lost, six months ahead, the assumptions, and what an unknown demand costs.

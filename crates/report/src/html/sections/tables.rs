@@ -5,8 +5,7 @@ use maud::{Markup, html};
 use highwater_model::display::{ABSENT, foreign};
 
 use super::super::kept::{kept, sentence};
-use crate::figures::Remark;
-use crate::layout::Row;
+use crate::layout::{Remark, Row};
 
 /// Characters of a sentence.
 const WORDS: usize = 200;

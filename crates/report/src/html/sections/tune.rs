@@ -4,11 +4,11 @@ use maud::{Markup, html};
 
 use crate::answer::to_the_second;
 use crate::figures as articles;
-use crate::layout::{Row, or_absent};
+use crate::layout::{Row, list, or_absent};
 use crate::text::tune as tune_text;
 use highwater_model::display::{ABSENT, count, foreign};
 use highwater_model::numbers::len_to_f64;
-use highwater_model::tune::{TrialVerdict, TuneFigure, TuneOutcome, TuneRecord};
+use highwater_model::tune::{TrialVerdict, TuneOutcome, TuneRecord};
 use highwater_sizing::axis_line::base;
 
 use super::super::chart::{Chart, figure};
@@ -23,7 +23,7 @@ const WORDS: usize = 200;
 pub(in crate::html) fn tune(tune: &TuneRecord, charts: &[(usize, Chart)]) -> Vec<Part> {
     let grid = tune_text::grid(tune);
     let measured = tune_text::different(tune).len();
-    let names: Vec<&str> = tune.axes.iter().map(|axis| axis.name.as_str()).collect();
+    let names = list(tune.axes.iter().map(|axis| axis.name.as_str()), ", ");
     let outcome = tune_text::outcome(tune);
     let base = base(tune);
     let better = outcome.iter().find(|remark| remark.label == "better");
@@ -48,7 +48,7 @@ pub(in crate::html) fn tune(tune: &TuneRecord, charts: &[(usize, Chart)]) -> Vec
         Part {
             id: "axes",
             title: "Axes",
-            abstract_line: foreign(&names.join(", "), WORDS),
+            abstract_line: foreign(&names, WORDS),
             body: html! {
                 @if let Some(base) = base {
                     @for axis in 0..tune.axes.len() {
@@ -78,16 +78,13 @@ pub(in crate::html) fn tune(tune: &TuneRecord, charts: &[(usize, Chart)]) -> Vec
 
 fn along(tune: &TuneRecord, base: &[usize], axis: usize, charts: &[(usize, Chart)]) -> Markup {
     let name = &tune.axes[axis].name;
-    let title = [
-        vec![format!("Over {name}")],
-        tune_text::others(tune, base, axis),
-    ]
-    .concat();
+    let others = tune_text::others(tune, base, axis);
+    let title = list([format!("Over {name}")].into_iter().chain(others), " · ");
     html! {
         @for (_, chart) in charts.iter().filter(|(of, _)| *of == axis) { (figure(chart)) }
         @for found in tune_text::tables_along(tune, base, axis) {
             @let (rows, words) = articles::rows::rows(&found);
-            h4 { (foreign(&title.join(" · "), WORDS)) }
+            h4 { (foreign(&title, WORDS)) }
             (table(&format!("Throughput over {name}"), &rows, words))
             (remarks(&articles::remarks(&found)))
         }
@@ -99,26 +96,18 @@ fn trials(tune: &TuneRecord) -> Markup {
     let different = tune_text::different(tune);
     let list = table(
         "All configurations",
-        &list(tune, &different),
+        &rows_of(tune, &different),
         tune.axes.len(),
     );
     html! {
         @if let [down, right] = &tune.axes[..] {
             @let label = format!("{} down, {} to the right", down.name, right.name);
-            h4 { (unit(tune)) ", " (label) }
+            h4 { (tune_text::by(tune.by)) ", " (label) }
             (table(&label, &grid(tune), 1))
             (folded(&format!("{} configurations, one by one", count(different.len() as u64)), &list))
         } @else {
             (list)
         }
-    }
-}
-
-const fn unit(tune: &TuneRecord) -> &'static str {
-    match tune.by {
-        TuneFigure::Throughput => "Throughput",
-        TuneFigure::ServerCpuPerRow => "CPU time per row",
-        TuneFigure::DiskBytesPerRow => "Bytes per row",
     }
 }
 
@@ -157,7 +146,7 @@ fn grid(tune: &TuneRecord) -> Vec<Row> {
     rows
 }
 
-fn list(tune: &TuneRecord, different: &[&[usize]]) -> Vec<Row> {
+fn rows_of(tune: &TuneRecord, different: &[&[usize]]) -> Vec<Row> {
     let mut head: Vec<String> = tune.axes.iter().map(|axis| axis.name.clone()).collect();
     head.extend(["mean", "least", "greatest", "measured", "took"].map(str::to_owned));
     let mut rows = vec![Row::new(head)];

@@ -49,7 +49,7 @@ fn plotted(charts: &[Chart]) -> String {
             let _ = writeln!(text, "  {kind:?} {name} {from}..{to}");
         }
         for level in &chart.levels {
-            let _ = writeln!(text, "  level {} {}", level.name, level.y);
+            let _ = writeln!(text, "  level {} {}", level.name, level.at);
         }
         for series in &chart.series {
             let off = if series.on { "" } else { " (off)" };
@@ -384,7 +384,7 @@ fn a_growth_is_plotted_with_what_was_predicted_before_and_every_size_is_one_clic
     assert_eq!(predicted, "2:510399 3:648166 4:834854");
     assert_eq!(points(total, "measured again"), "1:290100");
     assert_eq!(points(total, "linear"), "1:293147 4:1172588");
-    assert_eq!(format!("{:.0}", total.levels[0].y), "800000");
+    assert_eq!(format!("{:.0}", total.levels[0].at), "800000");
     let each = points(per_node, "measured");
     assert_eq!(each, "1:293147 2:246862 3:225594 4:214115");
     let page = html(&record);

@@ -4,7 +4,7 @@ use highwater_model::numbers::to_f64;
 use highwater_model::plan::{Objective, Unit};
 
 use super::super::chart::{
-    Axis, Chart, Level, Point, Quantity, Series, Shape, Span, SpanKind, values,
+    Axis, Chart, Label, Point, Quantity, Series, Shape, Span, SpanKind, values,
 };
 use super::super::plots::notes;
 use crate::watched::{RunWatched, Seconds, Slot, SlotStream};
@@ -25,17 +25,16 @@ pub(super) fn of(run: &RunWatched) -> Vec<Chart> {
         .chain(failures(seconds));
     let mut interventions = run.interventions.clone();
     let noted: Vec<Span> = notes(interventions.make_contiguous()).collect();
+    let mut charts: Vec<Chart> = charts.collect();
+    for chart in &mut charts {
+        chart.spans.extend(noted.iter().cloned());
+    }
     charts
-        .map(|mut chart| {
-            chart.spans.extend(noted.iter().cloned());
-            chart
-        })
-        .collect()
 }
 
 /// Open sessions; nothing before the first second.
 pub(super) fn sessions(seconds: &Seconds) -> Option<Chart> {
-    let points = every(seconds, |slot| f64::from(slot.sessions));
+    let points = points(seconds, |slot| Some(f64::from(slot.sessions)));
     let series = vec![Series::new("all streams", Shape::Line, 0, points)];
     chart(seconds, series, |series| Chart {
         title: "Sessions".to_owned(),
@@ -52,9 +51,9 @@ fn failures(seconds: &Seconds) -> Option<Chart> {
         ("never sent", 5, |stream| stream.dropped),
     ];
     let series = KINDS.iter().filter_map(|(name, color, of)| {
-        let points = every(seconds, |slot| {
+        let points = points(seconds, |slot| {
             let all: u64 = slot.streams.iter().map(of).sum();
-            to_f64(all) / to_f64(slot.seconds)
+            Some(to_f64(all) / to_f64(slot.seconds))
         });
         let any = points.iter().any(|point| point.y > Some(0.0));
         any.then(|| Series::new(name, Shape::Bars, *color, points))
@@ -76,8 +75,8 @@ fn throughput(seconds: &Seconds, unit: Unit) -> Option<Chart> {
     let mut series = Vec::new();
     for (number, name) in streams(seconds, |stream| stream.unit == unit) {
         let per_s = |of: fn(&SlotStream) -> Option<f64>| {
-            points(seconds, number, |slot, stream| {
-                Some(of(stream)? / to_f64(slot.seconds))
+            points(seconds, |slot| {
+                Some(of(slot.streams.get(number)?)? / to_f64(slot.seconds))
             })
         };
         let reached = per_s(|stream| Some(stream.units));
@@ -106,7 +105,7 @@ fn latency(seconds: &Seconds, objectives: &[Objective]) -> Option<Chart> {
     let all = streams(seconds, |_| true);
     for (number, name) in &all {
         let of = |ns: fn(&SlotStream) -> Option<u64>| {
-            points(seconds, *number, move |_, stream| ns(stream).map(to_f64))
+            points(seconds, |slot| ns(slot.streams.get(*number)?).map(to_f64))
         };
         let (p50, p99) = (of(|stream| stream.p50_ns), of(|stream| stream.p99_ns));
         let between = p99
@@ -126,8 +125,8 @@ fn latency(seconds: &Seconds, objectives: &[Objective]) -> Option<Chart> {
         }
     }
     let levels = objectives.iter().filter_map(|objective| match objective {
-        Objective::Latency { max, op, .. } => Some(Level {
-            y: to_f64(max.0),
+        Objective::Latency { max, op, .. } => Some(Label {
+            at: to_f64(max.0),
             name: match op {
                 Some(op) => format!("allowed for {op}"),
                 None => "allowed".to_owned(),
@@ -135,7 +134,7 @@ fn latency(seconds: &Seconds, objectives: &[Objective]) -> Option<Chart> {
         }),
         _ => None,
     });
-    let levels: Vec<Level> = levels.collect();
+    let levels: Vec<Label> = levels.collect();
     let about = about(seconds, "the slowest second");
     chart(seconds, series, |series| Chart {
         id: "latency".to_owned(),
@@ -146,7 +145,7 @@ fn latency(seconds: &Seconds, objectives: &[Objective]) -> Option<Chart> {
         y: Axis::around(
             "latency",
             Quantity::Latency,
-            values(series).chain(levels.iter().map(|level| level.y)),
+            values(series).chain(levels.iter().map(|level| level.at)),
         ),
         levels: levels.clone(),
         ..Chart::default()
@@ -172,30 +171,13 @@ fn streams(seconds: &Seconds, drawn: impl Fn(&SlotStream) -> bool) -> Vec<(usize
         .collect()
 }
 
-/// A point for each slot, of all streams together.
-fn every(seconds: &Seconds, y: impl Fn(&Slot) -> f64) -> Vec<Point> {
-    let slots = seconds.slots.iter();
-    slots
-        .map(|slot| Point::new(middle(slot), Some(y(slot))))
-        .collect()
-}
-
-fn middle(slot: &Slot) -> f64 {
-    to_f64(slot.from_s) + to_f64(slot.seconds) / 2.0
-}
-
-fn points(
-    seconds: &Seconds,
-    stream: usize,
-    y: impl Fn(&Slot, &SlotStream) -> Option<f64>,
-) -> Vec<Point> {
-    let slots = seconds.slots.iter();
-    slots
-        .map(|slot| {
-            let y = slot.streams.get(stream).and_then(|stream| y(slot, stream));
-            Point::new(middle(slot), y)
-        })
-        .collect()
+/// A point in the middle of each slot.
+fn points(seconds: &Seconds, y: impl Fn(&Slot) -> Option<f64>) -> Vec<Point> {
+    let points = seconds.slots.iter().map(|slot| {
+        let middle = to_f64(slot.from_s) + to_f64(slot.seconds) / 2.0;
+        Point::new(middle, y(slot))
+    });
+    points.collect()
 }
 
 fn chart(

@@ -23,12 +23,12 @@ use super::plots::target_so_far;
 use super::served::served;
 use crate::answer::to_the_second;
 use crate::events::{audit_stage, part_line};
-use crate::layout::or_absent;
+use crate::layout::{list, or_absent};
 use crate::live::left_at_most;
-use crate::progress::p99;
+use crate::progress::{offered, p99};
 use crate::standing::standings;
 use crate::text::judged::{objective_bound, three};
-use crate::watched::{RunWatched, Slot, Stage, Watched};
+use crate::watched::{RunWatched, Stage, Watched};
 
 /// What the page of a watched run may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,11 +162,6 @@ fn status(watched: &Watched) -> Markup {
         }
         Stage::Over => ("The run is over".to_owned(), None),
     };
-    let words = if watched.is_over {
-        "The command is over".to_owned()
-    } else {
-        words
-    };
     let most = watched.progress.map(|progress| {
         let elapsed = run.last.as_ref().map_or(0, |last| last.second);
         let left = left_at_most(progress, Nanos::from_secs(elapsed));
@@ -179,7 +174,7 @@ fn status(watched: &Watched) -> Markup {
     });
     html! {
         p class="status" data-held=(watched.is_held) {
-            b { (words) }
+            b { @if watched.is_over { "The command is over" } @else { (words) } }
             @if let Some(most) = most.filter(|_| !watched.is_over) { " · " (most) }
             @if watched.is_held && run.stage != Stage::Paused { " · pauses when this trial is over" }
         }
@@ -230,11 +225,10 @@ fn elapsed_share(run: &RunWatched, bounds: LoadBounds) -> Option<f64> {
 /// The question, and what is known of its answer.
 fn answer(watched: &Watched) -> Markup {
     let run = &watched.run;
-    let bounds: Vec<String> = run.objectives.iter().map(objective_bound).collect();
-    let question = if bounds.is_empty() {
-        "How much does it take?".to_owned()
-    } else {
-        format!("Does it hold {}?", bounds.join(" and "))
+    let bounds = list(run.objectives.iter().map(objective_bound), " and ");
+    let question = match bounds.as_str() {
+        "" => "How much does it take?".to_owned(),
+        bounds => format!("Does it hold {bounds}?"),
     };
     html! {
         @if !run.workload.is_empty() {
@@ -265,18 +259,13 @@ fn answer(watched: &Watched) -> Markup {
 /// Units per second of a stream over the phase so far.
 fn phase_rate(run: &RunWatched, stream: usize) -> f64 {
     let (mut units, mut seconds) = (0.0, 0);
-    for slot in of_phase(run) {
+    let phase = run.last.as_ref().map(|last| &last.phase);
+    let slots = run.seconds.slots.iter().rev();
+    for slot in slots.take_while(|slot| Some(&slot.phase) == phase) {
         units += slot.streams.get(stream).map_or(0.0, |stream| stream.units);
         seconds += slot.seconds;
     }
     units / to_f64(seconds.max(1))
-}
-
-/// What was seen of the phase that runs.
-fn of_phase(run: &RunWatched) -> impl Iterator<Item = &Slot> {
-    let phase = run.last.as_ref().map(|last| last.phase.as_str());
-    let slots = run.seconds.slots.iter().rev();
-    slots.take_while(move |slot| Some(slot.phase.as_str()) == phase)
 }
 
 fn judged(directory: &str, judgments: &Judgments) -> Markup {
@@ -336,9 +325,7 @@ fn stream_row(run: &RunWatched, number: usize, stream: &StreamProgress) -> Marku
         .filter_map(|slot| Some(slot.streams.get(number)?.errors))
         .sum();
     let figures = [
-        stream
-            .offered_per_s
-            .map_or_else(|| "closed".to_owned(), rate),
+        offered(stream.offered_per_s),
         format!("{} {unit}/s", rate(stream.units_per_s)),
         format!("{} {unit}/s", rate(phase_rate(run, number))),
         or_absent(stream.p50_ns, duration),

@@ -42,20 +42,14 @@ fn bracket(search: &SearchRecord) -> String {
     let failed = of(ProbeVerdict::Failed).reduce(f64::min);
     let below = |at: &f64| failed.is_none_or(|failed| *at < failed);
     let passed = of(ProbeVerdict::Passed).filter(below).reduce(f64::max);
-    let shown = |at: f64| of_axis(search, at);
-    match (passed, failed) {
-        (Some(passed), Some(failed)) => format!(
-            "So far: {} passed, {} failed; the mark is between them.",
-            shown(passed),
-            shown(failed)
-        ),
-        (Some(passed), None) => {
-            format!("So far: {} passed; nothing above it failed.", shown(passed))
+    let shown = [passed, failed].map(|at| Some(of_axis(search, at?)));
+    match shown {
+        [Some(passed), Some(failed)] => {
+            format!("So far: {passed} passed, {failed} failed; the mark is between them.")
         }
-        (None, Some(failed)) => {
-            format!("So far: {} failed; nothing below it passed.", shown(failed))
-        }
-        (None, None) => "So far no probe has passed or failed.".to_owned(),
+        [Some(passed), None] => format!("So far: {passed} passed; nothing above it failed."),
+        [None, Some(failed)] => format!("So far: {failed} failed; nothing below it passed."),
+        [None, None] => "So far no probe has passed or failed.".to_owned(),
     }
 }
 

@@ -19,8 +19,7 @@ use highwater_sizing::growth::{GrowthReport, GrowthSize, report};
 
 use super::search::codes;
 use super::{head, judged};
-use crate::figures::{Remark, remark_lines};
-use crate::layout::{Row, aligned, headed, joined, labeled, or_absent};
+use crate::layout::{Remark, Row, aligned, headed, joined, labeled, list, or_absent, remark_lines};
 use crate::limit;
 use crate::size;
 pub(crate) use crate::size::decided::nodes;
@@ -49,16 +48,16 @@ pub(super) fn blocks(record: &MeasuredRun<'_>, scale: &ScaleRecord) -> Vec<Vec<S
 }
 
 fn title(record: &MeasuredRun<'_>, scale: &ScaleRecord) -> String {
-    let of_last = head::target(record);
-    // The line of a target is its name and, behind three spaces, what it is.
-    let traits = of_last.split_once("   ").map_or("", |(_, traits)| traits);
-    let targets = foreign(&scale.targets.join(" "), WORDS);
+    let (targets, traits) = (
+        foreign(&scale.targets.join(" "), WORDS),
+        head::traits(record),
+    );
     format!("{} → {targets}   {traits}", record.workload.name)
 }
 
 /// What is measured at which sizes.
 pub(crate) fn question(run: &RunRecord, scale: &ScaleRecord) -> String {
-    let sizes: Vec<String> = scale.sizes.iter().map(|s| s.nodes.to_string()).collect();
+    let sizes = list(scale.sizes.iter().map(|s| s.nodes.to_string()), ", ");
     let each = match scale.each {
         ScaleEach::Find => "find the mark",
         ScaleEach::Run => "run",
@@ -69,7 +68,7 @@ pub(crate) fn question(run: &RunRecord, scale: &ScaleRecord) -> String {
         ClusterStart::Grow => "one cluster, to which nodes are added",
     };
     joined([
-        format!("grow {} over {} nodes", scale.stream, sizes.join(", ")),
+        format!("grow {} over {sizes} nodes", scale.stream),
         format!("{each} at each size"),
         judged::objectives(run),
         scale.variant.as_ref().map_or_else(String::new, |variant| {
@@ -333,19 +332,15 @@ fn row(trial: &ScaleTrial) -> Row {
 fn remark(trial: &ScaleTrial) -> String {
     let figures = &trial.figures;
     let settings = trial.size.settings.iter();
-    let settings: Vec<String> = settings
-        .map(|(name, value)| format!("{name} {value}"))
-        .collect();
+    let settings = settings.map(|(name, value)| format!("{name} {value}"));
     let outside = trial
         .predicted
         .filter(|predicted| figures.verdict.counts() && !predicted.holds(figures.per_s));
     let outside = outside.map(|predicted| format!("OUTSIDE the {}", interval90(&predicted)));
     let best = figures.best.iter();
-    let best: Vec<String> = best
-        .map(|(axis, value)| format!("best {axis} {value}"))
-        .collect();
+    let best = best.map(|(axis, value)| format!("best {axis} {value}"));
     let not_warm = "NOT WARM: throughput was not steady";
-    let words = [settings.join(", "), best.join(", "), fault(trial)];
+    let words = [list(settings, ", "), list(best, ", "), fault(trial)];
     let others = [
         figures.limit.as_ref().map(limit::named),
         trial.before_quota.as_ref().map(before_quota),

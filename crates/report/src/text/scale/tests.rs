@@ -3,11 +3,20 @@
 use highwater_analysis::fixture::growth::of_verdict;
 use highwater_analysis::growth::conclude;
 use highwater_model::record::{ExperimentRecord, Question};
-use highwater_model::scale::{GrowthVariant, LeftOut, ScaleOutcome, SizeVerdict, WarmUpRun};
+use highwater_model::scale::{
+    GrowthVariant, LeftOut, ScaleOutcome, ScaleRecord, SizeVerdict, WarmUpRun,
+};
 use highwater_sizing::growth::fixture::grown;
 
 use crate::tests::assert_says;
 use crate::{markdown, text};
+
+fn scale_of(record: &mut ExperimentRecord) -> &mut ScaleRecord {
+    let Question::Scale(scale) = &mut record.question else {
+        panic!("it is a growth");
+    };
+    scale
+}
 
 #[test]
 fn a_growth_shows_its_sizes_what_was_predicted_and_the_next_one() {
@@ -17,24 +26,22 @@ fn a_growth_shows_its_sizes_what_was_predicted_and_the_next_one() {
 #[test]
 fn a_growth_that_drifted_says_so_and_names_the_command_that_measures_it_again() {
     let mut drifted = grown();
-    let Question::Scale(scale) = &mut drifted.question else {
-        panic!("it is a growth");
-    };
+    let scale = scale_of(&mut drifted);
     scale.trials[4].figures.per_s = 250_000.0;
-    let drifted = conclude(*drifted.last_run, scale.clone(), "growth".to_owned());
+    let scale = scale.clone();
+    let drifted = conclude(*drifted.last_run, scale, "growth".to_owned());
     insta::assert_snapshot!(text(&drifted));
 }
 
 #[test]
 fn a_growth_that_was_stopped_names_the_command_that_goes_on() {
     let mut stopped = grown();
-    let Question::Scale(scale) = &mut stopped.question else {
-        panic!("it is a growth");
-    };
+    let scale = scale_of(&mut stopped);
     scale.trials.truncate(3);
     scale.trials[2].figures = of_verdict(SizeVerdict::Interrupted, 0.0, None);
     scale.outcome = Some(ScaleOutcome::Interrupted);
-    let stopped = conclude(*stopped.last_run, scale.clone(), "growth".to_owned());
+    let scale = scale.clone();
+    let stopped = conclude(*stopped.last_run, scale, "growth".to_owned());
     insta::assert_snapshot!(text(&stopped));
 }
 
@@ -47,16 +54,12 @@ fn a_pipeline_shows_how_a_target_grows() {
 #[test]
 fn a_growth_without_quotas_is_measured_again_without_them() {
     let mut drifted = grown();
-    let Question::Scale(scale) = &mut drifted.question else {
-        panic!("it is a growth");
-    };
+    let scale = scale_of(&mut drifted);
     scale.cluster_file = Some("lab.toml".to_owned());
     let mut without = drifted.clone();
     let again = |record: &ExperimentRecord| highwater_next::again(record.into());
     assert!(!again(&drifted).contains("--no-quota"));
-    if let Question::Scale(scale) = &mut without.question {
-        scale.without_quotas = true;
-    }
+    scale_of(&mut without).without_quotas = true;
     assert!(again(&without).contains(" --cluster lab.toml --no-quota "));
 }
 
@@ -64,9 +67,7 @@ fn a_growth_without_quotas_is_measured_again_without_them() {
 #[test]
 fn a_growth_of_a_variant_is_measured_again_alone_with_its_command() {
     let mut grown = grown();
-    let Question::Scale(scale) = &mut grown.question else {
-        panic!("it is a growth");
-    };
+    let scale = scale_of(&mut grown);
     scale.cluster_file = Some("lab.toml".to_owned());
     scale.alone.left_out = Some(LeftOut::Declined);
     scale.variant = Some(GrowthVariant {
@@ -82,21 +83,18 @@ fn a_growth_of_a_variant_is_measured_again_alone_with_its_command() {
     assert!(again.starts_with(begin), "{again}");
     assert_says(&again, &[" --cluster lab.toml --no-measure-nodes "]);
     let text = text(&grown);
-    for said in [
+    let said = [
         "variant old, in turns with 1 more",
         "nodes alone    not measured: --no-measure-nodes",
-    ] {
-        assert!(text.contains(said), "{said}: {text}");
-    }
+    ];
+    assert_says(&text, &said);
 }
 
 /// A cluster that was warmed before its quotas, and one whose warm-up was in vain, say so.
 #[test]
 fn a_growth_says_what_made_its_sizes_ready() {
     let mut grown = grown();
-    let Question::Scale(scale) = &mut grown.question else {
-        panic!("it is a growth");
-    };
+    let scale = scale_of(&mut grown);
     scale.budget_ns = Some(600_000_000_000);
     let trial = &mut scale.trials[1];
     trial.took_ns = 90_000_000_000;
@@ -108,11 +106,10 @@ fn a_growth_says_what_made_its_sizes_ready() {
         run: "probes/02-nodes-2-warm-up".to_owned(),
     });
     let text = text(&grown);
-    for said in [
+    let said = [
         "60.0 s of 90.0 s were clusters that start and tables that are filled, beside the budget",
         "24.4 s of warm-up before quotas",
         "NOT WARM",
-    ] {
-        assert!(text.contains(said), "{said}: {text}");
-    }
+    ];
+    assert_says(&text, &said);
 }

@@ -7,7 +7,7 @@ use highwater_model::op::{BoundColumn, BoundTable, RowBatch, Value};
 use highwater_model::plan::AuditLevel;
 use highwater_model::stored::{Difference, KeyRange, StoredRow, difference, value_at};
 
-use super::super::sums::{self, SumRequest};
+use super::super::sums;
 use super::{KnownRow, OwnSql};
 
 /// Fewer known rows that all come out wrong may be a coincidence.
@@ -60,17 +60,12 @@ impl OwnSql<'_, '_, '_> {
         if self.read(&only(Vec::new()), ranges).await?.is_err() {
             return Ok(None);
         }
-        let rows: Vec<String> = self.known.iter().map(|k| k.row.to_string()).collect();
-        let rows = rows.join(", ");
         for column in plain.columns.iter().filter(|c| c.value.is_some()) {
             // Rows of others may hold what it cannot be made of.
             let expression = column.value.as_deref().unwrap_or_default();
-            let guarded = format!(
-                "CASE WHEN ({}) IN ({rows}) THEN ({expression}) END",
-                plain.key
-            );
+            let known = self.known.iter().map(|known| known.row);
             let guarded = BoundColumn {
-                value: Some(guarded),
+                value: Some(of_rows(&plain.key, known, expression)),
                 ..column.clone()
             };
             if let Err(error) = self.read(&only(vec![guarded]), ranges).await? {
@@ -175,21 +170,11 @@ impl OwnSql<'_, '_, '_> {
         let Some(last) = keys.last() else {
             return Ok(None);
         };
-        let list: Vec<String> = keys.iter().map(u64::to_string).collect();
-        let key = &plain.key;
         let alone = BoundTable {
-            key: format!(
-                "CASE WHEN ({key}) IN ({}) THEN ({key}) END",
-                list.join(", ")
-            ),
+            key: of_rows(&plain.key, keys.iter().copied(), &plain.key),
             ..plain.clone()
         };
-        let request = SumRequest {
-            width: 1,
-            end: last + 1,
-            counts_only: false,
-        };
-        let sums = sums::sum(self.admin, &alone, request).await?;
+        let sums = sums::sum(self.admin, &alone, 1, last + 1, false).await?;
         let ranges = self.ranges();
         // What changed meanwhile shows nothing.
         let again = self.read(plain, &ranges).await?.unwrap_or_default();
@@ -217,6 +202,13 @@ impl OwnSql<'_, '_, '_> {
         }
         Ok(None)
     }
+}
+
+/// An expression that has a value for these rows alone.
+fn of_rows(key: &str, rows: impl Iterator<Item = u64>, expression: &str) -> String {
+    let rows: Vec<String> = rows.map(|row| row.to_string()).collect();
+    let rows = rows.join(", ");
+    format!("CASE WHEN ({key}) IN ({rows}) THEN ({expression}) END")
 }
 
 fn wrong(table: &BoundTable, column: &BoundColumn, part: SqlPart, evidence: String) -> WrongSql {

@@ -82,8 +82,12 @@ impl OwnSql<'_, '_, '_> {
                 // Refused for the key's sake only if the same rows come back without it.
                 let without_key = conditions.of(self.table, "NULL");
                 let rows = self.read(&without_key, &all).await?.unwrap_or_default();
-                self.row_of(&rows)
-                    .map(|row| format!("the target refuses it for row {row}: {error}"))
+                let is_stored = |known: &&KnownRow| {
+                    let mut rows = rows.iter();
+                    rows.any(|row| known.is_stored_as(self.table, &row.values))
+                };
+                let known = self.known.iter().find(is_stored);
+                known.map(|known| format!("the target refuses it for row {}: {error}", known.row))
             }
         };
         Ok(evidence.map(|evidence| WrongSql {
@@ -93,15 +97,6 @@ impl OwnSql<'_, '_, '_> {
             expression: self.key.to_owned(),
             evidence,
         }))
-    }
-
-    /// A known row among those found.
-    fn row_of(&self, rows: &[StoredRow]) -> Option<u64> {
-        let known = self.known.iter().find(|known| {
-            let mut rows = rows.iter();
-            rows.any(|row| known.is_stored_as(self.table, &row.values))
-        });
-        known.map(|known| known.row)
     }
 
     /// A known row whose key is another number wherever the row is found.

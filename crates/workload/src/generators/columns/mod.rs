@@ -13,7 +13,7 @@ mod walk;
 use serde::Serialize;
 
 use super::plain::{PLAIN, Plain};
-use super::spec::{Spec, Specs, read_generator};
+use super::spec::{Spec, Specs, read_generator, reads};
 use crate::input::Section;
 use making::PlainColumn;
 
@@ -38,19 +38,7 @@ macro_rules! generators {
         pub(crate) static OF_COLUMNS: Specs = &[$(<$module::$name as Generate>::SPECS),*];
 
         impl ColumnGenerator {
-            /// Reads a column's generator and its options.
-            pub(crate) fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {
-                let name = read_generator(of, scope.kind, &[PLAIN, OF_COLUMNS])?;
-                let is_one_of = |specs: &[Spec]| specs.iter().any(|spec| spec.name == name);
-                let read = match name {
-                    $(_ if is_one_of($module::$name::SPECS) => {
-                        $module::$name::read(of, scope).map(Self::$name)
-                    })*
-                    plain => Plain::read(of, plain, scope.kind).map(Self::Plain),
-                };
-                of.finish();
-                read
-            }
+            reads! { OF_COLUMNS: $($name in $module,)* }
 
             /// What makes the column's values.
             pub(crate) fn made(&self, column: &MadeFor<'_>) -> Box<dyn Fill> {

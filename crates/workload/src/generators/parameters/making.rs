@@ -2,9 +2,7 @@
 //!
 //! What must not be here: a generator.
 
-use crate::generators::prelude::{
-    ColumnData, ColumnType, Draws, Entry, Section, Spec, Ticks, Value,
-};
+use crate::generators::prelude::{ColumnType, Draws, Entry, Section, Spec, Ticks, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -56,7 +54,7 @@ impl OpScope<'_> {
     pub(super) fn cell(&self, table: usize, column: usize, field: &[String], row: u64) -> Value {
         let table = self.tables.get(table);
         let cell = table.and_then(|table| table.cell(column, row));
-        cell.map_or(Value::Null, |cell| first_of(&field_of(cell, field)))
+        cell.map_or(Value::Null, |cell| field_of(cell, field).value(0))
     }
 
     /// The tick of the last row before the op.
@@ -66,23 +64,6 @@ impl OpScope<'_> {
             .get(table)
             .map_or(0, |table| table.tick(last_row))
     }
-}
-
-/// The first value of a column.
-fn first_of(data: &ColumnData) -> Value {
-    let value = match data {
-        ColumnData::Integer(values) => values.first().map(|v| Value::Integer(*v)),
-        ColumnData::TimestampMs(values) => values.first().map(|v| Value::TimestampMs(*v)),
-        ColumnData::Float(values) => values.first().map(|v| Value::Float(*v)),
-        ColumnData::Boolean(values) => values.first().map(|v| Value::Boolean(*v)),
-        ColumnData::Text(values) => values.first().map(|v| Value::Text(Arc::from(&**v))),
-        ColumnData::TextDictionary(coded) | ColumnData::ObjectDictionary(coded) => coded
-            .codes
-            .first()
-            .and_then(|code| coded.values.get(usize::try_from(*code).ok()?))
-            .map(|v| Value::Text(Arc::from(&**v))),
-    };
-    value.unwrap_or(Value::Null)
 }
 
 /// Reads a `table` that has a time line.

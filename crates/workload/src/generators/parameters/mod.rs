@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::columns::Scope;
 use super::plain::{PLAIN, Plain};
-use super::spec::{Spec, Specs, read_generator};
+use super::spec::{Spec, Specs, read_generator, reads};
 use crate::input::Section;
 use highwater_model::op::{ColumnType, Value};
 use making::Parameter;
@@ -42,19 +42,7 @@ macro_rules! generators {
         pub(crate) static OF_PARAMETERS: Specs = &[$(<$module::$name as Parameter>::SPECS),*];
 
         impl ParameterGenerator {
-            /// Reads a parameter's generator and its options.
-            pub(crate) fn read(of: &Section<'_>, scope: &Scope<'_>) -> Option<Self> {
-                let name = read_generator(of, scope.kind, &[PLAIN, OF_PARAMETERS])?;
-                let is_one_of = |specs: &[Spec]| specs.iter().any(|spec| spec.name == name);
-                let read = match name {
-                    $(_ if is_one_of($module::$name::SPECS) => {
-                        $module::$name::read(of, scope).map(Self::$name)
-                    })*
-                    plain => Plain::read(of, plain, scope.kind).map(Self::Plain),
-                };
-                of.finish();
-                read
-            }
+            reads! { OF_PARAMETERS: $($name in $module,)* }
 
             /// Appends the values of the parameter for an op.
             pub(crate) fn append(&self, op: &OpScope<'_>, values: &mut Vec<Value>) {

@@ -6,7 +6,7 @@ use toml::de::DeValue;
 
 use super::making::range_of;
 use crate::generators::prelude::{ColumnType, Entry, Serialize};
-use crate::parameter::{ParameterKind, Setting};
+use crate::parameter::ParameterKind;
 
 /// A value of a column or of a parameter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -34,10 +34,7 @@ impl Literal {
             (ColumnType::Float, _) => entry.float().map(Self::Float),
             (ColumnType::Boolean, DeValue::Boolean(value)) => Some(Self::Boolean(*value)),
             (ColumnType::Timestamp, DeValue::String(text)) => {
-                let setting = Setting::parse(ParameterKind::Timestamp, text);
-                setting
-                    .and_then(|setting| setting.number())
-                    .map(Self::Timestamp)
+                ParameterKind::Timestamp.parse(text).map(Self::Timestamp)
             }
             _ => None,
         };

@@ -8,7 +8,7 @@ pub(crate) struct Sequence {
     start: i64,
     step: i64,
     /// start + (step · number mod modulo); 0 for no end.
-    #[serde(skip_serializing_if = "crate::is_zero")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     modulo: u64,
     prefix: String,
 }

@@ -1,24 +1,20 @@
 //! `uuid`: UUIDs of version 4.
 
-use serde::Serializer;
-
 use super::making::Make;
 use crate::generators::prelude::{ColumnType, Draws, Section, Serialize, Spec, TEXT, specs};
 
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Uuid;
-
-impl Serialize for Uuid {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str("uuid")
-    }
+/// It has no options; its only form is its name in fingerprints.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Uuid {
+    Uuid,
 }
 
 impl Make for Uuid {
     const SPECS: &'static [Spec] = specs!("uuid", "a UUID of version 4", TEXT, [;];);
 
     fn read(_: &Section<'_>, _: &str, _: ColumnType) -> Option<Self> {
-        Some(Self)
+        Some(Self::Uuid)
     }
 
     /// The n-th UUID (RFC 9562): 122 random bits.

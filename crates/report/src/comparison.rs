@@ -1,4 +1,4 @@
-//! A comparison of two groups in words and rows. Nothing is computed
+//! One comparison of two groups in words and rows, as texts, Markdown and pages show it. Nothing is computed
 //! here but what a reader is shown of several runs: their mean, of shares the arithmetic one, else
 //! the geometric one.
 
@@ -9,7 +9,8 @@ use highwater_model::display::{
 use highwater_model::numbers::round_to_u64;
 use highwater_model::target_telemetry::units;
 
-use crate::layout::{Row, aligned, headed, labeled};
+use crate::layout::{Row, aligned, headed, joined, labeled, list, or_absent};
+use crate::markdown_words::{compared, table};
 
 /// Characters of a name or a setting.
 pub(crate) const WORDS: usize = 120;
@@ -33,6 +34,14 @@ pub(crate) fn lines(names: [&str; 2], comparison: &Comparison) -> Vec<String> {
     lines.extend(basis(comparison).iter().map(|line| labeled("", line)));
     lines.extend(listed("differs", &differing(comparison)));
     lines
+}
+
+/// The same as Markdown.
+pub(crate) fn blocks(names: [&str; 2], comparison: &Comparison) -> Vec<String> {
+    let lines = basis(comparison).into_iter().chain(differing(comparison));
+    let figures = table(&rows(comparison), 2);
+    let verdict = verdict(comparison, true);
+    compared(&verdict, named(names, comparison), figures, lines)
 }
 
 /// Lines of which the first has the label.
@@ -196,8 +205,7 @@ pub(crate) fn headlines(comparison: &Comparison) -> Vec<String> {
         let unit = unit_of(compared.figure.scale);
         Some(format!("{name} {} {unit}", signed(effect.difference)))
     };
-    let figures = || comparison.figures.iter();
-    let of = |verdict: Verdict| figures().filter(move |c| c.verdict == verdict);
+    let of = |verdict| of_verdict(comparison, verdict);
     let mut decisive: Vec<&Compared> = of(Verdict::Worse).chain(of(Verdict::Better)).collect();
     decisive.sort_by_key(|compared| !compared.is_primary);
     if decisive.is_empty() {
@@ -219,7 +227,7 @@ pub(crate) fn advice_lines(comparison: &Comparison) -> Vec<String> {
 }
 
 /// `WORSE · worse: insert p99 · better: insert throughput`.
-pub(super) fn verdict(comparison: &Comparison, loud: bool) -> String {
+fn verdict(comparison: &Comparison, loud: bool) -> String {
     let word = word(comparison.verdict(), loud);
     match directions(comparison).as_str() {
         "" => word.to_owned(),
@@ -227,19 +235,24 @@ pub(super) fn verdict(comparison: &Comparison, loud: bool) -> String {
     }
 }
 
+/// The figures of which this was decided.
+pub(crate) fn of_verdict(
+    comparison: &Comparison,
+    verdict: Verdict,
+) -> impl Iterator<Item = &Compared> {
+    let figures = comparison.figures.iter();
+    figures.filter(move |compared| compared.verdict == verdict)
+}
+
 /// Which figures are worse, and which better; empty where none is either.
 fn directions(comparison: &Comparison) -> String {
-    let of = |verdict: Verdict| {
-        let figures = comparison.figures.iter();
-        let figures = figures.filter(|compared| compared.verdict == verdict);
-        let names: Vec<String> = figures.map(name_of).collect();
-        (!names.is_empty()).then(|| format!("{}: {}", word(verdict, false), names.join(", ")))
-    };
-    let parts: Vec<String> = [Verdict::Worse, Verdict::Better]
-        .into_iter()
-        .filter_map(of)
-        .collect();
-    parts.join(" · ")
+    let of = [Verdict::Worse, Verdict::Better].map(|verdict| {
+        match list(of_verdict(comparison, verdict).map(name_of), ", ").as_str() {
+            "" => String::new(),
+            names => format!("{}: {names}", word(verdict, false)),
+        }
+    });
+    joined(of)
 }
 
 /// The same in a sentence.
@@ -273,20 +286,15 @@ pub(crate) fn basis(comparison: &Comparison) -> Vec<String> {
         lines.push(
             "equal groups are called different anywhere in at most 5 of 100 comparisons".to_owned(),
         );
-        lines.extend(shows(primary, &name));
+        // Which differences of the question's own figure these runs show.
+        lines.extend(primary.detectable.map(|detectable| {
+            let (shown, power) = (of_scale(primary, detectable), whole_percent(POWER));
+            format!("these runs show a difference of {shown} in {name} with {power} power")
+        }));
     }
     lines.extend(advice_lines(comparison));
     lines.extend(undecided(comparison));
     lines
-}
-
-/// Which differences of the question's own figure these runs show.
-fn shows(primary: &Compared, name: &str) -> Option<String> {
-    let detectable = of_scale(primary, primary.detectable?);
-    Some(format!(
-        "these runs show a difference of {detectable} in {name} with {} power",
-        whole_percent(POWER)
-    ))
 }
 
 /// What would decide about the question's own figure, and what each of it brings.
@@ -352,15 +360,10 @@ fn matters(comparison: &Comparison) -> String {
 
 /// Which of the other figures no verdict was possible on.
 fn undecided(comparison: &Comparison) -> Option<String> {
-    let figures = comparison.figures.iter();
-    let open = figures.filter(|c| c.verdict == Verdict::Inconclusive && !c.is_primary);
-    let names: Vec<String> = open.map(name_of).collect();
-    (!names.is_empty() && !comparison.is_guarded()).then(|| {
-        format!(
-            "inconclusive beside it, and without effect on the verdict: {}",
-            names.join(", ")
-        )
-    })
+    let open = of_verdict(comparison, Verdict::Inconclusive).filter(|c| !c.is_primary);
+    let names = list(open.map(name_of), ", ");
+    (!names.is_empty() && !comparison.is_guarded())
+        .then(|| format!("inconclusive beside it, and without effect on the verdict: {names}"))
 }
 
 /// `plan: 7f3a91 against 9fc329`, a line each.
@@ -380,12 +383,16 @@ pub(crate) fn differing(comparison: &Comparison) -> Vec<String> {
     lines
 }
 
+/// A value of at most so many characters; the sign of what is absent where there is none.
+pub(crate) fn setting(text: &str, words: usize) -> String {
+    or_absent(Some(text).filter(|text| !text.is_empty()), |text| {
+        foreign(text, words)
+    })
+}
+
 /// `plan: 7f3a91 against 9fc329`; what differs though it should not comes with a warning.
 pub(crate) fn against(kind: Kind, name: &str, values: [&str; 2]) -> String {
-    let [a, b] = values.map(|text| match text {
-        "" => "–".to_owned(),
-        text => foreign(text, WORDS),
-    });
+    let [a, b] = values.map(|text| setting(text, WORDS));
     let grave = match kind {
         Kind::Question => "OTHER QUESTION: ",
         Kind::Trust => "NOT TO BE TRUSTED: ",

@@ -1,0 +1,217 @@
+//! Throughput against nodes, and what each node contributes: of a size plan, of a growth, of several growths beside each
+//! other, with what the models predict. Must not compare.
+
+use highwater_analysis::growth::counted;
+use highwater_model::display::foreign;
+use highwater_model::scale::{ScalePurpose, ScaleRecord};
+use highwater_sizing::cluster::{NeedPlan, SizePlan, SizePlanPoint};
+use highwater_sizing::growth::GrowthReport;
+
+use super::super::chart::{
+    Axis, Chart, Label, Point, Quantity, Series, Shape, Span, SpanKind, values,
+};
+use super::super::sections::known_word;
+use crate::compare_report::NamedGrowth;
+
+/// Characters of a name.
+const WORDS: usize = 60;
+
+/// A throughput with so many nodes, as it is drawn.
+type Shown = fn(f64, f64) -> f64;
+
+/// Two charts for each need of a size plan.
+pub(in crate::html) fn growth(plan: &SizePlan) -> Vec<Chart> {
+    let needs = plan.needs.iter().filter(|need| need.curve.len() > 1);
+    needs
+        .enumerate()
+        .flat_map(|(number, need)| of_need(plan, need, number))
+        .collect()
+}
+
+fn of_need(plan: &SizePlan, need: &NeedPlan, number: usize) -> [Chart; 2] {
+    let nodes = f64::from(plan.nodes.planned);
+    let all = Chart {
+        id: format!("growth-{number}"),
+        about: format!(
+            "Marks were {}; the line is what is expected of a new measurement, the band is its 90% interval. Left \
+             of the last mark sizes are filled in, right of it they are extrapolated.",
+            known_word(need)
+        ),
+        spans: vec![Span {
+            from: nodes - 0.2,
+            to: nodes + 0.2,
+            name: "planned".to_owned(),
+            kind: SpanKind::Mark,
+        }],
+        levels: vec![Label {
+            at: need.per_s_at_end.max(need.per_s),
+            name: "needed".to_owned(),
+        }],
+        ..Chart::default()
+    };
+    let each = Chart {
+        id: format!("per-node-{number}"),
+        about: "A level line is linear growth; a falling one is what nodes lose to each other: \
+                contention (they queue for something shared) and crosstalk (each must agree with \
+                each other)."
+            .to_owned(),
+        ..Chart::default()
+    };
+    let (of_all, of_each) = (
+        planned(need, |_, per_s| per_s),
+        planned(need, |nodes, per_s| per_s / nodes.max(1e-9)),
+    );
+    [
+        total(all, &need.unit, nodes, of_all),
+        per_node(each, &need.unit, of_each),
+    ]
+}
+
+fn planned(need: &NeedPlan, of: Shown) -> Vec<Series> {
+    let known = need.curve.iter().filter_map(|point| {
+        let per_s = of(point.nodes, point.measured_per_s?);
+        Some(Point::new(point.nodes, Some(per_s)))
+    });
+    // What others published never looks like a measurement of one's own.
+    let word = known_word(need);
+    let shape = if word == "measured" {
+        Shape::Dot
+    } else {
+        Shape::Ring
+    };
+    let known = Series::new(word, shape, 1, known.collect());
+    predicted(&need.curve, of)
+        .into_iter()
+        .chain([known])
+        .collect()
+}
+
+/// Both charts of a growth; none where no size counts.
+pub(in crate::html) fn scale(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Chart> {
+    let (Some(first), Some(last)) = (grown.sizes.first(), grown.sizes.last()) else {
+        return Vec::new();
+    };
+    let unit = format!("{}/s", scale.unit.name());
+    let levels = scale.until_per_s.map(|at| Label {
+        at,
+        name: "requested".to_owned(),
+    });
+    let all = Chart {
+        id: "scale".to_owned(),
+        about: "Filled signs were measured. A ring is what was predicted for a size from the smaller ones, \
+                before it was measured. The line is what all sizes together predict, and the band is the 90% interval of a \
+                new measurement. Dashed: as many times the first size as there are nodes."
+            .to_owned(),
+        levels: levels.into_iter().collect(),
+        ..Chart::default()
+    };
+    let each = Chart {
+        id: "scale-per-node".to_owned(),
+        about: "A level line is linear growth; a falling one is what nodes lose to each other."
+            .to_owned(),
+        ..Chart::default()
+    };
+    // The first size, as many times as there are nodes.
+    let ends = [first, last].map(|size| f64::from(size.trial.size.nodes));
+    let linear = ends.map(|nodes| Point::new(nodes, Some(first.compared.per_node * nodes)));
+    let linear = Series::new("linear", Shape::Dashed, 7, linear.to_vec());
+    let of_each = measured(scale, grown, |nodes, per_s| per_s / nodes.max(1.0));
+    let mut of_all = measured(scale, grown, |_, per_s| per_s);
+    of_all.push(linear);
+    vec![
+        total(all, &unit, 0.0, of_all),
+        per_node(each, &unit, of_each),
+    ]
+}
+
+fn measured(scale: &ScaleRecord, grown: &GrowthReport<'_>, of: Shown) -> Vec<Series> {
+    let at = |nodes: u32, per_s: f64| {
+        let nodes = f64::from(nodes);
+        Point::new(nodes, Some(of(nodes, per_s)))
+    };
+    let before = grown.sizes.iter().filter_map(|size| {
+        let predicted = size.trial.predicted?;
+        Some(at(size.trial.size.nodes, predicted.expected))
+    });
+    let sizes = grown.sizes.iter();
+    let sizes = sizes.map(|size| at(size.trial.size.nodes, size.trial.figures.per_s));
+    let again = scale
+        .trials
+        .iter()
+        .filter(|trial| trial.purpose == ScalePurpose::Again && trial.figures.verdict.counts());
+    let again = again.map(|trial| at(trial.size.nodes, trial.figures.per_s));
+    let measured = [
+        Series::new("predicted before", Shape::Ring, 1, before.collect()),
+        Series::new("measured", Shape::Dot, 0, sizes.collect()),
+        Series::new("measured again", Shape::Diamond, 2, again.collect()),
+    ];
+    let all = predicted(&grown.curve, of).into_iter().chain(measured);
+    all.filter(|series| !series.points.is_empty()).collect()
+}
+
+/// What each of several growths makes at each size, a color for each; none where no size counts.
+pub(in crate::html) fn growths(growths: &[&NamedGrowth<'_>]) -> Option<Chart> {
+    let mut series = Vec::new();
+    for (color, of) in growths.iter().enumerate() {
+        let sizes = counted(of.growth.scale);
+        let mut points: Vec<Point> = sizes
+            .map(|trial| Point::new(f64::from(trial.size.nodes), Some(trial.figures.per_s)))
+            .collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        let name = foreign(&of.name, WORDS);
+        series.push(Series::new(&name, Shape::Line, color, points.clone()));
+        series.push(Series::new(&name, Shape::Dot, color, points));
+    }
+    series.retain(|series| !series.points.is_empty());
+    let unit = format!("{}/s", growths.first()?.growth.scale.unit.name());
+    let texts = Chart {
+        id: "growths".to_owned(),
+        about:
+            "Signs were measured, each size once; the lines only lead the eye from one to the next."
+                .to_owned(),
+        ..Chart::default()
+    };
+    (!series.is_empty()).then(|| total(texts, &unit, 0.0, series))
+}
+
+/// The 90 % interval and what is expected.
+fn predicted(curve: &[SizePlanPoint], of: Shown) -> [Series; 2] {
+    let band = curve.iter().map(|point| {
+        let [low, high] = [point.predicted.low, point.predicted.high];
+        Point::band(point.nodes, of(point.nodes, low), of(point.nodes, high))
+    });
+    let expected = curve.iter().map(|point| {
+        let per_s = of(point.nodes, point.predicted.expected);
+        Point::new(point.nodes, Some(per_s))
+    });
+    [
+        Series::new("90 % of measurements", Shape::Band, 0, band.collect()),
+        Series::new("expected", Shape::Line, 0, expected.collect()),
+    ]
+}
+
+/// What all nodes together make; `of` has its other texts, and what is marked.
+fn total(of: Chart, unit: &str, nodes: f64, series: Vec<Series>) -> Chart {
+    let title = format!("Throughput against nodes, {unit}");
+    against_nodes(Chart { title, ..of }, unit, nodes, series)
+}
+
+/// What each node makes of it.
+fn per_node(of: Chart, unit: &str, series: Vec<Series>) -> Chart {
+    let title = format!("Each node's part, {unit} per node");
+    against_nodes(Chart { title, ..of }, "per node", 0.0, series)
+}
+
+/// The axis of nodes goes from none to the most of the series, and to `nodes`.
+fn against_nodes(of: Chart, unit: &str, nodes: f64, series: Vec<Series>) -> Chart {
+    let points = series.iter().flat_map(|series| &series.points);
+    let most = points.map(|point| point.x).fold(nodes, f64::max);
+    let levels = of.levels.iter().map(|level| level.at);
+    let y = Axis::from_zero(unit, Quantity::Rate, values(&series).chain(levels));
+    Chart {
+        x: Axis::between("nodes", Quantity::Number, 0.0, most + 0.5),
+        y,
+        series,
+        ..of
+    }
+}
