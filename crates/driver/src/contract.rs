@@ -171,6 +171,11 @@ pub trait Target: Send + Sync {
     fn host_of(&self, number: u32, attempt: u32) -> usize {
         in_turn(number, attempt, self.urls().len())
     }
+    /// Takes what `--with` says of sessions: before a run connects any, in place of what an earlier run said. Settings
+    /// of tables are ignored. Does no I/O.
+    fn configure(&self, _settings: &[(String, String)]) -> Result<(), TargetError> {
+        Ok(())
+    }
     /// Opens a session and prepares its statements.
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>>;
     /// Fails with a statement of the workload that the target refuses, executing none. Connecting does

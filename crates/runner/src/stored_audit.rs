@@ -146,6 +146,7 @@ struct StoredAudit {
 impl StoredAudit {
     async fn whole(mut self) -> Result<RunRecord, RunError> {
         let target = Arc::clone(&self.request.target);
+        target.configure(&record::settings_given(&self.record))?;
         let mut admin = target.administer(Rc::clone(&self.timeline)).await?;
         let facts = admin.facts().await?;
         let literals = self.record.plan.definition.workload.literals;

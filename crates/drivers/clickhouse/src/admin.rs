@@ -17,6 +17,8 @@ use super::describe;
 use super::facts;
 use super::insert_mode::Mode;
 use super::options::Node;
+use super::spooling::Spooling;
+use super::spools::Spools;
 use super::wire::Wire;
 
 /// Inserts that other servers pass on to this one, from their tables above its own.
@@ -26,18 +28,27 @@ const PASSED_ON: &str = "SELECT count() FROM system.processes WHERE NOT is_initi
 /// A server.
 pub(super) struct ClickHouseServer {
     mode: Mode,
+    spooling: Spooling,
+    /// Those that the connection is about: it is to tables above those of all servers.
+    spools: Option<Spools>,
 }
 
-/// Everything around the load, on that connection.
+/// Everything around the load, on that connection; `spools` are those of the tables that it is to.
 pub(super) fn admin(
     wire: Wire,
     node: &Node,
     mode: Mode,
     timeline: Rc<dyn Timeline>,
+    spools: Option<Spools>,
 ) -> SqlAdmin<ClickHouseServer> {
     let (place, timeout) = (node.shown.clone(), node.connect_timeout);
+    let server = ClickHouseServer {
+        mode,
+        spooling: node.spooling.clone(),
+        spools,
+    };
     SqlAdmin::new(
-        ClickHouseServer { mode },
+        server,
         SqlConnection::new(wire, place, timeout, timeline),
         node.application_name.clone(),
         Arc::clone(&node.lingering),
@@ -56,17 +67,20 @@ impl SqlServer for ClickHouseServer {
         &mut self,
         connection: &mut SqlConnection<Wire>,
     ) -> Result<TargetFacts, TargetError> {
-        facts::read(connection, self.mode).await
+        facts::read(connection, self.mode, self.spooling.is_used()).await
     }
 
     async fn others_are_idle(
         &mut self,
         connection: &mut SqlConnection<Wire>,
     ) -> Result<bool, TargetError> {
-        if !self.mode.is_distributed {
-            return Ok(true);
+        if self.mode.is_distributed && number(&connection.rows(PASSED_ON).await?, 0) > 0 {
+            return Ok(false);
         }
-        Ok(number(&connection.rows(PASSED_ON).await?, 0) == 0)
+        match &mut self.spools {
+            Some(spools) => spools.are_empty(connection).await,
+            None => Ok(true),
+        }
     }
 
     async fn describe(

@@ -12,6 +12,7 @@ use highwater_driver::sql::facts::add_common;
 use highwater_driver::sql_query::{first_value, pairs};
 
 use super::insert_mode::Mode;
+use super::spooling::{OFF, SETTING};
 use super::wire::Wire;
 
 /// Settings that are recorded whatever their value, of users and of tables: what a block becomes, when
@@ -25,12 +26,14 @@ const RECORDED: &str = "'async_insert', 'background_pool_size', 'fsync_after_ins
     'readonly', 'use_uncompressed_cache'";
 
 /// Those that say what an acknowledged insert has survived.
-const DURABILITY: [&str; 2] = ["fsync_after_insert", "fsync_part_directory"];
+const DURABILITY: [&str; 3] = ["fsync_after_insert", "fsync_part_directory", SETTING];
 
-/// See [`highwater_driver::contract::ServerAdmin::facts`].
+/// See [`highwater_driver::contract::ServerAdmin::facts`]; `is_spooled` where acknowledged rows may wait for being
+/// passed on.
 pub(super) async fn read(
     connection: &mut SqlConnection<Wire>,
     mode: Mode,
+    is_spooled: bool,
 ) -> Result<TargetFacts, TargetError> {
     let version = first_value(connection.rows("SELECT version()").await?).unwrap_or_default();
     let sql = format!(
@@ -40,6 +43,9 @@ pub(super) async fn read(
     let settings = pairs(connection.rows(&sql).await?);
     let settings = settings.map(|(name, value)| (name, one_line(&value)));
     let mut settings: BTreeMap<String, String> = settings.collect();
+    if is_spooled {
+        settings.insert(SETTING.to_owned(), OFF.to_owned());
+    }
     let relaxed = relaxed(&settings);
     let encrypted = connection.is_encrypted();
     let traits = add_common(&mut settings, mode.name(), encrypted, &DURABILITY, relaxed);
@@ -56,12 +62,18 @@ pub(super) async fn read(
 
 /// With which less of an acknowledged insert survives the loss of the machine than usual in databases.
 fn relaxed(settings: &BTreeMap<String, String>) -> Vec<String> {
-    match settings.get("fsync_after_insert").map(String::as_str) {
+    let mut relaxed = match settings.get("fsync_after_insert").map(String::as_str) {
         Some("1" | "true") => Vec::new(),
         Some(value) => vec![format!("fsync_after_insert={value}")],
         // Old versions have none.
         None => vec!["fsync_after_insert=none".to_owned()],
+    };
+    if let Some(value) = settings.get(SETTING) {
+        relaxed.push(format!(
+            "{SETTING}={value} (acknowledged rows may still be in a spool of the server that took them)"
+        ));
     }
+    relaxed
 }
 
 #[cfg(test)]
@@ -80,5 +92,21 @@ mod tests {
             let relaxed = relaxed(&settings.into_iter().collect());
             assert_eq!(relaxed.first().map(String::as_str), expected);
         }
+    }
+
+    #[test]
+    fn acknowledged_rows_that_may_be_in_a_spool_are_said_besides() {
+        let settings = [("fsync_after_insert", "0"), (SETTING, OFF)];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let relaxed = relaxed(&BTreeMap::from(settings));
+        let [synced, spooled] = relaxed.as_slice() else {
+            panic!("{relaxed:?}");
+        };
+        assert_eq!(synced, "fsync_after_insert=0");
+        assert!(
+            spooled.starts_with("insert_distributed_sync=0 ("),
+            "{spooled}"
+        );
+        assert!(spooled.contains("may still be in a spool"), "{spooled}");
     }
 }

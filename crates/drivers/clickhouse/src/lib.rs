@@ -4,7 +4,7 @@
 //! where its first half is a request too, and is stored as a whole or not at all. Where to read: `plan` (a
 //! workload's statements and tables), `encode` (ops to bytes), `answer` and `errors` (what came back, and
 //! what is certain), `wire` (one exchange), `session` (one op), `connect`, `admin` (around the load),
-//! `cluster` (the same around several servers).
+//! `cluster` (the same around several servers), `spooling` and `spools` (rows that they have still to pass on).
 //!
 //! Must not read a clock, retry, or write text for a terminal.
 
@@ -48,6 +48,8 @@ mod plan;
 mod preparing;
 mod rows;
 mod session;
+mod spooling;
+mod spools;
 mod telemetry;
 mod wire;
 
@@ -170,6 +172,14 @@ impl Target for ClickHouseTarget {
         self.nodes.iter().map(|node| node.shown.clone()).collect()
     }
 
+    fn configure(&self, settings: &[(String, String)]) -> Result<(), TargetError> {
+        let is_used = spooling::is_requested(settings, self.mode)?;
+        for node in &self.nodes {
+            node.spooling.set(is_used);
+        }
+        Ok(())
+    }
+
     fn host_of(&self, number: u32, attempt: u32) -> usize {
         if self.is_behind_first {
             return 0;
@@ -203,7 +213,7 @@ impl Target for ClickHouseTarget {
             let node = self.nodes.first().ok_or_else(hosts::none_given)?;
             let wire = connect::open(node, &timeline).await?;
             connect::check_format(node, self.mode)?;
-            let admin = admin::admin(wire, node, self.mode, timeline);
+            let admin = admin::admin(wire, node, self.mode, timeline, None);
             Ok(Box::new(admin) as Box<dyn Admin>)
         })
     }

@@ -12,6 +12,8 @@ use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl};
 use highwater_model::units::Nanos;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
+use super::spooling::Spooling;
+
 /// Parameters of a URL that are understood; the names are libpq's where it has one.
 const PARAMETERS: &[&str] = &[
     "connect_timeout",
@@ -55,6 +57,8 @@ pub(super) struct Node {
     pub(super) connect_timeout: Nanos,
     /// Settings of ours that the server knows, once it was asked.
     pub(super) known: Arc<OnceLock<Vec<String>>>,
+    /// Whether acknowledged rows may wait for being passed on.
+    pub(super) spooling: Spooling,
     /// Connections that we left and whose requests may still work.
     pub(super) lingering: Arc<LingeringBackends>,
 }
@@ -122,6 +126,7 @@ pub(super) fn nodes(
             tls: Arc::new(tls),
             connect_timeout,
             known: Arc::default(),
+            spooling: Spooling::default(),
             lingering: Arc::default(),
         });
     }

@@ -25,9 +25,9 @@ use super::rows::RowReader;
 /// The server gives connections no names: any number that no other one has.
 static NEXT_ABANDONED: AtomicI64 = AtomicI64::new(0);
 /// Settings of each request, as far as the server knows them. An insert is answered when its rows are
-/// there, on other servers too, and is not taken for an earlier one; the status of an answer is that of the
-/// whole, and no server is left out of it. A subquery over distributed tables is answered once for all servers,
-/// where by default it is refused.
+/// there, on other servers too unless a run lets them wait in spools, and is not taken for an earlier one; the
+/// status of an answer is that of the whole, and no server is left out of it. A subquery over distributed tables is
+/// answered once for all servers, where by default it is refused.
 pub(super) const SETTINGS: [(&str, &str); 10] = [
     ("async_insert", "0"),
     ("insert_deduplicate", "0"),
@@ -115,7 +115,7 @@ impl Wire {
         let settings = SETTINGS.iter();
         let settings = settings.filter(|(name, _)| known.iter().any(|known| known == name));
         let settings: String = settings
-            .map(|(name, value)| format!("&{name}={value}"))
+            .map(|(name, value)| format!("&{name}={}", self.node.spooling.value(name, value)))
             .collect();
         let (path, headers) = (&self.node.path, self.node.headers.reveal());
         self.heads = ["&wait_end_of_query=1", ""].map(|kind| {

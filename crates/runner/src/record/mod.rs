@@ -47,6 +47,9 @@ use crate::store::{self, StoreError, StoredRun};
 use crate::table_setup::ExistingTables;
 use crate::telemetry;
 
+/// Begins the names of the settings of a record that `--with` gave.
+const WITH: &str = "with.";
+
 /// Reads the record of a run: its directory, or the record file itself. The record of a run that was
 /// killed is made from what it had written.
 pub fn read(path: &Path) -> Result<Record, StoreError> {
@@ -75,7 +78,7 @@ impl Parts {
         record.target.tables.clone_from(&existing.tables);
         for (name, value) in &request.tables.settings {
             let settings = &mut record.target.settings;
-            settings.insert(format!("with.{name}"), value.clone());
+            settings.insert(format!("{WITH}{name}"), value.clone());
         }
         Self {
             ceiling: ceiling(request, &facts),
@@ -104,6 +107,16 @@ fn ceiling(request: &RunRequest, facts: &TargetFacts) -> ClientRecord {
         sink: Some(sink.clone()),
         ..ClientRecord::default()
     }
+}
+
+/// What `--with` said in a run, by name.
+pub(crate) fn settings_given(record: &RunRecord) -> Vec<(String, String)> {
+    let settings = record.target.settings.iter();
+    let given = settings.filter_map(|(name, value)| {
+        let name = name.strip_prefix(WITH)?;
+        Some((name.to_owned(), value.clone()))
+    });
+    given.collect()
 }
 
 /// The ledgers of all passes, by table, added to empty ones.

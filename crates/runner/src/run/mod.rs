@@ -97,6 +97,7 @@ pub fn one_of(
 impl Run {
     async fn whole(mut self) -> Result<RunEnd, RunError> {
         let target = Arc::clone(&self.request.target);
+        target.configure(&self.request.tables.settings)?;
         let mut admin = target.administer(Rc::clone(&self.timeline)).await?;
         let facts = admin.facts().await?;
         self.request.tables.check(target.as_ref(), &facts)?;

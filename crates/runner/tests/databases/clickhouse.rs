@@ -1,12 +1,17 @@
 //! Whole runs against three shards of ClickHouse: clean ones, and one that loses a shard in mid-load, which
 //! comes back.
 
+use std::rc::Rc;
 use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use highwater_model::units::Nanos;
+use highwater_driver::{TargetOptions, TargetUrl};
+use highwater_model::units::{Nanos, Seed};
 use highwater_report as report;
+use highwater_runner::interrupts;
+use highwater_runner::observer::Silent;
+use highwater_runner::run::run;
 use highwater_testing::clickhouse::skipped;
 use highwater_testing::clickhouse_shards::{SHARDS, Shards};
 
@@ -48,6 +53,34 @@ fn expect_clean_runs(shards: &Shards, runs: usize) -> u64 {
         earlier = sum;
     }
     earlier
+}
+
+#[test]
+fn rows_that_servers_pass_on_after_their_answer_are_all_found_and_the_record_says_so() {
+    if skipped() {
+        return;
+    }
+    let shards = Shards::start();
+    let options = TargetOptions {
+        insert: Some("distributed".to_owned()),
+        data_directory: None,
+        application_name: "highwater-test".to_owned(),
+        seed: Seed(42),
+        connect_timeout: Nanos::from_secs(5),
+    };
+    let url = TargetUrl::parse(&shards.url()).unwrap();
+    let target = highwater_drivers::open_urls(&[url], &options).unwrap();
+    let root = tempfile::tempdir().unwrap();
+    let mut request = job(&shards, 2).request(target, root.path());
+    request.tables.settings = vec![("insert_distributed_sync".to_owned(), "0".to_owned())];
+    let (_keep, interrupts) = interrupts::channel();
+    let record = run(request, Rc::new(Silent), interrupts).unwrap().record;
+    let text = report::text(&record);
+    expect_clean(&record, BATCH);
+    assert_eq!(record.target.settings["with.insert_distributed_sync"], "0");
+    let relaxed = &record.target.settings["durability.relaxed"];
+    assert!(relaxed.contains("may still be in a spool"), "{relaxed}");
+    assert!(text.contains("insert_distributed_sync=0"), "{text}");
 }
 
 #[test]

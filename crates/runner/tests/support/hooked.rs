@@ -46,6 +46,10 @@ impl<H: Hooks> Target for Hooked<H> {
         self.inner.urls()
     }
 
+    fn configure(&self, settings: &[(String, String)]) -> Result<(), TargetError> {
+        self.inner.configure(settings)
+    }
+
     fn host_of(&self, number: u32, attempt: u32) -> usize {
         self.inner.host_of(number, attempt)
     }

@@ -42,11 +42,16 @@ impl ServerAdmin for Cluster {
         })
     }
 
+    /// Of all servers, and then of what they have to pass on, to which no statement adds any more.
     fn quiesce(&mut self, deadline: Nanos) -> Response<'_, bool> {
         Box::pin(async move {
             let mut opened = self.all().await?;
             let idle = each(&mut opened, |server| server.own.quiesce(deadline));
-            Ok(idle.await?.into_iter().all(|idle| idle))
+            if !idle.await?.into_iter().all(|idle| idle) {
+                return Ok(false);
+            }
+            let empty = each(&mut opened, |server| server.above.quiesce(deadline));
+            Ok(empty.await?.into_iter().all(|empty| empty))
         })
     }
 

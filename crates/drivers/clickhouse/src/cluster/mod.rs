@@ -19,6 +19,7 @@ use super::admin::{self, ClickHouseServer};
 use super::connect;
 use super::insert_mode::Mode;
 use super::options::Node;
+use super::spools::Spools;
 use super::wire::Wire;
 
 mod administration;
@@ -126,8 +127,14 @@ impl Member {
             let with_own = node.with_own_tables();
             let own = connect::open(&with_own, timeline).await?;
             self.opened = Some(Opened {
-                above: admin::admin(above, node, mode, Rc::clone(timeline)),
-                own: admin::admin(own, &with_own, mode, Rc::clone(timeline)),
+                above: admin::admin(
+                    above,
+                    node,
+                    mode,
+                    Rc::clone(timeline),
+                    Some(Spools::of(node)),
+                ),
+                own: admin::admin(own, &with_own, mode, Rc::clone(timeline), None),
                 node: node.clone(),
             });
         }

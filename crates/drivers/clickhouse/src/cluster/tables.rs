@@ -6,6 +6,7 @@ use highwater_model::op::{BoundTable, BoundWorkload};
 
 use super::membership::{self, CLUSTER};
 use super::{ABOVE, Cluster, DIALECT, Opened, each};
+use crate::spooling;
 
 /// See [`TableAdmin::create_tables`]. Each server registers its own tables and those above, so that a run
 /// against one server alone knows whose they are.
@@ -26,7 +27,9 @@ pub(super) async fn create(
     let is_name = |setting: &&(String, String)| setting.0.eq_ignore_ascii_case(CLUSTER);
     let named = policy.settings.iter().find(is_name);
     let name = membership::choose(&cluster.clusters, named.map(|(_, value)| value.as_str()))?;
-    let settings = policy.settings.iter().filter(|setting| !is_name(setting));
+    let of_tables =
+        |setting: &&(String, String)| !is_name(setting) && !spooling::is_name(&setting.0);
+    let settings = policy.settings.iter().filter(of_tables);
     let settings: Vec<(String, String)> = settings.cloned().collect();
     let own = TablePolicy {
         settings: &settings,

@@ -3,4 +3,5 @@
 mod cluster;
 mod conformance;
 mod losing;
+mod spooling;
 mod tables;

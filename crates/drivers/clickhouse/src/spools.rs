@@ -1,0 +1,205 @@
+//! Whether acknowledged rows still wait on a server for being passed on, in the spools of its tables above those of a
+//! cluster.
+//!
+//! Newer versions list them in `system.distribution_queue`. Older ones show them nowhere: there the files are counted
+//! if the server is on this machine, and otherwise its own tables must have been the same for a while. Must not wait.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use highwater_driver::contract::{TargetError, TargetErrorKind};
+use highwater_driver::network::is_loopback;
+use highwater_driver::sql::connection::SqlConnection;
+use highwater_driver::sql::describe::number;
+use highwater_driver::sql::dialect::Dialect;
+use highwater_model::units::Nanos;
+
+use super::options::Node;
+use super::spooling::Spooling;
+use super::wire::Wire;
+
+/// Whether the server lists its spools.
+const HAS_QUEUE: &str =
+    "SELECT count() FROM system.tables WHERE database = 'system' AND name = 'distribution_queue'";
+/// Files of the spools of the database. Those that the server set aside as broken are not among them.
+const QUEUED: &str =
+    "SELECT sum(data_files) FROM system.distribution_queue WHERE database = currentDatabase()";
+/// Where the spools are.
+const PLACES: &str = "SELECT data_path FROM system.tables \
+    WHERE database = currentDatabase() AND engine = 'Distributed'";
+/// For how long tables have the same rows if no other server has any for them. One that could not pass rows on
+/// repeats that after 30 s at most; a run waits no longer than that for an earlier one.
+const SETTLED_AFTER: Nanos = Nanos::from_secs(29);
+/// Counts that are further apart are not of one wait.
+const COUNTED_WITHIN: Nanos = Nanos::from_secs(5);
+
+/// The spools of a server.
+pub(super) struct Spools {
+    own_database: String,
+    is_local: bool,
+    spooling: Spooling,
+    /// Whether the server lists them, once that is known.
+    has_queue: Option<bool>,
+    settling: Settling,
+}
+
+/// Since when a table has so many rows.
+#[derive(Default)]
+struct Settling {
+    rows: u64,
+    since: Nanos,
+    /// When they were counted last.
+    counted: Option<Nanos>,
+}
+
+impl Spools {
+    /// Of the tables in the database of this server's URL.
+    pub(super) fn of(node: &Node) -> Self {
+        Self {
+            own_database: node.own_database(),
+            is_local: is_loopback(&node.host),
+            spooling: node.spooling.clone(),
+            has_queue: None,
+            settling: Settling::default(),
+        }
+    }
+
+    /// Whether nothing waits there, as far as it can be seen; on that server's connection.
+    pub(super) async fn are_empty(
+        &mut self,
+        connection: &mut SqlConnection<Wire>,
+    ) -> Result<bool, TargetError> {
+        let has_queue = match self.has_queue {
+            Some(known) => known,
+            None => number(&connection.rows(HAS_QUEUE).await?, 0) > 0,
+        };
+        self.has_queue = Some(has_queue);
+        if has_queue {
+            return Ok(number(&connection.rows(QUEUED).await?, 0) == 0);
+        }
+        if let Some(files) = self.files(connection).await? {
+            return Ok(files == 0);
+        }
+        if !self.spooling.is_used() {
+            return Ok(true);
+        }
+        let sql = format!(
+            "SELECT sum(rows) FROM system.parts WHERE active AND database = {}",
+            Dialect::ClickHouse.literal(&self.own_database)
+        );
+        let rows = number(&connection.rows(&sql).await?, 0);
+        Ok(self.settling.is_over(rows, connection.now()))
+    }
+
+    /// Files in the spools; none if they cannot be seen from here.
+    async fn files(
+        &self,
+        connection: &mut SqlConnection<Wire>,
+    ) -> Result<Option<usize>, TargetError> {
+        if !self.is_local {
+            return Ok(None);
+        }
+        let rows = match connection.rows(PLACES).await {
+            // The versions between do not name one directory.
+            Err(error) if error.kind == TargetErrorKind::Statement => return Ok(None),
+            rows => rows?,
+        };
+        let places: Vec<PathBuf> = rows
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(PathBuf::from)
+            .collect();
+        if !places.iter().all(|place| place.is_absolute()) {
+            return Ok(None);
+        }
+        let files = places.iter().map(|place| files_of(place).ok());
+        Ok(files.sum())
+    }
+}
+
+/// Files that wait in the spools of one table: it has a directory for each other server, with a numbered file for
+/// each part of a batch.
+fn files_of(table: &Path) -> io::Result<usize> {
+    let mut files = 0;
+    for spool in fs::read_dir(table)? {
+        let spool = spool?;
+        if !spool.file_type()?.is_dir() {
+            continue;
+        }
+        for file in fs::read_dir(spool.path())? {
+            let is_batch = file?
+                .path()
+                .extension()
+                .is_some_and(|ending| ending == "bin");
+            files += usize::from(is_batch);
+        }
+    }
+    Ok(files)
+}
+
+impl Settling {
+    /// Takes another count; whether there were so many rows at each one for long enough.
+    fn is_over(&mut self, rows: u64, now: Nanos) -> bool {
+        let is_same = self.rows == rows
+            && self
+                .counted
+                .is_some_and(|counted| now.saturating_sub(counted) <= COUNTED_WITHIN);
+        if !is_same {
+            (self.rows, self.since) = (rows, now);
+        }
+        self.counted = Some(now);
+        now.saturating_sub(self.since) >= SETTLED_AFTER
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process;
+
+    use super::*;
+
+    #[test]
+    fn files_of_batches_are_counted_and_what_else_lies_there_is_not() {
+        let table = std::env::temp_dir().join(format!("highwater-spools-{}", process::id()));
+        let (first, second) = (table.join("default@h1:9000"), table.join("default@h2:9000"));
+        for spool in [&first, &second] {
+            fs::create_dir_all(spool.join("broken")).unwrap();
+            fs::create_dir_all(spool.join("tmp")).unwrap();
+        }
+        assert_eq!(files_of(&table).unwrap(), 0);
+        for file in [
+            "1.bin",
+            "12.bin",
+            "current_batch.txt",
+            "tmp/13.bin",
+            "broken/2.bin",
+        ] {
+            fs::write(first.join(file), "").unwrap();
+        }
+        fs::write(second.join("7.bin"), "").unwrap();
+        assert_eq!(files_of(&table).unwrap(), 3);
+        fs::remove_dir_all(&table).unwrap();
+        // What cannot be seen is not empty.
+        assert!(files_of(&table).is_err());
+    }
+
+    #[test]
+    fn rows_have_settled_once_each_count_of_a_wait_was_the_same() {
+        let mut settling = Settling::default();
+        let last = SETTLED_AFTER.0 / Nanos::SECOND.0;
+        let mut is_over = |rows, at| settling.is_over(rows, Nanos::from_secs(at));
+        for at in 1..last {
+            assert!(!is_over(7, at), "{at}");
+        }
+        // More came just then.
+        assert!(!is_over(8, last));
+        for at in last + 1..2 * last {
+            assert!(!is_over(8, at), "{at}");
+        }
+        assert!(is_over(8, 2 * last));
+        // What was counted before a load says nothing of the time after it.
+        assert!(!is_over(8, 9 * last));
+    }
+}
