@@ -25,6 +25,8 @@ pub enum Dialect {
     ClickHouse,
     /// QuestDB.
     QuestDb,
+    /// YugabyteDB: PostgreSQL's own statements, above storage of its own.
+    YugabyteDb,
 }
 
 impl Dialect {
@@ -36,17 +38,20 @@ impl Dialect {
             Self::CrateDb
         } else if version.ends_with("QuestDB") {
             Self::QuestDb
+        } else if version.contains(YUGABYTE) {
+            Self::YugabyteDb
         } else {
             Self::PostgreSql
         }
     }
 
-    /// From the name of a parameter that the server reports at start-up.
-    pub fn of_parameter(name: &str) -> Option<Self> {
+    /// From a parameter that the server reports at start-up, if it says more than that it is PostgreSQL.
+    pub fn of_parameter(name: &str, value: &str) -> Option<Self> {
         match name {
             "crdb_version" => Some(Self::CockroachDb),
             "crate_version" => Some(Self::CrateDb),
             "questdb_version" => Some(Self::QuestDb),
+            "server_version" if value.contains(YUGABYTE) => Some(Self::YugabyteDb),
             _ => None,
         }
     }
@@ -60,6 +65,7 @@ impl Dialect {
             Self::MySql => &["mysql"],
             Self::ClickHouse => &["clickhouse"],
             Self::QuestDb => &["questdb"],
+            Self::YugabyteDb => &["yugabytedb", "postgresql"],
         };
         names.iter().map(|name| (*name).to_owned()).collect()
     }
@@ -77,6 +83,16 @@ impl Dialect {
         (self == Self::CockroachDb).then_some("SET database = defaultdb")
     }
 
+    /// The statement that begins every session, if one is needed. YugabyteDB commits every 20,000 rows of a
+    /// COPY, and with the second setting writes those of a colocated table without a transaction; a version
+    /// that does not know these settings copies in one transaction.
+    pub fn at_start(self) -> Option<&'static str> {
+        (self == Self::YugabyteDb).then_some(
+            "SELECT set_config(name, '0', false) FROM pg_catalog.pg_settings WHERE name IN \
+             ('yb_default_copy_from_rows_per_transaction', 'yb_fast_path_for_colocated_copy')",
+        )
+    }
+
     /// A condition on `information_schema.columns` that leaves out what the server adds unseen,
     /// such as the bucket of a hash-sharded key.
     pub fn shown_columns(self) -> &'static str {
@@ -92,7 +108,7 @@ impl Dialect {
             Self::CockroachDb if release(version).is_some_and(|release| release < (22, 2)) => {
                 Err("before version 22.2 the server commits every 100 rows of a COPY")
             }
-            Self::PostgreSql | Self::CockroachDb => Ok(()),
+            Self::PostgreSql | Self::CockroachDb | Self::YugabyteDb => Ok(()),
             _ => Err("the server has no COPY FROM STDIN"),
         }
     }
@@ -107,6 +123,12 @@ impl Dialect {
     /// Whether an insert of several rows is applied as a whole or not at all.
     pub fn inserts_whole(self) -> bool {
         self.rolls_back() || self == Self::QuestDb
+    }
+
+    /// Whether a statement that ends as canceled has changed nothing. YugabyteDB looks for that after its
+    /// storage has answered, and the storage commits a write of one row by itself.
+    pub fn cancels_whole(self) -> bool {
+        self != Self::YugabyteDb
     }
 
     /// Whether rows can only be added: then what changes is a further row, and the newest one counts.
@@ -131,13 +153,14 @@ impl Dialect {
             // A thread of its own waits for each connection, and lists the statement before it reads
             // the rows: this is a thousand times as long as it takes to wake it.
             Self::ClickHouse => Some(Nanos::SECOND),
-            Self::PostgreSql | Self::CockroachDb | Self::MySql => None,
+            Self::PostgreSql | Self::CockroachDb | Self::MySql | Self::YugabyteDb => None,
         }
     }
 
-    /// Whether several statements before one Sync need BEGIN and COMMIT to be one transaction.
+    /// Whether several statements before one Sync need BEGIN and COMMIT to be one transaction. In YugabyteDB
+    /// a write of one row outside of a transaction block commits by itself.
     pub fn wraps_pipelines(self) -> bool {
-        self == Self::CockroachDb
+        matches!(self, Self::CockroachDb | Self::YugabyteDb)
     }
 
     /// Makes what was written to the table of that name visible, or waits until it is, where that takes
@@ -161,7 +184,9 @@ impl Dialect {
         match self {
             // Its `/` makes a decimal of two integers.
             Self::CockroachDb => "{dividend} // {divisor}",
-            Self::PostgreSql | Self::CrateDb | Self::QuestDb => "{dividend} / {divisor}",
+            Self::PostgreSql | Self::CrateDb | Self::QuestDb | Self::YugabyteDb => {
+                "{dividend} / {divisor}"
+            }
             Self::MySql => "{dividend} DIV {divisor}",
             Self::ClickHouse => "intDiv({dividend}, {divisor})",
         }
@@ -208,7 +233,9 @@ impl Dialect {
     pub fn milliseconds(self, column: &str) -> String {
         match self {
             // A double, which is exact here and much cheaper than `extract`, a decimal.
-            Self::PostgreSql => format!("CAST(date_part('epoch', {column}) * 1000 AS bigint)"),
+            Self::PostgreSql | Self::YugabyteDb => {
+                format!("CAST(date_part('epoch', {column}) * 1000 AS bigint)")
+            }
             Self::CockroachDb => format!("CAST(extract(epoch FROM {column}) * 1000 AS bigint)"),
             // ClickHouse's points in time are of seconds: milliseconds are integers.
             Self::CrateDb | Self::ClickHouse => self.bigint(column),
@@ -220,7 +247,9 @@ impl Dialect {
     /// A timestamp as milliseconds since 1970, with all its digits.
     pub fn exact_milliseconds(self, column: &str) -> String {
         match self {
-            Self::PostgreSql | Self::CockroachDb => format!("extract(epoch FROM {column}) * 1000"),
+            Self::PostgreSql | Self::CockroachDb | Self::YugabyteDb => {
+                format!("extract(epoch FROM {column}) * 1000")
+            }
             Self::CrateDb | Self::ClickHouse => self.milliseconds(column),
             Self::MySql => format!("{} / 1000", microseconds(column)),
             // A double has all of them until the year 2255.
@@ -249,7 +278,7 @@ impl Dialect {
     /// A text literal.
     pub fn literal(self, text: &str) -> String {
         match self {
-            Self::PostgreSql | Self::CockroachDb => escape_literal(text),
+            Self::PostgreSql | Self::CockroachDb | Self::YugabyteDb => escape_literal(text),
             Self::CrateDb | Self::QuestDb => literal(text),
             Self::MySql => backslashed(text),
             Self::ClickHouse => escaped(text),
@@ -353,6 +382,9 @@ impl Dialect {
     }
 }
 
+/// What YugabyteDB has between PostgreSQL's version and its own.
+const YUGABYTE: &str = "-YB-";
+
 /// A timestamp as microseconds since 1970, in MySQL's words.
 fn microseconds(column: &str) -> String {
     format!("TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {column})")
@@ -383,6 +415,11 @@ mod tests {
                 "cockroachdb",
             ),
             ("CrateDB 5.7.0 (built …)", Dialect::CrateDb, "cratedb"),
+            (
+                "PostgreSQL 11.2-YB-2.13.1.0-b0 on x86_64-pc-linux-gnu, compiled by clang version 12.0.1",
+                Dialect::YugabyteDb,
+                "yugabytedb",
+            ),
         ] {
             assert_eq!(Dialect::of_version(version), dialect);
             assert_eq!(dialect.names()[0], best);
@@ -392,10 +429,24 @@ mod tests {
         let version = "PostgreSQL 12.3, compiled by Visual C++ build 1914, 64-bit, QuestDB";
         assert_eq!(Dialect::of_version(version), Dialect::QuestDb);
         assert_eq!(
-            Dialect::of_parameter("questdb_version"),
+            Dialect::of_parameter("questdb_version", "9.3.4"),
             Some(Dialect::QuestDb)
         );
         assert_eq!(Dialect::QuestDb.names(), ["questdb"]);
+    }
+
+    #[test]
+    fn the_version_at_start_up_identifies_a_relative_that_has_no_parameter_of_its_own() {
+        // As its issues have them: yugabyte/yugabyte-db#5154 and #2447.
+        for (value, dialect) in [
+            ("15.12-YB-2025.2.6.0-b0", Some(Dialect::YugabyteDb)),
+            ("11.2-YB-2.0.0.0-b0", Some(Dialect::YugabyteDb)),
+            ("15.7 (Debian 15.7-0+deb12u1)", None),
+            ("13.0.0", None),
+        ] {
+            assert_eq!(Dialect::of_parameter("server_version", value), dialect);
+        }
+        assert_eq!(Dialect::of_parameter("application_name", "a-YB-b"), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ impl Dialect {
     /// An attribute of a JSON object as text; the column is quoted, the attribute is not.
     pub fn attribute(self, column: &str, attribute: &str) -> String {
         match self {
-            Self::PostgreSql | Self::CockroachDb => {
+            Self::PostgreSql | Self::CockroachDb | Self::YugabyteDb => {
                 format!("{column} ->> {}", escape_literal(attribute))
             }
             Self::CrateDb => format!("{column}[{}]", literal(attribute)),
@@ -41,7 +41,7 @@ impl Dialect {
     /// What [`Self::number_of_hash`] makes the integer for a text of, computed once per row.
     pub fn hash(self, text: &str) -> String {
         match self {
-            Self::PostgreSql => {
+            Self::PostgreSql | Self::YugabyteDb => {
                 format!("CAST(CAST('x' || substr(md5({text}), 1, 7) AS bit(28)) AS integer)")
             }
             Self::CockroachDb | Self::CrateDb => format!("substr(md5({text}), 1, 7)"),
@@ -57,7 +57,7 @@ impl Dialect {
 
     /// The first seven hexadecimal digits of an MD5 as an integer.
     pub fn number_of_hash(self, hash: &str) -> String {
-        if self == Self::PostgreSql {
+        if matches!(self, Self::PostgreSql | Self::YugabyteDb) {
             return format!("CAST({hash} AS bigint)");
         }
         if matches!(self, Self::MySql | Self::ClickHouse) {

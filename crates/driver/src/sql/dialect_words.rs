@@ -8,7 +8,7 @@ use super::dialect::Dialect;
 use super::leases::LeaseWords;
 use super::quoting::{backslashed, escaped, literal, quoted};
 use super::table_words::TableWords;
-use super::with_clause::{with_engine, with_options, with_settings};
+use super::with_clause::{with_engine, with_options, with_settings, with_tablets};
 
 /// Of each table only the newest row is kept, sooner or later.
 const CLICKHOUSE_REGISTRY: &str = "CREATE TABLE IF NOT EXISTS highwater_tables (\
@@ -52,6 +52,10 @@ impl Dialect {
             Self::CockroachDb => TableWords {
                 transactional: false,
                 ..Self::PostgreSql.table_words()
+            },
+            Self::YugabyteDb => TableWords {
+                with_settings: with_tablets,
+                ..Self::CockroachDb.table_words()
             },
             Self::CrateDb => TableWords {
                 with_settings: |create, settings| with_settings(create, settings, quoted),
@@ -130,7 +134,8 @@ impl Dialect {
                             AND k.objid = CAST(hashtext(l.token) & 2147483647 AS oid))",
                 ..Self::CockroachDb.lease_words()
             },
-            Self::CockroachDb => plain(
+            // Advisory locks are not in every version of YugabyteDB, nor always switched on.
+            Self::CockroachDb | Self::YugabyteDb => plain(
                 escape_literal,
                 "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)",
             ),
@@ -166,7 +171,8 @@ impl Dialect {
     pub fn count_running(self, name: &str, lingering: &[i64]) -> String {
         let lingering: Vec<String> = lingering.iter().map(ToString::to_string).collect();
         match self {
-            Self::PostgreSql => {
+            // YugabyteDB lists those of one node; the driver looks at the others.
+            Self::PostgreSql | Self::YugabyteDb => {
                 format!(
                     "SELECT count(*) FROM pg_catalog.pg_stat_activity \
                      WHERE application_name = left({name}, 63) AND pid <> pg_backend_pid() \

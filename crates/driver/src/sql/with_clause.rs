@@ -25,6 +25,30 @@ pub fn with_settings(
     format!("{} WITH ({})", before.trim_end(), entries.join(", "))
 }
 
+/// As [`with_settings`], with the setting `tablets` as the clause `SPLIT INTO n TABLETS` behind it, in place of
+/// what the statement splits the table into.
+pub fn with_tablets(create: &str, settings: &[(String, String)]) -> String {
+    if settings.is_empty() || !creates_table(create) {
+        return create.to_owned();
+    }
+    let at = word_at(create, "SPLIT INTO ").min(word_at(create, "SPLIT AT "));
+    let (table, split) = create.split_at(at);
+    let is_tablets = |(name, value): &&(String, String)| {
+        name.eq_ignore_ascii_case("tablets") && value.parse::<u32>().is_ok()
+    };
+    let others: Vec<(String, String)> = settings
+        .iter()
+        .filter(|setting| !is_tablets(setting))
+        .cloned()
+        .collect();
+    let table = with_settings(table.trim_end(), &others, str::to_owned);
+    match settings.iter().find(is_tablets) {
+        Some((_, number)) => format!("{table} SPLIT INTO {number} TABLETS"),
+        None if split.is_empty() => table,
+        None => format!("{table} {split}"),
+    }
+}
+
 /// The same statement with these settings as options of the table, `name = value …`, before the
 /// partitions that it may have. Statements that create no table are left alone; `literal` makes a
 /// value a text literal where it is no word.
@@ -249,6 +273,51 @@ mod tests {
             set("CREATE TABLE t (n INTEGER)", &[]),
             "CREATE TABLE t (n INTEGER)"
         );
+    }
+
+    #[test]
+    fn settings_stand_before_what_splits_the_table_and_tablets_split_it() {
+        let set = |create, settings: &[(&str, &str)]| {
+            let settings = settings.iter();
+            let settings = settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            with_tablets(create, &settings.collect::<Vec<_>>())
+        };
+        let (apart, eight) = (("colocation", "false"), ("tablets", "8"));
+        for (create, settings, expected) in [
+            (
+                "CREATE TABLE split (k int)",
+                &[apart][..],
+                "CREATE TABLE split (k int) WITH (colocation = 'false')",
+            ),
+            (
+                "CREATE TABLE t (k int)",
+                &[eight],
+                "CREATE TABLE t (k int) SPLIT INTO 8 TABLETS",
+            ),
+            (
+                "CREATE TABLE t (k int) SPLIT INTO 4 TABLETS",
+                &[apart, eight],
+                "CREATE TABLE t (k int) WITH (colocation = 'false') SPLIT INTO 8 TABLETS",
+            ),
+            (
+                "CREATE TABLE t (k int) WITH (a = 1) split at VALUES ((1), (2))",
+                &[apart],
+                "CREATE TABLE t (k int) WITH (a = 1, colocation = 'false') split at VALUES ((1), (2))",
+            ),
+            (
+                "CREATE TABLE t (k int)",
+                &[("tablets", "8; x")],
+                "CREATE TABLE t (k int) WITH (tablets = '8; x')",
+            ),
+            (
+                "CREATE INDEX i ON t (k)",
+                &[eight],
+                "CREATE INDEX i ON t (k)",
+            ),
+            ("CREATE TABLE t (k int)", &[], "CREATE TABLE t (k int)"),
+        ] {
+            assert_eq!(set(create, settings), expected);
+        }
     }
 
     #[test]

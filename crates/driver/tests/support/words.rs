@@ -6,7 +6,9 @@ use highwater_model::op::ColumnType;
 /// The words of a dialect, by the name that a target gives it.
 pub(crate) fn words(dialect: &str) -> Option<SqlWords> {
     match dialect {
-        "postgresql" | "cockroachdb" => Some(SqlWords::new(postgresql_type, postgresql_equals)),
+        "postgresql" | "cockroachdb" | "yugabytedb" => {
+            Some(SqlWords::new(postgresql_type, postgresql_equals))
+        }
         "cratedb" => Some(SqlWords::new(cratedb_type, cratedb_equals)),
         "mariadb" => Some(SqlWords::new(mariadb_type, plainly_equals)),
         "mysql" | "tidb" | "singlestore" => Some(SqlWords::new(mysql_type, plainly_equals)),

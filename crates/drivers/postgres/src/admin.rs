@@ -9,12 +9,12 @@ use highwater_model::table_shape::TableShape;
 use highwater_model::units::Nanos;
 use postgres_protocol::escape::escape_literal;
 
-use super::connect::Opened;
+use super::connect::{self, Opened};
 use super::describe;
 use super::facts;
 use super::options::Node;
 use super::wire::Connection;
-use highwater_driver::contract::{TargetError, TargetFacts, Timeline};
+use highwater_driver::contract::{TargetError, TargetErrorKind, TargetFacts, Timeline};
 use highwater_driver::sql::admin::{PAUSE_MAX, SqlAdmin, SqlServer};
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::describe::number;
@@ -31,20 +31,32 @@ pub(super) struct PostgresServer {
     dialect: Dialect,
     /// The insert mode, for the facts.
     insert: &'static str,
+    /// Those of the URL besides, where each lists only its own statements.
+    others: Vec<Node>,
+    /// As the sessions of this program have it.
+    application_name: String,
+    timeline: Rc<dyn Timeline>,
 }
 
-/// Everything around the load, on that connection.
+/// Everything around the load, on that connection to one of the nodes.
 pub(super) fn admin(
     opened: Opened,
     node: &Node,
+    nodes: &[Node],
     insert: &'static str,
     timeline: Rc<dyn Timeline>,
 ) -> SqlAdmin<PostgresServer> {
     let login = &node.login;
     let (place, timeout) = (node.shown.clone(), login.connect_timeout);
+    let lists_own = opened.dialect == Dialect::YugabyteDb;
+    let others = nodes.iter();
+    let others = others.filter(|other| lists_own && other.shown != node.shown);
     let server = PostgresServer {
         dialect: opened.dialect,
         insert,
+        others: others.cloned().collect(),
+        application_name: login.application_name.clone(),
+        timeline: Rc::clone(&timeline),
     };
     SqlAdmin::new(
         server,
@@ -82,6 +94,30 @@ impl SqlServer for PostgresServer {
             ));
         }
         describe::describe(connection, self.dialect, table).await
+    }
+
+    async fn others_are_idle(
+        &mut self,
+        _connection: &mut SqlConnection<Connection>,
+    ) -> Result<bool, TargetError> {
+        let name = self.dialect.literal(&self.application_name);
+        for node in &self.others {
+            let opened = match connect::open(node, &self.timeline).await {
+                // Its statements end with it; what it had sent to the storage is done or not within moments.
+                Err(error) if error.kind == TargetErrorKind::Unreachable => continue,
+                opened => opened?,
+            };
+            let lingering = node.lingering.list();
+            let (place, timeout) = (node.shown.clone(), node.login.connect_timeout);
+            let timeline = Rc::clone(&self.timeline);
+            let mut other = SqlConnection::new(opened.connection, place, timeout, timeline);
+            let running = self.dialect.count_running(&name, &lingering);
+            if number(&other.rows(&running).await?, 0) > 0 {
+                return Ok(false);
+            }
+            node.lingering.forget(&lingering);
+        }
+        Ok(true)
     }
 
     async fn directories(&self, connection: &mut SqlConnection<Connection>) -> Vec<PathBuf> {

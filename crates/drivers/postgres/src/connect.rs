@@ -144,7 +144,7 @@ async fn start_up(node: &Node, mut connection: Connection) -> Result<Opened, Sta
                 let mut texts = message.body.split(|byte| *byte == 0);
                 let mut next = || String::from_utf8_lossy(texts.next().unwrap_or_default());
                 let (name, value) = (next(), next());
-                if let Some(reported) = Dialect::of_parameter(&name) {
+                if let Some(reported) = Dialect::of_parameter(&name, &value) {
                     dialect = reported;
                     version = value.into_owned();
                 }
@@ -155,11 +155,13 @@ async fn start_up(node: &Node, mut connection: Connection) -> Result<Opened, Sta
     if let Some(backend) = backend {
         connection.set_backend(i32::from_be_bytes(backend).into(), &node.lingering);
     }
-    if let (None, Some(statement)) = (database, dialect.without_database()) {
+    let unnamed = database.is_none();
+    let selecting = dialect.without_database().filter(|_| unnamed);
+    for statement in selecting.into_iter().chain(dialect.at_start()) {
         let mut request = Vec::new();
         message::query(&mut request, statement);
-        let selected = connection.request(&request, |_| Ok(())).await;
-        selected.map_err(StartUpError::Server)?;
+        let answered = connection.request(&request, |_| Ok(())).await;
+        answered.map_err(StartUpError::Server)?;
     }
     Ok(Opened {
         connection,

@@ -143,7 +143,8 @@ fn judge_code(code: &str) -> (ErrorClass, Certainty) {
         "53300" | "53400" => ErrorClass::Rejected,
         "40002" => ErrorClass::Constraint,
         "25006" => ErrorClass::Unavailable,
-        "55P03" | "55006" => ErrorClass::Conflict,
+        // YugabyteDB's own, where it forgets to say 40001.
+        "55P03" | "55006" | "YB003" => ErrorClass::Conflict,
         _ => match code.get(..2).unwrap_or_default() {
             "08" => return (ErrorClass::Connection, Unknown),
             // Ending, starting, failing over (57); internal errors (58, XX), after which
@@ -178,6 +179,7 @@ mod tests {
             ("42P01", ErrorClass::Statement, NotApplied),
             ("40001", ErrorClass::Conflict, NotApplied),
             ("40P01", ErrorClass::Conflict, NotApplied),
+            ("YB003", ErrorClass::Conflict, NotApplied),
             ("40003", ErrorClass::Unavailable, Unknown),
             ("53100", ErrorClass::Resource, NotApplied),
             ("53200", ErrorClass::Resource, NotApplied),

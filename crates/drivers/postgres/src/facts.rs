@@ -26,6 +26,14 @@ const PARAMETERS: &str = "SELECT property_path, value FROM (SHOW PARAMETERS) \
      WHERE property_path IN ('cairo.commit.mode', 'cairo.wal.enabled.default') \
      OR (value_source <> 'default' AND NOT sensitive) ORDER BY property_path LIMIT 200";
 
+/// YugabyteDB's that are recorded whatever their value. Its storage takes no notice of PostgreSQL's settings of
+/// durability, so that those are not recorded; its own are flags of its processes, which SQL does not show.
+const YUGABYTE_ALWAYS: &str = "'default_transaction_isolation', \
+     'yb_effective_transaction_isolation_level', 'yb_default_copy_from_rows_per_transaction', \
+     'yb_disable_transactional_writes'";
+/// With which a batch is not applied as a whole.
+const NO_TRANSACTIONS: &str = "yb_disable_transactional_writes";
+
 /// Those that say what an acknowledged commit has survived.
 const DURABILITY: [&str; 4] = [
     "fsync",
@@ -54,6 +62,9 @@ pub(super) async fn read(
         let build = first_value(connection.rows("SELECT build()").await?);
         version = product(&build.unwrap_or_default());
     }
+    if dialect == Dialect::YugabyteDb {
+        version = yugabyte(&version);
+    }
     let mut settings = match dialect {
         Dialect::QuestDb => bounded(connection.rows(PARAMETERS).await?),
         Dialect::PostgreSql => bounded(
@@ -66,8 +77,22 @@ pub(super) async fn read(
                 ))
                 .await?,
         ),
+        Dialect::YugabyteDb => bounded(
+            connection
+                .rows(&format!(
+                    "SELECT name, current_setting(name) FROM pg_catalog.pg_settings \
+                     WHERE name IN ({YUGABYTE_ALWAYS}) \
+                     OR (source NOT IN ('default', 'override', 'client', 'session') \
+                     AND name NOT IN ({ALWAYS})) \
+                     ORDER BY name IN ({YUGABYTE_ALWAYS}) DESC, name LIMIT 200"
+                ))
+                .await?,
+        ),
         _ => BTreeMap::new(),
     };
+    let whole = settings
+        .get(NO_TRANSACTIONS)
+        .is_none_or(|value| value != "on");
     let relaxed = relaxed(&settings);
     let encrypted = connection.is_encrypted();
     let traits = add_common(&mut settings, insert, encrypted, &DURABILITY, relaxed);
@@ -78,7 +103,7 @@ pub(super) async fn read(
         traits,
         tables: dialect.table_features(),
         transactions: dialect.rolls_back(),
-        atomic_batches: dialect.inserts_whole(),
+        atomic_batches: dialect.inserts_whole() && whole,
     })
 }
 
@@ -98,6 +123,16 @@ fn check_supported(place: &str, presented: Dialect) -> Result<(), TargetError> {
 fn product(build: &str) -> String {
     let build = build.split_once(": ").map_or(build, |(_, build)| build);
     build.split(',').next().unwrap_or_default().to_owned()
+}
+
+/// `YugabyteDB 2.13.1.0-b0, PostgreSQL 11.2` of `PostgreSQL 11.2-YB-2.13.1.0-b0 on x86_64 …`; another text as it
+/// is.
+fn yugabyte(version: &str) -> String {
+    let known = version.split_once("-YB-").map(|(postgresql, rest)| {
+        let own = rest.split_whitespace().next().unwrap_or_default();
+        format!("YugabyteDB {own}, {postgresql}")
+    });
+    known.unwrap_or_else(|| version.to_owned())
 }
 
 /// Names and values, without what may hold a secret.
@@ -155,6 +190,16 @@ mod tests {
                 "{mode}"
             );
         }
+    }
+
+    #[test]
+    fn yugabytedb_is_named_before_the_postgresql_that_it_is_made_of() {
+        let reported = "PostgreSQL 11.2-YB-2.13.1.0-b0 on x86_64-pc-linux-gnu, compiled by clang";
+        assert_eq!(
+            yugabyte(reported),
+            "YugabyteDB 2.13.1.0-b0, PostgreSQL 11.2"
+        );
+        assert_eq!(yugabyte("PostgreSQL 15.12"), "PostgreSQL 15.12");
     }
 
     #[test]

@@ -156,7 +156,7 @@ impl Target for PostgresTarget {
             };
             let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
             let insert = self.mode(&opened, &node.shown)?.name();
-            let admin = admin::admin(opened, node, insert, timeline);
+            let admin = admin::admin(opened, node, &self.nodes, insert, timeline);
             Ok(Box::new(admin) as Box<dyn Admin>)
         })
     }

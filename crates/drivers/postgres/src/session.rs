@@ -83,7 +83,7 @@ impl WireSession {
         if usable && !answer.is_fatal() {
             self.connection = Some(connection);
         }
-        let mut outcome = judge(op, answer);
+        let mut outcome = judge(op, answer, self.dialect);
         outcome.session_usable = self.connection.is_some();
         outcome
     }

@@ -145,9 +145,11 @@ pub(super) struct WireReader {
 }
 
 impl WireReader {
-    /// None for a product without telemetry here.
+    /// None for a product without telemetry here: YugabyteDB has PostgreSQL's views, but what they count is
+    /// not done by its storage.
     pub(super) fn new(opened: Opened, node: &Node) -> Option<Self> {
-        (opened.dialect != Dialect::CockroachDb).then(|| Self {
+        let none = [Dialect::CockroachDb, Dialect::YugabyteDb];
+        (!none.contains(&opened.dialect)).then(|| Self {
             connection: opened.connection,
             dialect: opened.dialect,
             place: node.shown.clone(),

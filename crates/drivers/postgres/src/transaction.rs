@@ -38,7 +38,7 @@ pub(super) async fn run(
         }
     }
     let usable = ends_in_step(connection, dialect, &answer).await;
-    let mut outcome = judge(op, answer);
+    let mut outcome = judge(op, answer, dialect);
     outcome.session_usable = usable;
     outcome
 }

@@ -56,7 +56,8 @@ impl Mode {
         Self::NAMES[self as usize]
     }
 
-    /// The mode where `--insert` is not given. CockroachDB has COPY for administrators only.
+    /// The mode where `--insert` is not given. CockroachDB has COPY for administrators only, and YugabyteDB
+    /// makes it one transaction by a setting alone.
     pub(super) fn default_for(dialect: Dialect) -> Self {
         match dialect {
             Dialect::PostgreSql => Self::Copy,

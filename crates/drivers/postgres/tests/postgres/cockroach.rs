@@ -18,19 +18,33 @@ use crate::support;
 use crate::transaction::transaction;
 
 /// What the execution of a statement is answered with: a command tag, or SQLSTATE and message.
-type Answer = Result<&'static str, (&'static str, &'static str)>;
+pub(crate) type Answer = Result<&'static str, (&'static str, &'static str)>;
 
 /// Texts that wait for whoever reads them.
 const TEXTS_MAX: usize = 1_000;
 
 /// A server of this version for one connection: what it is told, and its URL up to the database.
 fn listening(version: &'static str, answers: Vec<Answer>) -> (Receiver<String>, String) {
+    introduced(
+        "crdb_version",
+        format!("CockroachDB CCL {version}"),
+        answers,
+    )
+}
+
+/// The same for a server that reports this parameter.
+pub(crate) fn introduced(
+    name: &'static str,
+    value: String,
+    answers: Vec<Answer>,
+) -> (Receiver<String>, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let (received, texts) = sync_channel(TEXTS_MAX);
     thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        let greeted = greet(&mut stream, version, &received);
+        let reported = format!("{name}\0{value}\0");
+        let greeted = greet(&mut stream, &reported, &received);
         drop(greeted.and_then(|()| serve(&mut stream, answers.into_iter(), &received)));
     });
     (texts, format!("cockroach://root@127.0.0.1:{port}"))
@@ -48,10 +62,10 @@ fn report(received: &SyncSender<String>, text: &[u8]) {
     drop(received.send(text.trim_matches('\0').replace('\0', " ")));
 }
 
-/// Start-up, up to the version that the server reports.
+/// Start-up, up to the parameter that the server reports.
 fn greet(
     stream: &mut TcpStream,
-    version: &str,
+    reported: &str,
     received: &SyncSender<String>,
 ) -> std::io::Result<()> {
     let mut length = [0; 4];
@@ -59,8 +73,7 @@ fn greet(
     let body = take(stream, length)?;
     report(received, body.get(4..).unwrap_or_default());
     let mut out = message(b'R', &0_u32.to_be_bytes());
-    let version = format!("crdb_version\0CockroachDB CCL {version}\0");
-    out.extend(message(b'S', version.as_bytes()));
+    out.extend(message(b'S', reported.as_bytes()));
     out.extend(message(b'Z', b"I"));
     stream.write_all(&out)
 }

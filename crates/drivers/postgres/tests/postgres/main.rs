@@ -26,3 +26,4 @@ mod describing;
 mod failing;
 mod inserting;
 mod transactions;
+mod yugabyte;
