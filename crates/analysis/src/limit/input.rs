@@ -128,13 +128,13 @@ impl<'a> Input<'a> {
         is_all.then_some(busiest)
     }
 
-    /// The fullest CPU that is reported, and how busy it is. Beside nodes with quotas the machine counts where it is full: then no node
-    /// gets what its quota allows.
+    /// The fullest CPU that is reported, and how busy it is. Beside nodes with quotas of which none is used up the
+    /// machine counts where it is full: then no node gets what its quota allows.
     pub(super) fn busiest_cpu(&self) -> Option<(&'a TelemetrySeries, f64)> {
         let cpus = self.over.as_ref()?.means(names::CPU_BUSY).into_iter();
         let fullness = |cpu: &(&TelemetrySeries, f64)| self.fullness(cpu.0, cpu.1);
         let (series, busy) = cpus.max_by(|a, b| fullness(a).total_cmp(&fullness(b)))?;
-        let has_quota = series.source == sources::CONTROL_GROUPS && busy < FULL;
+        let has_quota = series.source == sources::CONTROL_GROUPS && self.fullness(series, busy) < FULL;
         let host = self.over.as_ref()?.host_cpu();
         let host = host.filter(|(_, busy)| has_quota && *busy >= FULL);
         Some(host.unwrap_or((series, busy)))

@@ -361,7 +361,7 @@ fn rows_that_were_there_before_stay_whatever_probes_write() {
     };
     let before = rows();
     assert!(before > 0);
-    let find = "--probe 300ms --settle 0s --confirm 300ms --tolerance 50% --budget 5s";
+    let find = "--probe 300ms --settle 0s --confirm 300ms --tolerance 50% --budget 10s";
     let called = place.typed(&format!("find {short} {find}"));
     assert!(matches!(called.code, Some(0 | 1 | 3)), "{called:?}");
     let found = place.runs().into_iter().find_map(|run| {
