@@ -193,17 +193,23 @@ fn named_questdbs() -> Vec<String> {
 fn expect_refusals(url: &str) {
     let place = Place::new();
     for (words, said) in [
-        (&["load", "kv"][..], "no SQL for this target (questdb)"),
-        (&["load", "loadtest"], "no SQL for this target (questdb)"),
         (
-            &["load", "cpu", "--insert", "copy"],
+            &["load", "kv", "--rows", "9"][..],
+            "no SQL for this target (questdb)",
+        ),
+        (
+            &["load", "loadtest", "--rows", "9"],
+            "no SQL for this target (questdb)",
+        ),
+        (
+            &["load", "cpu", "--rows", "9", "--insert", "copy"],
             "takes `--insert values` only",
         ),
         (
-            &["load", "cpu", "--insert", "prepared"],
+            &["load", "cpu", "--rows", "9", "--insert", "prepared"],
             "takes `--insert values` only",
         ),
-        (&["load", "cpu", "--with", "a=b"], "--with"),
+        (&["load", "cpu", "--rows", "9", "--with", "a=b"], "--with"),
         (
             &["workloads", "from", "--table", "cpu"],
             "cannot be described",
