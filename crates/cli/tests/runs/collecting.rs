@@ -106,7 +106,8 @@ fn long_a_real_collector_shows_what_the_record_has() {
     // Long enough for two pushes, and the one at the end.
     let line = format!("run cpu sqlite:bench.db --rate 20k -d 12s --otlp {url}");
     let called = place.typed(&line);
-    assert_eq!(called.code, Some(0), "{called:?}");
+    // A verdict of this machine is not one of the pushes.
+    assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
     assert!(!called.stderr.contains("--otlp"), "{called:?}");
     let record = place.newest();
     // Those of the warm-up as well.
