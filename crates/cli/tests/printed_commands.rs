@@ -20,7 +20,7 @@ use xtask::fences::{Fence, Kept, fences};
 use xtask::process;
 use xtask::tidy::Tree;
 
-/// Documents whose commands run side by side.
+/// Documents whose commands run side by side, where each has its own targets.
 const DOCUMENTS_AT_ONCE: usize = 3;
 /// A fence that hangs ends so, every day and at its printed length; what is run every day takes seconds.
 const LONGEST_S: u32 = 300;
@@ -170,17 +170,17 @@ fn without_a_target() -> String {
     )
 }
 
-/// Checks the fences of all documents, several documents at once; `check` says what is wrong with one.
+/// Checks the fences of all documents, so many documents at once; `check` says what is wrong with one.
 #[expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
     reason = "how long each fence took is printed where the test fails"
 )]
-fn check_all(check: impl Fn(&Place, &Fence, &Kept) -> Option<String> + Sync) {
+fn check_all(at_once: usize, check: impl Fn(&Place, &Fence, &Kept) -> Option<String> + Sync) {
     let waiting = Mutex::new(documents());
     let wrong = Mutex::new(Vec::new());
     thread::scope(|threads| {
-        for _ in 0..DOCUMENTS_AT_ONCE {
+        for _ in 0..at_once {
             threads.spawn(|| {
                 loop {
                     let Some(document) = waiting.lock().unwrap().pop() else {
@@ -218,7 +218,7 @@ fn every_day<'a>(highwater: &'a str, codes: &'a [i32], target: &'a str) -> Calle
 
 #[test]
 fn printed_commands_run_with_the_exit_code_that_the_text_says() {
-    check_all(|place, fence, kept| match kept {
+    check_all(DOCUMENTS_AT_ONCE, |place, fence, kept| match kept {
         Kept::Run(codes) => {
             let highwater = as_printed();
             place.failure(fence, &every_day(&highwater, codes, "sim:"))
@@ -329,7 +329,8 @@ fn long_printed_commands_run_where_what_they_need_is_installed() {
         postgres: Postgres::start(),
         mariadb: MariaDb::start(),
     };
-    check_all(|place, fence, kept| {
+    // One after the other: they use the same tables of the same servers.
+    check_all(1, |place, fence, kept| {
         let Kept::Needs(needs) = kept else {
             return None;
         };

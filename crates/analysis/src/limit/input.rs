@@ -134,7 +134,8 @@ impl<'a> Input<'a> {
         let cpus = self.over.as_ref()?.means(names::CPU_BUSY).into_iter();
         let fullness = |cpu: &(&TelemetrySeries, f64)| self.fullness(cpu.0, cpu.1);
         let (series, busy) = cpus.max_by(|a, b| fullness(a).total_cmp(&fullness(b)))?;
-        let has_quota = series.source == sources::CONTROL_GROUPS && self.fullness(series, busy) < FULL;
+        let has_quota =
+            series.source == sources::CONTROL_GROUPS && self.fullness(series, busy) < FULL;
         let host = self.over.as_ref()?.host_cpu();
         let host = host.filter(|(_, busy)| has_quota && *busy >= FULL);
         Some(host.unwrap_or((series, busy)))

@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn every_point_of_the_library_can_be_read_and_names_its_source() {
         let set = read(LIBRARY).unwrap();
-        assert_eq!(set.series().len(), 73);
+        assert_eq!(set.series().len(), 75);
         let others = read(EVERYWHERE).unwrap();
         assert_eq!(others.series().len(), 8);
         assert!(
