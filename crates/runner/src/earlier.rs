@@ -4,8 +4,12 @@
 //! where this run begins. Where the chain breaks, the rows before it are of runs whose ledgers are
 //! elsewhere. What must not be here: queries, and comparisons.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+
+use highwater_model::quantity::parse_instant;
+use highwater_model::units::Nanos;
 
 use crate::ledger::spans::Spans;
 use crate::ledger::stored::StoredLedger;
@@ -29,7 +33,7 @@ pub(crate) struct EarlierRun {
 /// The runs before `head`, the last one first; each ends where the one before it in the list begins.
 pub(crate) fn find(directory: &Path, head: &LedgerHead, tables: usize) -> Vec<EarlierRun> {
     let mut candidates = candidates(directory, head);
-    candidates.sort_by(|a, b| b.1.started_at.cmp(&a.1.started_at));
+    candidates.sort_by_key(|(_, of_run)| Reverse(started(of_run)));
     let mut runs = Vec::new();
     let mut end = head.first_row;
     for (path, of_run) in candidates {
@@ -77,9 +81,15 @@ fn candidates(directory: &Path, head: &LedgerHead) -> Vec<(PathBuf, LedgerHead)>
     let heads = all.into_iter().filter_map(|path| {
         let of_run = store::read_head(&path)?;
         let same = of_run.identity == head.identity && of_run.urls == head.urls;
-        (same && of_run.started_at < head.started_at).then_some((path, of_run))
+        (same && started(&of_run) < started(head)).then_some((path, of_run))
     });
     heads.collect()
+}
+
+/// When a run began; none is before all. Its text is no order: it ends where only zeros would follow, as `.5Z`, which is
+/// behind `.51Z` as a text.
+fn started(head: &LedgerHead) -> Option<Nanos> {
+    parse_instant(&head.started_at).ok()
 }
 
 /// Whether a run is one of a search or a tuning.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use highwater_model::judgment::ObjectiveValue;
+use highwater_model::quantity::parse_instant;
 use highwater_model::scale::{ScaleOutcome, ScalePurpose, ScaleRecord};
 use highwater_runner::record;
 use rustix::process::Signal;
@@ -541,7 +542,8 @@ fn variants_grow_side_by_side_and_are_compared() {
         );
     }
     // Both measure a size before any of them measures a larger one, and repeat theirs at the end.
-    let begun = |scale: &ScaleRecord, at: usize| scale.trials[at].started_at.clone();
+    let begun =
+        |scale: &ScaleRecord, at: usize| parse_instant(&scale.trials[at].started_at).unwrap();
     for [earlier, later] in [[&fast, &slow], [&slow, &fast]] {
         assert!(begun(earlier, 0) <= begun(later, 1));
     }
