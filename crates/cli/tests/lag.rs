@@ -35,7 +35,7 @@ fn run(server_core: usize, own_core: usize, busy: Option<Duration>, pace: &[&str
             "--warm-up",
             "0s",
             "-d",
-            "3s",
+            "2s",
             "--json",
         ])
         .args(pace)

@@ -10,7 +10,7 @@ use crate::called::{Place, experiment, split};
 /// Closed load on simulated clusters of three nodes and of one, in turn.
 fn two_clusters(place: &Place) -> [String; 2] {
     let called = place
-        .typed("run cpu sim:?replicas=0 --interleave sim:?nodes=1&replicas=0 --repeat 3 -d 20s -q");
+        .typed("run cpu sim:?replicas=0 --interleave sim:?nodes=1&replicas=0 --batch 100 --repeat 3 -d 20s -q");
     assert_eq!(called.code, Some(0), "{called:?}");
     called.prints("worse: insert throughput");
     let group = &place.runs()[0];
@@ -78,7 +78,9 @@ fn a_slower_target_is_worse_and_the_gate_says_so() {
 fn a_target_that_fails_more_often_is_worse_at_the_same_rate() {
     let place = Place::new().verbose();
     let targets = ["run", "cpu", "sim:", "--interleave", "sim:?fail=0.01"];
-    let rest = ["--rate", "20k", "--repeat", "6", "-d", "60s", "-q"];
+    let rest = [
+        "--rate", "2k", "--batch", "100", "--repeat", "6", "-d", "60s", "-q",
+    ];
     let called = place.call(&[&targets[..], &rest].concat());
     called.prints("worse: insert failed");
     let group = &place.runs()[0];
@@ -106,7 +108,9 @@ fn a_target_that_fails_more_often_is_worse_at_the_same_rate() {
 fn one_run_against_one_passes_no_gate_and_other_questions_neither() {
     let place = Place::new().verbose();
     for out in ["one", "two"] {
-        place.call(&["run", "cpu", "sim:", "-d", "20s", "-q", "-o", out]);
+        place.call(&[
+            "run", "cpu", "sim:", "-d", "20s", "--batch", "50", "-q", "-o", out,
+        ]);
     }
     let called = place.call(&["compare", "one", "two", "--fail-if-worse", "5%"]);
     assert_eq!(called.code, Some(3), "{called:?}");
@@ -118,9 +122,11 @@ fn one_run_against_one_passes_no_gate_and_other_questions_neither() {
     assert_eq!(named.code, Some(2), "{named:?}");
     named.reports("use one of these: insert throughput, ");
     // Of several runs, too, each with an interval.
-    place.call(&["run", "cpu", "sim:", "-d", "20s", "-q", "-o", "one"]);
+    place.call(&[
+        "run", "cpu", "sim:", "-d", "20s", "--batch", "50", "-q", "-o", "one",
+    ]);
     for _ in 0..2 {
-        place.typed("run cpu sim: -d 20s -q -o other --batch 100");
+        place.typed("run cpu sim: -d 20s -q -o other --batch 20");
     }
     let called = place.call(&["compare", "one", "other", "--fail-if-worse", "5%"]);
     assert_eq!(called.code, Some(3), "{called:?}");

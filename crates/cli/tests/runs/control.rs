@@ -86,7 +86,7 @@ fn commands_come_through_a_pipe_one_writer_after_the_other() {
     let place = Place::new();
     let pipe = place.path().join("pipe");
     mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    let mut running = place.start(&["run", "-c", "2", "-d", "60s", "--control", "pipe"]);
+    let mut running = place.start(&split("run -c 2 --think 20ms -d 60s --control pipe"));
     running.wait_for("  measure");
     for line in [
         r#"{"command":"sessions","stream":"insert","sessions":3}"#,

@@ -162,7 +162,9 @@ fn a_full_disk_ends_the_record_and_not_the_run() {
     // No file may grow beyond 8 or 16 KiB, by the shell's unit; a write beyond fails as on a
     // full disk.
     let limit = "trap '' XFSZ; ulimit -f 16";
-    let run = ["run", "-q", "sim:", "-d", "300s", "--batch", "50"];
+    let run = [
+        "run", "-q", "sim:", "-d", "300s", "--batch", "5", "--rate", "1k",
+    ];
     let called = place.after(limit, &run);
     assert_eq!(called.code, Some(3), "{called:?}");
     assert_eq!(called.stderr.matches("warning: ").count(), 2, "{called:?}");

@@ -21,7 +21,7 @@ fn each_exit_code_is_earned_by_a_run() {
         (5, &["sim:?die=0s"]),
         (5, &["postgres://127.0.0.1:1/none"]),
     ] {
-        let called = place.call(&[&["run", "-q"], words].concat());
+        let called = place.call(&[&["run", "-q", "--batch", "20"], words].concat());
         assert_eq!(called.code, Some(code), "{words:?}: {called:?}");
     }
 }

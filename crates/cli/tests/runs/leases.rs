@@ -19,7 +19,7 @@ fn load(place: &Place, url: &str, more: &str) -> Running {
 }
 
 fn long(url: &str, more: &str) -> String {
-    format!("run cpu {url} --set hosts=200 --warm-up 0s -d 60s -c 2 --batch 50 {more}")
+    format!("run cpu {url} --set hosts=200 --warm-up 0s -d 60s -c 2 --batch 50 --rate 1k {more}")
 }
 
 fn again(place: &Place, url: &str, more: &str) -> Called {

@@ -65,7 +65,7 @@ fn a_cluster_that_is_up_is_the_target_and_its_nodes_have_their_quotas() {
         "find cpu --quick --p99 100ms",
         "tune cpu --quick --over sessions=2,4",
     ] {
-        let (called, run) = loaded(&lab, words);
+        let (called, run) = loaded(&lab, &format!("{words} --batch 20"));
         assert_eq!(called.code, Some(0), "{called:?}");
         assert_eq!(run.target.urls, [url.as_str()], "{called:?}");
         let quotas = run.target.cpu_quotas.iter();
@@ -134,7 +134,8 @@ fn nodes_of_a_cluster_are_not_polled_while_another_target_runs() {
     assert_eq!(polled.collect::<Vec<_>>(), [[2, 1], [0, 1]], "{called:?}");
 }
 
-/// A server that has used up its quota, which is so small that it gets it beside other tests too.
+/// A server that has used up its quota, which is so small that it gets it beside other tests too. Where those fill the
+/// machine, it is rightly named instead.
 #[test]
 fn a_node_that_uses_up_its_quota_is_the_limit() {
     if postgres::skipped() || has_no_quotas() {
@@ -149,13 +150,14 @@ fn a_node_that_uses_up_its_quota_is_the_limit() {
     lab.0
         .file("lab.toml", &one.replace("targets = \"first\"", quota));
     up(&lab);
-    let (called, run) = loaded(&lab, "run cpu -c 4 --batch 100 -d 6s --warm-up 1s");
-    let limit = run.limit.as_ref().unwrap();
-    let by = limit.by.as_ref().unwrap_or_else(|| panic!("{called:?}"));
-    assert_eq!(
-        (by.resource, by.node.as_deref()),
-        (Resource::Cpu, Some("1"))
-    );
+    let load = || loaded(&lab, "run cpu -c 4 --batch 100 -d 6s --warm-up 1s --drop");
+    let of_node = |run: &RunRecord| {
+        let by = run.limit.as_ref().and_then(|limit| limit.by.as_ref());
+        by.is_some_and(|by| by.resource == Resource::Cpu && by.node.as_deref() == Some("1"))
+    };
+    let mut tries = (0..3).map(|_| load());
+    let found = tries.find(|(_, run)| of_node(run));
+    let (called, _) = found.expect("another limit, three times");
     called.prints("limited by     CPU of node 1, ");
     called.prints(" of its quota of 0.1 cores");
 }

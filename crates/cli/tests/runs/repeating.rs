@@ -15,7 +15,8 @@ fn group(directory: &Path) -> GroupRecord {
 }
 
 /// Closed load on simulated clusters of three nodes and of one, in turn.
-const TWO: &str = "run cpu sim:?replicas=0 --interleave sim:?nodes=1&replicas=0 --repeat 2 -d 20s";
+const TWO: &str =
+    "run cpu sim:?replicas=0 --interleave sim:?nodes=1&replicas=0 --repeat 2 --batch 100 -d 20s";
 
 #[test]
 fn a_group_is_printed_kept_and_shown_again_in_every_form() {
@@ -103,7 +104,7 @@ fn a_budget_ends_a_group_with_the_runs_that_fit() {
     assert!(called.stdout.contains("greater --budget"), "{called:?}");
 }
 
-const SHORT: &str = "--batch 100 -c 2 -d 500ms --warm-up 200ms --settle 10ms";
+const SHORT: &str = "--batch 100 -c 2 --rate 5k -d 500ms --warm-up 200ms --settle 10ms";
 
 #[test]
 fn a_group_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints() {

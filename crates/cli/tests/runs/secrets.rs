@@ -147,7 +147,7 @@ fn a_whole_run_with_a_password_leaves_no_trace_of_it() {
     let url = format!("postgres://bench:{PASSWORD}@127.0.0.1:{port}/bench");
 
     let place = Place::new().verbose();
-    let mut running = place.start(&["run", &url, "-d", "3s", "--warm-up", "0s", "-c", "2"]);
+    let mut running = place.start(&["run", &url, "-d", "3s", "--warm-up", "0s", "--rate", "5k"]);
     running.wait_for("  measure  ");
     let seen = running.seen_from_outside();
     assert!(seen.contains("postgres://bench@127.0.0.1:"), "{seen}");

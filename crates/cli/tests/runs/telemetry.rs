@@ -44,7 +44,9 @@ fn serving(body: impl Fn() -> String + Send + 'static) -> u16 {
 }
 
 fn run(place: &Place, more: &str) -> RunRecord {
-    record(&place.typed(&format!("run cpu -d 3s --warm-up 0s --json {more}")))
+    record(&place.typed(&format!(
+        "run cpu -d 3s --warm-up 0s --think 20ms --json {more}"
+    )))
 }
 
 #[test]

@@ -158,17 +158,24 @@ fn sessions_for_which_this_process_has_no_file_are_counted_too() {
 }
 
 #[test]
-#[ignore = "a quarter of an hour; twenty whole runs"]
-fn long_the_readmes_first_command_has_an_interval_and_ends_well_each_time() {
+#[ignore = "five minutes; twenty whole runs"]
+fn long_the_readmes_first_command_ends_well_and_has_an_interval_or_says_why_not() {
+    // A machine that changes its speed within ten seconds leaves too few independent windows.
+    const WITHOUT_MOST: usize = 2;
+    let mut without = Vec::new();
     for number in 1..=20 {
         let called = Place::new().verbose().call(&["run", "--json"]);
         assert_eq!(called.code, Some(0), "run {number}: {called:?}");
         let record = record(&called);
         let mut streams = record.streams.iter();
-        assert!(
-            streams.any(|stream| stream.throughput.ci95.is_some()),
-            "run {number}: {:?}",
-            record.streams
-        );
+        if streams.any(|stream| stream.throughput.ci95.is_some()) {
+            continue;
+        }
+        let mut notes = record.notes.iter();
+        let says_why = notes.any(|note| note.message.contains("independent windows, too few"));
+        assert!(says_why, "run {number}: {:?}", record.notes);
+        without.push((number, record.streams));
     }
+    println!("{} of 20 runs have no interval", without.len());
+    assert!(without.len() <= WITHOUT_MOST, "{without:?}");
 }

@@ -1,7 +1,9 @@
-//! ClickHouse keeps every rule of the conformance suite but that of unique keys, which it does not have.
+//! ClickHouse keeps every rule of the conformance suite but that of unique keys, which it does not have; so do three
+//! shards together.
 
 use crate::client::started;
 use crate::rules;
+use crate::shards::cluster;
 use crate::words::words;
 use highwater_driver::conformance::SqlWords;
 use highwater_driver_clickhouse::ClickHouseDriver;
@@ -38,4 +40,23 @@ fn columns_of_other_types_are_stored_exactly_too() {
         type_name: other_type_name,
         ..words("clickhouse").unwrap()
     });
+}
+
+#[test]
+fn three_shards_keep_every_rule() {
+    let Some(shards) = cluster::started() else {
+        return;
+    };
+    let sql = SqlWords {
+        // The table above, and the server's own, if they are there.
+        drop: |table| {
+            ["default", "default_local"]
+                .map(|database| format!("DROP TABLE IF EXISTS {database}.{table}"))
+                .to_vec()
+        },
+        each_host: true,
+        ..words("clickhouse").unwrap()
+    };
+    let broken = rules::broken(&ClickHouseDriver, &shards.url(), sql, None);
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
 }

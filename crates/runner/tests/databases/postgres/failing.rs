@@ -69,7 +69,7 @@ fn terminated_sessions_come_back_and_what_was_in_flight_is_unknown() {
     let Some(database) = Database::new("terminated") else {
         return;
     };
-    let job = busy(&database.url(), 12);
+    let job = busy(&database.url(), 8);
     let terminates = || {
         // The run's own connections, that for everything around the load included.
         for _ in 0..2 {

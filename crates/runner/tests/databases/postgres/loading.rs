@@ -16,7 +16,7 @@ fn rows_of_every_insert_mode_are_all_found() {
     for mode in ["copy", "values", "unnest", "prepared"] {
         let mut job = Job::new(&database.url(), &[("insert", closed(2))]);
         job.settings = vec![("batch", "500".to_owned())];
-        job.step = Nanos::from_secs(2);
+        job.step = Nanos::from_secs(1);
         let record = try_run(&job, database.target(Some(mode)), true)
             .unwrap()
             .record;

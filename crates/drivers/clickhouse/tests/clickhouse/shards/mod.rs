@@ -1,7 +1,6 @@
 //! The driver on three shards of ClickHouse.
 
-mod cluster;
-mod conformance;
+pub(crate) mod cluster;
 mod losing;
 mod spooling;
 mod tables;
