@@ -136,9 +136,6 @@ fn a_target_that_is_not_there_leaves_nothing_behind() {
 /// Short probes, for databases whose figures a test does not judge.
 const SHORT: &str = "--batch 100 -c 4 --warm-up 200ms --probe 1s --confirm 1s --settle 50ms \
                      --tolerance 20% --budget 12s";
-/// The same, at rates that leave the machine to other tests.
-const SLOW: &str = "--batch 20 -c 4 --warm-up 200ms --probe 1s --confirm 1s --settle 50ms \
-                    --tolerance 20% --budget 12s --start 4k --max 32k";
 
 /// The same command with another budget.
 fn within<'a>(words: &[&'a str], budget: &'a str) -> Vec<&'a str> {
@@ -165,7 +162,7 @@ fn note_a_pause(stored: &Path) -> InterventionRecord {
 #[test]
 fn a_search_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints() {
     let place = Place::new().verbose();
-    let mut running = place.start(&split(&format!("find cpu sqlite: {SLOW}")));
+    let mut running = place.start(&split(&format!("find cpu sqlite: {SHORT}")));
     running.wait_for("probe 3: ");
     running.signal(Signal::INT);
     let stopped_call = running.end();
@@ -215,7 +212,7 @@ fn a_search_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints(
 #[test]
 fn ctrl_c_keeps_what_is_known_and_a_search_with_new_tables_does_not_go_on_behind_rows() {
     let place = Place::new().verbose();
-    let words = format!("find cpu sqlite:own.db {SLOW}");
+    let words = format!("find cpu sqlite:own.db {SHORT}");
     let words = split(&words);
     let mut running = place.start(&[&words[..], &["--then", "soak=1h"]].concat());
     running.wait_for("probe 3: ");
@@ -275,7 +272,7 @@ fn is_whole(place: &Place, called: &Called) {
 #[test]
 fn a_search_on_an_embedded_database_is_whole_and_its_data_are_clean() {
     let place = Place::new().verbose();
-    let called = place.typed(&format!("find cpu sqlite: {SLOW}"));
+    let called = place.typed(&format!("find cpu sqlite: {SHORT}"));
     is_whole(&place, &called);
 }
 
