@@ -158,7 +158,7 @@ fn sessions_for_which_this_process_has_no_file_are_counted_too() {
 }
 
 #[test]
-#[ignore = "five minutes; twenty whole runs"]
+#[ignore = "ten minutes; twenty whole runs"]
 fn long_the_readmes_first_command_ends_well_and_has_an_interval_or_says_why_not() {
     // A machine that changes its speed within ten seconds leaves too few independent windows.
     const WITHOUT_MOST: usize = 2;
