@@ -171,9 +171,8 @@ fn long_the_readmes_first_command_ends_well_and_has_an_interval_or_says_why_not(
         if streams.any(|stream| stream.throughput.ci95.is_some()) {
             continue;
         }
-        let mut notes = record.notes.iter();
-        let says_why = notes.any(|note| note.message.contains("independent windows, too few"));
-        assert!(says_why, "run {number}: {:?}", record.notes);
+        let says_why = has(&record, ReasonCode::SteadinessNotShown);
+        assert!(says_why, "run {number}: {:?}", record.judgments);
         without.push((number, record.streams));
     }
     println!("{} of 20 runs have no interval", without.len());
