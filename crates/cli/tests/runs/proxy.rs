@@ -6,6 +6,10 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+const LOOKS: u32 = 1_000;
+const LOOK: Duration = Duration::from_millis(5);
 
 /// The way.
 pub(crate) struct Proxy {
@@ -50,7 +54,12 @@ impl Proxy {
 
     pub(crate) fn open(&mut self) {
         self.closed.store(false, Ordering::SeqCst);
-        self.accept(TcpListener::bind(("127.0.0.1", self.port)).unwrap());
+        // A process that another test starts has the port, too, until it is another program.
+        let free = (0..LOOKS).find_map(|_| {
+            let listener = TcpListener::bind(("127.0.0.1", self.port));
+            listener.inspect_err(|_| thread::sleep(LOOK)).ok()
+        });
+        self.accept(free.expect("the port is free again"));
     }
 
     fn accept(&mut self, listener: TcpListener) {
