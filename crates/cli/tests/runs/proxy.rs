@@ -59,7 +59,7 @@ impl Proxy {
             let listener = TcpListener::bind(("127.0.0.1", self.port));
             listener.inspect_err(|_| thread::sleep(LOOK)).ok()
         });
-        self.accept(free.expect("the port is free again"));
+        self.accept(free.unwrap());
     }
 
     fn accept(&mut self, listener: TcpListener) {
