@@ -118,3 +118,49 @@ fn ledger(run: &Path, tables: usize) -> Option<StoredLedger> {
     let stored = StoredLedger::of(&lines, tables);
     (!stored.overflowed).then_some(stored)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::LedgerLine;
+
+    /// The run that began at this part of a minute, with its rows from `first_row` on.
+    fn head(first_row: u64, second: &str) -> LedgerHead {
+        LedgerHead {
+            identity: "cpu".to_owned(),
+            urls: vec!["sqlite:bench.db".to_owned()],
+            first_row,
+            started_at: format!("2026-11-27T10:00:{second}Z"),
+        }
+    }
+
+    #[test]
+    fn runs_are_followed_back_by_when_they_began_and_not_by_the_text_of_it() {
+        let store = tempfile::tempdir().unwrap();
+        // As texts, `00.5Z` is behind `00.51Z`.
+        for (name, first_row, second) in [("a", 0, "00.5"), ("b", 100, "00.51"), ("c", 200, "01")] {
+            let run = store.path().join(name);
+            std::fs::create_dir(&run).unwrap();
+            let of_run = LedgerLine {
+                run: Some(head(first_row, second)),
+                ..LedgerLine::default()
+            };
+            let rows = LedgerLine {
+                acknowledged: vec![[first_row, 100]],
+                ended: true,
+                next_row: Some(first_row + 100),
+                ..LedgerLine::default()
+            };
+            let lines = [of_run, rows].map(|line| serde_json::to_string(&line).unwrap() + "\n");
+            std::fs::write(run.join("ledger.jsonl"), lines.concat()).unwrap();
+        }
+        let found = find(&store.path().join("d"), &head(300, "02"), 1);
+        let found: Vec<_> = found
+            .iter()
+            .map(|run| (&*run.id, run.rows.clone()))
+            .collect();
+        assert_eq!(found, [("c", 200..300), ("b", 100..200), ("a", 0..100)]);
+        // What began later is not earlier, whatever its rows.
+        assert!(find(&store.path().join("d"), &head(300, "00.7"), 1).is_empty());
+    }
+}

@@ -16,10 +16,11 @@ use std::future::Future;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use futures_util::future::{Either, join_all, select};
+use futures_util::future::{Either, join, join_all, select};
 use highwater_driver::{BoxFuture, MetricSample, Target, TargetError, TelemetryReader, Timeline};
 use highwater_model::target_telemetry::{TargetTelemetry, TelemetrySource, sources};
 use highwater_model::units::Nanos;
+use tokio::sync::oneshot;
 
 use self::series::Table;
 use crate::deadline::within;
@@ -151,30 +152,38 @@ impl TelemetryPoller {
         Rc::clone(&self.busiest_cpu)
     }
 
-    /// Samples until `running` has ended, and once more then; shows `observer` what each sample says.
+    /// Samples until `running` has ended, and once more then; shows `observer` what each sample says. A sample that is
+    /// under way is waited for: what was asked is answered, or has failed.
     pub(crate) async fn beside<T>(
         &mut self,
         observer: &dyn Observer,
         running: impl Future<Output = T>,
     ) -> T {
-        let value = {
-            let sampling = std::pin::pin!(self.every_interval(observer));
-            match select(std::pin::pin!(running), sampling).await {
-                Either::Left((value, _)) => value,
-                Either::Right((never, _)) => match never {},
-            }
+        let (end, ended) = oneshot::channel();
+        let running = async {
+            let value = running.await;
+            drop(end);
+            value
         };
+        let (value, ()) = join(running, self.every_interval(observer, ended)).await;
         self.sample().await;
         value
     }
 
-    async fn every_interval(&mut self, observer: &dyn Observer) -> Infallible {
+    async fn every_interval(
+        &mut self,
+        observer: &dyn Observer,
+        mut ended: oneshot::Receiver<Infallible>,
+    ) {
         loop {
             let interval = self.table.interval.0;
             let passed = self.timeline.now().saturating_sub(self.origin).0;
             let next = Nanos((passed / interval + 1) * interval);
             let next = self.origin.saturating_add(next);
-            self.timeline.sleep_until(next).await;
+            let next = self.timeline.sleep_until(next);
+            if let Either::Left(_) = select(&mut ended, next).await {
+                return;
+            }
             self.sample().await;
             observer.telemetry(&|| self.table.last(self.origin, &self.names()));
         }

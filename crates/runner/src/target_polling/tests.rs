@@ -339,6 +339,18 @@ fn a_source_without_an_answer_neither_delays_a_run_nor_hides_the_others() {
 }
 
 #[test]
+fn what_was_asked_when_the_run_ended_is_still_answered() {
+    let source = opener(Manner::Takes(Nanos::from_millis(20)), Rc::default());
+    let mut said = asked_beside(vec![source], Rc::new(Silent), vec![2_005]);
+    let (telemetry, ended) = said.remove(0);
+    let telemetry = telemetry.unwrap();
+    // The one of two seconds, not one of the end: its source rests.
+    assert_eq!(ended, Nanos::from_millis(2_020));
+    assert_eq!(telemetry.times_ns, [0, S, 2 * S]);
+    assert_eq!(telemetry.sources[0].longest_ns, S / 50);
+}
+
+#[test]
 fn a_source_that_failed_is_left_alone_for_longer_and_longer_and_tried_again() {
     let (telemetry, ended, polls) = polled_beside(&[Manner::FailsFrom(3, 6)], 20);
     let telemetry = telemetry.unwrap();
