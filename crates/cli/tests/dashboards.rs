@@ -130,7 +130,10 @@ fn a_run_that_is_scraped_gives_data_to_every_query_of_its_dashboard() {
             }
         }
     }
-    let up = get(&at, &format!("/api/v1/query?query={}", escaped("up")));
+    let up = get(
+        &at,
+        &format!("/api/v1/query?query={}", escaped("max_over_time(up[10m])")),
+    );
     assert!(up.contains(r#","1"]"#), "scraped without an error: {up}");
     let exposed = get(&metrics, "/metrics");
     checked(&programs, &exposed);

@@ -7,7 +7,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
@@ -22,6 +22,8 @@ use xtask::tidy::Tree;
 
 /// Documents whose commands run side by side, where each has its own targets.
 const DOCUMENTS_AT_ONCE: usize = 3;
+/// A program that is written while another thread starts one cannot be run: the new process has its file, too.
+static STARTING: Mutex<()> = Mutex::new(());
 /// A fence that hangs ends so, every day and at its printed length; what is run every day takes seconds.
 const LONGEST_S: u32 = 300;
 const LONGEST_AS_PRINTED_S: u32 = 1_200;
@@ -96,6 +98,7 @@ impl Place {
 
     fn program(&self, name: &str, script: &str) {
         let path = self.programs.path().join(name);
+        let _alone = STARTING.lock().unwrap();
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
@@ -131,7 +134,12 @@ impl Place {
         for name in TARGETS {
             command.env(name, target);
         }
-        let output = command.output().unwrap();
+        command.stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let alone = STARTING.lock().unwrap();
+        let running = command.spawn().unwrap();
+        drop(alone);
+        let output = running.wait_with_output().unwrap();
         let code = output.status.code();
         let as_stated = code.is_some_and(|code| codes.contains(&code));
         (!as_stated).then(|| {

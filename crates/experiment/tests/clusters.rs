@@ -15,6 +15,7 @@ use highwater_driver::TargetOptions;
 use highwater_experiment::cluster::{Cluster, ClusterError, ClusterErrorKind, Options};
 use highwater_model::cluster::parse;
 use highwater_model::units::{Nanos, Seed};
+use highwater_runner::clock::RealClock;
 use highwater_runner::interrupts::{self, Interrupter};
 use tempfile::TempDir;
 
@@ -228,9 +229,12 @@ fn cores(pid: i32) -> f64 {
         let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
         fields[11].parse::<f64>().unwrap() + fields[12].parse::<f64>().unwrap()
     };
+    // As long as from before the first reading until after the second one, and longer where this thread had to wait.
+    let clock = RealClock::start();
     let before = ticks();
     thread::sleep(Duration::from_secs(1));
-    (ticks() - before) / 100.0
+    let used = (ticks() - before) / 100.0;
+    used / clock.now().as_secs_f64()
 }
 
 /// Whether this machine lets this process make control groups.

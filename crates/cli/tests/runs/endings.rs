@@ -86,7 +86,7 @@ const WAITING: &str =
 #[test]
 fn ctrl_c_during_the_audit_lets_it_end_and_keeps_what_was_measured() {
     let place = Place::new().verbose();
-    let called = interrupted(&place, &format!("{WAITING} 1s"), "audit: ", ONCE);
+    let called = interrupted(&place, &format!("{WAITING} 5s"), "audit: ", ONCE);
     assert!(called.stdout.contains(" [not_idle]\n"), "{called:?}");
     called.prints("\nnote           you stopped the run after the measurement was complete\n");
     let record = place.newest();

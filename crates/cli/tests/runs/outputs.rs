@@ -149,7 +149,7 @@ fn every_form_is_made_again_from_the_record_alone() {
 #[test]
 fn two_shares_are_one_run_again() {
     let place = Place::new();
-    let load = split("sqlite:both.db --rate 4k -d 3s --warm-up 0s -q");
+    let load = split("sqlite:both.db --rate 4k --rows 12k -d 60s --warm-up 0s -q");
     for share in ["1/2", "2/2"] {
         let called = place.call(&[&["run", "--share", share], &load[..]].concat());
         assert!(matches!(called.code, Some(0 | 3)), "{called:?}");

@@ -476,8 +476,12 @@ fn stop_what_runs(place: &Place) {
     let process = process.unwrap();
     let number = process.file_name().to_string_lossy().parse().unwrap();
     kill_process(Pid::from_raw(number).unwrap(), Signal::INT).unwrap();
-    while !place.runs()[0].join("record.json").exists() {
-        assert!(process.path().exists(), "it ended without a record");
+    loop {
+        let is_alive = process.path().exists();
+        if place.runs()[0].join("record.json").exists() {
+            return;
+        }
+        assert!(is_alive, "it ended without a record");
     }
 }
 

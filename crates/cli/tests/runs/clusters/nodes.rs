@@ -100,13 +100,13 @@ fn a_killed_highwater_leaves_nodes_that_were_kept_before() {
 
 #[test]
 fn a_node_that_does_not_come_up_says_its_last_words() {
-    let lab = Lab::new(SILENT, "ready.within = '300ms'");
+    let lab = Lab::new(SILENT, "ready.within = '3s'");
     let called = lab.call("up", &[]);
     assert_eq!(called.code, Some(5), "{called:?}");
-    let message = "error: node 1 is not ready after 300 ms: its log has no `up 1`; its last words:";
+    let message = "error: node 1 is not ready after 3 s: its log has no `up 1`; its last words:";
     assert!(called.stderr.contains(message), "{called:?}");
     assert!(called.stderr.contains("  | hello"), "{called:?}");
-    lab.expect_nothing_left("node 1 is not ready after 300 ms");
+    lab.expect_nothing_left("node 1 is not ready after 3 s");
 }
 
 #[test]

@@ -34,7 +34,8 @@ fn rows_after_a_server_that_was_killed_in_mid_load_are_those_that_were_acknowled
             found == acknowledged || found == acknowledged + unknown,
             "{mode}: {acknowledged} acknowledged, {unknown} unknown, {found} found"
         );
-        assert_eq!(acknowledged, 40 * ROWS.unsigned_abs(), "{mode}");
+        // The one under way may have been answered before the end.
+        assert!(acknowledged >= 40 * ROWS.unsigned_abs(), "{mode}");
     }
 }
 

@@ -73,7 +73,7 @@ fn an_abandoned_op_closes_its_connection_and_quiescence_waits_for_its_end() {
         let ops = queries(&[("SELECT pg_sleep($1)", &[ColumnType::Float])]);
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
         let mut admin = admin(target.as_ref()).await.unwrap();
-        let sleep = OpBody::Query(vec![Value::Float(1.0)]);
+        let sleep = OpBody::Query(vec![Value::Float(3.0)]);
         let waited = tokio::time::timeout(
             std::time::Duration::from_millis(200),
             client.send(0, sleep.clone()),

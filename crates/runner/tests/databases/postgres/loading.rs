@@ -49,10 +49,12 @@ fn what_the_server_says_of_itself_fits_the_load() {
     let telemetry = record.target_telemetry.as_ref().unwrap();
     let names: Vec<&str> = telemetry.sources.iter().map(|s| s.name.as_str()).collect();
     assert_eq!(names, ["target", "host"], "{telemetry:?}");
-    assert!(
-        telemetry.sources.iter().all(|source| source.failed == 0),
-        "{telemetry:?}"
-    );
+    let is_late = |failure: &String| failure.starts_with("no answer within");
+    let mut failures = telemetry
+        .sources
+        .iter()
+        .filter_map(|source| source.failure.as_ref());
+    assert!(failures.all(is_late), "{telemetry:?}");
     let series = |name: &str| telemetry.series.iter().find(|series| series.name == name);
     for name in [
         "rows_inserted",
@@ -72,8 +74,15 @@ fn what_the_server_says_of_itself_fits_the_load() {
         .sum();
     let rows = measured(&record, "insert").rows.acknowledged;
     let rows = f64::from(u32::try_from(rows).unwrap());
+    // After a slow answer it was not asked for a while.
+    let asked = &telemetry.sources[0];
+    let least = if asked.failed == 0 && 9 * asked.longest_ns < Nanos::SECOND.0 {
+        0.3
+    } else {
+        0.0
+    };
     assert!(
-        counted > 0.3 * rows && counted < 1.1 * rows,
+        counted > least * rows && counted < 1.1 * rows,
         "{counted} of {rows}"
     );
     assert!(record.target.disk_bytes_per_row.unwrap() > 10.0);
