@@ -4,7 +4,8 @@
 //! Linux: it reads `/proc`. Must not know what a process is for.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -23,10 +24,10 @@ const PAUSE: Duration = Duration::from_millis(20);
 const KILL_WITHIN: Nanos = Nanos::from_secs(10);
 /// How often, and with which pause, the environment of a process is read that has none: one that waits for a core
 /// in the middle has none for long.
-const LOOKS: u32 = 100;
+const LOOKS: u32 = 500;
 const MOMENT: Duration = Duration::from_millis(2);
-/// How often it is read that has others than the mark.
-const OTHERS: u32 = 3;
+/// More than most environments have.
+const ENVIRONMENT_BYTES: usize = 1 << 17;
 /// The flag of a thread of the kernel: `PF_KTHREAD` in its `sched.h`.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
@@ -121,32 +122,37 @@ impl Stat {
     }
 
     /// Whether the environment that it was started with has the mark; that of another user's process cannot be
-    /// read. While a process becomes another program, it has none for a moment, or one that ends too early.
+    /// read. While a process becomes another program, it has none for a moment.
     fn has_mark(&self, mark: &str) -> bool {
         let expected = format!("{MARK}={mark}");
-        let mut others = 0;
         for _ in 0..LOOKS {
-            let Ok(environment) = fs::read(format!("/proc/{}/environ", self.id.pid)) else {
+            let Ok(environment) = environment(self.id.pid) else {
                 return false;
             };
-            let mut variables = environment.split(|byte| *byte == 0);
-            if variables.any(|variable| variable == expected.as_bytes()) {
-                return true;
+            if !environment.is_empty() {
+                let mut variables = environment.split(|byte| *byte == 0);
+                return variables.any(|variable| variable == expected.as_bytes());
             }
-            if environment.is_empty() {
-                if self.is_zombie || self.is_kernel || !self.id.is_alive() {
-                    return false;
-                }
-                thread::sleep(MOMENT);
-                continue;
-            }
-            others += 1;
-            if others == OTHERS {
+            if self.is_zombie || self.is_kernel || !self.id.is_alive() {
                 return false;
             }
+            thread::sleep(MOMENT);
         }
         false
     }
+}
+
+/// The environment of a process. What one call of the kernel returns is whole; between two calls the process may have
+/// become another program, after which the second one returns nothing.
+fn environment(pid: i32) -> io::Result<Vec<u8>> {
+    let mut file = File::open(format!("/proc/{pid}/environ"))?;
+    let mut environment = vec![0; ENVIRONMENT_BYTES];
+    let length = file.read(&mut environment)?;
+    environment.truncate(length);
+    if length == ENVIRONMENT_BYTES {
+        file.read_to_end(&mut environment)?;
+    }
+    Ok(environment)
 }
 
 impl Family<'_> {
