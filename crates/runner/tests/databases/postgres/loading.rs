@@ -74,9 +74,9 @@ fn what_the_server_says_of_itself_fits_the_load() {
         .sum();
     let rows = measured(&record, "insert").rows.acknowledged;
     let rows = f64::from(u32::try_from(rows).unwrap());
-    // After a slow answer it was not asked for a while.
-    let asked = &telemetry.sources[0];
-    let least = if asked.failed == 0 && 9 * asked.longest_ns < Nanos::SECOND.0 {
+    // After a slow answer it was not polled for a while.
+    let polled = &telemetry.sources[0];
+    let least = if polled.failed == 0 && 9 * polled.longest_ns < Nanos::SECOND.0 {
         0.3
     } else {
         0.0
