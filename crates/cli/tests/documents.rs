@@ -1,11 +1,13 @@
-//! The generated parts of the documents are what the crates and the program say today.
+//! The generated parts of the documents are what the crates and the program say today, and what a page says by hand of
+//! a reason is of one that there is.
 //!
-//! `cargo xtask docs` runs this test to have them rewritten.
+//! `cargo xtask docs` runs this binary to have the generated parts rewritten.
 
 use std::path::Path;
 
 use highwater_cli::commands;
 use highwater_documents::{Mode, run};
+use highwater_model::judgment::ReasonCode;
 
 #[test]
 fn the_documents_are_as_generated() {
@@ -19,4 +21,26 @@ fn the_documents_are_as_generated() {
         Ok(said) => println!("{}", said.join("\n")),
         Err(wrong) => panic!("{wrong}"),
     }
+}
+
+/// What stands between backquotes in a text.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn the_reasons_that_a_guide_explains_are_in_the_reference() {
+    let guide = include_str!("../../../docs/guide/is-my-number-right.md");
+    let rows = guide
+        .lines()
+        .skip_while(|line| !line.starts_with("| reason |"));
+    let rows = rows.take_while(|line| line.starts_with('|'));
+    let named: Vec<&str> = rows
+        .filter_map(|row| row.split('|').nth(1))
+        .flat_map(quoted)
+        .collect();
+    let is_known = |name: &&str| ReasonCode::ALL.iter().any(|(_, known, ..)| known == name);
+    let unknown: Vec<&&str> = named.iter().filter(|name| !is_known(name)).collect();
+    assert!(unknown.is_empty(), "{unknown:?} of {named:?}");
+    assert!(named.len() >= 5, "{named:?}");
 }

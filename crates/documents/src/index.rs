@@ -10,6 +10,7 @@ const FIRST_PAGES: &[&str] = &[
     "guide/why-no-faster.md",
     "guide/is-my-number-right.md",
     "guide/report.md",
+    "guide/watching.md",
     "guide/compare.md",
     "guide/growing-a-cluster.md",
     "guide/size.md",
