@@ -1,6 +1,7 @@
 //! What is exported is what Prometheus reads, and every query of every dashboard gives data: those of a run beside a
 //! real one that is scraped, those of databases over what real exporters served when they were recorded
-//! (`fixtures/exporters`), or, where none was, over series with the names of the exporter's documentation.
+//! (`fixtures/exporters`), or, where none was, over series with the names of the exporter's documentation. What the
+//! compose file names is there; no test starts it.
 
 #![expect(clippy::unwrap_used, reason = "functions that only tests call")]
 
@@ -307,5 +308,50 @@ fn dashboards_have_what_grafana_needs() {
             });
             assert_eq!(overlap, None, "panels of {} overlap", dashboard.name);
         }
+    }
+}
+
+/// What follows `start` in the lines of a file that begin so.
+fn behind<'a>(text: &'a str, start: &'a str) -> impl Iterator<Item = &'a str> {
+    text.lines()
+        .filter_map(move |line| line.trim().strip_prefix(start))
+}
+
+#[test]
+fn what_the_compose_file_names_is_there() {
+    /// Its README says where to download it.
+    const DOWNLOADED: &str = "exporter";
+    let grafana = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../grafana");
+    let read = |name: &str| fs::read_to_string(grafana.join(name)).unwrap();
+    let compose = read("compose.yaml");
+    let mounts: Vec<(&str, &str)> = behind(&compose, "- ./")
+        .filter_map(|mount| mount.split_once(':'))
+        .collect();
+    assert!(mounts.len() >= 4, "{mounts:?}");
+    for (from, _) in mounts.iter().filter(|(from, _)| *from != DOWNLOADED) {
+        assert!(grafana.join(from).exists(), "{from}");
+    }
+    let built: Vec<&str> = behind(&compose, "dockerfile: ").collect();
+    assert_eq!(built, ["grafana/Dockerfile"]);
+    assert!(grafana.join("../grafana/Dockerfile").exists());
+    let provisioned = read("provisioning/dashboards/highwater.yaml");
+    let directory = behind(&provisioned, "path: ").next().unwrap();
+    let mount = format!("{directory}:ro");
+    assert!(mounts.contains(&("dashboards", &mount)), "{mounts:?}");
+    // A host is a service, or the machine on which the containers run.
+    let is_known = |url: &str| {
+        let host = url.split(':').next().unwrap();
+        let service = format!("\n  {host}:");
+        compose.contains(&service) || compose.contains(&format!("\"{host}:host-gateway\""))
+    };
+    let config = read("prometheus.yml");
+    let targets: Vec<&str> = behind(&config, "- targets: ")
+        .flat_map(|list| list.split('"').skip(1).step_by(2))
+        .collect();
+    assert!(targets.len() >= 5, "{targets:?}");
+    let datasource = read("provisioning/datasources/prometheus.yaml");
+    let queried = behind(&datasource, "url: http://");
+    for url in targets.iter().copied().chain(queried) {
+        assert!(is_known(url), "{url}");
     }
 }
