@@ -63,6 +63,23 @@ fn every_file_that_is_shipped_can_be_read() {
     assert!(checked >= 8, "{checked}");
 }
 
+#[test]
+fn terraform_has_the_variable_and_the_outputs_that_its_cluster_file_names() {
+    let cluster = fs::read_to_string(shipped().join("terraform.toml")).unwrap();
+    let read = |name: &str| fs::read_to_string(shipped().join("terraform").join(name)).unwrap();
+    let outputs = read("outputs.tf");
+    let named = cluster.split("output -raw ").skip(1);
+    let named = named.map(|rest| rest.split(|next: char| !next.is_ascii_lowercase()).next());
+    let named: Vec<&str> = named.map(Option::unwrap).collect();
+    assert_eq!(named, ["health", "urls", "metrics"]);
+    for name in named {
+        let output = format!("output \"{name}\" {{");
+        assert!(outputs.contains(&output), "{output}");
+    }
+    assert!(cluster.contains("-var nodes={nodes}"));
+    assert!(read("variables.tf").contains("variable \"nodes\" {"));
+}
+
 /// Starts so many nodes of a shipped file, uses them, changes their number, and ends them.
 fn expect_usable(name: &str, nodes: [&str; 2]) {
     let lab = Lab(Place::new());
