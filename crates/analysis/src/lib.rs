@@ -22,6 +22,7 @@ pub mod judge;
 pub mod limit;
 mod long_run;
 mod merge;
+pub mod noise;
 pub mod periodicity;
 pub mod queueing;
 pub mod recovery;

@@ -33,7 +33,7 @@ use highwater_model::numbers::len_to_f64;
 const MAX_VALUES: usize = 6_000;
 /// Fewest degrees of freedom; a Student t with fewer has useless tails.
 const MIN_FREQUENCIES: f64 = 4.0;
-/// Most; more would gain less than 2 % in width.
+/// Most; more would gain less than 2% in width.
 pub(super) const MAX_FREQUENCIES: f64 = 60.0;
 
 /// What is known of the series around which the residuals were taken.
@@ -110,7 +110,7 @@ fn of_bounded(residuals: &[f64], calibration: Calibration) -> LongRun {
         .floor()
         .min(n - 2.0)
         .clamp(MIN_FREQUENCIES, calibration.most);
-    // The line takes up one frequency's worth: (96/π⁴) Σ j⁻⁴ over odd j, of which j = 1 is 98.6 %.
+    // The line takes up one frequency's worth: (96/π⁴) Σ j⁻⁴ over odd j, of which j = 1 is 98.6%.
     let summed = match calibration.removed {
         Removed::Mean => degrees,
         Removed::Line => degrees + 1.0,

@@ -123,7 +123,7 @@ mod tests {
     use super::super::synthetic::Noise;
     use super::*;
 
-    /// Noise of 5 % around 1,000, and every `period` values some that are lower.
+    /// Noise of 5% around 1,000, and every `period` values some that are lower.
     fn slowed(seed: u64, length: usize, period: usize, low: f64) -> Vec<f64> {
         let mut noise = Noise::new(seed);
         (0..length)
@@ -148,7 +148,7 @@ mod tests {
         assert!((long.period - 300.0).abs() <= 6.0, "{long:?}");
     }
 
-    /// At most the stated 1 % of series without a period show one; 3 σ of 500 series are 1.3 %.
+    /// At most the stated 1% of series without a period show one; 3 σ of 500 series are 1.3%.
     #[test]
     fn noise_has_no_period() {
         for phi in [0.0, 0.5, 0.9] {

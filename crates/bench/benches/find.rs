@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let remark = format!(
         "Batches of 10 `cpu` rows, 4 sessions, durable commits; the log waits 2 ms before each flush \
          (`commit_delay`), so that it is the limit. Closed load: the mean of 20 s before and 20 s after \
-         the search. Near: within {:.0} % of it.",
+         the search. Near: within {:.0}% of it.",
         NEAR * 100.0
     );
     figures::print(&figures_of(&rounds), &remark)

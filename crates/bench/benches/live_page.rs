@@ -2,7 +2,7 @@
 //! same load without a page.
 //!
 //! The clients are threads of this process that read what comes; their CPU is counted apart. The page is one of ten
-//! minutes, as full as it gets.
+//! minutes, as full as it gets; in one variant it also follows the run's files, for judgments and limit as they form.
 
 use std::error::Error;
 use std::io::{Read, Write};
@@ -37,14 +37,38 @@ const WARM_UP: Nanos = Nanos::SECOND;
 const LENGTH: Nanos = Nanos::from_secs(5);
 /// Seconds that the page shows before the load begins.
 const EARLIER_S: u64 = 590;
-/// Clients of the event stream; none without a page. The second one without shows what chance alone does.
-const CLIENTS: [usize; 4] = [0, 0, 1, 10];
-const NAMES: [&str; 4] = [
-    "without a page",
-    "without a page, again",
-    "one client",
-    "ten clients",
+
+/// A page of a run, or none.
+#[derive(Clone, Copy)]
+struct Variant {
+    name: &'static str,
+    /// Clients of the event stream; none without a page.
+    clients: usize,
+    /// Whether the page knows where the run is, and reads the record so far from its files.
+    follows: bool,
+}
+
+/// The second one without a page shows what chance alone does.
+const VARIANTS: [Variant; 5] = [
+    Variant::of("without a page", 0),
+    Variant::of("without a page, again", 0),
+    Variant::of("one client", 1),
+    Variant::of("ten clients", 10),
+    Variant {
+        follows: true,
+        ..Variant::of("one client, and the record so far", 1)
+    },
 ];
+
+impl Variant {
+    const fn of(name: &'static str, clients: usize) -> Self {
+        Self {
+            name,
+            clients,
+            follows: false,
+        }
+    }
+}
 
 /// One run.
 #[derive(Clone, Copy, Default)]
@@ -62,60 +86,61 @@ struct Cost {
 fn main() -> Result<(), Box<dyn Error>> {
     let mut rounds = Vec::with_capacity(ROUNDS);
     for round in 0..ROUNDS {
-        let mut costs = [Cost::default(); CLIENTS.len()];
+        let mut costs = [Cost::default(); VARIANTS.len()];
         // Each is first once, so that none profits from its place.
-        for place in 0..CLIENTS.len() {
-            let which = (round + place) % CLIENTS.len();
-            costs[which] = cost(CLIENTS[which])?;
+        for place in 0..VARIANTS.len() {
+            let which = (round + place) % VARIANTS.len();
+            costs[which] = cost(VARIANTS[which])?;
         }
         rounds.push(costs);
     }
     let remark = format!(
-        "Medians of {ROUNDS} rounds in which all four take turns: {OPS_PER_S} queries of `cpu` a second, open load, \
+        "Medians of {ROUNDS} rounds in which all {} take turns: {OPS_PER_S} queries of `cpu` a second, open load, \
          {SESSIONS} sessions, {} s after {} s of warm-up, on `{TARGET}`. A client reads the page's event stream from \
-         before the load to its end; the page shows {EARLIER_S} seconds besides. The page has one thread. CPU of the \
-         process is that of all threads, the page's included, less that of the clients' threads; differences are \
-         those of one round.",
+         before the load to its end; the page shows {EARLIER_S} seconds besides, and where that is said reads the \
+         record so far every few seconds. The page has one thread. CPU of the process is that of all threads, the \
+         page's included, less that of the clients' threads; differences are those of one round.",
+        VARIANTS.len(),
         LENGTH.0 / Nanos::SECOND.0,
         WARM_UP.0 / Nanos::SECOND.0,
     );
     figures::print(&figures_of(&rounds), &remark)
 }
 
-fn figures_of(rounds: &[[Cost; CLIENTS.len()]]) -> Vec<Figure> {
-    let middle = |of: &dyn Fn(&[Cost; CLIENTS.len()]) -> f64| {
+fn figures_of(rounds: &[[Cost; VARIANTS.len()]]) -> Vec<Figure> {
+    let middle = |of: &dyn Fn(&[Cost; VARIANTS.len()]) -> f64| {
         median(&rounds.iter().map(of).collect::<Vec<f64>>())
     };
     let mut figures = Vec::new();
-    for (which, name) in NAMES.into_iter().enumerate().skip(2) {
+    for (which, Variant { name, clients, .. }) in VARIANTS.into_iter().enumerate().skip(2) {
         let page = middle(&|round| 100.0 * round[which].page);
         let figure = Figure::new(format!("CPU of the page: {name}"), "% of a core", page);
-        figures.push(match CLIENTS[which] {
+        figures.push(match clients {
             1 => figure.budget(Budget::AtMost(1.0)),
             _ => figure,
         });
     }
-    for (which, name) in NAMES.into_iter().enumerate().skip(1) {
+    for (which, Variant { name, .. }) in VARIANTS.into_iter().enumerate().skip(1) {
         let more = middle(&|round| 100.0 * (round[which].cores - round[0].cores));
         let what = format!("CPU more than without a page: {name}");
         figures.push(Figure::new(what, "% of a core", more));
     }
-    for (which, name) in NAMES.into_iter().enumerate().skip(1) {
+    for (which, Variant { name, clients, .. }) in VARIANTS.into_iter().enumerate().skip(1) {
         let cores = Figure::new(
             format!("CPU of the process: {name}"),
             "cores",
             middle(&|round| round[which].cores),
         );
-        let cores = cores.beside(NAMES[0], middle(&|round| round[0].cores));
-        figures.push(match CLIENTS[which] {
+        let cores = cores.beside(VARIANTS[0].name, middle(&|round| round[0].cores));
+        figures.push(match clients {
             10 => cores.budget(Budget::RatioAtMost(1.1)),
             _ => cores,
         });
         for (i, percentile) in ["p50", "p99"].into_iter().enumerate() {
             let what = format!("client lag, {percentile}: {name}");
             let lag = Figure::new(what, "µs", middle(&|round| round[which].lag[i]));
-            let lag = lag.beside(NAMES[0], middle(&|round| round[0].lag[i]));
-            figures.push(match CLIENTS[which] {
+            let lag = lag.beside(VARIANTS[0].name, middle(&|round| round[0].lag[i]));
+            figures.push(match clients {
                 10 => lag.budget(Budget::RatioAtMost(1.2)),
                 _ => lag,
             });
@@ -126,14 +151,15 @@ fn figures_of(rounds: &[[Cost; CLIENTS.len()]]) -> Vec<Figure> {
     figures
 }
 
-fn cost(clients: usize) -> Result<Cost, Box<dyn Error>> {
+fn cost(variant: Variant) -> Result<Cost, Box<dyn Error>> {
+    let clients = variant.clients;
     let before = process_cpu();
     let mut threads: Vec<JoinHandle<Reading>> = Vec::new();
     let of_page = Arc::<AtomicU64>::default();
     let observer: Rc<dyn Observer> = if clients == 0 {
         Rc::new(Silent)
     } else {
-        let page = Page::open(Arc::clone(&of_page))?;
+        let page = Page::open(variant.follows, Arc::clone(&of_page))?;
         let address = page.address;
         threads.extend((0..clients).map(|_| thread::spawn(move || read(address))));
         Rc::new(page)
@@ -194,6 +220,7 @@ fn read(address: SocketAddr) -> Reading {
 /// A page that shows ten minutes, and goes on with what a run reports.
 struct Page {
     live: Live,
+    follows: bool,
     address: SocketAddr,
     /// CPU time of its thread when it was open.
     before: Duration,
@@ -210,7 +237,7 @@ impl Drop for Page {
 }
 
 impl Page {
-    fn open(spent: Arc<AtomicU64>) -> Result<Self, Box<dyn Error>> {
+    fn open(follows: bool, spent: Arc<AtomicU64>) -> Result<Self, Box<dyn Error>> {
         let page = PageSettings {
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
             may_move: false,
@@ -225,11 +252,9 @@ impl Page {
         let url = live.page_url.clone().unwrap_or_default();
         let authority = url.split('/').nth(2).unwrap_or_default();
         let address = authority.parse()?;
-        for second in 1..=EARLIER_S {
-            live.event(&Event::Second(earlier(second)));
-        }
         Ok(Self {
             live,
+            follows,
             address,
             before: named_threads_cpu(PAGE_THREAD),
             spent,
@@ -239,9 +264,15 @@ impl Page {
 
 impl Observer for Page {
     fn event(&self, event: &Event) {
-        // A run that begins would clear the page.
-        if !matches!(event, Event::Begun { .. }) {
+        // By this a page learns where the files are.
+        if self.follows || !matches!(event, Event::Begun { .. }) {
             self.live.event(event);
+        }
+        // A load that begins clears the page.
+        if matches!(event, Event::Load(_)) {
+            for second in 1..=EARLIER_S {
+                self.live.event(&Event::Second(earlier(second)));
+            }
         }
     }
 }

@@ -83,7 +83,7 @@ fn long_run(idle: f64) -> Result<Vec<Figure>, Box<dyn Error>> {
     let mut figures: Vec<Figure> = LOOKS
         .into_iter()
         .map(|hundredths| {
-            let what = format!("resident after {hundredths} % of {rows} rows");
+            let what = format!("resident after {hundredths}% of {rows} rows");
             let figure = Figure::new(what, "MiB", at(hundredths)).beside("before any run", idle);
             figure.budget(Budget::AtMost(BASE))
         })

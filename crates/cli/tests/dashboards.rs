@@ -1,7 +1,7 @@
 //! What is exported is what Prometheus reads, and every query of every dashboard gives data: those of a run beside a
 //! real one that is scraped, those of databases over what real exporters served when they were recorded
-//! (`fixtures/exporters`), or, where none was, over series with the names of the exporter's documentation. What the
-//! compose file names is there; no test starts it.
+//! (`fixtures/exporters`), or, where none was, over series with the names of the exporter's documentation. Each file is of
+//! the types that Grafana publishes. What the compose file names is there; no test starts it.
 
 #![expect(clippy::unwrap_used, reason = "functions that only tests call")]
 
@@ -12,10 +12,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use highwater_documents::dashboards::{self, ALL, Dashboard};
+use highwater_testing::npm;
 use highwater_testing::programs::PROMETHEUS;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+/// Grafana's types, of the version that `compose.yaml` starts, and what checks by them.
+const GRAFANA: &str = "11.5.0";
+const TYPESCRIPT: &str = "typescript@5.7.3";
+const KINDS: &str = include_str!("fixtures/grafana/kinds.ts");
 const CRATEDB: &str = include_str!("fixtures/exporters/crate_jmx_exporter.txt");
 const NODE: &str = include_str!("fixtures/exporters/node_exporter.txt");
 const POSTGRESQL: &str = include_str!("fixtures/exporters/postgres_exporter.txt");
@@ -40,8 +45,8 @@ impl Drop for Ended {
 
 /// A run that goes on until its test ends, and where its metrics are.
 fn run(place: &Path) -> (Ended, String) {
-    let words = ["run", "-R", "2k", "-d", "10m", "--p99", "10s"];
-    exposing(place, &words)
+    let words = ["run", "-R", "2k", "-d", "10m", "--warm-up", "1s"];
+    exposing(place, &[&words[..], &["--p99", "10s"]].concat())
 }
 
 /// A command that goes on until its test ends, and where its metrics are.
@@ -218,16 +223,46 @@ fn recordings(dashboard: &str) -> &'static [&'static str] {
     }
 }
 
+/// The labels that a Prometheus adds to what it scrapes for this dashboard.
+fn labels_of_target(dashboard: &str) -> &'static str {
+    match dashboard {
+        // As its operator does on Kubernetes.
+        "cratedb-kubernetes" => r#"instance="a",job="recorded",namespace="n",pod="crate-0""#,
+        _ => r#"instance="a",job="recorded""#,
+    }
+}
+
 /// A recording as a Prometheus that scrapes it has it: with the labels of a target, and in the notation of `promtool`
 /// with a value that grows by one from scrape to scrape.
-fn scraped(recording: &str) -> impl Iterator<Item = Value> {
+fn scraped(recording: &'static str, target: &str) -> impl Iterator<Item = Value> {
     let samples = recording.lines().filter(|line| !line.starts_with('#'));
-    samples.map(|line| {
+    samples.map(move |line| {
         let (series, value) = line.rsplit_once(' ').unwrap();
         let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
         json!({
-            "series": format!(r#"{name}{{instance="a",job="recorded",{labels}"#),
+            "series": format!("{name}{{{target},{labels}"),
             "values": format!("{value}+1x10"),
+        })
+    })
+}
+
+/// That there is something to choose: a series with the label whose values are listed, for each choice.
+fn choices(dashboard: &Dashboard) -> impl Iterator<Item = Value> {
+    dashboard.choices.iter().map(|choice| {
+        let query = dashboard.with_all(choice.query);
+        let listed = query.strip_prefix("label_values(").unwrap();
+        let (series, label) = listed.strip_suffix(')').unwrap().rsplit_once(", ").unwrap();
+        let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
+        let labels = labels.strip_suffix('}').unwrap();
+        let is_there = format!(r#"{label}!="""#);
+        let all: Vec<&str> = [labels, &is_there]
+            .into_iter()
+            .filter(|matcher| !matcher.is_empty())
+            .collect();
+        let found = format!("count by ({label}) ({name}{{{}}})", all.join(","));
+        json!({
+            "expr": format!("count({found}) > bool 0"), "eval_time": "2m",
+            "exp_samples": [{"labels": "{}", "value": 1}],
         })
     })
 }
@@ -240,7 +275,9 @@ fn every_query_of_every_dashboard_gives_data_over_its_samples() {
         let documented = dashboard.samples();
         let documented =
             documented.map(|(series, values)| json!({"series": series, "values": values}));
-        let recorded = recordings(dashboard.name).iter().copied().flat_map(scraped);
+        let target = labels_of_target(dashboard.name);
+        let recorded = recordings(dashboard.name).iter();
+        let recorded = recorded.flat_map(|recording| scraped(recording, target));
         let series: Vec<Value> = documented.chain(recorded).collect();
         // A value that is no number is no data, and not at least 0.
         let queries = dashboard.queries().map(|query| {
@@ -249,9 +286,9 @@ fn every_query_of_every_dashboard_gives_data_over_its_samples() {
                 "exp_samples": [{"labels": "{}", "value": 1}],
             })
         });
-        let queries: Vec<Value> = queries.collect();
+        let queries: Vec<Value> = queries.chain(choices(dashboard)).collect();
         assert!(
-            queries.len() >= dashboard.panels.len(),
+            queries.len() >= dashboard.panels.len() + dashboard.choices.len(),
             "{}",
             dashboard.name
         );
@@ -353,5 +390,71 @@ fn what_the_compose_file_names_is_there() {
     let queried = behind(&datasource, "url: http://");
     for url in targets.iter().copied().chain(queried) {
         assert!(is_known(url), "{url}");
+    }
+}
+
+/// What TypeScript says against these dashboards, each as a constant of the type that Grafana reads.
+fn complaints(fetched: &Path, dashboards: &[(String, String)]) -> String {
+    // Below the packages, where they are looked for.
+    let place = TempDir::new_in(fetched).unwrap();
+    fs::write(place.path().join("kinds.ts"), KINDS).unwrap();
+    let files = dashboards.iter().map(|(name, text)| {
+        let import = "import type { Dashboard } from './kinds';";
+        let constant = format!("{import}\nexport const made: Dashboard = {text}");
+        let file = format!("{name}.ts");
+        fs::write(place.path().join(&file), constant).unwrap();
+        file
+    });
+    let files: Vec<String> = files.collect();
+    let config = json!({
+        "compilerOptions": {
+            "noEmit": true, "strict": true, "skipLibCheck": true, "types": [], "target": "es2022",
+            "module": "esnext", "moduleResolution": "bundler",
+        },
+        "files": files,
+    });
+    fs::write(place.path().join("tsconfig.json"), config.to_string()).unwrap();
+    let output = Command::new("node")
+        .arg(fetched.join("node_modules/typescript/bin/tsc"))
+        .args(["--pretty", "false", "-p"])
+        .arg(place.path())
+        .current_dir(place.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.success(), said.is_empty(), "{output:?}");
+    said
+}
+
+#[test]
+fn dashboards_are_of_the_types_that_grafana_publishes() {
+    let compose = include_str!("../../../grafana/compose.yaml");
+    assert!(compose.contains(&format!("image: grafana/grafana:{GRAFANA}\n")));
+    let types = format!("@grafana/schema@{GRAFANA}");
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let Some(fetched) = npm::fetched(kept, &[types.as_str(), TYPESCRIPT]) else {
+        return;
+    };
+    let made = |one: &Dashboard| (one.name.to_owned(), dashboards::json(one));
+    let all: Vec<_> = ALL.iter().copied().map(made).collect();
+    let said = complaints(&fetched, &all);
+    assert!(said.is_empty(), "{said}");
+    // What Grafana does not know is seen, wherever it is.
+    let (_, right) = made(named("highwater-run"));
+    let wrong = [
+        (r#""uid""#, r#""identity""#),
+        (r#""legendFormat""#, r#""legend""#),
+        (r#""sort": "desc""#, r#""sort": "down""#),
+        (r#""type": "stat""#, r#""type": "figure""#),
+        (r#""refresh": 2"#, r#""refresh": "often""#),
+        (r#""h": 8"#, r#""height": 8"#),
+    ];
+    let wrong: Vec<_> = (0..)
+        .zip(wrong)
+        .map(|(number, (is, becomes))| (format!("wrong{number}"), right.replace(is, becomes)))
+        .collect();
+    let said = complaints(&fetched, &wrong);
+    for (name, _) in wrong {
+        assert!(said.contains(&format!("{name}.ts(")), "{name}: {said}");
     }
 }

@@ -49,7 +49,7 @@ pub fn throughput() -> String {
     let number = f64::from(u32::try_from(levels.len()).unwrap_or(u32::MAX));
     let mean = |of: fn(&Level) -> f64| levels.iter().map(of).sum::<f64>() / number;
     let mut line = |name: &str, of: [f64; 5]| {
-        let cells = of.map(|percent| format!("{percent:.1} %"));
+        let cells = of.map(|percent| format!("{percent:.1}%"));
         text += &format!("| {name} | {} |\n", cells.join(" | "));
     };
     for (process, level) in processes.iter().zip(&levels) {
@@ -77,7 +77,7 @@ pub fn drift() -> String {
             steady, not_steady, ..
         } = level(process);
         text += &format!(
-            "| {} | {steady:.1} % | {not_steady:.1} % | {:.1} % |\n",
+            "| {} | {steady:.1}% | {not_steady:.1}% | {:.1}% |\n",
             process.name,
             100.0 - steady - not_steady
         );
@@ -88,10 +88,10 @@ pub fn drift() -> String {
 /// How often confirmed values and estimates of searches hold.
 pub fn marks() -> String {
     let mut text = head(
-        "limited by | within 3 % below and 2 % above | above that | middle | estimates held | half-width",
+        "limited by | within 3% below and 2% above | above that | middle | estimates held | half-width",
     );
     let mut line = |name: &str, found: &Levels| {
-        let percent = |part: f64| format!("{:.1} %", 100.0 * part);
+        let percent = |part: f64| format!("{:.1}%", 100.0 * part);
         text += &format!(
             "| {name} | {} of {} | {} | {} | {} of {}: {} | {} |\n",
             found.near,
@@ -144,7 +144,7 @@ pub fn comparisons() -> String {
             "equal".to_owned()
         };
         text += &format!(
-            "| {runs} | {noise} | {second} | {:.1} % | {:.1} % | {:.1} % |\n",
+            "| {runs} | {noise} | {second} | {:.1}% | {:.1}% | {:.1}% |\n",
             found.different, found.better, found.welch
         );
     }
@@ -152,7 +152,7 @@ pub fn comparisons() -> String {
 }
 
 fn limit(kind: Kind, allowed: f64) -> String {
-    let percentile = display::percent_plain(1.0 - allowed).replace(" %", "");
+    let percentile = display::percent_plain(1.0 - allowed).replace('%', "");
     match kind {
         Kind::Queue => format!("p{percentile}, queues of 1 to 32 servers"),
         Kind::HeavyTail => format!("p{percentile}, heavy tails"),
@@ -184,7 +184,7 @@ pub fn clusters() -> String {
         let largest = sizes[case.known - 1].size;
         let predicted = case.predicted;
         text += &format!(
-            "| {} | {} | {} {}: {} [{} … {}] | {} | {} |\n",
+            "| {} | {} | {} {}: {} (90% interval {} to {}) | {} | {} |\n",
             case.series,
             known.join(", "),
             display::plain(case.times * largest),
@@ -251,10 +251,10 @@ fn table(series: &[ScaledSeries]) -> String {
 }
 
 fn line(name: &str, score: &Score) -> String {
-    let percent = |part: f64| format!("{:.1} %", 100.0 * part);
+    let percent = |part: f64| format!("{:.1}%", 100.0 * part);
     let [low, high] = proportion_interval(score.held, score.cases);
     format!(
-        "| {name} | {} | {} | {} of {}: {} [{:.0} … {:.0}] | {} | {} | {} | {:.2} |\n",
+        "| {name} | {} | {} | {} of {}: {} (95% CI {:.0}% to {:.0}%) | {} | {} | {} | {:.2} |\n",
         score.series,
         score.sources,
         score.held,

@@ -170,7 +170,7 @@ pub trait TableReader {
     }
     /// Runs a query and returns its rows as text, null as none.
     fn query<'a>(&'a mut self, _sql: &'a str) -> Response<'a, Vec<Vec<Option<String>>>> {
-        let error = TargetError::usage("this target cannot be asked a query of the workload's own");
+        let error = TargetError::usage("this target cannot run a query of the workload's own");
         Box::pin(std::future::ready(Err(error)))
     }
     /// Rows of each copy of each shard, if copies can be counted one by one; `with_values` asks for checksums

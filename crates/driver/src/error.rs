@@ -77,7 +77,7 @@ impl TargetError {
         Self::usage(format!(
             "op `{op}` is a transaction of several statements, and the target has no transactions"
         ))
-        .with_hint("ask its statements as ops of their own, or choose another target")
+        .with_hint("run its statements as ops of their own, or choose another target")
     }
 
     /// No connection.

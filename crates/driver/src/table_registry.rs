@@ -115,7 +115,7 @@ impl<'a> TablePolicy<'a> {
                 }
                 Err(refused(
                     format!("table `{table}` is there already, and --with is for new tables"),
-                    "give --drop to make it anew, or leave --with out to go on with it",
+                    "add --drop to recreate it, or leave --with out to continue it",
                 ))
             }
             (true, Some(entry)) => Err(refused(
@@ -127,7 +127,7 @@ impl<'a> TablePolicy<'a> {
                     short(self.fingerprint),
                     self.seed
                 ),
-                "give --drop to drop it and start anew, or the parameters and the seed that it \
+                "add --drop to recreate it, or give the parameters and the seed that it \
                  was filled with",
             )),
         }

@@ -90,6 +90,7 @@ impl Experiment for SearchRecord {
             verdict: seen.verdict,
             reasons: seen.reasons,
             acknowledged_per_s: seen.acknowledged_per_s,
+            per_s_by_op: seen.per_s_by_op,
             pressure: seen.pressure.map(|pressure| pressure.bound),
             late: seen.pressure.map(|pressure| pressure.share),
             p99_ns: seen.p99_ns,

@@ -292,6 +292,7 @@ impl<'a> Trials<'a> {
         self.observer.event(&Event::Ended {
             directory: self.directory.path().display().to_string(),
             judgments: record.judgments.clone(),
+            rows_found: None,
         });
     }
 

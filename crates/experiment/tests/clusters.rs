@@ -297,6 +297,15 @@ fn a_quota_holds_from_the_start_or_from_the_end_of_the_warm_up() {
     cluster.begin_quota().unwrap();
     let used = cores(pid);
     assert!(used < 0.1 + 0.02 + 0.01, "{used}");
+    let limited = cluster.limited_nodes();
+    let files = limited[0]
+        .group
+        .iter()
+        .flat_map(|group| ["memory.limit_in_bytes", "memory.max"].map(|file| group.join(file)));
+    let memory: Vec<String> = files
+        .filter_map(|file| fs::read_to_string(file).ok())
+        .collect();
+    assert_eq!(memory, ["67108864\n"], "64 MiB, as the kernel says");
     drop(cluster);
     let left = fs::read_dir("/sys/fs/cgroup/cpu").or_else(|_| fs::read_dir("/sys/fs/cgroup"));
     let names = left.unwrap().map(|entry| entry.unwrap().file_name());

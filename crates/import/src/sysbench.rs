@@ -130,7 +130,7 @@ impl Reader {
         let percent = count(percent)?;
         let latency = millis(latency.split(' ').next()?)?;
         self.line_percent = Some(percent);
-        // With the percentile switched off it prints one of 0 %.
+        // With the percentile switched off it prints one of 0%.
         let of = |expected: u64| (percent == expected).then_some(latency.0);
         let line = Average {
             end_s: number(end)?,
@@ -152,7 +152,7 @@ impl Reader {
             }
             let count = histogram.count();
             let note = if count == events {
-                "its histogram has bins that lie 1.8 % apart: percentiles are as fine".to_owned()
+                "its histogram has bins that lie 1.8% apart: percentiles are as fine".to_owned()
             } else {
                 format!("its histogram holds {count} of {events} events")
             };

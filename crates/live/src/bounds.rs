@@ -1,5 +1,5 @@
 //! Serves connections within bounds: their number, the time for a request's head, the time for a reader that
-//! takes nothing. Must not know what is served.
+//! takes nothing, and the memory of each. Must not know what is served.
 
 use std::net::TcpListener as StdListener;
 use std::sync::Arc;
@@ -21,6 +21,9 @@ const HEAD: Duration = Duration::from_secs(10);
 const WRITE: Duration = Duration::from_secs(15);
 /// Headers of a request.
 const HEADERS_MAX: usize = 64;
+/// Bytes that are kept of a client: of its request's head, and of what it has not taken yet, besides the one piece that
+/// is being sent.
+const CLIENT_BYTES_MAX: usize = 64 * 1_024;
 /// After the system refused a connection, as without any file descriptor left.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -49,6 +52,7 @@ async fn connection(stream: TcpStream, router: Router, place: OwnedSemaphorePerm
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
         .max_headers(HEADERS_MAX)
+        .max_buf_size(CLIENT_BYTES_MAX)
         .serve_connection(
             TokioIo::new(Box::pin(stream)),
             TowerToHyperService::new(router),

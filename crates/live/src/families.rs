@@ -1,15 +1,22 @@
 //! What is known of a command, as metrics: one description, of which each format is made.
 //!
-//! Must not count anything itself, nor know a format. Labels are streams, classes of errors and names of phases:
-//! as many as a plan has.
+//! Must not count anything itself, nor know a format. Labels are streams, classes of errors, names of phases,
+//! and objectives, as many as a plan has, and series of telemetry, as many as a record has.
 
+use highwater_analysis::telemetry::values_of;
 use highwater_model::numbers::to_f64;
 use highwater_model::outcome::ErrorClass;
 use highwater_model::plan::Objective;
-use highwater_report::{Stage, StreamTotals, TimesTotal, Watched};
+use highwater_model::target_telemetry::{SeriesKind, TargetTelemetry};
+use highwater_report::{
+    ObjectiveFigures, RunWatched, Stage, StreamTotals, TimesTotal, Watched, objective_figures,
+};
 
 /// Before every name.
 pub(crate) const PREFIX: &str = "highwater";
+/// Samples of telemetry that a series may be silent for: a source that responds slowly rests between two readings, and
+/// a node that is gone is not shown as it was.
+const SAMPLES_LOOKED_AT: usize = 15;
 
 /// What tells metrics of one name apart.
 #[derive(Debug, Clone)]
@@ -117,11 +124,14 @@ const TIMES: &[Times] = &[
 /// Everything that is known of what goes on.
 pub(crate) fn of_command(watched: &Watched) -> Vec<Family> {
     let mut families = state(watched);
+    families.extend(objectives(&watched.run));
+    families.push(telemetry(&watched.run.telemetry));
     let streams = &watched.totals.streams;
     families.extend(COUNTERS.iter().map(|&(name, help, of)| {
         let points = of_streams(streams, |stream| Some(of(stream)));
         Family::new(name, help, Points::Counters(points))
     }));
+    families.push(found(watched.totals.rows_found));
     families.push(failures(streams));
     families.extend(TIMES.iter().map(|&(name, help, of)| {
         let points = of_streams(streams, |stream| Some(of(stream).clone()));
@@ -189,6 +199,71 @@ fn state(watched: &Watched) -> Vec<Family> {
     ]
 }
 
+/// A figure of an objective: name, help, and which.
+type ObjectiveFigure = (
+    &'static str,
+    &'static str,
+    fn(&ObjectiveFigures) -> Option<f64>,
+);
+
+const OBJECTIVES: &[ObjectiveFigure] = &[
+    (
+        "objective_allowed",
+        "What an objective allows: at most this part of ops, rows or CPU, of a throughput at least so many units per second",
+        |of| Some(of.allowed),
+    ),
+    (
+        "objective_measured",
+        "The same as it was measured in the measured phase so far",
+        |of| of.measured,
+    ),
+    (
+        "objective_used",
+        "The part of what an objective allows that is used up so far; above 1 it is missed",
+        |of| of.used,
+    ),
+];
+
+/// How each objective stands; nothing is measured outside measured phases.
+fn objectives(run: &RunWatched) -> Vec<Family> {
+    let figures = objective_figures(&run.objectives, run.last.as_ref());
+    let families = OBJECTIVES.iter().map(|&(name, help, of)| {
+        let points = figures.iter().filter_map(|figures| {
+            let labels = vec![
+                Label::new("objective", &figures.objective),
+                Label::new("kind", figures.kind),
+            ];
+            of(figures).map(|value| Point { labels, value })
+        });
+        Family::new(name, help, Points::Gauges(points.collect()))
+    });
+    families.collect()
+}
+
+/// What target and host said last, as far as it is not older than a few samples; as many series as a record has.
+fn telemetry(said: &TargetTelemetry) -> Family {
+    let points = said.series.iter().filter_map(|series| {
+        let values = values_of(said, series);
+        let value = values.iter().rev().take(SAMPLES_LOOKED_AT).flatten().next();
+        let per_s = match series.kind {
+            SeriesKind::Level => "",
+            SeriesKind::Count => "/s",
+        };
+        let labels = vec![
+            Label::new("source", &series.source),
+            Label::new("name", &series.name),
+            Label::new("unit", &format!("{}{per_s}", series.unit)),
+            Label::new("node", series.node.as_deref().unwrap_or_default()),
+        ];
+        value.map(|&value| Point { labels, value })
+    });
+    Family::new(
+        "telemetry",
+        "What target and host said of themselves last; counts per second",
+        Points::Gauges(points.collect()),
+    )
+}
+
 /// `0.99` under a name of its own: `quantile` is for summaries. An objective about one op or stream names it.
 fn allowed(objectives: &[Objective]) -> Family {
     let points = objectives.iter().filter_map(|objective| {
@@ -210,6 +285,20 @@ fn allowed(objectives: &[Objective]) -> Family {
         "objective_latency_seconds",
         "Greatest latency that an objective allows, in seconds",
         Points::Gauges(points.collect()),
+    )
+}
+
+/// Of all streams together: an audit is of tables.
+fn found(rows: u64) -> Family {
+    let labels = Vec::new();
+    let points = vec![Point {
+        labels,
+        value: rows,
+    }];
+    Family::new(
+        "rows_found",
+        "Rows that audits found, added when a run is over",
+        Points::Counters(points),
     )
 }
 

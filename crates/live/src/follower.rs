@@ -62,6 +62,11 @@ impl Follower {
         self.so_far.as_ref().is_some_and(SoFar::is_behind)
     }
 
+    /// Lets them be read though nothing was reported that changes them.
+    pub(crate) fn read_experiments_again(&mut self) {
+        self.is_due = true;
+    }
+
     /// The records of the experiments, if a trial was over since they were read.
     pub(crate) fn experiments(&mut self) -> Option<Vec<Arc<ExperimentRecord>>> {
         if !std::mem::take(&mut self.is_due) {

@@ -4,18 +4,23 @@
 //! read is kept until its file changes. Must not run anything: what starts a command is given to it.
 
 use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Path as Part, RawQuery, Request, State};
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{self, Next};
+use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
+use futures_util::StreamExt as _;
+use futures_util::stream;
 use highwater_analysis::comparison::{Criteria, PRACTICAL};
 use highwater_model::record::RecordRef;
 use highwater_model::units::Nanos;
@@ -28,7 +33,10 @@ use highwater_runner::interrupts::Interrupts;
 use highwater_runner::{record, store};
 
 use crate::access::{Access, Refused};
-use crate::routes::{REPORT_POLICY, conflict, refusal, style, to_the_list, token_page};
+use crate::followed::{self, Followed};
+use crate::routes::{
+    REPORT_POLICY, conflict, live_script, refusal, style, to_the_list, token_page,
+};
 use crate::shared::lock;
 use crate::starting::{self, Starter};
 use crate::{ListenError, bounds, listen, listen_for_metrics, local, metrics, routes, stored};
@@ -81,6 +89,8 @@ struct Shared {
     read: Mutex<HashMap<PathBuf, (FileState, HistoryRow)>>,
     /// What scrapers got last, and when it was made.
     scraped: Mutex<Option<(Nanos, String)>>,
+    /// Those that go on and are looked at.
+    followed: Mutex<Followed>,
 }
 
 impl History {
@@ -110,6 +120,7 @@ impl History {
                 starter: settings.starter,
                 read: Mutex::default(),
                 scraped: Mutex::default(),
+                followed: Mutex::default(),
             }),
         })
     }
@@ -145,7 +156,9 @@ fn router(shared: Arc<Shared>) -> Router {
     let seen = Router::new()
         .route("/", get(list))
         .route("/live.css", get(|| async { style() }))
+        .route("/live.js", get(|| async { live_script() }))
         .route("/run/{id}", get(run))
+        .route("/run/{id}/live", get(live))
         .route("/compare", get(compared))
         .route("/delete/{id}", get(confirmation))
         .route("/delete", post(deleted))
@@ -239,7 +252,10 @@ fn row(run: &Path, read: &mut HashMap<PathBuf, (FileState, HistoryRow)>) -> Hist
     let changed = std::fs::metadata(run.join("record.json"))
         .map(|file| (file.len(), file.mtime(), file.mtime_nsec()));
     let Ok(changed) = changed else {
-        return HistoryRow::without_record(id());
+        return HistoryRow {
+            has_draft: store::has_draft(run),
+            ..HistoryRow::without_record(id())
+        };
     };
     if let Some((_, row)) = read.get(run).filter(|(at, _)| *at == changed) {
         return row.clone();
@@ -276,9 +292,59 @@ async fn run(State(shared): State<Arc<Shared>>, Part(id): Part<String>) -> Respo
     let Some(run) = shared.run(&id) else {
         return missing();
     };
+    if let Some(page) = lock(&shared.followed).page(&run, wall_clock()) {
+        return Html(page).into_response();
+    }
     match record::read(&run) {
         Ok(record) => report_page(report::html(RecordRef::from(&record))),
         Err(error) => conflict(error.to_string()),
+    }
+}
+
+/// The parts of the page of a run that goes on, each time they change.
+async fn live(State(shared): State<Arc<Shared>>, Part(id): Part<String>) -> Response {
+    let Some(run) = shared.run(&id) else {
+        return missing();
+    };
+    let reader = Reader {
+        shared,
+        run,
+        sent: None,
+        is_ended: false,
+    };
+    let events = stream::unfold(reader, Reader::next);
+    let events = events.map(Ok::<_, Infallible>);
+    Sse::new(events)
+        .keep_alive(KeepAlive::default())
+        .into_response()
+}
+
+/// Who looks at a run that goes on.
+struct Reader {
+    shared: Arc<Shared>,
+    run: PathBuf,
+    /// What was sent last.
+    sent: Option<Arc<str>>,
+    is_ended: bool,
+}
+
+impl Reader {
+    /// The next version, or that there will be none; then nothing.
+    #[expect(clippy::disallowed_methods, reason = "browsers live on the real clock")]
+    async fn next(mut self) -> Option<(Event, Self)> {
+        while !self.is_ended {
+            let parts = lock(&self.shared.followed).parts(&self.run, wall_clock());
+            let Some(parts) = parts else {
+                self.is_ended = true;
+                return Some((Event::default().event("ended").data("ended"), self));
+            };
+            if self.sent.as_ref() != Some(&parts) {
+                self.sent = Some(Arc::clone(&parts));
+                return Some((Event::default().event("parts").data(&*parts), self));
+            }
+            tokio::time::sleep(Duration::from_nanos(followed::EVERY.0)).await;
+        }
+        None
     }
 }
 

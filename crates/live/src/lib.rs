@@ -7,6 +7,7 @@
 mod access;
 mod bounds;
 mod families;
+mod followed;
 mod follower;
 mod history;
 mod metrics;
@@ -82,8 +83,6 @@ pub struct ListenError {
 /// What serves; it ends when it is dropped, after those who watch were told.
 pub struct Live {
     events: Option<mpsc::Sender<Reported>>,
-    /// Whether a page shows telemetry.
-    shows_telemetry: bool,
     dropped: Arc<AtomicU64>,
     /// Disconnected when the server has ended.
     ended: blocking::Receiver<()>,
@@ -134,7 +133,6 @@ impl Live {
         started.map_err(no_thread)?;
         Ok(Self {
             events: Some(events),
-            shows_telemetry: page_url.is_some(),
             dropped,
             ended,
             page_url,
@@ -158,9 +156,7 @@ impl Observer for Live {
     }
 
     fn telemetry(&self, point: &dyn Fn() -> TelemetryPoint) {
-        if self.shows_telemetry {
-            self.send(Reported::Telemetry(point()));
-        }
+        self.send(Reported::Telemetry(point()));
     }
 }
 

@@ -37,7 +37,8 @@
   };
 
   let over = false;
-  const source = new EventSource("/live");
+  // A page below another address has its events below it.
+  const source = new EventSource(`${location.pathname.replace(/\/$/, "")}/live`);
   let latest = "";
   // A reader with a keyboard keeps the place.
   const swap = () => {
@@ -65,6 +66,11 @@
     source.close();
     connection.textContent = "over; this page stays as it is";
     for (const control of document.querySelectorAll("#controls button")) control.disabled = true;
+  });
+  // Of a stored run: its result is at the same address now.
+  source.addEventListener("ended", () => {
+    source.close();
+    location.reload();
   });
   source.onerror = () => {
     if (over) return;

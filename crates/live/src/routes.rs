@@ -43,7 +43,7 @@ pub(crate) fn page(shared: Arc<Shared>) -> Router {
         .route("/", get(whole))
         .route("/live", get(live))
         .route("/live.css", get(|| async { style() }))
-        .route("/live.js", get(|| async { script(SCRIPT) }))
+        .route("/live.js", get(|| async { live_script() }))
         .route("/metrics", get(scraped))
         .route("/control", post(control))
         .layer(middleware::from_fn_with_state(Arc::clone(&shared), guard))
@@ -112,6 +112,11 @@ async fn secured(mut response: Response) -> Response {
     let policy = HeaderValue::from_static(POLICY);
     headers.entry(CONTENT_SECURITY_POLICY).or_insert(policy);
     response
+}
+
+/// What swaps the parts of a page that goes on.
+pub(crate) fn live_script() -> Response {
+    script(SCRIPT)
 }
 
 fn script(text: &'static str) -> Response {

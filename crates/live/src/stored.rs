@@ -79,7 +79,7 @@ fn questions(rows: &[HistoryRow]) -> Vec<Question<'_>> {
     let over = rows.iter();
     let over = over.filter(|row| row.judgments.is_some() && row.progress.is_none());
     for row in over {
-        let same = |question: &Question<'_>| is_same(question.newest, row);
+        let same = |question: &Question<'_>| row.is_same_question(question.newest);
         match questions.iter().position(same) {
             Some(at) => questions[at].runs += 1,
             None if questions.len() < QUESTIONS_MAX => questions.push(Question {
@@ -92,24 +92,13 @@ fn questions(rows: &[HistoryRow]) -> Vec<Question<'_>> {
     questions
 }
 
-fn is_same(a: &HistoryRow, b: &HistoryRow) -> bool {
-    a.kind == b.kind && a.workload == b.workload && a.target == b.target && unit(a) == unit(b)
-}
-
 fn labels(row: &HistoryRow) -> Vec<Label> {
     vec![
         Label::new("kind", row.kind.name()),
         Label::new("workload", &row.workload),
         Label::new("target", &row.target),
-        Label::new("unit", unit(row)),
+        Label::new("unit", row.unit_name()),
     ]
-}
-
-fn unit(row: &HistoryRow) -> &'static str {
-    match row.answer {
-        None => "",
-        Some(answer) => answer.unit.map_or("sessions", |unit| unit.name()),
-    }
 }
 
 #[cfg(test)]

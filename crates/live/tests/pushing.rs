@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 
 use highwater_live::{Live, LiveSettings, OtlpSettings};
 use highwater_model::event::{Event, LoadBounds, SecondProgress, StreamCounts, StreamProgress};
+use highwater_model::judgment::Judgments;
 use highwater_model::plan::Unit;
 use highwater_runner::observer::Observer;
 use opentelemetry_proto::tonic::collector::metrics::v1::{
@@ -122,6 +123,11 @@ fn a_collector_gets_what_is_known_when_the_command_ends() {
     live.event(&Event::Load(LoadBounds::default()));
     live.event(&second(5));
     live.event(&second(7));
+    live.event(&Event::Ended {
+        directory: "runs/1".to_owned(),
+        judgments: Judgments::default(),
+        rows_found: Some(11),
+    });
     drop(live);
     let (head, body) = taken.join().unwrap();
     assert!(head.starts_with("POST /v1/metrics HTTP/1.1\r\n"), "{head}");
@@ -138,6 +144,10 @@ fn a_collector_gets_what_is_known_when_the_command_ends() {
         panic!("{metrics:?}");
     };
     assert_eq!(ops.data_points[0].value, Some(Value::AsInt(12)));
+    let Some(Data::Sum(found)) = data("highwater_rows_found") else {
+        panic!("{metrics:?}");
+    };
+    assert_eq!(found.data_points[0].value, Some(Value::AsInt(11)));
     let Some(Data::Histogram(latency)) = data("highwater_latency") else {
         panic!("{metrics:?}");
     };

@@ -2,17 +2,19 @@
 
 #![expect(clippy::unwrap_used, reason = "functions that only tests call")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use highwater_live::{Live, LiveSettings, PageSettings};
 use highwater_model::event::{
-    Event, LoadBounds, SecondProgress, StreamCounts, StreamProgress, WarningKind,
+    Event, LoadBounds, ObjectiveSoFar, SecondProgress, StreamCounts, StreamProgress, WarningKind,
 };
+use highwater_model::judgment::Judgments;
 use highwater_model::outcome::ErrorClass;
-use highwater_model::plan::Unit;
+use highwater_model::plan::{Objective, Unit};
+use highwater_model::target_telemetry::{SeriesKind, TelemetryPoint, TelemetryValue};
 use highwater_report::LiveRights;
 use highwater_runner::control::{self, Controller};
 use highwater_runner::interrupts::{self, Interrupter, Interrupts, StopRequest};
@@ -106,7 +108,7 @@ fn begin(live: &Live) {
         urls: vec!["sim:".to_owned()],
         target: "simulated \"cluster\"".to_owned(),
         phases: Vec::new(),
-        objectives: Vec::new(),
+        objectives: vec![Objective::Errors { max_ppm: 500_000 }],
     });
     live.event(&Event::Load(LoadBounds::default()));
 }
@@ -145,7 +147,10 @@ fn second(live: &Live, second: u64, units_per_s: f64) {
         errors: 3,
         dropped: 0,
         sessions: 8,
-        objectives: Vec::new(),
+        objectives: vec![ObjectiveSoFar::Part {
+            missed: 3,
+            counted: 12,
+        }],
     }));
 }
 
@@ -216,6 +221,30 @@ fn others_are_refused() {
     let (status, response) = fetched(at, "POST /control", &[JSON, &own], stop);
     assert_eq!(status, 200, "{response}");
     assert_eq!(served.interrupts.requested(), Some(StopRequest::Stop));
+    // Twice ends at once.
+    let (status, response) = fetched(at, "POST /control", &[JSON, &own], stop);
+    assert_eq!(status, 200, "{response}");
+    let requested = served.interrupts.requested();
+    assert_eq!(requested, Some(StopRequest::StopAtOnce));
+}
+
+#[test]
+fn no_other_site_may_read_a_response() {
+    let served = served(LiveRights::Control, "127.0.0.1:0");
+    let at = served.address;
+    let own = format!("Origin: http://{at}");
+    let preflight = ["Access-Control-Request-Method: POST", &own];
+    for (line, headers) in [
+        ("GET /", vec![own.as_str()]),
+        ("GET /metrics", vec![&own]),
+        ("OPTIONS /control", preflight.to_vec()),
+        ("OPTIONS /control", vec!["Origin: http://evil.example"]),
+    ] {
+        let (_, response) = fetched(at, line, &headers, "");
+        let (head, _) = response.split_once("\r\n\r\n").unwrap();
+        let allows = head.to_lowercase().contains("access-control-");
+        assert!(!allows, "{line}: {head}");
+    }
 }
 
 #[test]
@@ -337,6 +366,93 @@ fn two_hundred_connections_that_say_nothing_keep_nobody_out() {
     while fetched(served.address, "GET /", &[], "").0 != 200 {}
 }
 
+/// The ports of clients to which the server's end of a connection is open, as the system has it: looking takes nothing
+/// from the connection.
+fn open_clients(server: SocketAddr) -> BTreeSet<u16> {
+    const ESTABLISHED: &str = "01";
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let own = format!("0100007F:{:04X}", server.port());
+    let clients = table.lines().filter_map(|line| {
+        let [_, local, remote, state, ..] = line.split_whitespace().collect::<Vec<_>>()[..] else {
+            return None;
+        };
+        let (_, port) = remote.split_once(':')?;
+        let is_open = local == own && state == ESTABLISHED;
+        is_open.then(|| u16::from_str_radix(port, 16).unwrap())
+    });
+    clients.collect()
+}
+
+/// Between two looks at what the system has.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
+#[test]
+#[ignore = "long: until the server waits no longer for a reader, half a minute"]
+fn long_a_reader_that_takes_nothing_is_dropped_and_sees_the_latest_when_it_is_back() {
+    let served = served(LiveRights::View, "127.0.0.1:0");
+    begin(&served.live);
+    let at = served.address;
+    let mut slow = connected(at);
+    let request = format!("GET /live HTTP/1.1\r\nHost: {at}\r\n\r\n");
+    slow.write_all(request.as_bytes()).unwrap();
+    let own = slow.local_addr().unwrap().port();
+    let warn = |message: String| {
+        served.live.event(&Event::Warning {
+            kind: WarningKind::RecordNotWritten,
+            message,
+        });
+    };
+    let large = "x".repeat(20_000);
+    let mut looks = 0_u32;
+    // More each second than the system keeps of a connection.
+    while open_clients(at).contains(&own) || looks == 0 {
+        looks += 1;
+        assert!(looks < 3_000, "it keeps its place for ever");
+        for number in 0..20 {
+            warn(format!("{looks}-{number} {large}"));
+        }
+        // Meanwhile others are served.
+        assert_eq!(fetched(at, "GET /live.js", &[], "").0, 200);
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
+    warn("the last of all".to_owned());
+    until(at, "/", "the last of all");
+    let back = first_parts(at);
+    assert!(back.contains("the last of all"));
+    // What was on its way when it was dropped is all that it still gets, and then the end.
+    let mut rest = Vec::new();
+    let ended = slow.read_to_end(&mut rest);
+    let is_reset = |error: std::io::Error| error.kind() == std::io::ErrorKind::ConnectionReset;
+    assert!(ended.map_err(is_reset) != Err(false), "no end came");
+    assert!(!String::from_utf8_lossy(&rest).contains("the last of all"));
+}
+
+#[test]
+#[ignore = "long: until requests that never end are no longer waited for, ten seconds"]
+fn long_two_hundred_connections_that_send_a_byte_at_a_time_keep_nobody_out() {
+    let served = served(LiveRights::View, "127.0.0.1:0");
+    begin(&served.live);
+    let at = served.address;
+    let slow = (0..200).map(|_| {
+        let mut stream = connected(at);
+        stream.write_all(b"GET / HTTP/1.1\r\nX: ").unwrap();
+        stream
+    });
+    let mut slow: Vec<TcpStream> = slow.collect();
+    let mut looks = 0_u32;
+    while !slow.is_empty() {
+        looks += 1;
+        assert!(looks < 600, "{} keep their places for ever", slow.len());
+        until(at, "/", "simulated");
+        let open = open_clients(at);
+        slow.retain_mut(|stream| {
+            let own = stream.local_addr().unwrap().port();
+            open.contains(&own) && stream.write_all(b"x").is_ok()
+        });
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
+}
+
 #[test]
 fn metrics_add_up_what_was_reported() {
     let served = served(LiveRights::View, "127.0.0.1:0");
@@ -360,10 +476,84 @@ fn metrics_add_up_what_was_reported() {
         r#"highwater_latency_seconds_sum{stream="insert"} 5.0"#,
         r#"highwater_phase{phase="measure"} 1.0"#,
         "highwater_sessions 8.0",
+        r#"highwater_objective_allowed{objective="errors ≤ 50%",kind="errors"} 0.5"#,
+        r#"highwater_objective_measured{objective="errors ≤ 50%",kind="errors"} 0.25"#,
+        r#"highwater_objective_used{objective="errors ≤ 50%",kind="errors"} 0.5"#,
         r#"target="simulated \"cluster\"""#,
         "# EOF",
     ] {
         assert!(text.contains(line), "`{line}` is not in:\n{text}");
     }
     assert_eq!(fetched(at, "GET /", &[], "").0, 404, "metrics alone");
+}
+
+/// A run or an experiment is over, with what its audit found.
+fn end(live: &Live, rows_found: Option<u64>) {
+    live.event(&Event::Ended {
+        directory: "runs/1".to_owned(),
+        judgments: Judgments::default(),
+        rows_found,
+    });
+}
+
+#[test]
+fn what_audits_found_is_added_up_over_trials_and_the_end_of_the_whole_adds_nothing() {
+    let served = served(LiveRights::View, "127.0.0.1:0");
+    begin(&served.live);
+    let at = address_of(served.live.metrics_url.as_ref().unwrap());
+    until(at, "/metrics", "\nhighwater_rows_found_total 0\n");
+    end(&served.live, Some(1_390));
+    until(at, "/metrics", "\nhighwater_rows_found_total 1390\n");
+    begin(&served.live);
+    end(&served.live, Some(10));
+    end(&served.live, None);
+    second(&served.live, 9, 700.0);
+    let text = until(at, "/metrics", "highwater_elapsed 9.0");
+    assert!(
+        text.contains("\nhighwater_rows_found_total 1400\n"),
+        "{text}"
+    );
+}
+
+/// What the target said this many seconds after the start: `node` absent says nothing of the level.
+fn said(live: &Live, seconds: u64, node: Option<&str>) {
+    let value = |name: &str, kind, node: Option<&str>, value| TelemetryValue {
+        source: "target".to_owned(),
+        name: name.to_owned(),
+        unit: "bytes".to_owned(),
+        node: node.map(str::to_owned),
+        kind,
+        value,
+    };
+    let mut values = vec![value("log_written", SeriesKind::Count, None, 500.0)];
+    values.extend(node.map(|node| value("disk_free", SeriesKind::Level, Some(node), 7.0)));
+    let time_ns = seconds * 1_000_000_000;
+    live.telemetry(&|| TelemetryPoint {
+        time_ns,
+        values: values.clone(),
+    });
+}
+
+#[test]
+fn telemetry_is_what_was_said_last_and_counts_are_per_second() {
+    let served = served(LiveRights::View, "127.0.0.1:0");
+    begin(&served.live);
+    said(&served.live, 1, Some("n1"));
+    said(&served.live, 3, Some("n1"));
+    second(&served.live, 3, 700.0);
+    let at = address_of(served.live.metrics_url.as_ref().unwrap());
+    let text = until(at, "/metrics", "highwater_elapsed 3.0");
+    let level =
+        r#"highwater_telemetry{source="target",name="disk_free",unit="bytes",node="n1"} 7.0"#;
+    let count =
+        r#"highwater_telemetry{source="target",name="log_written",unit="bytes/s",node=""} 250.0"#;
+    assert!(text.contains(level) && text.contains(count), "{text}");
+    // A node that is gone is not shown as it was.
+    for seconds in 4..30 {
+        said(&served.live, seconds, None);
+    }
+    second(&served.live, 30, 700.0);
+    let text = until(at, "/metrics", "highwater_elapsed 30.0");
+    assert!(!text.contains("disk_free"), "{text}");
+    assert!(text.contains("log_written"), "{text}");
 }

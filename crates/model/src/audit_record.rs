@@ -12,13 +12,13 @@ use super::units::is_default;
 /// What the audit found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditRecord {
-    /// How much was compared: at most what was asked for, less where the target cannot stand it.
+    /// How much was compared: at most what was requested, less where the target cannot stand it.
     pub level: AuditLevel,
     /// Whether it was done, or why not.
     pub status: AuditStatus,
     /// Rows acknowledged, load and warm-up included.
     pub acknowledged: u64,
-    /// Rows of unknown fate when the load ended.
+    /// Rows of unknown outcome when the load ended.
     pub unknown: u64,
     /// Rows found in the target.
     pub found: u64,
@@ -36,7 +36,7 @@ pub struct AuditRecord {
     pub foreign: u64,
     /// Found with other values; where rows were not read back, buckets with other checksums.
     pub altered: u64,
-    /// What became of the batches of unknown fate, by key.
+    /// What became of the batches of unknown outcome, by key.
     pub resolved: Resolved,
     /// Rows read back and compared value by value.
     pub read_back: u64,
@@ -64,7 +64,7 @@ pub struct AuditRecord {
     /// How rows that replace each other were compared; absent where none do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<ReplacedRecord>,
-    /// What the workload's own invariants answered; empty where it has none or none was asked.
+    /// What the workload's own invariants answered; empty where it has none or none was queried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invariants: Vec<InvariantRecord>,
     /// Tables that lost their rows all at once during the run.
@@ -86,6 +86,14 @@ pub struct AuditRecord {
     pub later: bool,
     /// Why it could not be done, or not in full.
     pub error: Option<String>,
+}
+
+impl AuditRecord {
+    /// Rows that were found; absent where they were not compared to the end.
+    pub fn rows_found(&self) -> Option<u64> {
+        let compared = matches!(self.status, AuditStatus::Done | AuditStatus::Partial);
+        compared.then_some(self.found)
+    }
 }
 
 /// The comparison of rows of earlier runs with their ledgers.
@@ -134,7 +142,7 @@ pub enum Removal {
     Empty,
 }
 
-/// What the audit asked of a table in vain: its SQL is wrong about rows that are there.
+/// What the audit queried of a table in vain: its SQL is wrong about rows that are there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WrongSql {
     /// The table.
@@ -225,7 +233,7 @@ named! {
     }
 }
 
-/// An invariant of the workload, asked after the load.
+/// An invariant of the workload, queried after the load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InvariantRecord {
     /// Its name in the workload file.
@@ -249,7 +257,7 @@ pub struct ReplacedRecord {
     pub marked: bool,
 }
 
-/// Batches, or parts of batches, of unknown fate: what the audit found of them.
+/// Batches, or parts of batches, with an unknown outcome: what the audit found of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Resolved {
     /// All rows are there.
@@ -282,7 +290,7 @@ pub struct Expectation {
 pub struct ExpectedBucket {
     /// Key div width.
     pub bucket: u64,
-    /// Rows acknowledged, with those of unknown fate that were found.
+    /// Rows acknowledged, with those of unknown outcome that were found.
     pub acknowledged: u64,
     /// Rows whose outcome is unknown.
     pub unknown: u64,
@@ -328,7 +336,7 @@ pub struct AuditExample {
     pub last_key: u64,
     /// Rows acknowledged.
     pub acknowledged: u64,
-    /// Rows of unknown fate.
+    /// Rows of unknown outcome.
     pub unknown: u64,
     /// Rows found.
     pub found: u64,

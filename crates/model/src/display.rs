@@ -87,33 +87,39 @@ pub fn about(value: f64) -> String {
     rate((value / unit).round() * unit)
 }
 
-/// `0.1 %`, from millionths that were asked for.
+/// `0.1%`, from millionths that were asked for.
 pub fn percent_asked(ppm: u32) -> String {
-    format!("{} %", plain(f64::from(ppm) / 10_000.0))
+    format!("{}%", plain(f64::from(ppm) / 10_000.0))
 }
 
-/// `1.25 %`.
+/// `1.25%`.
 pub fn percent(fraction: f64) -> String {
-    format!("{} %", significant(fraction * 100.0))
+    format!("{}%", significant(fraction * 100.0))
 }
 
-/// `95 %`, with as few digits as it needs.
+/// `95%`, with as few digits as it needs.
 pub fn percent_plain(fraction: f64) -> String {
-    format!("{} %", plain(100.0 * fraction))
+    format!("{}%", plain(100.0 * fraction))
 }
 
-/// `+1.2 %`, `-0.8 %`: a change, with its sign.
+/// `+1.2%`, `-0.8%`: a change, with its sign.
 pub fn percent_signed(fraction: f64) -> String {
-    format!("{:+.1} %", 100.0 * fraction)
+    format!("{:+.1}%", 100.0 * fraction)
 }
 
-/// `12 %`, rounded to a whole percent, without a minus before a zero.
+/// `12%`, rounded to a whole percent, without a minus before a zero.
 pub fn percent_whole(fraction: f64) -> String {
     let percent = (100.0 * fraction).round();
-    format!("{:.0} %", if percent == 0.0 { 0.0 } else { percent })
+    format!("{:.0}%", if percent == 0.0 { 0.0 } else { percent })
 }
 
-/// `1.25 %`, of `part` in `whole`; 0 % of nothing.
+/// `5 rows`, `1.25%`: a figure with its unit; only the percent sign has no space before it.
+pub fn with_unit(figure: &str, unit: &str) -> String {
+    let space = if unit == "%" { "" } else { " " };
+    format!("{figure}{space}{unit}")
+}
+
+/// `1.25%`, of `part` in `whole`; 0% of nothing.
 pub fn percent_of(part: u64, whole: u64) -> String {
     percent(ratio(part, whole))
 }
@@ -276,7 +282,7 @@ mod tests {
     fn what_was_asked_has_no_needless_digit() {
         assert_eq!([50.0, 0.5, 2_000.0].map(plain), ["50", "0.5", "2,000"]);
         let parts = [1_000, 10_000, 0].map(percent_asked);
-        assert_eq!(parts, ["0.1 %", "1 %", "0 %"]);
+        assert_eq!(parts, ["0.1%", "1%", "0%"]);
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub enum Data {
     Clean,
     /// Acknowledged rows are missing.
     Lost,
-    /// Rows are there more often than asked.
+    /// Rows are there more often than sent.
     Duplicated,
     /// Rows are there that the target refused.
     Surplus,
@@ -188,8 +188,8 @@ reason_codes! {
     TargetLost = "target_lost", "measurement", "The connection to the target was lost.";
     DiskFull = "disk_full", "measurement", "The run was stopped to keep the target's disk from filling up.";
     NothingAcknowledged = "nothing_acknowledged", "measurement", "No op was acknowledged in a measured phase.", sentence;
-    LatencyUnknown = "latency_unknown", "measurement", "No op that was due in a measured phase was answered, although others were.", sentence;
-    OutcomeUnknown = "outcome_unknown", "measurement", "Of more than 5 % of the offered rows it is unknown whether they were stored.", sentence;
+    LatencyUnknown = "latency_unknown", "measurement", "No op that was intended in a measured phase got a response, although others did.", sentence;
+    OutcomeUnknown = "outcome_unknown", "measurement", "Of more than 5% of the offered rows it is unknown whether they were stored.", sentence;
     Imported = "imported", "measurement", "Another tool measured, and does not report what a judgment needs.";
     WaitingNotCounted = "waiting_not_counted", "measurement", "Latency may not count from the intended start.";
     MachineDrifted = "machine_drifted", "measurement", "The first size of a growth, measured again at its end, was not what it had been: growth and drift cannot be distinguished.";
@@ -214,7 +214,7 @@ reason_codes! {
     NotAudited = "not_audited", "data", "Another tool measured, and did not look for acknowledged rows.";
     NoInvariant = "no_invariant", "data", "The workload names nothing that could be checked.";
     NotIdle = "not_idle", "data", "Statements of this run were still running when the audit started.";
-    ObjectiveLatency = "latency", "objective", "A percentile is above its limit, or not below it with 95 % confidence.", sentence;
+    ObjectiveLatency = "latency", "objective", "A percentile is above its limit, or not below it with 95% confidence.", sentence;
     ObjectiveErrors = "errors", "objective", "Too many ops failed.", sentence;
     ObjectiveRejected = "rejected", "objective", "Too many ops were rejected.", sentence;
     RateNotSustained = "rate_not_sustained", "objective", "Less was acknowledged than planned, or than the objective requires.", sentence;

@@ -24,7 +24,7 @@ pub const LANES: u32 = 64;
 pub struct Plan {
     /// [`PLAN_SCHEMA`].
     pub schema: String,
-    /// What is asked.
+    /// The workload that runs.
     pub workload: WorkloadPlan,
     /// Everything random derives from it.
     pub seed: Seed,
@@ -124,7 +124,7 @@ pub enum Arrivals {
     Poisson,
 }
 
-/// Ops with weights, asked at one pace.
+/// Ops with weights, run at one pace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamPlan {
     /// Its name in the workload: a stream's, or an op's.
@@ -146,7 +146,7 @@ pub struct StreamPlan {
     pub think: Option<Nanos>,
 }
 
-/// When the ops of a stream are asked.
+/// When the ops of a stream are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Pace {
@@ -216,7 +216,7 @@ pub struct StopRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Predicate {
-    /// Half width of the throughput's 95 % confidence interval, relative to its mean.
+    /// Half width of the throughput's 95% confidence interval, relative to its mean.
     RelativeCiBelow {
         /// In millionths.
         ppm: u32,

@@ -109,7 +109,7 @@ pub struct ThroughputRecord {
     pub ops_per_s: f64,
     /// Rows per second; 0 for queries.
     pub rows_per_s: f64,
-    /// 95 % confidence interval of the stream's unit per second; absent when not tested.
+    /// 95% confidence interval of the stream's unit per second; absent when not tested.
     pub ci95: Option<[f64; 2]>,
 }
 
@@ -122,7 +122,7 @@ pub struct StreamRecord {
     pub stream: String,
     /// What it counts in.
     pub unit: Unit,
-    /// The rate asked for, units per second, of this record's share of the plan; absent in closed
+    /// The planned rate, units per second, of this record's share of the plan; absent in closed
     /// load.
     pub planned_rate: Option<f64>,
     /// Sessions that could be used, of this record's share of the plan.
@@ -141,7 +141,7 @@ pub struct StreamRecord {
     pub steadiness: Steadiness,
     /// Change over the phase that a straight line shows, percent of the mean.
     pub drift_percent: Option<f64>,
-    /// Its 95 % confidence interval.
+    /// Its 95% confidence interval.
     #[serde(default)]
     pub drift_ci95: Option<[f64; 2]>,
     /// Mean of the first and of the last third of the phase, units per second.
@@ -152,11 +152,14 @@ pub struct StreamRecord {
 }
 
 impl StreamRecord {
-    /// `-3.1 % [-9.0 % … +4.2 %]`: its drift over the phase, where it is known.
+    /// `-3.1% (95% CI -9.0% to +4.2%)`: its drift over the phase, where it is known.
     pub fn drift(&self) -> Option<String> {
         let of = |percent: f64| percent_signed(percent / 100.0);
         let [low, high] = self.drift_ci95?.map(of);
-        Some(format!("{} [{low} … {high}]", of(self.drift_percent?)))
+        Some(format!(
+            "{} (95% CI {low} to {high})",
+            of(self.drift_percent?)
+        ))
     }
 }
 

@@ -27,9 +27,9 @@ pub struct RunRecord {
     pub header: Header,
     /// What was intended.
     pub plan: PlanRecord,
-    /// What was asked.
+    /// What was run.
     pub workload: WorkloadRecord,
-    /// Who was asked.
+    /// Which target it ran against.
     pub target: TargetRecord,
     /// What to make of it.
     pub judgments: Judgments,
@@ -182,7 +182,7 @@ pub struct TableRecord {
     pub first_index: u64,
     /// Index from which the next run goes on; absent if this run could not tell.
     pub next_index: Option<u64>,
-    /// An earlier run did not say how far it came, and the table was asked.
+    /// An earlier run did not say how far it came, and the table was queried.
     pub recovered: bool,
 }
 

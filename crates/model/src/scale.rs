@@ -226,9 +226,9 @@ impl SizeVerdict {
 pub struct PredictedRate {
     /// Half of the measurements are above it.
     pub expected: f64,
-    /// Lower end of its 90 % interval.
+    /// Lower end of its 90% interval.
     pub low90: f64,
-    /// Upper end of its 90 % interval.
+    /// Upper end of its 90% interval.
     pub high90: f64,
 }
 
@@ -283,7 +283,7 @@ impl ScaleTrial {
 pub struct WarmUpRun {
     /// Length of its warm-up, nanoseconds.
     pub took_ns: u64,
-    /// Whether throughput was shown to be steady then; absent where that was not asked, or the user stopped it.
+    /// Whether throughput was shown to be steady then; absent where that was not requested, or the user stopped it.
     pub steady: Option<bool>,
     /// Where its own record is, below the growth's directory.
     pub run: String,
@@ -301,9 +301,13 @@ pub struct SizeFigures {
     /// Units per second: the confirmed mark of a search, what a run acknowledged, what the best configuration of a
     /// tuning made.
     pub per_s: f64,
+    /// Units per second that each op of the stream acknowledged, by name, where it has several: of a run in itself, of
+    /// a search in the last probe that confirmed the mark, of a tuning in the last run of its best configuration.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub per_s_by_op: BTreeMap<String, f64>,
     /// Values of the best configuration of a tuning, by axis.
     pub best: BTreeMap<String, String>,
-    /// Where that lies with confidence: of a search the 90 % interval of its estimate, of a run the 95 % one of its
+    /// Where that lies with confidence: of a search the 90% interval of its estimate, of a run the 95% one of its
     /// throughput; absent where it is not known.
     pub interval: Option<[f64; 2]>,
     /// Greatest p99 of the stream's ops in the last run, of a tuning in that of its best configuration,
@@ -313,7 +317,7 @@ pub struct SizeFigures {
     pub sessions: u32,
     /// Primary shards, where the target has any.
     pub shards: Option<u64>,
-    /// Replicas of each shard, as they were asked for, where the target has any; a size with fewer nodes holds fewer.
+    /// Replicas of each shard, as they were requested, where the target has any; a size with fewer nodes holds fewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas: Option<u64>,
     /// Busy share of the CPU of the busiest node in that run; absent where the target does not report.

@@ -3,6 +3,8 @@
 //! A search is a function of these values alone (see `analysis::search`), so a record of a search
 //! holds all that its next step needs, and can be replayed.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -222,7 +224,7 @@ impl ProbePurpose {
 pub enum ProbeVerdict {
     /// The objective was shown to be met.
     Passed,
-    /// It was shown to be missed: of a percentile with 95 % confidence.
+    /// It was shown to be missed: of a percentile with 95% confidence.
     Failed,
     /// Neither was shown; confirms nothing by itself.
     #[default]
@@ -256,7 +258,10 @@ pub struct ProbeRecord {
     pub reasons: Vec<ReasonCode>,
     /// Units of the searched stream acknowledged per second.
     pub acknowledged_per_s: f64,
-    /// ln(share of late or failed ops, with 95 % confidence ÷ share allowed), the greatest of all objectives
+    /// The same of each of its ops, by name, where it has several.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub per_s_by_op: BTreeMap<String, f64>,
+    /// ln(share of late or failed ops, with 95% confidence ÷ share allowed), the greatest of all objectives
     /// that allow a share; above 0 not all are shown to be met. Absent without one.
     pub pressure: Option<f64>,
     /// Share of late or failed ops ÷ share allowed by that objective, as it was measured.
@@ -316,7 +321,7 @@ pub struct Mark {
     pub bytes: Option<u64>,
     /// Values above the lowest failed one that met the objective all the same.
     pub passed_above: Vec<f64>,
-    /// Whether the interval is wider than asked because probes or time ran out.
+    /// Whether the interval is wider than requested because probes or time ran out.
     pub wider: bool,
 }
 
@@ -326,9 +331,9 @@ pub struct Mark {
 pub struct Estimate {
     /// On the axis.
     pub value: f64,
-    /// Lower end of its 90 % interval.
+    /// Lower end of its 90% interval.
     pub low90: f64,
-    /// Upper end of its 90 % interval.
+    /// Upper end of its 90% interval.
     pub high90: f64,
 }
 

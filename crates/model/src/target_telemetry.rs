@@ -95,7 +95,7 @@ pub struct TargetTelemetry {
     /// When each sample was complete, from the start of the run; ascending. The first one was taken
     /// before the first op, and is where counts begin.
     pub times_ns: Vec<u64>,
-    /// Who was asked.
+    /// The node or endpoint that was polled.
     pub sources: Vec<TelemetrySource>,
     /// What they said; at most 160 series.
     pub series: Vec<TelemetrySeries>,
@@ -103,13 +103,13 @@ pub struct TargetTelemetry {
     pub series_left_out: u64,
 }
 
-/// One that was asked, and what that cost.
+/// One that was polled, and what that cost.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TelemetrySource {
     /// `target`, `host` (the machine, when the target is on it), `control_groups` (of nodes that were started with
     /// a quota), or the URL of an endpoint.
     pub name: String,
-    /// Times that it was asked.
+    /// Times that it was polled.
     pub readings: u64,
     /// Of those, times that it gave no answer in time.
     pub failed: u64,

@@ -165,6 +165,9 @@ pub struct TrialRecord {
 /// What the run of a configuration showed besides its figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Showed {
+    /// Units per second that each op of the stream acknowledged, by name, where it has several.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub per_s_by_op: BTreeMap<String, f64>,
     /// Greatest p99 of the stream's ops, nanoseconds.
     pub p99_ns: Option<u64>,
     /// Busy share of the CPU of the busiest node; absent where the target does not report.
@@ -207,7 +210,7 @@ pub struct RunnerUp {
     pub at: Vec<usize>,
     /// Mean of its figure in the confirming round.
     pub figure: f64,
-    /// The winner's gain over it as a share, with 95 % confidence, from the confirming round alone.
+    /// The winner's gain over it as a share, with 95% confidence, from the confirming round alone.
     pub gain95: [f64; 2],
     /// Whether all of that interval is above zero; else neither is shown to be better.
     pub is_significant: bool,

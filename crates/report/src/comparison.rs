@@ -4,7 +4,7 @@
 
 use highwater_analysis::comparison::{Compared, Comparison, Kind, POWER, Scale, Verdict};
 use highwater_model::display::{
-    ABSENT, bytes, duration, foreign, percent, plain, rate, significant,
+    ABSENT, bytes, duration, foreign, percent, plain, rate, significant, with_unit,
 };
 use highwater_model::numbers::round_to_u64;
 use highwater_model::target_telemetry::units;
@@ -70,7 +70,7 @@ pub(crate) fn named(names: [&str; 2], comparison: &Comparison) -> [String; 2] {
 
 /// The head and a row for each figure; the first two columns hold words.
 pub(crate) fn rows(comparison: &Comparison) -> Vec<Row> {
-    let head = "of | figure | A | B | difference | 95 %";
+    let head = "of | figure | A | B | difference | 95% CI";
     headed(head, comparison.figures.iter().map(row))
 }
 
@@ -82,7 +82,7 @@ fn row(compared: &Compared) -> Row {
         compared.figure.name.clone(),
         a,
         b,
-        format!("{figure} {unit}"),
+        with_unit(&figure, &unit),
         interval(compared),
     ])
     .remark(word(compared.verdict, false))
@@ -123,23 +123,19 @@ const fn unit_of(scale: Scale) -> &'static str {
     if scale.is_share() { "points" } else { "%" }
 }
 
-fn interval(compared: &Compared) -> String {
+/// `-35.0% to -30.6%`.
+pub(crate) fn interval(compared: &Compared) -> String {
     let Some(effect) = compared.effect else {
         return ABSENT.to_owned();
     };
     let scale = compared.figure.scale;
     let (low, high, unit) = (signed(effect.low), signed(effect.high), unit_of(scale));
-    if scale.is_share() {
-        format!("[{low} … {high} {unit}]")
+    let low = if scale.is_share() {
+        low
     } else {
-        format!("[{low} {unit} … {high} {unit}]")
-    }
-}
-
-/// The interval in a sentence: `-35.0 % to -30.6 %`.
-pub(crate) fn interval_words(compared: &Compared) -> String {
-    let text = interval(compared).replace(" … ", " to ");
-    text.trim_matches(['[', ']']).to_owned()
+        with_unit(&low, unit)
+    };
+    format!("{low} to {}", with_unit(&high, unit))
 }
 
 /// The difference that matters.
@@ -167,12 +163,12 @@ fn shown(unit: &str, value: f64) -> String {
 
 /// A share that was asked for, without needless digits.
 fn whole_percent(part: f64) -> String {
-    format!("{} %", plain(part * 100.0))
+    format!("{}%", plain(part * 100.0))
 }
 
 /// Hundredths, `+1.25`.
 fn signed(part: f64) -> String {
-    let sign = if part < 0.0 { "−" } else { "+" };
+    let sign = if part < 0.0 { "-" } else { "+" };
     format!("{sign}{}", significant(part.abs() * 100.0))
 }
 
@@ -197,13 +193,14 @@ pub(crate) const fn word(verdict: Verdict, loud: bool) -> &'static str {
 /// Differences that are named beside a verdict.
 const HEADLINES: usize = 3;
 
-/// `insert throughput −32.8 %`: the figures that decide, the question's own first; where none differs, that one.
+/// `insert throughput -32.8%`: the figures that decide, the question's own first; where none differs, that one.
 pub(crate) fn headlines(comparison: &Comparison) -> Vec<String> {
     let named = |compared: &&Compared| {
         let effect = compared.effect?;
         let name = name_of(compared);
         let unit = unit_of(compared.figure.scale);
-        Some(format!("{name} {} {unit}", signed(effect.difference)))
+        let difference = with_unit(&signed(effect.difference), unit);
+        Some(format!("{name} {difference}"))
     };
     let of = |verdict| of_verdict(comparison, verdict);
     let mut decisive: Vec<&Compared> = of(Verdict::Worse).chain(of(Verdict::Better)).collect();
@@ -267,7 +264,7 @@ pub(crate) fn certain(comparison: &Comparison) -> String {
 pub(crate) fn basis(comparison: &Comparison) -> Vec<String> {
     let mut lines = Vec::new();
     if comparison.is_guarded() {
-        lines.push("no verdict: the groups were asked different questions, see below".to_owned());
+        lines.push("no verdict: the groups answer different questions, see below".to_owned());
     }
     lines.push(format!("a difference matters {}", matters(comparison)));
     if comparison.primary().is_none() && !comparison.figures.is_empty() {
@@ -345,7 +342,7 @@ fn of_scale(compared: &Compared, difference: f64) -> String {
     }
 }
 
-/// `from 5 % on, of the share of ops that failed from 0.1 points on`, as far as there are such
+/// `from 5% on, of the share of ops that failed from 0.1 points on`, as far as there are such
 /// figures.
 fn matters(comparison: &Comparison) -> String {
     let mut lines = vec![format!("from {} on", whole_percent(comparison.practical))];

@@ -44,7 +44,7 @@ pub(crate) fn pairs<'a>(report: &'a GrowthsReport<'a>) -> Vec<Pair<'a>> {
     pairs.collect()
 }
 
-/// `B makes 12 % more than A at 3 nodes, and as much, within the noise, at 1 and 2 nodes`.
+/// `B makes 12% more than A at 3 nodes, and as much, within the noise, at 1 and 2 nodes`.
 pub(crate) fn sentence(compared: &ComparedGrowths<'_>) -> String {
     if compared.is_guarded() {
         return "no verdict: A and B answer different questions".to_owned();
@@ -102,7 +102,7 @@ fn listed(sizes: &[&SharedSize<'_>]) -> String {
     }
 }
 
-/// `12 %`, or `12 % to 20 %`.
+/// `12%`, or `12% to 20%`.
 fn range(sizes: &[&SharedSize<'_>]) -> String {
     let changes = || sizes.iter().map(|size| size.change.abs());
     let least = percent_whole(changes().fold(f64::INFINITY, f64::min));

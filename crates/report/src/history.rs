@@ -26,6 +26,9 @@ pub struct HistoryRow {
     pub targets: Vec<String>,
     /// What the target was.
     pub target: String,
+    /// Equal where runs differ in nothing that was planned but the seed; of experiments also but for the paces, which
+    /// they search for.
+    pub definition: String,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
     /// Its answer; absent where it has none.
@@ -34,6 +37,8 @@ pub struct HistoryRow {
     pub judgments: Option<Judgments>,
     /// How far it is; absent where it does not go on.
     pub progress: Option<HistoryProgress>,
+    /// Without a record it can be shown nevertheless, as far as it came.
+    pub has_draft: bool,
 }
 
 /// How far a run is that goes on.
@@ -80,6 +85,14 @@ pub struct HistoryAnswer {
     pub unit: Option<Unit>,
 }
 
+impl HistoryAnswer {
+    /// What stands beside the figure.
+    pub(crate) fn unit_beside(self) -> String {
+        let unit = self.unit;
+        unit.map_or("sessions".to_owned(), |unit| format!("{}/s", unit.name()))
+    }
+}
+
 impl HistoryKind {
     /// In a list.
     pub const fn name(self) -> &'static str {
@@ -107,11 +120,37 @@ impl HistoryRow {
             workload: run.plan.definition.workload.name.clone(),
             targets: run.target.urls.clone(),
             target: run.target.version.clone(),
+            definition: definition(record),
             labels: header.labels.clone(),
             answer: answer(record),
             judgments: Some(record.judgments().clone()),
             progress: None,
+            has_draft: false,
         }
+    }
+
+    /// Whether another one has an answer to the same question: of the same kind, workload and target, in the same unit.
+    pub fn is_same_question(&self, other: &Self) -> bool {
+        self.question() == other.question()
+    }
+
+    /// What runs have in common whose answers may be held against each other.
+    pub(crate) fn question(&self) -> [&str; 4] {
+        let (workload, target) = (self.workload.as_str(), self.target.as_str());
+        [self.kind.name(), workload, target, self.unit_name()]
+    }
+
+    /// What its answer counts; empty without one.
+    pub fn unit_name(&self) -> &'static str {
+        match self.answer {
+            None => "",
+            Some(answer) => answer.unit.map_or("sessions", Unit::name),
+        }
+    }
+
+    /// Whether there is something to open: a record, a run that goes on, or what one left.
+    pub fn has_page(&self) -> bool {
+        self.judgments.is_some() || self.progress.is_some() || self.has_draft
     }
 
     /// A directory without a record.
@@ -134,6 +173,18 @@ fn kind(record: RecordRef<'_>) -> HistoryKind {
             Question::Scale(_) => HistoryKind::Growth,
         },
     }
+}
+
+fn definition(record: RecordRef<'_>) -> String {
+    let mut plan = record.measured_run().plan.definition.clone();
+    if record.experiment().is_some() {
+        plan.phases.clear();
+        for stream in &mut plan.streams {
+            stream.paces.clear();
+            stream.sessions = 0;
+        }
+    }
+    plan.unseeded_hash()
 }
 
 fn answer(record: RecordRef<'_>) -> Option<HistoryAnswer> {

@@ -4,6 +4,7 @@
 //! changes a figure: what is judged comes from the record or from `highwater-analysis`.
 
 mod answer;
+mod by_op;
 mod compare;
 mod compare_report;
 mod comparison;
@@ -50,6 +51,7 @@ pub use live::Live;
 pub use markdown::markdown;
 pub use progress::{Filling, SILENCE, interval_header, interval_line, is_silent};
 pub use size::{size_json, size_schema, size_text};
+pub use standing::{ObjectiveFigures, objective_figures};
 pub use summary::{
     Ink, Summary, compare_summary, growths_summary, size_summary, summary, without_color,
 };

@@ -16,6 +16,8 @@ use crate::layout::list;
 
 /// Characters of the name of a node.
 const WORDS: usize = 60;
+/// Characters of a limit in a few words.
+const SHORT: usize = 26;
 
 /// `limited by`, and the resource with the runner-up; or `limit`, and why it was not identified.
 pub(crate) fn line(limit: &Limit) -> (&'static str, String) {
@@ -32,6 +34,30 @@ pub(crate) fn line(limit: &Limit) -> (&'static str, String) {
 /// The resource alone, for a row of a table; nothing where it was not identified.
 pub(crate) fn named(limit: &Limit) -> String {
     limit.by.as_ref().map_or_else(String::new, resource)
+}
+
+/// The resource and where it is, in a few words and without figures: `CPU of node 2`.
+pub(crate) fn short(limit: &Limit) -> String {
+    let Some(of) = &limit.by else {
+        return "not identified".to_owned();
+    };
+    let name = match of.resource {
+        Resource::Cpu => format!("CPU {}", place(of, "node")),
+        Resource::HotNode => format!("hot node {}", node(of)),
+        Resource::Disk => format!("disk {}", disk_place(of)),
+        Resource::Network => format!("network {}", node(of)),
+        Resource::Locks => "locks".to_owned(),
+        Resource::WritePool => "write pool".to_owned(),
+        Resource::LoadGenerator => "load generator".to_owned(),
+        Resource::Sessions => "too few sessions".to_owned(),
+        Resource::Batch => "small batches".to_owned(),
+        Resource::Parts => "too many parts".to_owned(),
+        Resource::Replication => "replication".to_owned(),
+        Resource::Compaction => "compaction".to_owned(),
+        Resource::WriteStalls => "write stalls".to_owned(),
+        Resource::AdmissionControl => "admission control".to_owned(),
+    };
+    foreign(&name, SHORT)
 }
 
 fn why_not(limit: &Limit) -> String {
@@ -55,7 +81,7 @@ const fn unseen(resource: Resource) -> &'static str {
     }
 }
 
-/// `CPU of node 2, 97 %`.
+/// `CPU of node 2, 97%`.
 fn resource(of: &LimitingResource) -> String {
     let cpu = || format!("CPU {}{}{}", place(of, "node"), busy(of), quota(of));
     match of.resource {
@@ -112,12 +138,16 @@ fn resource(of: &LimitingResource) -> String {
     }
 }
 
-fn disk(of: &LimitingResource) -> String {
-    // A host's disks have names of their own.
-    let place = match (of.source.as_deref(), &of.node) {
+/// A host's disks have names of their own.
+fn disk_place(of: &LimitingResource) -> String {
+    match (of.source.as_deref(), &of.node) {
         (Some(sources::HOST), Some(_)) => node(of),
         _ => place(of, "node"),
-    };
+    }
+}
+
+fn disk(of: &LimitingResource) -> String {
+    let place = disk_place(of);
     let waiting = of.value(Waiting);
     let waiting = waiting.map(|waiting| format!(", {} sessions wait for it", plain(waiting)));
     let spent = of
@@ -157,7 +187,7 @@ fn load_generator(of: &LimitingResource) -> String {
     }
 }
 
-/// `too few sessions: 4, while the target's busiest CPU is at 31 %`.
+/// `too few sessions: 4, while the target's busiest CPU is at 31%`.
 fn load(of: &LimitingResource, what: &str, figure: LimitFigure, unit: &str) -> String {
     format!(
         "{what}: {}{unit}, while the target's busiest CPU is at {}",
@@ -171,7 +201,7 @@ fn busy(of: &LimitingResource) -> String {
         .map_or_else(String::new, |busy| format!(", {}", percent_whole(busy)))
 }
 
-/// ` of its quota of 0.3 cores, which was used up 96 % of the time`.
+/// ` of its quota of 0.3 cores, which was used up 96% of the time`.
 fn quota(of: &LimitingResource) -> String {
     let Some(cores) = of.value(QuotaCores) else {
         return String::new();
@@ -253,13 +283,35 @@ mod tests {
         );
         let disk = of(Resource::Disk, ("target", "1"), &[(Busy, 0.71)]);
         let both = limit(Some(cpu.clone()), Some(disk));
-        let said = "CPU of node 2, 97 % (next: disk of node 1, 71 %)";
+        let said = "CPU of node 2, 97% (next: disk of node 1, 71%)";
         assert_eq!(line(&both), ("limited by", said.to_owned()));
         let alone = limit(Some(cpu.clone()), None);
-        assert_eq!(line(&alone).1, "CPU of node 2, 97 %");
+        assert_eq!(line(&alone).1, "CPU of node 2, 97%");
         let nearest = limit(None, Some(cpu));
-        let said = "not identified: no resource near its limit (nearest: CPU of node 2, 97 %)";
+        let said = "not identified: no resource near its limit (nearest: CPU of node 2, 97%)";
         assert_eq!(line(&nearest), ("limit", said.to_owned()));
+    }
+
+    #[test]
+    fn a_few_words_name_the_resource_and_where_it_is() {
+        let short =
+            |resource, place| short(&limit(Some(of(resource, place, &[(Busy, 0.97)])), None));
+        let node = ("target", "2");
+        let long = ("target", "a-node-with-a-very-long-name");
+        let words = [
+            short(Resource::Cpu, node),
+            short(Resource::Cpu, ("host", "")),
+            short(Resource::HotNode, node),
+            short(Resource::Disk, ("host", "nvme0n1")),
+            short(Resource::Network, ("host", "eth0")),
+            short(Resource::LoadGenerator, ("", "")),
+            super::short(&limit(None, None)),
+        ];
+        let expected = "CPU of node 2, CPU of the host, hot node 2, disk nvme0n1, network eth0, \
+                        load generator, not identified";
+        assert_eq!(words.join(", "), expected);
+        let cut = short(Resource::Cpu, long).chars().count();
+        assert!(cut <= SHORT + 1, "{cut}");
     }
 
     #[test]
@@ -318,25 +370,25 @@ mod tests {
             store(Resource::WriteStalls, &[(StallsPerS, 2.1)]),
         ];
         insta::assert_snapshot!(lines.join("\n"), @"
-        CPU of the host, 99 %
-        one hot node: CPU of node 2, 97 %, 41 % on the others
-        CPU of node 2, 98 % of its quota of 0.3 cores
-        one hot node: CPU of node 2, 98 % of its quota of 1 core, which was used up 96 % of the time, 41 % on the others
-        disk nvme0n1, 93 %
-        disk of node 2, 100 %, its credit used up
+        CPU of the host, 99%
+        one hot node: CPU of node 2, 97%, 41% on the others
+        CPU of node 2, 98% of its quota of 0.3 cores
+        one hot node: CPU of node 2, 98% of its quota of 1 core, which was used up 96% of the time, 41% on the others
+        disk nvme0n1, 93%
+        disk of node 2, 100%, its credit used up
         disk of the target, 12 sessions wait for it
         network eth0, 118 MB/s of 125 MB/s
         locks, for which 14.2 of 16 sessions wait
-        the write pool, which rejected 4.20 % of the ops
+        the write pool, which rejected 4.20% of the ops
         the write pool, which rejected 9 tasks per second
         the write pool, in which 3.2 tasks wait while CPU is left
         admission control, which holds back 12.4 tasks
-        the load generator, CPU 93 %
-        the load generator, at 95 % of its ceiling
-        too few sessions: 4, while the target's busiest CPU is at 31 %
-        small batches: 10 rows, while the target's busiest CPU is at 12 %
+        the load generator, CPU 93%
+        the load generator, at 95% of its ceiling
+        too few sessions: 4, while the target's busiest CPU is at 31%
+        small batches: 10 rows, while the target's busiest CPU is at 12%
         too many parts: 310 in the fullest partition, 4.2 inserts held up
-        replication, paused for 31 % of the time
+        replication, paused for 31% of the time
         compaction of store 1, at 1.4 times its overload threshold
         write stalls of store 1, 2.1 per second
         ");

@@ -47,6 +47,14 @@ pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String
         let grown = report(of_growth);
         blocks.push(broken(&scale::answer_lines(of_growth, &grown)));
         blocks.push(table(&scale::growth_table(of_growth, &grown), 0));
+        let by_op = scale::by_op_table(&grown);
+        if !by_op.is_empty() {
+            blocks.push(plain(&format!(
+                "Each op: {}",
+                scale::by_op_sentence(of_growth)
+            )));
+            blocks.push(table(&by_op, 0));
+        }
         blocks.push(table(&scale::table(of_growth), 1));
     } else {
         let head = Row::new(["", "offered", "sent", "acknowledged", "found"]);

@@ -44,10 +44,10 @@ impl Filling {
         let share = (self.there / self.rows * 100.0).min(100.0);
         let left = (self.rows - self.there).max(0.0) / pace;
         if !left.is_finite() {
-            return format!("  {share:5.1} %");
+            return format!("  {share:5.1}%");
         }
         format!(
-            "  {share:5.1} %, {} left",
+            "  {share:5.1}%, {} left",
             duration(ceil_to_u64(left).saturating_mul(1_000_000_000))
         )
     }
@@ -143,7 +143,7 @@ pub fn is_silent(line: &SecondProgress) -> bool {
 
 /// What stands for the seconds that show nothing.
 pub const SILENCE: &str =
-    "        no op was answered: ops take longer than these seconds; such lines are left out";
+    "        no response: ops take longer than these seconds; such lines are left out";
 
 fn rate_title(stream: &StreamProgress) -> String {
     format!("{} {}/s", stream.stream, stream.unit.name())
@@ -167,10 +167,10 @@ mod tests {
         let mut filling = Filling::new(20_000, 100_000);
         let said = "fill: 20,000 of 100,000 rows are there";
         assert_eq!(filling.to_string(), said);
-        assert_eq!(filling.after(&line(0.0)), "   20.0 %");
+        assert_eq!(filling.after(&line(0.0)), "   20.0%");
         // 20,000 rows in two seconds, 60,000 to go.
-        assert_eq!(filling.after(&line(20_000.0)), "   40.0 %, 6.00 s left");
-        assert_eq!(filling.after(&line(60_000.0)), "  100.0 %, 0 ns left");
+        assert_eq!(filling.after(&line(20_000.0)), "   40.0%, 6.00 s left");
+        assert_eq!(filling.after(&line(60_000.0)), "  100.0%, 0 ns left");
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
             counted: 2_000,
         }];
         let text = interval_line(&line, of);
-        let stands = "  errors ≤ 0.1 %: 0.0500 % so far, 1 of 2,000";
+        let stands = "  errors ≤ 0.1%: 0.0500% so far, 1 of 2,000";
         assert_eq!(text, before + stands);
         assert!(interval_header(&[], of).ends_with("  objective so far"));
     }

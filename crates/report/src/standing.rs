@@ -15,6 +15,34 @@ pub(crate) struct Standing<'a> {
     so_far: ObjectiveSoFar,
 }
 
+/// An objective in figures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ObjectiveFigures {
+    /// What must hold, in words.
+    pub objective: String,
+    /// Its kind, by the name that plans have for it.
+    pub kind: &'static str,
+    /// What it allows: at most this part of ops, rows, or CPU; of a throughput at least so many units per second.
+    pub allowed: f64,
+    /// The same in the measured phase so far; absent where nothing was measured.
+    pub measured: Option<f64>,
+    /// The part of what is allowed that is used up; above 1 the objective is missed so far.
+    pub used: Option<f64>,
+}
+
+/// All objectives, and how they stand in the last second.
+pub fn objective_figures(
+    objectives: &[Objective],
+    last: Option<&SecondProgress>,
+) -> Vec<ObjectiveFigures> {
+    let known = last.map_or(&[][..], |last| last.objectives.as_slice());
+    let known = known.iter().copied();
+    let so_far = known.chain(std::iter::repeat(ObjectiveSoFar::Nothing));
+    let both = objectives.iter().zip(so_far);
+    both.map(|(objective, so_far)| Standing { objective, so_far }.figures())
+        .collect()
+}
+
 /// Each objective as a second shows it; none outside a measured phase.
 pub(crate) fn standings<'a>(
     objectives: &'a [Objective],
@@ -52,6 +80,30 @@ impl Standing<'_> {
         }
     }
 
+    fn figures(self) -> ObjectiveFigures {
+        let (kind, allowed) = match *self.objective {
+            Objective::Latency { .. } => ("latency", None),
+            Objective::RowLatency { .. } => ("row_latency", None),
+            Objective::Errors { .. } => ("errors", None),
+            Objective::Rejected { .. } => ("rejected", None),
+            Objective::Throughput { min } => ("throughput", Some(min.as_f64())),
+            Objective::Cpu { .. } => ("cpu", None),
+        };
+        let measured = match self.so_far {
+            ObjectiveSoFar::Part { missed, counted } => Some(ratio(missed, counted)),
+            ObjectiveSoFar::Rate { per_s } => Some(per_s),
+            ObjectiveSoFar::Cpu { busy } => Some(busy),
+            ObjectiveSoFar::Nothing => None,
+        };
+        ObjectiveFigures {
+            objective: objective_bound(self.objective),
+            kind,
+            allowed: allowed.unwrap_or_else(|| f64::from(self.allowed_ppm()) / 1e6),
+            measured,
+            used: self.used(),
+        }
+    }
+
     /// Millionths that may miss it, or be busy.
     const fn allowed_ppm(self) -> u32 {
         match *self.objective {
@@ -66,7 +118,7 @@ impl Standing<'_> {
         }
     }
 
-    /// `p99 ≤ 50 ms: 0.42 % above, 1 % may be`; a miss so far is said first.
+    /// `p99 ≤ 50 ms: 0.42% above, 1% may be`; a miss so far is said first.
     pub(crate) fn words(self) -> String {
         let bound = objective_bound(self.objective);
         let is_missed = self.used().is_some_and(|used| used > 1.0);
@@ -143,19 +195,70 @@ mod tests {
         .map(|(objective, so_far)| Standing { objective, so_far }.words());
         insta::assert_snapshot!(lines.join("\n"), @"
         p99 ≤ 50 ms: nothing measured yet
-        p99 ≤ 50 ms: none above, 1 % may be
-        p99 ≤ 50 ms: 0.400 % above, 1 % may be
-        p99 ≤ 50 ms: missed so far, 2.00 % above, 1 % may be
-        insert p90 ≤ 50 ms: 2.00 % above, 10 % may be
-        insert p95 ≤ 50 ms: 2.00 % above, 5 % may be
-        insert p99.9 ≤ 50 ms: missed so far, 2.00 % above, 0.1 % may be
-        errors ≤ 0.1 %: none so far
-        errors ≤ 0.1 %: 0.0100 % so far, 1 of 10,000
-        rejected ≤ 0 %: missed so far, 1.00 %, 1 of 100
+        p99 ≤ 50 ms: none above, 1% may be
+        p99 ≤ 50 ms: 0.400% above, 1% may be
+        p99 ≤ 50 ms: missed so far, 2.00% above, 1% may be
+        insert p90 ≤ 50 ms: 2.00% above, 10% may be
+        insert p95 ≤ 50 ms: 2.00% above, 5% may be
+        insert p99.9 ≤ 50 ms: missed so far, 2.00% above, 0.1% may be
+        errors ≤ 0.1%: none so far
+        errors ≤ 0.1%: 0.0100% so far, 1 of 10,000
+        rejected ≤ 0%: missed so far, 1.00%, 1 of 100
         throughput ≥ 50,000/s: 57,000/s so far
         throughput ≥ 50,000/s: missed so far, 40,000/s
-        CPU ≤ 80 %: 71 % now
+        CPU ≤ 80%: 71% now
         ");
+    }
+
+    #[test]
+    fn every_kind_of_objective_has_what_is_allowed_and_what_is_measured_in_figures() {
+        let objectives = [
+            p99(50),
+            Objective::RowLatency {
+                quantile_ppm: 900_000,
+                max: Nanos::from_millis(50),
+            },
+            Objective::Errors { max_ppm: 1_000 },
+            Objective::Rejected { max_ppm: 0 },
+            Objective::Throughput {
+                min: Rate::per_second(50_000),
+            },
+            Objective::Cpu { max_ppm: 800_000 },
+        ];
+        let last = SecondProgress {
+            objectives: vec![
+                part(4, 1_000),
+                ObjectiveSoFar::Nothing,
+                part(0, 10),
+                part(1, 100),
+                ObjectiveSoFar::Rate { per_s: 40_000.0 },
+                ObjectiveSoFar::Cpu { busy: 0.4 },
+            ],
+            ..second(1, "measure", Vec::new())
+        };
+        let lines = |last| {
+            let figures = objective_figures(&objectives, last);
+            let lines = figures.into_iter().map(|of| {
+                let figure = |value: Option<f64>| value.map_or("-".to_owned(), |v| v.to_string());
+                let (measured, used) = (figure(of.measured), figure(of.used));
+                format!("{} {} {measured} {used}", of.kind, of.allowed)
+            });
+            lines.collect::<Vec<_>>().join("\n")
+        };
+        insta::assert_snapshot!(lines(Some(&last)), @"
+        latency 0.01 0.004 0.4
+        row_latency 0.1 - -
+        errors 0.001 0 0
+        rejected 0 0.01 inf
+        throughput 50000 40000 1.25
+        cpu 0.8 0.4 0.5
+        ");
+        let before = lines(None);
+        assert!(
+            before.lines().all(|line| line.ends_with(" - -")),
+            "{before}"
+        );
+        assert_eq!(before.lines().count(), objectives.len());
     }
 
     #[test]
@@ -172,9 +275,9 @@ mod tests {
         let cpu = ObjectiveSoFar::Cpu { busy: 0.4 };
         let nearest = |so_far: &[ObjectiveSoFar]| nearest(&objectives, &line(so_far));
         let shown = nearest(&[part(4, 1_000), part(0, 1_000), cpu]);
-        assert_eq!(shown.as_deref(), Some("CPU ≤ 80 %: 40 % now"));
+        assert_eq!(shown.as_deref(), Some("CPU ≤ 80%: 40% now"));
         let shown = nearest(&[part(4, 1_000), part(9, 10_000), cpu]).unwrap();
-        assert_eq!(shown, "errors ≤ 0.1 %: 0.0900 % so far, 9 of 10,000");
+        assert_eq!(shown, "errors ≤ 0.1%: 0.0900% so far, 9 of 10,000");
         let nothing = ObjectiveSoFar::Nothing;
         assert_eq!(nearest(&[nothing, nothing, nothing]), None);
         assert_eq!(nearest(&[]), None, "a warm-up shows none");

@@ -198,7 +198,7 @@ fn check_share(streams: &[StreamPlan], share: &Share) -> Result<(), PlanError> {
             format!(
                 "--share: share {index} of {of} gets no session of stream `{name}`, which has {sessions}"
             ),
-            format!("ask for at least as many sessions as shares: -c {of}"),
+            format!("use at least as many sessions as shares: -c {of}"),
         ))
     })
 }

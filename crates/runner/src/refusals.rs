@@ -56,7 +56,7 @@ impl Refusals {
 
 fn out_of_resources(error: &OpError) -> TargetError {
     TargetError::refused(format!("the target is out of resources: {}", error.message))
-        .with_hint("free disk or memory on the target, or ask for fewer rows")
+        .with_hint("free disk or memory on the target, or plan fewer rows")
 }
 
 fn always_refused(error: &OpError, workload: &BoundWorkload, op: usize) -> TargetError {

@@ -47,7 +47,7 @@ impl Scheduling {
     }
 
     /// Gives the class up if the thread has used more than its part of a core since it was last
-    /// looked at. Within a second the kernel's own limit holds, 95 % by default.
+    /// looked at. Within a second the kernel's own limit holds, 95% by default.
     pub(crate) fn review(&mut self, now: Nanos) {
         if self.class != SchedulingClass::RealTime {
             return;

@@ -154,7 +154,7 @@ fn horizon(plan: &Plan) -> Nanos {
     measured.map_or(least, |phase| phase.duration.clamp(least, most))
 }
 
-/// Half width of the 95 % interval of a stream's throughput, relative to its mean, from the whole
+/// Half width of the 95% interval of a stream's throughput, relative to its mean, from the whole
 /// windows since `start`: what the record would say now.
 fn relative_ci(counts: &[u64], start: Nanos, reported: u64) -> Option<f64> {
     let throughput = of_windows(&whole_windows(counts, start, reported)?);

@@ -144,7 +144,7 @@ fn too_long(limit: Nanos) -> TargetError {
     let limit = limit.as_secs_f64();
     let message = format!("the rows of earlier runs could not be counted within {limit} s");
     TargetError::statement(message)
-        .with_hint("give more time with --audit-timeout, or start anew with --drop")
+        .with_hint("give more time with --audit-timeout, or recreate the tables with --drop")
 }
 
 /// Completes the entries of tables that an earlier run left without their number of rows.

@@ -6,6 +6,7 @@
 pub mod accuracy;
 pub mod axis_line;
 mod batch_finding;
+mod by_op;
 pub mod cluster;
 pub mod growth;
 mod guidance;
@@ -15,4 +16,5 @@ pub mod series;
 pub mod tables;
 
 pub use batch_finding::batch_too_small;
+pub use by_op::{OpRate, by_op};
 pub use guidance::Guidance;

@@ -1,5 +1,5 @@
 //! Real databases for tests, started on loopback in a private directory and ended by process ID,
-//! the programs that tests need, and a thread that makes a core busy.
+//! the programs and packages that tests need, and a thread that makes a core busy.
 //!
 //! A development dependency only, and one of the repository's tasks; the product never links it.
 
@@ -8,6 +8,7 @@ pub mod clickhouse;
 pub mod clickhouse_shards;
 pub mod galera;
 pub mod mariadb;
+pub mod npm;
 pub mod postgres;
 pub mod programs;
 mod server;

@@ -106,11 +106,11 @@ pub static CHROMIUM: Program = Program {
     find: || in_path("chromium").or_else(|| in_path("chromium-browser")),
 };
 
-/// The package manager that fetches the checker of accessibility.
+/// The package manager that fetches the checker of accessibility, and Grafana's own types.
 pub static NPM: Program = Program {
     name: "npm",
     package: "npm",
-    tests: "accessibility of the pages of runs (crates/cli/tests/browser)",
+    tests: "accessibility of the pages of runs (crates/cli/tests/browser), dashboards against Grafana's own types",
     find: || in_path("npm"),
 };
 

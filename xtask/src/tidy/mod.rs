@@ -12,6 +12,7 @@ mod house;
 pub mod licenses;
 pub mod markdown;
 mod modules;
+mod percentages;
 mod purity;
 mod retired;
 mod tokens;
@@ -43,6 +44,7 @@ const RULES: &[Rule] = &[
     modules::one_style,
     circles::no_circles,
     retired::stays_retired,
+    percentages::percentages_are_closed,
     tuples::no_tuple_parameters,
     crates::dependencies_point_one_way,
     crates::drivers_say_what_they_name,

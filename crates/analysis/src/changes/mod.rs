@@ -10,7 +10,7 @@
 //! Neighboring seconds resemble each other, which a permutation would destroy: it is blocks that
 //! are permuted, as long as a multiple of the autocorrelation time of what is left of the series
 //! without its best split. How long was chosen so that series without a change are called changed
-//! in 3 to 8 % of the cases, as the tests count.
+//! in 3 to 8% of the cases, as the tests count.
 
 use super::long_run::{Removed, autocorrelation_time};
 use highwater_model::numbers::{ceil_to_usize, len_to_f64, to_f64};

@@ -20,17 +20,17 @@ fn alarms(series: u64, length: usize, phi: f64, step: f64) -> (f64, f64) {
     (100.0 * tested / all, 100.0 * alarms / f64::max(tested, 1.0))
 }
 
-/// Where most series are tested, 3 to 8 % are wrong; elsewhere, wrong answers are rare.
+/// Where most series are tested, 3 to 8% are wrong; elsewhere, wrong answers are rare.
 fn check(series: u64, length: usize, phi: f64) {
     let (tested, wrong) = alarms(series, length, phi, 0.0);
-    println!("phi {phi}, {length} values: {tested:.1} % tested, {wrong:.1} % alarms");
+    println!("phi {phi}, {length} values: {tested:.1}% tested, {wrong:.1}% alarms");
     if tested >= 50.0 {
         let is_level = (3.0..=8.0).contains(&wrong);
-        assert!(is_level, "phi {phi}, {length}: {wrong} %");
+        assert!(is_level, "phi {phi}, {length}: {wrong}%");
     } else {
         assert!(
             wrong * tested <= 500.0,
-            "phi {phi}, {length}: {wrong} of {tested} %"
+            "phi {phi}, {length}: {wrong} of {tested}%"
         );
     }
 }
@@ -45,22 +45,22 @@ fn series_without_a_change_are_called_changed_at_the_stated_level() {
 fn no_more_series_without_a_change_are_said_to_have_one() {
     let series = (0..400).map(|seed| Noise::new(seed).autoregression(0.0, 300));
     let false_alarms = series.filter(|values| !changes(values).is_empty()).count();
-    // 5 % of 400, and three deviations.
+    // 5% of 400, and three deviations.
     assert!((7..=33).contains(&false_alarms), "{false_alarms} of 400");
 }
 
 #[test]
 fn a_series_that_remembers_for_too_long_is_hardly_ever_tested() {
     let (tested, _) = alarms(100, 600, 0.9, 0.0);
-    assert!(tested < 20.0, "{tested} %");
+    assert!(tested < 20.0, "{tested}%");
 }
 
 #[test]
 fn what_neighboring_blocks_share_is_no_sign_of_a_change() {
     let (tested, wrong) = alarms(500, 600, 0.6, 0.0);
-    // Three quarters of them are tested: 5 % and two deviations of that.
-    assert!(tested > 70.0, "{tested} % tested, {wrong} % alarms");
-    assert!(wrong <= 7.2, "{tested} % tested, {wrong} % alarms");
+    // Three quarters of them are tested: 5% and two deviations of that.
+    assert!(tested > 70.0, "{tested}% tested, {wrong}% alarms");
+    assert!(wrong <= 7.2, "{tested}% tested, {wrong}% alarms");
 }
 
 #[test]

@@ -48,7 +48,7 @@ pub fn draws(what: &str) -> Draws {
 
 /// How often a case came out so, percent.
 pub struct Rates {
-    /// Throughput alone, by Welch's test at 5 %.
+    /// Throughput alone, by Welch's test at 5%.
     pub welch: f64,
     /// Throughput better, as compared.
     pub better: f64,

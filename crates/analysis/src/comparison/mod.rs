@@ -27,7 +27,7 @@ pub use statistics::{Effect, POWER, PRIMARY_RISK, RISK};
 use figures::{FigureOfBoth, figures, practical as matters, primary};
 use statistics::Pair;
 
-/// A difference of so much matters, unless the user says otherwise: 5 %.
+/// A difference of so much matters, unless the user says otherwise: 5%.
 pub const PRACTICAL: f64 = 0.05;
 
 /// What a comparison is about.
@@ -82,7 +82,7 @@ pub struct Compared {
     /// Standard deviation of a run's value: of the logarithm, or of the share itself.
     pub spread: f64,
     /// Runs of each group with which a difference of the practical size is found with a chance of
-    /// 80 %.
+    /// 80%.
     pub repeats: u32,
     /// The same, if runs differed by half as much.
     pub repeats_at_half: u32,

@@ -23,7 +23,7 @@ pub const PRIMARY_RISK: f64 = 0.045;
 pub const POWER: f64 = 0.8;
 
 /// Least standard deviation of a logarithm: histograms have three digits, whose rounding
-/// spreads evenly over 0.1 %, 0.001 / √12.
+/// spreads evenly over 0.1%, 0.001 / √12.
 const ROUNDING: f64 = 0.000_29;
 /// What runs differ by where nobody has measured it: the floor of a measurement's error.
 const ASSUMED_SPREAD: f64 = 0.03;
@@ -35,9 +35,9 @@ const REPEATS_MAX: u32 = 10_000;
 pub struct Effect {
     /// B / A - 1, of the geometric means; of shares B - A.
     pub difference: f64,
-    /// Lower end of its 95 % interval.
+    /// Lower end of its 95% interval.
     pub low: f64,
-    /// Upper end of its 95 % interval.
+    /// Upper end of its 95% interval.
     pub high: f64,
     /// Chance of a difference as great as this one, or greater, between equal groups.
     pub p_value: f64,
@@ -128,7 +128,7 @@ impl Pair {
         repeats_needed(times * self.spread(), self.step(practical), risk)
     }
 
-    /// The smallest difference that both groups show with a chance of 80 %.
+    /// The smallest difference that both groups show with a chance of 80%.
     pub(super) fn detectable(&self, risk: f64) -> Option<f64> {
         let [a, b] = &self.groups;
         a.mean()?;
@@ -197,7 +197,7 @@ fn by_chance(share: f64, values: &[Value]) -> f64 {
 }
 
 /// Runs of each group with which a difference of `step` on the scale of the values is found with a
-/// chance of 80 % at a level of `risk`: the smallest n whose groups show it.
+/// chance of 80% at a level of `risk`: the smallest n whose groups show it.
 fn repeats_needed(spread: f64, step: f64, risk: f64) -> u32 {
     let (mut low, mut high) = (2, REPEATS_MAX);
     while low < high {
@@ -216,8 +216,8 @@ fn repeats_needed(spread: f64, step: f64, risk: f64) -> u32 {
 /// Student's t of two groups that differ has a noncentral distribution of ν = 2 (n - 1) degrees of
 /// freedom and noncentrality λ. It exceeds t₁₋ₐ, a halved for both sides, with a chance of
 /// Φ((λ - t (1 - 1 / 4ν)) / √(1 + t² / 2ν)) (M. Abramowitz & I. A. Stegun, "Handbook of Mathematical
-/// Functions", 26.7.10), which is solved for λ. For levels from 5 down to 0.05 % that is above
-/// the exact one by 1 % at most from 4 degrees on, by 2.2 % at 2, and never below it.
+/// Functions", 26.7.10), which is solved for λ. For levels from 5 down to 0.05% that is above
+/// the exact one by 1% at most from 4 degrees on, by 2.2% at 2, and never below it.
 fn shown(spread: f64, runs: u32, risk: f64) -> f64 {
     let degrees = 2.0 * (f64::from(runs) - 1.0);
     let Ok(student) = StudentsT::new(0.0, 1.0, degrees) else {

@@ -1,6 +1,6 @@
 //! The fraction of ops above a latency bound, and how far it can be from the truth.
 //!
-//! "p99 is at most 50 ms" is the same as "at most 1 % of the ops exceed 50 ms", and a fraction has
+//! "p99 is at most 50 ms" is the same as "at most 1% of the ops exceed 50 ms", and a fraction has
 //! a confidence bound that needs no assumption about the shape of the latencies. Slow ops come in
 //! bursts, so they are worth fewer samples than they are in number.
 
@@ -13,7 +13,7 @@ use super::long_run::{Calibration, MAX_FREQUENCIES, Removed, long_run, solve, st
 #[cfg(test)]
 mod tests;
 
-/// Calibrated by the tests: either bound is wrong in 2 to 8 % of their series, and up to 10 % where
+/// Calibrated by the tests: either bound is wrong in 2 to 8% of their series, and up to 10% where
 /// there are fewer than 30 effective windows, or three bursts in all.
 const CALIBRATION: Calibration = Calibration {
     removed: Removed::Mean,
@@ -23,7 +23,7 @@ const CALIBRATION: Calibration = Calibration {
 };
 /// Below so many windows dependence cannot be seen; each window then counts as one sample.
 const MIN_WINDOWS: usize = 10;
-/// The standard normal exceeds this with probability 5 %.
+/// The standard normal exceeds this with probability 5%.
 const NORMAL_95: f64 = 1.644_853_626_951_472_7;
 /// From so many effective successes and failures on, Wilson's bound replaces the exact one: they
 /// then differ by less than a fiftieth of a standard error.
@@ -34,9 +34,9 @@ const LARGE: f64 = 400.0;
 pub struct Exceedance {
     /// Ops above the bound divided by all ops; 0 without ops.
     pub fraction: f64,
-    /// With 95 % confidence the true fraction is at least this.
+    /// With 95% confidence the true fraction is at least this.
     pub lower95: f64,
-    /// With 95 % confidence the true fraction is at most this.
+    /// With 95% confidence the true fraction is at most this.
     pub upper95: f64,
     /// All ops.
     pub samples: u64,
@@ -49,7 +49,7 @@ pub struct Exceedance {
 ///    estimator: W. G. Cochran, "Sampling techniques", chapter 6; dependence: see `long_run`).
 /// 2. The *design effect* is that variance divided by the binomial one, R (1 − R) / Σ totals, and
 ///    at least 1. Ops and exceedances are divided by it, and reduced for S's few degrees of freedom
-///    by (z / t)², z and t being the 95 % points of normal and Student.
+///    by (z / t)², z and t being the 95% points of normal and Student.
 /// 3. The bounds are those of Clopper & Pearson (Biometrika 26, 1934) for these effective numbers.
 ///    This is the interval of Korn & Graubard (Survey Methodology 24, 1998), which is made for
 ///    small fractions of dependent samples.
@@ -103,7 +103,7 @@ fn effective_samples(windows: &[(f64, f64)], ops: f64, fraction: f64) -> f64 {
     ops / design_effect * few_degrees * few_degrees
 }
 
-/// One-sided 95 % bounds of a fraction seen in so many independent samples.
+/// One-sided 95% bounds of a fraction seen in so many independent samples.
 fn bounds(fraction: f64, samples: f64) -> (f64, f64) {
     let successes = fraction * samples;
     let failures = samples - successes;

@@ -46,7 +46,7 @@ fn check(name: &str, truth: f64, series: impl Fn(&mut Noise) -> Counts) {
 
 fn check_within(limit: f64, name: &str, truth: f64, series: impl Fn(&mut Noise) -> Counts) {
     let (too_low, too_high) = wrong(truth, series);
-    println!("{name}: upper too low {too_low:.1} %, lower too high {too_high:.1} %");
+    println!("{name}: upper too low {too_low:.1}%, lower too high {too_high:.1}%");
     assert!(too_low <= limit, "{name}: {too_low}");
     assert!(too_high <= limit, "{name}: {too_high}");
     assert!(too_low + too_high >= 1.0, "{name}: bounds say nothing");

@@ -28,8 +28,8 @@ pub(super) fn rejected_writes(read: &RuleInput<'_>) -> Option<RuleFinding> {
         code: "rejected_ops",
         sentence: "the target rejected ops for lack of capacity".to_owned(),
         evidence: format!("{rejected} of {all} ops, {share}"),
-        hint: "fewer sessions (-c), a lower rate, or a longer queue of the target; highwater find \
-               tells the rate without rejections",
+        hint: "use fewer sessions (-c), lower --rate, or lengthen the target's queue; `highwater find` \
+               finds the highest rate without rejections",
     })
 }
 

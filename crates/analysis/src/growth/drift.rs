@@ -12,7 +12,7 @@ pub const REPEAT_ERROR: f64 = 0.03;
 /// Measurements that differ by more without any change decide nothing about the machine: nearly a quarter of its speed
 /// could be gone between them.
 const ALLOWED_MAX: f64 = 0.3;
-/// Normal quantiles: half the width of a 90 % and of a 95 % interval, in standard deviations.
+/// Normal quantiles: half the width of a 90% and of a 95% interval, in standard deviations.
 const Z90: f64 = 1.644_853_626_951_472_2;
 pub(super) const Z95: f64 = 1.959_963_984_540_054;
 

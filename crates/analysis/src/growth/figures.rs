@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::judge::{Ended, MeasuredStream, measured_streams};
 use crate::limit;
-use crate::search::rows_before;
+use crate::search::{confirmation, rows_before};
 use crate::tuning::{is_client_limited, showed};
 use highwater_model::judgment::{Judgments, ObjectiveValue};
 use highwater_model::record::{Question, RecordRef, RunRecord, TableStart};
@@ -36,6 +36,8 @@ pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
     let showed = match experiment.map(|of| &of.question) {
         Some(Question::Search(search)) => Showed {
             limit: limit::of_search(search).cloned(),
+            per_s_by_op: confirmation(search)
+                .map_or_else(BTreeMap::new, |of| of.per_s_by_op.clone()),
             ..last
         },
         Some(Question::Tune(tune)) => of_best(tune).unwrap_or(last),
@@ -49,6 +51,7 @@ pub fn figures(stream: &str, record: Option<RecordRef<'_>>) -> SizeFigures {
     let sessions = sessions.or(measured.map(|one| one.stream.sessions));
     SizeFigures {
         judgments: Some(record.judgments().clone()),
+        per_s_by_op: showed.per_s_by_op,
         p99_ns: showed.p99_ns,
         sessions: sessions.unwrap_or(0),
         shards,

@@ -1,5 +1,7 @@
 //! Which size comes next, when a growth ends, what drift is, and what is judged of it.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -7,9 +9,11 @@ use crate::fixture::growth::{TRIAL, add, growth, of_verdict, size};
 use crate::{exit_code, fixture};
 use highwater_model::incident::Ended;
 use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode};
-use highwater_model::record::{ExperimentRecord, Incident, IncidentKind, RecordRef};
+use highwater_model::record::{ExperimentRecord, Incident, IncidentKind, RecordRef, RunRecord};
 use highwater_model::scale::{ScaleEach, SizeFigures};
-use highwater_model::search::{SearchOutcome, SearchRecord};
+use highwater_model::search::{
+    ProbePurpose, ProbeRecord, ProbeVerdict, SearchOutcome, SearchRecord,
+};
 use highwater_model::tune::{
     BestConfiguration, NoBest, NoBestReason, Showed, TrialPurpose, TrialVerdict, TuneOutcome,
     TuneRecord,
@@ -174,7 +178,7 @@ fn repeated(first: SizeFigures, again: SizeFigures) -> ScaleRecord {
 #[test]
 fn a_machine_drifted_where_the_first_size_differs_by_more_than_two_measurements_do() {
     let plain = |per_s| of_verdict(SizeVerdict::Counts, per_s, None);
-    // Two measurements, each known to 3 %: 95 of 100 pairs differ by less than 1.96 · √2 · 3 %, 8.7 %.
+    // Two measurements, each known to 3%: 95 of 100 pairs differ by less than 1.96 · √2 · 3%, 8.7%.
     for (again, drifted) in [
         (100.0, false),
         (92.5, false),
@@ -332,6 +336,7 @@ fn nodes_are_measured_alone_before_the_first_size_while_time_is_left_for_sizes()
 /// A tuning of two configurations, whose best one is the first, and whose last run was the second's.
 fn tuned(second: TrialVerdict, second_per_s: f64) -> TuneRecord {
     let showed = |p99_ns: u64| Showed {
+        per_s_by_op: BTreeMap::new(),
         p99_ns: Some(p99_ns),
         target_cpu: Some(0.9),
         client_cpu: 0.2,
@@ -359,6 +364,54 @@ fn tuned(second: TrialVerdict, second_per_s: f64) -> TuneRecord {
 
 fn figures_of(record: &ExperimentRecord) -> SizeFigures {
     figures("insert", Some(RecordRef::Experiment(record)))
+}
+
+/// A run of the same ops per second under two names, the second of which acknowledged so much more.
+fn of_two_ops(more: f64) -> RunRecord {
+    let mut record = fixture::closed();
+    let mut second = record.results[0].clone();
+    second.op = "upsert".to_owned();
+    second.throughput.rows_per_s += more;
+    record.results.push(second);
+    record
+}
+
+#[test]
+fn a_size_shows_each_op_of_the_run_whose_figure_it_has() {
+    let one = fixture::closed();
+    let per_s = one.results[0].throughput.rows_per_s;
+    let of_run = |record: &RunRecord| figures("insert", Some(record.into())).per_s_by_op;
+    let named = |[insert, upsert]: [f64; 2]| -> BTreeMap<String, f64> {
+        [("insert".to_owned(), insert), ("upsert".to_owned(), upsert)].into()
+    };
+    assert_eq!(of_run(&one), BTreeMap::new());
+    assert_eq!(of_run(&of_two_ops(7.0)), named([per_s, per_s + 7.0]));
+
+    // Of a search the last probe that confirmed the mark, though the last run was one above it.
+    let probe = |purpose, at, verdict, per_s_by_op| ProbeRecord {
+        per_s_by_op,
+        ..fixture::probe(purpose, at, verdict)
+    };
+    let (passed, failed) = (ProbeVerdict::Passed, ProbeVerdict::Failed);
+    let search = SearchRecord {
+        outcome: Some(SearchOutcome::Mark(fixture::mark(100.0, 110.0))),
+        probes: vec![
+            probe(ProbePurpose::Search, 100.0, passed, named([1.0, 2.0])),
+            probe(ProbePurpose::Confirm, 100.0, passed, named([60.0, 40.0])),
+            probe(ProbePurpose::Confirm, 100.0, failed, named([5.0, 6.0])),
+            probe(ProbePurpose::Search, 110.0, failed, named([7.0, 8.0])),
+        ],
+        ..fixture::search(Vec::new())
+    };
+    let record = crate::search::conclude(of_two_ops(7.0), search, "found".to_owned());
+    assert_eq!(figures_of(&record).per_s_by_op, named([60.0, 40.0]));
+
+    // Of a tuning the best configuration, whose last run was another's.
+    let mut tune = tuned(TrialVerdict::Counts, 90.0);
+    let showed = tune.trials[0].showed.as_mut().unwrap();
+    showed.per_s_by_op = named([30.0, 70.0]);
+    let record = crate::tuning::conclude(of_two_ops(7.0), tune, "tuned".to_owned());
+    assert_eq!(figures_of(&record).per_s_by_op, named([30.0, 70.0]));
 }
 
 #[test]

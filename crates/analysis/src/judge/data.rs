@@ -305,7 +305,7 @@ fn unverified(record: &RunRecord) -> Vec<Reason> {
         ),
         AuditStatus::OneShare => (
             ReasonCode::OneShare,
-            "a share of a load cannot be asked for what must be so of the whole",
+            "a share of a load cannot be checked for what must hold of the whole",
             why.unwrap_or_else(|| record.workload.name.clone()),
             "run it on one load generator, or state --audit off",
         ),
@@ -384,7 +384,7 @@ fn example(example: &AuditExample) -> String {
     }
     let unknown = match example.unknown {
         0 => String::new(),
-        unknown => format!(" and {} of unknown fate", count(unknown)),
+        unknown => format!(" and {} with an unknown outcome", count(unknown)),
     };
     let (acknowledged, found) = (count(example.acknowledged), count(example.found));
     format!("{keys}: {acknowledged} acknowledged{unknown}, {found} found")

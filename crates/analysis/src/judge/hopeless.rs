@@ -1,6 +1,6 @@
 //! Whether an objective can no longer be met by what the rest of a phase can be expected to bring.
 //!
-//! Two things must hold: what was seen so far shows with 95 % confidence that a percentile is missed, and even if every op to
+//! Two things must hold: what was seen so far shows with 95% confidence that a percentile is missed, and even if every op to
 //! come were good, the whole phase would miss it. The second is why a bad second of many stops nothing, and why
 //! looking again every second calls nothing hopeless by chance. Closed load has no planned number of ops, and a target
 //! that stalls first answers few of them: there it is said from half of the phase on, and the rest may be as fast as
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn one_bad_second_stops_nothing_and_bad_ones_without_end_stop_soon() {
-        // A second of sixty is 1.7 %, but of a phase that may have half as many ops more it is not 1 % so far.
+        // A second of sixty is 1.7%, but of a phase that may have half as many ops more it is not 1% so far.
         let one_bad = |second: usize| if second == 3 { 5 } else { 0 };
         check(&p99(None), &so_far(6, one_bad), 6, false);
         check(&p99(None), &so_far(30, one_bad), 30, false);
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_can_still_be_met_is_not_hopeless_however_bad_it_looks() {
-        // 6.7 % late after six seconds of sixty: if nothing more were late, 0.7 % would be.
+        // 6.7% late after six seconds of sixty: if nothing more were late, 0.7% would be.
         let some = |second: usize| if second.is_multiple_of(5) { 2 } else { 0 };
         check(&p99(None), &so_far(6, some), 6, false);
         // After 55 of 60, nothing that is to come makes up for it.
@@ -242,7 +242,7 @@ mod tests {
         // Before half of the phase is over, the rest may have any number of ops.
         check(&p99(None), &all_bad(29), 29, false);
         check(&p99(None), &all_bad(30), 30, true);
-        // A second at full speed shows what the rest may be: 30 failures of 30,000 are 0.1 %.
+        // A second at full speed shows what the rest may be: 30 failures of 30,000 are 0.1%.
         let errors = Objective::Errors { max_ppm: 10_000 };
         check(&errors, &stalled_first(30, 31), 31, false);
         check(&errors, &stalled_first(31, 31), 31, true);

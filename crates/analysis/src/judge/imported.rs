@@ -24,7 +24,7 @@ fn not_judged(origin: &ImportRecord) -> Option<Reason> {
     let (tool, missing) = (origin.tool_and_version(), missing.join(", "));
     let places = [format!("{tool} does not report: {missing}")];
     let message = "another tool measured, and its part in the figures is not known";
-    let hint = "`highwater run` asks the same and measures the load generator too";
+    let hint = "`highwater run` runs the same ops and measures the load generator too";
     reason(ReasonCode::Imported, message, &places, hint)
 }
 
@@ -34,7 +34,7 @@ fn waiting(origin: &ImportRecord) -> Option<Reason> {
         _ if origin.leaves_out(MissingField::Latency) => return None,
         (LatencyBegin::Intended, _) => return None,
         (LatencyBegin::Sent, ImportedPace::Closed) => {
-            "closed load: what waited while a session was busy was never asked"
+            "closed load: ops that waited while a session was busy were never sent"
         }
         (LatencyBegin::Sent, _) => "it begins at the sending: a service time",
         (LatencyBegin::NotReported, _) => "where it begins is not reported",

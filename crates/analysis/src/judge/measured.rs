@@ -2,6 +2,7 @@
 //!
 //! It only reads and adds up; it must not judge.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use highwater_model::histogram::{LatencyHistogram, LatencySummary};
@@ -126,6 +127,22 @@ impl MeasuredStream<'_> {
             Unit::Rows => self.stream.throughput.rows_per_s,
             Unit::Queries => self.stream.throughput.ops_per_s,
         }
+    }
+
+    /// The same of each op, by name; empty where there is only one.
+    pub fn per_s_by_op(&self) -> BTreeMap<String, f64> {
+        if self.results.len() < 2 {
+            return BTreeMap::new();
+        }
+        let results = self.results.iter();
+        let by_op = results.map(|result| {
+            let per_s = match self.stream.unit {
+                Unit::Rows => result.throughput.rows_per_s,
+                Unit::Queries => result.throughput.ops_per_s,
+            };
+            (result.op.clone(), per_s)
+        });
+        by_op.collect()
     }
 
     /// Latency of all its ops together; absent without any, and where the record keeps no distributions that

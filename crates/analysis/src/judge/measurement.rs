@@ -224,8 +224,8 @@ fn sessions_missing(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Opti
     };
     let places: Vec<String> = measured.iter().filter_map(missing).collect();
     let message = "fewer sessions worked than were planned";
-    let hint = "allow the target more connections and this process more open files (ulimit -n), or ask \
-                for fewer sessions (-c)";
+    let hint = "allow the target more connections and this process more open files (ulimit -n), or \
+                use fewer sessions (-c)";
     reason(ReasonCode::SessionsMissing, message, &places, hint)
 }
 
@@ -320,11 +320,12 @@ fn latency_unknown(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
         .map(|stream| {
             let [due, answered] = [stream.offered(), stream.answered()].map(count);
             format!(
-                "{stream}: none of {due} ops that were due in the measured phase was answered; the {answered} that were answered in it were due before"
+                "{stream}: none of {due} ops that were intended in the measured phase got a response; the {answered} responses in it were to earlier ops"
             )
         })
         .collect();
-    let message = "no op that was due in a measured phase was answered, so its latency is unknown";
+    let message =
+        "no op that was intended in a measured phase got a response, so its latency is unknown";
     let hint = "use fewer sessions, or measure longer than an op takes (-d, --timeout)";
     reason(ReasonCode::LatencyUnknown, message, &places, hint)
 }

@@ -1,7 +1,7 @@
 //! Whether every objective of the plan was met, in every measured step, for every stream that it
 //! applies to.
 //!
-//! A percentile passes only with 95 % confidence; what was not shown to be met is missed.
+//! A percentile passes only with 95% confidence; what was not shown to be met is missed.
 
 use crate::telemetry;
 use highwater_model::display::{
@@ -85,7 +85,7 @@ fn latency(objectives: &[Objective], measured: &[MeasuredStream<'_>]) -> Option<
             let what = match verdict.shown {
                 Shown::Met => return None,
                 Shown::Missed | Shown::Above => evidence,
-                Shown::Unproven => format!("not met with 95 % confidence: {evidence}"),
+                Shown::Unproven => format!("not met with 95% confidence: {evidence}"),
                 Shown::TooFew { samples, needed } => format!(
                     "cannot be judged: {} ops measured, {} needed",
                     count(samples),
@@ -101,7 +101,7 @@ fn latency(objectives: &[Objective], measured: &[MeasuredStream<'_>]) -> Option<
             Some(format!("{place}: {percentile}{separator} {what}"))
         })
         .collect();
-    let message = "a percentile is above its limit, or not below it with 95 % confidence";
+    let message = "a percentile is above its limit, or not below it with 95% confidence";
     let hint = "lower --rate, use fewer sessions (-c), or measure longer (-d)";
     reason(ReasonCode::ObjectiveLatency, message, &places, hint)
 }

@@ -32,9 +32,9 @@ pub(crate) struct LatencyVerdict {
 /// What the ops show of a share that is allowed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Shown {
-    /// With 95 % confidence not above it.
+    /// With 95% confidence not above it.
     Met,
-    /// With 95 % confidence above it.
+    /// With 95% confidence above it.
     Missed,
     /// More of the measured ops than allowed, but not with confidence.
     Above,
@@ -233,7 +233,7 @@ pub(super) fn is_above(part: u64, whole: u64, max_ppm: u32) -> bool {
 /// How near a run is to missing its objectives by a share of its ops.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ObjectiveMargin {
-    /// ln(share of late or failed ops, with 95 % confidence ÷ share allowed); above 0 the objective is
+    /// ln(share of late or failed ops, with 95% confidence ÷ share allowed); above 0 the objective is
     /// not shown to be met.
     pub bound: f64,
     /// Share of late or failed ops ÷ share allowed, as it was measured.
@@ -357,7 +357,7 @@ fn latency_evidence(
     let [longer, most] = [bound.fraction, bound.upper95].map(percent);
     let allowed = percent_asked(1_000_000_u32.saturating_sub(objective.ppm));
     format!(
-        "{measured}the limit is {}. {longer} of ops took longer (at most {most} with 95 % \
+        "{measured}the limit is {}. {longer} of ops took longer (at most {most} with 95% \
          confidence); {allowed} is allowed",
         span(objective.max.0)
     )

@@ -77,7 +77,7 @@ fn changed(stream: &MeasuredStream<'_>) -> String {
     let verb = if drift < 0.0 { "fell" } else { "rose" };
     let interval = of.drift_ci95.map(|[low, high]| {
         let (least, most) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
-        format!(" [{least:.1} … {most:.1}]")
+        format!(" (95% CI {least:.1}% to {most:.1}%)")
     });
     let interval = interval.unwrap_or_default();
     let thirds = of.thirds_per_s.map(|[first, last]| {
@@ -87,7 +87,7 @@ fn changed(stream: &MeasuredStream<'_>) -> String {
     });
     let thirds = thirds.unwrap_or_default();
     format!(
-        "{stream}: throughput {verb} by {:.1} %{interval} during the measured phase{thirds}",
+        "{stream}: throughput {verb} by {:.1}%{interval} during the measured phase{thirds}",
         drift.abs()
     )
 }

@@ -21,7 +21,7 @@ use crate::long_run::student_quantile;
 
 /// Fractions of such ops, by what is allowed, that are part of the line.
 const NEAR: std::ops::RangeInclusive<f64> = 0.1..=8.0;
-/// A one-sided margin of 95 % in standard errors.
+/// A one-sided margin of 95% in standard errors.
 const MARGIN_ERRORS: f64 = 1.645;
 /// The line is off by this part of the logarithm's distance from the crossing.
 const BENDS: f64 = 0.1;

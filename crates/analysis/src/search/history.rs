@@ -4,7 +4,7 @@
 
 use highwater_model::judgment::ReasonCode;
 use highwater_model::search::{
-    ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchPolicy, SearchRecord,
+    ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchPolicy, SearchRecord,
 };
 
 use super::pooled_exceedance;
@@ -325,6 +325,18 @@ fn has_held(probe: &ProbeRecord) -> bool {
         (ProbeVerdict::NotDecided, Some(bound), Some(late)) => bound > 0.0 && late <= 1.0,
         _ => false,
     }
+}
+
+/// The last probe that showed that a search's mark is sustained; none without a mark.
+pub(crate) fn confirmation(search: &SearchRecord) -> Option<&ProbeRecord> {
+    let Some(SearchOutcome::Mark(mark)) = &search.outcome else {
+        return None;
+    };
+    let mut probes = search.probes.iter().rev();
+    probes.find(|probe| {
+        let is_of_search = matches!(probe.purpose, ProbePurpose::Confirm | ProbePurpose::Search);
+        is_of_search && is_same(probe.at, mark.confirmed) && has_held(probe)
+    })
 }
 
 /// Whether confirmations that held show together what each may not: the mean of independent shares

@@ -51,6 +51,7 @@ use ending::{ended, mark, nothing_confirmed, stopped};
 use history::{ProbeHistory, Status, Value};
 
 pub use conclusion::{conclude, of_axis};
+pub(crate) use history::confirmation;
 pub use length::{OpsNeeded, ops_needed};
 pub use step::Step;
 pub(crate) use verdict::rows_before;

@@ -14,7 +14,7 @@ const STRAIGHT: std::ops::RangeInclusive<f64> = 0.1..=8.0;
 /// The margin of all confirmations is taken to be at most this share of what is allowed.
 const MARGIN_MAX: f64 = 0.7;
 
-/// The share of late ops by what is allowed, and its margin at 95 %.
+/// The share of late ops by what is allowed, and its margin at 95%.
 pub(super) fn share(probe: &ProbeRecord) -> Option<(f64, f64)> {
     let late = probe.late?;
     Some((late, (probe.pressure?.exp() - late).max(f64::MIN_POSITIVE)))

@@ -3,6 +3,8 @@
 //! It only reads the judgments and figures of a record; a rule of its own is only what the
 //! search's default objective adds to the plan's.
 
+use std::collections::BTreeMap;
+
 use crate::judge::shares::{
     ObjectiveMargin, Shown, failure_verdicts, latency_verdicts, nearest_margin,
 };
@@ -33,6 +35,8 @@ pub struct Probed {
     pub reasons: Vec<ReasonCode>,
     /// Units of the searched stream acknowledged per second.
     pub acknowledged_per_s: f64,
+    /// The same of each of its ops, where it has several.
+    pub per_s_by_op: BTreeMap<String, f64>,
     /// How near it was to missing an objective by a share of its ops.
     pub pressure: Option<ObjectiveMargin>,
     /// The searched stream's greatest p99 of an op.
@@ -69,6 +73,7 @@ pub fn probed(search: &SearchRecord, purpose: ProbePurpose, record: &RunRecord) 
         verdict,
         reasons,
         acknowledged_per_s: searched.map_or(0.0, MeasuredStream::units_per_s),
+        per_s_by_op: searched.map_or_else(BTreeMap::new, MeasuredStream::per_s_by_op),
         pressure: nearest_margin(&record.plan.definition.objectives, &measured),
         p99_ns: searched.and_then(|stream| stream.greatest(|result| result.latency_ns.p99)),
         mean_ns: searched.and_then(|stream| stream.greatest(|result| result.latency_ns.mean)),

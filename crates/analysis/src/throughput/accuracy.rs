@@ -108,7 +108,7 @@ impl Process {
     pub fn drifting(self, percent: f64) -> Self {
         let draw = self.draw;
         Self {
-            name: format!("{}, drift {percent} %", self.name),
+            name: format!("{}, drift {percent}%", self.name),
             drift: percent,
             draw: Box::new(move |noise| {
                 let series = draw(noise);

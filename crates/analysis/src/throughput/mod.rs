@@ -26,7 +26,7 @@ const MIN_WINDOWS: usize = 30;
 pub const MIN_EFFECTIVE_WINDOWS: f64 = 12.0;
 
 /// Waves of an interval. Eight of 60 s are longer than 15 s each, and so than stalls of 2 s with gaps
-/// of 6 s; that costs 16 % of the width where windows are independent.
+/// of 6 s; that costs 16% of the width where windows are independent.
 const WAVES: f64 = 8.0;
 /// Chosen on the tests' processes, stalling ones among them.
 const CALIBRATION: Calibration = Calibration {
@@ -39,7 +39,7 @@ const CALIBRATION: Calibration = Calibration {
 const SKEWNESS_BATCHES: f64 = 0.3;
 /// Fewest and most of them.
 const BATCHES: [f64; 2] = [6.0, 60.0];
-/// Both ends of an interval together leave out 5 %.
+/// Both ends of an interval together leave out 5%.
 const TAIL: f64 = 0.025;
 
 /// A rate over a phase.
@@ -47,7 +47,7 @@ const TAIL: f64 = 0.025;
 pub struct Throughput {
     /// Counted things per second.
     pub mean_per_s: f64,
-    /// 95 % confidence interval of the mean, per second; absent where too little is known.
+    /// 95% confidence interval of the mean, per second; absent where too little is known.
     pub ci95: Option<(f64, f64)>,
     /// Independent windows that the series is worth.
     pub effective_windows: f64,
@@ -62,7 +62,7 @@ pub struct Throughput {
 pub struct Drift {
     /// Its best estimate.
     pub percent: f64,
-    /// Its 95 % confidence interval.
+    /// Its 95% confidence interval.
     pub ci95: (f64, f64),
 }
 

@@ -10,7 +10,7 @@ use highwater_model::record::Steadiness;
 const WINDOW: Nanos = Nanos::from_millis(100);
 const SERIES: u64 = 2_000;
 
-/// Where most series have intervals, 3 to 8 % of them miss; elsewhere at most 8 % of all series have a
+/// Where most series have intervals, 3 to 8% of them miss; elsewhere at most 8% of all series have a
 /// wrong one.
 fn check(process: &Process) -> Level {
     let found = process.level(0..SERIES);
@@ -34,7 +34,7 @@ fn check_autoregression(phi: f64, windows: usize) -> Level {
 }
 
 /// Runs of a minute. Of rare, short stalls a run has ten: their lengths are known badly, and up to
-/// 8.5 % of intervals miss. All processes together are held to the stated level.
+/// 8.5% of intervals miss. All processes together are held to the stated level.
 fn check_stalls(series: u64) {
     let (mut misses, mut known) = (0.0, 0.0);
     for [stall, gap] in STALLS {
@@ -51,7 +51,7 @@ fn check_stalls(series: u64) {
         misses += found.misses / len_to_f64(STALLS.len());
         known += found.known / len_to_f64(STALLS.len());
     }
-    println!("all: {:.1} % held, {known:.1} % known", 100.0 - misses);
+    println!("all: {:.1}% held, {known:.1}% known", 100.0 - misses);
     assert!((4.0..=6.0).contains(&misses), "{misses}");
 }
 
@@ -225,6 +225,6 @@ fn what_repeats_every_few_seconds_is_not_taken_for_chance() {
     let halves = intervals.map(|(low, high)| (high - low) / 2.0 / 900.0);
     let mut halves: Vec<f64> = halves.collect();
     halves.sort_by(f64::total_cmp);
-    // With waves of a second and longer, 2.4 %.
+    // With waves of a second and longer, 2.4%.
     assert!(halves[200] < 0.02, "{}", halves[200]);
 }

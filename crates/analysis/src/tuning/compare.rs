@@ -3,7 +3,7 @@
 use crate::long_run::student_quantile;
 use highwater_model::numbers::len_to_f64;
 
-/// The gain of `a` over `b` as a share, with 95 % confidence: Welch's interval of the difference of the
+/// The gain of `a` over `b` as a share, with 95% confidence: Welch's interval of the difference of the
 /// mean logarithms (B. L. Welch, Biometrika 34, 1947). Absent below two values each.
 pub(super) fn gain95(a: &[f64], b: &[f64]) -> Option<[f64; 2]> {
     let (mean_a, variance_a, n_a) = moments(a)?;

@@ -1,5 +1,7 @@
 //! What the record of a measured configuration says to a tuning.
 
+use std::collections::BTreeMap;
+
 use crate::judge::{Ended, MeasuredStream, measured_streams};
 use crate::telemetry::{self, busy_cpus, disk_bytes_per_row, mean, named};
 use highwater_model::judgment::{Judgments, Measurement, ObjectiveValue, ReasonCode};
@@ -53,6 +55,7 @@ pub fn showed(record: &RunRecord, stream: Option<&MeasuredStream<'_>>) -> Showed
     let clients = record.clients.iter().map(|client| client.cpu_fraction);
     let cpus = busy_cpus(record).into_iter().map(|(_, busy)| busy);
     Showed {
+        per_s_by_op: stream.map_or_else(BTreeMap::new, MeasuredStream::per_s_by_op),
         p99_ns: stream.and_then(|stream| stream.greatest(|result| result.latency_ns.p99)),
         target_cpu: cpus.reduce(f64::max),
         client_cpu: clients.fold(0.0, f64::max),

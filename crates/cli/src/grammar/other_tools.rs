@@ -121,7 +121,7 @@ pub(super) const ALL: &[OtherFlags] = &[
     (
         "--host --port --user --username -U --password -W --dbname --database --db-name --url",
         LOADS,
-        "the target is a URL, such as `SCHEME://USER@HOST:PORT/DATABASE`, without a flag; a password is asked for",
+        "the target is a URL, such as `SCHEME://USER@HOST:PORT/DATABASE`, without a flag; a password is read from a prompt",
     ),
     (
         "--over --by",
@@ -142,7 +142,7 @@ pub(super) const ALL: &[OtherFlags] = &[
     (
         "--initialize --init -i --prepare --cleanup",
         LOADS,
-        "a run creates its tables, and `--drop` creates them anew; `highwater load WORKLOAD TARGET` fills them",
+        "a run creates its tables, and `--drop` recreates them; `highwater load WORKLOAD TARGET` fills them",
     ),
     (
         "--headless --non-gui --no-vacuum",

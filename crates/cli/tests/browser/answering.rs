@@ -59,6 +59,32 @@ const ILL_SET: &str = "(() => { const found = []; \
        if (node.parentElement.closest('pre, code, script, style')) continue; \
        if (/`|\\d[ \\u00a0]%/.test(node.data)) found.push(node.data.slice(0, 120)); } return found; })()";
 
+/// How the first row of the latency table is laid out, and whether its cells have their names before them.
+const LATENCY_ROW: &str = "(() => { const row = document.querySelector('#latency-of-ops tbody tr'); \
+     const cell = row.querySelector('td'); return [getComputedStyle(row).display, \
+     getComputedStyle(cell, '::before').content !== 'none']; })()";
+
+/// Small multiples that take room on the screen, each with its line.
+const MULTIPLES: &str = "[...document.querySelectorAll('#machines .multiples .cell')].filter(cell => \
+     cell.querySelector('svg path') && cell.getBoundingClientRect().height > 20).length";
+
+/// Charts whose lines are named at their ends, and those of them of which a legend names lines all the same.
+const NAMED_AT_ENDS: &str = "[...document.querySelectorAll('figure.chart')].filter(chart => \
+     chart.querySelector('.end')).map(chart => \
+     [chart.id, [...chart.querySelectorAll('.legend li')].filter(entry => \
+     !entry.querySelector('.swatch .glyph')).map(entry => entry.textContent)])";
+
+/// How wide the mark of a gap is in the chart above the folds.
+const GAP: &str = "document.querySelector('.hero svg.wide .gap')?.getBoundingClientRect().width";
+
+/// What is read of figures as if they were the reader's own.
+const MEASURED: &str = "(() => { const found = []; \
+     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); \
+     for (let node = texts.nextNode(); node; node = texts.nextNode()) \
+       if (!node.parentElement.closest('script, style') && /\\bmeasured\\b/i.test(\
+         node.data.replace(/(not|nothing was) measured/g, ''))) \
+         found.push(node.data); return found; })()";
+
 /// A page with the answer that its record gives.
 struct Answered {
     kind: &'static str,
@@ -202,10 +228,37 @@ fn compare(pages: &Pages) -> Answered {
     }
 }
 
-/// `b is worse than a   insert throughput −32.8 %   …`, as its summary says.
+/// `b is worse than a   insert throughput -32.8%   …`, as its summary says.
 fn difference(summary: &str) -> String {
     let throughput = summary.split("throughput ").nth(1).unwrap();
     throughput.split_whitespace().next().unwrap().to_owned()
+}
+
+/// Two growths, of clusters whose rows take so many milliseconds of work each.
+fn growths(pages: &Pages) -> Answered {
+    for (row, out) in [("7ms", "a"), ("5ms", "b")] {
+        let target = format!(
+            "sim:?nodes={{nodes}}&cores=1&queue=inf&request=0&row={row}&shards=12&replicas=0&service=constant"
+        );
+        let load = "--each run --batch 12 -c 16n --nodes 1,2 -d 5s --settle 1s -q";
+        let load: Vec<&str> = load.split(' ').collect();
+        pages.call(&[&["scale", "cpu", &target, "-o", out], &load[..]].concat());
+    }
+    let page = pages.call(&["compare", "a", "b", "--format", "html"]);
+    let table = pages.call(&["compare", "a", "b", "--format", "markdown"]);
+    // `| nodes | A rows/s | B rows/s | change |`: both sizes gain, and the one that gains most is the answer.
+    let rows = ["| 1 |", "| 2 |"].map(|nodes| {
+        let row = table.lines().find(|line| line.starts_with(nodes));
+        let change = row.unwrap().split('|').nth(4).unwrap();
+        change.replace([' ', '\u{a0}'], "")
+    });
+    let gain = |change: &String| change.trim_matches(['+', '%']).parse::<f64>().unwrap();
+    let most = rows.into_iter().max_by(|a, b| gain(a).total_cmp(&gain(b)));
+    Answered {
+        kind: "compared growths",
+        page: pages.page("compared.html", &page),
+        answer: most.unwrap(),
+    }
 }
 
 /// Two targets in turn: the difference is that of the text.
@@ -269,7 +322,10 @@ fn shows_its_answer(program: &Path, answered: &Answered) {
         browser.open(&answered.page);
         let seen = browser.evaluate(ANSWER);
         let number = |name: &str| seen[name].as_f64().unwrap();
-        assert_eq!(seen["text"], json!(answered.answer), "{about}");
+        // The unit stands beside the figure.
+        let figure = |text: &str| text.trim_end_matches('%').to_owned();
+        let shown = seen["text"].as_str().unwrap();
+        assert_eq!(figure(shown), figure(&answered.answer), "{about}");
         assert!(
             number("top") > 0.0 && number("bottom") <= NEAR_TOP,
             "{about}: {seen}"
@@ -315,6 +371,56 @@ fn a_plain_run_answers_first_and_is_a_few_screens_long() {
     let height = browser.evaluate("document.documentElement.scrollHeight");
     let screens = height.as_f64().unwrap() / f64::from(SCREENS[0].1);
     assert!(screens <= SCREENS_MAX, "{screens} screens");
+
+    browser.unfold();
+    assert_eq!(browser.evaluate(LATENCY_ROW), json!(["table-row", false]));
+    let multiples = browser.evaluate(MULTIPLES);
+    assert!(multiples.as_u64() > Some(0), "{multiples}");
+    let named = browser.evaluate(NAMED_AT_ENDS);
+    let named = named.as_array().unwrap();
+    assert!(
+        named.iter().any(|chart| chart[0] == "throughput-rows"),
+        "{named:?}"
+    );
+    assert!(named.iter().all(|chart| chart[1] == json!([])), "{named:?}");
+    let mut phone = Browser::start(&program, SCREENS[1], false);
+    phone.open(&answered.page);
+    phone.unfold();
+    assert_eq!(phone.evaluate(LATENCY_ROW), json!(["grid", true]));
+}
+
+#[test]
+fn a_stall_is_marked_in_the_chart_above_the_folds() {
+    let Some(program) = chromium::program() else {
+        return;
+    };
+    let mut browser = Browser::start(&program, SCREENS[0], false);
+    let mut mark = |make: fn(&Pages) -> Answered| {
+        let pages = Pages::new();
+        browser.open(&make(&pages).page);
+        browser.evaluate(GAP).as_f64()
+    };
+    // Four of thirty seconds, of a chart that is almost as wide as the page.
+    let marked = mark(stalled).unwrap();
+    assert!((80.0..200.0).contains(&marked), "{marked}");
+    assert_eq!(mark(run), None);
+}
+
+#[test]
+fn what_others_published_is_never_called_measured() {
+    let Some(program) = chromium::program() else {
+        return;
+    };
+    let pages = Pages::new();
+    let mut browser = Browser::start(&program, SCREENS[0], false);
+    browser.open(&size(&pages).page);
+    browser.unfold();
+    let is_published = browser.evaluate(
+        "['.hero', '#growth', '.judgments'].map(part => \
+         document.querySelector(part).textContent.includes('published'))",
+    );
+    assert_eq!(is_published, json!([true, true, true]));
+    assert_eq!(browser.evaluate(MEASURED), json!([]));
 }
 
 #[test]
@@ -322,7 +428,9 @@ fn every_other_kind_of_page_answers_first() {
     let Some(program) = chromium::program() else {
         return;
     };
-    for make in [stalled, find, tune, scale, group, compare, size, import] {
+    for make in [
+        stalled, find, tune, scale, group, compare, growths, size, import,
+    ] {
         shows_its_answer(&program, &make(&Pages::new()));
     }
 }

@@ -8,8 +8,10 @@
 mod answering;
 mod chromium;
 mod firefox;
+mod history;
 mod page;
 mod pages;
 mod reading;
+mod recorded;
 mod taking;
 mod watching;

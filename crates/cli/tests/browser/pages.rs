@@ -4,7 +4,8 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use highwater_testing::programs::{NPM, leave_out};
+use highwater_testing::npm;
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// The checker of accessibility, as the npm registry has it.
@@ -66,6 +67,12 @@ impl Pages {
         page
     }
 
+    /// The record of the newest run.
+    pub(crate) fn record(&self) -> Value {
+        let record = self.report().with_file_name("record.json");
+        serde_json::from_str(&std::fs::read_to_string(record).unwrap()).unwrap()
+    }
+
     /// A file that the program wrote.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.place.path().join(name)
@@ -79,33 +86,10 @@ impl Pages {
     }
 }
 
-/// The text of axe-core: fetched once by npm, kept among what tests build, never shipped. `None` if
-/// its tests are left out.
+/// The text of axe-core; `None` if its tests are left out.
 pub(crate) fn axe() -> Option<String> {
-    if NPM.is_left_out() {
-        return None;
-    }
-    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("axe");
-    let script = kept.join("node_modules/axe-core/axe.min.js");
-    if !script.exists() {
-        std::fs::create_dir_all(&kept).unwrap();
-        let status = Command::new("npm")
-            .args([
-                "install",
-                "--no-save",
-                "--ignore-scripts",
-                "--no-audit",
-                "--no-fund",
-            ])
-            .arg("--prefix")
-            .arg(&kept)
-            .arg(AXE)
-            .output();
-        let done = status.as_ref().is_ok_and(|output| output.status.success());
-        if !done {
-            leave_out("need axe-core", &format!("npm cannot fetch {AXE}"));
-            return None;
-        }
-    }
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let fetched = npm::fetched(kept, &[AXE])?;
+    let script = fetched.join("node_modules/axe-core/axe.min.js");
     Some(std::fs::read_to_string(&script).unwrap())
 }

@@ -1,12 +1,14 @@
 //! The live page in a real browser beside a real run: its figures move, its controls do what they say, and the
 //! record has what it showed.
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::chromium::{self, Browser};
 use crate::firefox::{self, Firefox};
 use crate::page::Page;
 use crate::pages::{self, Pages};
+use crate::recorded;
 
 const WIDE: (u32, u32) = (1280, 900);
 const PHONE: (u32, u32) = (390, 844);
@@ -61,7 +63,7 @@ fn is_recorded(record: &Value, [so_far, second]: [f64; 2]) {
             .map(|of| of["rows_acknowledged"].as_f64().unwrap())
             .sum()
     };
-    // An op that was reported a second late is in the record's second, and not in that of the page.
+    // An op that was reported a second late is in the record's second, and in the next one of the page.
     let rows = so_far * (second - from);
     assert!(
         rows > 0.99 * rows_until(second - 1.0) && rows < 1.01 * rows_until(second),
@@ -103,10 +105,7 @@ fn watched_changed_and_stopped<P: Page>(start: impl Fn((u32, u32), bool) -> P) {
     let mut browser = start(WIDE, false);
     browser.visit(&url);
     browser.wait("document.querySelector('#so-far') && document.querySelectorAll('svg.wide path.line').length > 1");
-    let first = browser.evaluate("document.querySelector('#parts').textContent");
-    browser.wait(&format!(
-        "document.querySelector('#parts').textContent !== {first}"
-    ));
+    recorded::charts_move(&mut browser);
 
     // Judgments form within five seconds of the measurement, and what the host says comes at once.
     shows(&mut browser, "after the load");
@@ -126,6 +125,7 @@ fn watched_changed_and_stopped<P: Page>(start: impl Fn((u32, u32), bool) -> P) {
     ];
     if let Some(axe) = pages::axe() {
         accessible(&mut browser, &axe);
+        accessible(&mut other, &axe);
     }
 
     let change = |browser: &mut P, pace: &str| {
@@ -153,8 +153,8 @@ fn watched_changed_and_stopped<P: Page>(start: impl Fn((u32, u32), bool) -> P) {
     );
     assert_eq!(browser.complaints(), [""; 0]);
 
-    let record = pages.report().with_file_name("record.json");
-    let record: Value = serde_json::from_str(&std::fs::read_to_string(record).unwrap()).unwrap();
+    let record = pages.record();
+    recorded::end_is_recorded(&mut browser, &record);
     for shown in shown {
         is_recorded(&record, shown);
     }
@@ -165,6 +165,112 @@ fn watched_changed_and_stopped<P: Page>(start: impl Fn((u32, u32), bool) -> P) {
     let judged = judged.as_str().unwrap().to_lowercase();
     let data = record["judgments"]["data"]["value"].as_str().unwrap();
     assert!(judged.contains(data), "{judged}: {data}");
+}
+
+#[test]
+fn sessions_come_one_by_one_when_they_are_changed_in_a_browser() {
+    let Some(program) = chromium::program() else {
+        return;
+    };
+    let pages = Pages::new();
+    let words: Vec<&str> = "run -c 4 -d 5m --warm-up 0s --ui=0 --ui-control"
+        .split(' ')
+        .collect();
+    let (mut run, url) = pages.watched(&words);
+    let mut browser = Browser::start(&program, WIDE, false);
+    browser.visit(&url);
+    browser.wait("document.querySelector('#so-far')");
+    // The unit follows from the stream, and sessions may come one by one.
+    browser.wait("document.querySelector('#pace-kind').value === 'sessions'");
+    browser.wait("!document.querySelector('#ramp-of').hidden");
+    let change = |browser: &mut Browser, [sessions, ramp]: [&str; 2]| {
+        browser.evaluate(&format!(
+            "(() => {{ document.querySelector('#pace').value = '{sessions}'; \
+             document.querySelector('#ramp').value = '{ramp}'; \
+             document.querySelector('#change').click(); return 0; }})()"
+        ));
+    };
+    let says = |browser: &mut Browser, said: &str| {
+        browser.wait(&format!(
+            "document.querySelector('#said').textContent.includes({})",
+            json!(said)
+        ));
+    };
+    change(&mut browser, ["2.5", ""]);
+    says(&mut browser, "2.5 is no number of sessions");
+    change(&mut browser, ["10", "3"]);
+    says(
+        &mut browser,
+        "4 sessions to 10 sessions, as phase measure-2, 3 per second",
+    );
+    browser
+        .wait("document.querySelector('.status b').textContent.startsWith('Running: measure-2, ')");
+    shows(&mut browser, "10 sessions are open");
+    browser.evaluate("(() => { document.querySelector('#stop').click(); return 0; })()");
+    browser.wait("document.querySelector('#connection').textContent.startsWith('over')");
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    assert_eq!(browser.complaints, Vec::<String>::new());
+
+    let record = pages.report().with_file_name("record.json");
+    let record: Value = serde_json::from_str(&std::fs::read_to_string(record).unwrap()).unwrap();
+    let done = &record["interventions"][0];
+    let sessions = |number: u32| json!({"closed": {"sessions": number}});
+    assert_eq!(done["phase"], "measure-2", "{done}");
+    assert_eq!((&done["from"], &done["to"]), (&sessions(4), &sessions(10)));
+    assert_eq!(done["ramp_per_s"], json!(3.0));
+    let names = record["phases"].as_array().unwrap().iter();
+    let names: Vec<&str> = names.map(|phase| phase["name"].as_str().unwrap()).collect();
+    assert!(
+        names.starts_with(&["measure", "measure-2-ramp", "measure-2"]),
+        "{names:?}"
+    );
+    let streams = record["streams"].as_array().unwrap().iter();
+    let measured: Vec<(&Value, &Value)> = streams
+        .map(|stream| (&stream["phase"], &stream["sessions"]))
+        .collect();
+    let (first, second) = (json!("measure"), json!("measure-2"));
+    assert_eq!(measured, [(&first, &json!(4)), (&second, &json!(10))]);
+}
+
+#[test]
+fn a_run_of_the_store_is_followed_in_a_browser_until_its_result_is_there() {
+    let Some(program) = chromium::program() else {
+        return;
+    };
+    let pages = Pages::new();
+    let words: Vec<&str> = "run -R 20k -d 5m --ui=0".split(' ').collect();
+    let (mut run, _) = pages.watched(&words);
+    let (mut serve, url) = pages.watched(&["serve", "--listen", "0"]);
+    let mut browser = Browser::start(&program, WIDE, false);
+    for look in 0.. {
+        assert!(look < LOOKS_MAX, "it never begins");
+        browser.visit(&url);
+        let runs = "document.querySelector('#runs')?.textContent.includes('running: measure')";
+        if browser.evaluate(runs) == json!(true) {
+            break;
+        }
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
+    browser.evaluate("(() => { document.querySelector('#runs th a').click(); return 0; })()");
+    until(&mut browser, "!!document.querySelector('#so-far')");
+    // It follows without being loaded anew.
+    browser.evaluate(
+        "(() => { window.first = document.querySelector('.status').textContent; return 0; })()",
+    );
+    browser.wait("document.querySelector('.status').textContent !== window.first");
+    if let Some(axe) = pages::axe() {
+        accessible(&mut browser, &axe);
+    }
+    let process = Pid::from_raw(run.id().try_into().unwrap()).unwrap();
+    kill_process(process, Signal::INT).unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    until(
+        &mut browser,
+        "!document.querySelector('#parts') && !!document.body?.textContent.includes('you stopped the run')",
+    );
+    assert_eq!(browser.complaints, Vec::<String>::new());
+    serve.kill().unwrap();
+    serve.wait().unwrap();
 }
 
 #[test]
@@ -278,7 +384,7 @@ fn a_run_is_started_from_the_form_in_a_browser() {
     serve.wait().unwrap();
 }
 
-fn accessible(browser: &mut impl Page, axe: &str) {
+pub(crate) fn accessible(browser: &mut impl Page, axe: &str) {
     // The checker is no part of the page, and its policy refuses foreign scripts: it comes over the debugger.
     browser.evaluate(&format!("{axe}; 0"));
     let found = browser.evaluate(

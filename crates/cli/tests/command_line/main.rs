@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "functions that only tests call")]
 
 mod check;
+mod proposed;
 mod stored;
 mod texts;
 

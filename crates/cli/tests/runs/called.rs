@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 
 use highwater_model::judgment::ReasonCode;
 use highwater_model::record::{ExperimentRecord, Record, ResultRecord, RunRecord};
@@ -147,8 +147,11 @@ impl Place {
         let mut command = self.command(words);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = command.spawn().unwrap();
-        let stderr = BufReader::new(process.stderr.take().unwrap());
-        Running { process, stderr }
+        Running {
+            stdout: BufReader::new(process.stdout.take().unwrap()),
+            stderr: BufReader::new(process.stderr.take().unwrap()),
+            process,
+        }
     }
 
     /// The record of the newest run, however it ended.
@@ -220,7 +223,8 @@ pub(crate) fn expect_undisturbed(record: &RunRecord) {
     );
 }
 
-fn finish(command: &mut Command) -> Called {
+/// Calls this to its end.
+pub(crate) fn finish(command: &mut Command) -> Called {
     let output = command.output().unwrap();
     Called {
         code: output.status.code(),
@@ -232,6 +236,7 @@ fn finish(command: &mut Command) -> Called {
 /// A call that goes on.
 pub(crate) struct Running {
     process: Child,
+    stdout: BufReader<ChildStdout>,
     stderr: BufReader<ChildStderr>,
 }
 
@@ -244,6 +249,20 @@ impl Running {
             assert!(self.stderr.read_line(&mut all).unwrap() > 0, "{all}");
             if all[before..].contains(what) {
                 return all[before..].trim_end().to_owned();
+            }
+        }
+    }
+
+    /// Waits for a second of a load in this phase, which `--events -` reports; panics if there is none.
+    pub(crate) fn wait_for_second(&mut self, phase: &str) {
+        let phase = format!(r#""phase":"{phase}""#);
+        let mut line = String::new();
+        while !(line.contains(r#""event":"second""#) && line.contains(&phase)) {
+            line.clear();
+            if self.stdout.read_line(&mut line).unwrap() == 0 {
+                let mut all = String::new();
+                self.stderr.read_to_string(&mut all).unwrap();
+                panic!("no second of {phase}: {all}");
             }
         }
     }
@@ -291,8 +310,7 @@ impl Running {
             stderr
         });
         let mut stdout = String::new();
-        let mut pipe = self.process.stdout.take().unwrap();
-        pipe.read_to_string(&mut stdout).unwrap();
+        self.stdout.read_to_string(&mut stdout).unwrap();
         Called {
             code: self.process.wait().unwrap().code(),
             stdout,

@@ -105,7 +105,7 @@ fn settings_of_new_tables_reach_the_database_and_the_record() {
     let again = run("--with fillfactor=70");
     assert_eq!(again.code, Some(2), "{again:?}");
     again.reports("--with is for new tables");
-    assert!(again.stderr.contains("hint: give --drop"), "{again:?}");
+    assert!(again.stderr.contains("hint: add --drop"), "{again:?}");
     assert!(run("").stdout.contains("\"continued\""));
     let sharded = run("--shards 3");
     assert_eq!(sharded.code, Some(2), "{sharded:?}");

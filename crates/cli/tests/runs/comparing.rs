@@ -63,7 +63,7 @@ fn a_slower_target_is_worse_and_the_gate_says_so() {
     // What is lost on one node is far less than 99 parts of 100 of the rate, but latencies grow
     // without a bound: only those can still be worse.
     let loose = place.call(&["compare", &a, &b, "--fail-if-worse", "99%"]);
-    loose.prints("matters from 99 % on");
+    loose.prints("matters from 99% on");
     let throughput = loose.stdout.lines().find(|l| l.contains("throughput"));
     assert!(!throughput.unwrap().contains("worse"), "{}", loose.stdout);
     let without = place.call(&["compare", &a, &b, "--format", "markdown"]);
@@ -100,8 +100,8 @@ fn a_target_that_fails_more_often_is_worse_at_the_same_rate() {
         let line = rows.find(|line| line.contains(name));
         line.unwrap_or_else(|| panic!("{name}: {}", back.stdout))
     };
-    assert!(row(" failed ").contains(" 0 % "), "{}", row(" failed "));
-    assert!(row("seconds without answer").contains("0 %"));
+    assert!(row(" failed ").contains(" 0% "), "{}", row(" failed "));
+    assert!(row("seconds without answer").contains("0%"));
 }
 
 #[test]

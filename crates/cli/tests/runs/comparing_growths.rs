@@ -26,7 +26,7 @@ fn expect(called: &Called, code: i32, all: &[&str]) {
     }
 }
 
-/// Two growths of one cluster, and one of a cluster in which each row takes 5 ms instead of 7, which is 40 % more.
+/// Two growths of one cluster, and one of a cluster in which each row takes 5 ms instead of 7, which is 40% more.
 #[test]
 fn growths_are_compared_size_by_size_in_every_format_and_gated() {
     let place = Place::new();
@@ -53,7 +53,7 @@ fn size_by_size(place: &Place) {
     let numbers = middle.unwrap_or_else(|| panic!("{first}"));
     let numbers = numbers
         .split(" to ")
-        .map(|number| number.trim_end_matches(" %"));
+        .map(|number| number.trim_end_matches('%'));
     for number in numbers {
         let percent: f64 = number.parse().unwrap();
         assert!((percent - 40.0).abs() < 4.0, "{first}");

@@ -39,7 +39,7 @@ fn ctrl_c_or_a_polite_request_to_end_drains_audits_and_keeps_the_record() {
 /// A target of which each op takes an hour.
 const HOURS: &str = "sim:?clock=real&service=constant&request=1h";
 /// What stands for seconds without an answer.
-const NO_ANSWERS: &str = "no op was answered";
+const NO_ANSWERS: &str = "no response: ops take";
 
 #[test]
 fn ctrl_c_twice_ends_at_once_and_checks_nothing() {

@@ -118,7 +118,7 @@ fn a_mark_that_lives_on_a_disks_credit_does_not_hold_for_long() {
     for said in [
         "\nsoak           10 min more at",
         "the mark did not hold for long",
-        "throughput fell by 20.0 % at 200 s, from 1,000 to 800 rows/s",
+        "throughput fell by 20.0% at 200 s, from 1,000 to 800 rows/s",
         "disk_credit",
     ] {
         assert!(called.stdout.contains(said), "{said}: {}", called.stdout);

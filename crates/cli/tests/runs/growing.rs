@@ -133,6 +133,41 @@ fn a_quota_begins_when_the_nodes_are_warm() {
     called.prints(" of warm-up before quotas");
 }
 
+/// How each size's table was there, and how many rows it held: those of the sizes before it where nodes are added.
+#[track_caller]
+fn expect_tables_kept(lab: &Lab, grown: &ExperimentRecord) {
+    let directory = lab.0.runs().pop().unwrap();
+    let trials = grown.scale().unwrap().trials.iter();
+    let runs = trials.map(|trial| record::read(&directory.join(&trial.run)).unwrap());
+    let runs: Vec<RunRecord> = runs.map(|run| run.into_run().unwrap()).collect();
+    let tables = runs.iter().map(|run| &run.target.tables[0]);
+    let tables: Vec<_> = tables
+        .map(|table| (table.start, table.rows_before))
+        .collect();
+    let kept = Some(runs[0].audit.acknowledged);
+    assert!(kept > Some(0));
+    // The first size again is a new cluster, beside which what was added can be judged.
+    let (new, old) = (TableStart::Fresh, TableStart::Continued);
+    assert_eq!(tables, [(new, Some(0)), (old, kept), (new, Some(0))]);
+}
+
+/// Nodes that wait; the table is in the first one's data directory.
+#[test]
+fn a_growth_that_adds_nodes_goes_on_with_the_tables_that_are_there() {
+    let lab = Lab(Place::new().verbose());
+    lab.0.file(
+        "lab.toml",
+        "format = 1\nname = 'lab'\n[node]\ncommand = 'echo up; exec sleep 300'\ntargets = 'first'\n\
+         ready.log = 'up'\nurl = 'sqlite:{data}/rows.db'\n",
+    );
+    let load = "sqlite:planned.db --nodes 1,2 --grow -c 1 -d 1s --warm-up 0s --batch 100";
+    let (called, grown) = lab.grown(load);
+    expect_tables_kept(&lab, &grown);
+    let started = called.stderr.matches("node 1 is process");
+    assert_eq!(started.count(), 2, "{called:?}");
+    called.prints("one cluster, to which nodes are added");
+}
+
 #[test]
 fn shards_grow_from_one_to_two() {
     if clickhouse::skipped() {
@@ -191,4 +226,39 @@ fn long_a_node_that_joins_under_load_is_sent_all_rows() {
     assert_eq!(table.start, TableStart::Continued);
     assert_eq!(table.rows_before, Some(rows_before), "{table:?}");
     assert_eq!(after.target.settings["wsrep_cluster_size"], "2");
+}
+
+#[test]
+#[ignore = "long: a minute, most of which is the transfer to the node that joins"]
+fn long_copies_that_are_added_are_sent_the_rows_that_are_there() {
+    if galera::skipped() {
+        return;
+    }
+    let lab = Lab::of("galera.toml");
+    let load = "--nodes 1,2 --grow --no-quota -c 4n -d 3s --warm-up 0s --batch 100";
+    let (called, grown) = lab.grown(load);
+    expect_tables_kept(&lab, &grown);
+    called.prints("one cluster, to which nodes are added");
+}
+
+#[test]
+#[ignore = "long: three starts of a server"]
+fn long_shards_that_are_added_are_not_given_the_rows_that_are_there_and_the_record_says_so() {
+    if clickhouse::skipped() {
+        return;
+    }
+    let lab = Lab::of("clickhouse.toml");
+    let load = "--nodes 1,2 --grow --no-quota --no-measure-nodes --insert distributed --with index_granularity=8192 \
+         -c 2 -d 3s --warm-up 0s";
+    let (called, grown) = lab.grown(load);
+    expect_tables_kept(&lab, &grown);
+    let directory = lab.0.runs().pop().unwrap();
+    let second = &grown.scale().unwrap().trials[1];
+    let second = record::read(&directory.join(&second.run)).unwrap();
+    let notes = second.into_run().unwrap().notes;
+    let of_rows = |text: &str| text.contains("ClickHouse moves no rows to servers that are added");
+    assert!(
+        notes.iter().any(|note| of_rows(&note.message)),
+        "{called:?}"
+    );
 }

@@ -13,7 +13,7 @@ use highwater_testing::{clickhouse, galera};
 use crate::called::Called;
 use crate::growing::{Lab, has_no_quotas, rates};
 
-/// Long enough that the rate of one node comes again: runs of 15 s of one node scattered by up to 30 %.
+/// Long enough that the rate of one node comes again: runs of 15 s of one node scattered by up to 30%.
 const LENGTH: [&str; 4] = ["-d", "40s", "--warm-up", "20s"];
 /// The load of shards: batches that are not so small that the server has too many parts to merge.
 const SHARDS: [&str; 4] = ["-c", "8n", "--batch", "5k"];
@@ -81,7 +81,7 @@ fn expect_quota_is_limit(trial: &ScaleTrial, shown: &str) {
 }
 
 /// With data in memory, three nodes made 164,200 rows/s where one had made 50,933 and then 52,333; nodes are not equal,
-/// and steps scatter by 10 %: 1.5 and 2 times as much leave room for both.
+/// and steps scatter by 10%: 1.5 and 2 times as much leave room for both.
 #[test]
 #[ignore = "long: a growth of a real ClickHouse, with quotas: eight minutes, twice that on a machine that drifts"]
 fn long_real_shards_add_capacity_and_the_first_size_comes_again() {

@@ -37,12 +37,12 @@ fn a_wrong_target() {
     assert_snapshot!(said(&place, &["run", "sim:?nodez=3"]), @"
     error: target `sim:`: unknown parameter `nodez`
 
-    hint: known parameters are nodes, cores, request, row, query, service, shards, replicas, replica_cost, hot_shard, rtt, client, queue, disk, burst, answer_bytes, slow_node, warm, stall, die, drop, duplicate, alter, swap, offset, lose_ack, fail, clock
+    hint: known parameters are nodes, cores, request, row, query, service, shards, replicas, replica_cost, hot_shard, rtt, client, lock, queue, disk, burst, answer_bytes, slow_node, warm, stall, die, drop, duplicate, alter, swap, offset, lose_ack, fail, clock
     ");
     assert_snapshot!(said(&place, &["run", "sim:?nodes=0"]), @"
     error: target `sim:`: parameter `nodes` is `0`, but should be a whole number from 1 to 1000
 
-    hint: known parameters are nodes, cores, request, row, query, service, shards, replicas, replica_cost, hot_shard, rtt, client, queue, disk, burst, answer_bytes, slow_node, warm, stall, die, drop, duplicate, alter, swap, offset, lose_ack, fail, clock
+    hint: known parameters are nodes, cores, request, row, query, service, shards, replicas, replica_cost, hot_shard, rtt, client, lock, queue, disk, burst, answer_bytes, slow_node, warm, stall, die, drop, duplicate, alter, swap, offset, lose_ack, fail, clock
     ");
     assert_snapshot!(said(&place, &["run", "sim:", "sqlite:"]), @"
     error: targets `sim:` and `sqlite:` are of different kinds
@@ -162,7 +162,7 @@ fn a_wrong_flag() {
     assert_snapshot!(said(&place, &alone), @"
     error: --share: share 2 of 2 gets no session of stream `insert`, which has 1
 
-    hint: ask for at least as many sessions as shares: -c 2
+    hint: use at least as many sessions as shares: -c 2
     ");
     assert_snapshot!(said(&place, &["show", "--format", "pdf"]), @"
     error: --format: `pdf` is not a format

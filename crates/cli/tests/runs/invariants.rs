@@ -92,7 +92,7 @@ fn no_audit_asks_nothing() {
 
 #[test]
 fn a_share_of_several_asks_no_invariant_and_says_so() {
-    let said = "the workload's invariants are of the whole load, and a share asks none of them";
+    let said = "the workload's invariants are of the whole load, and a share checks none of them";
     let place = bank(&[TAKE, GIVE]);
     let loaded = |more: &str| {
         let load = "sqlite:bank.db -c 4 -d 1s --warm-up 0s --json";

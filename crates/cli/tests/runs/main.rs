@@ -47,3 +47,4 @@ mod traps;
 mod tuning;
 mod validity;
 mod watching;
+mod watching_others;

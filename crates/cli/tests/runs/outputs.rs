@@ -48,6 +48,29 @@ fn the_summary_and_the_progress_of_a_simulated_run() {
     assert_snapshot!("summary_in_full", timeless(&full));
 }
 
+/// A batch takes nine seconds: those before the first response would all be empty lines.
+#[test]
+fn seconds_without_a_response_are_one_line_that_says_why() {
+    let place = Place::new();
+    let load = "-c 1 --warm-up 0s -d 60s --timeout 2m";
+    let called = place.typed(&format!("run sim:?service=constant&request=9s {load}"));
+    let mut lines = called.stderr.lines();
+    lines
+        .find(|line| line.starts_with("second "))
+        .expect(&called.stderr);
+    let silence = lines.next().unwrap().trim();
+    assert!(
+        silence.starts_with("no response: ops take longer"),
+        "{silence}"
+    );
+    let first = lines.next().unwrap().trim();
+    assert!(first.starts_with("10  measure"), "{first}");
+    // One line for the seconds between two responses, however many they are.
+    let silent = called.stderr.matches(silence).count();
+    let responses = called.stderr.matches("  measure").count();
+    assert!(silent <= responses + 1, "{called:?}");
+}
+
 #[test]
 fn a_run_with_faults_says_what_was_lost_and_what_to_do() {
     let place = Place::new();

@@ -1,8 +1,10 @@
 //! `highwater scale` on simulated clusters of several sizes: the table, the predictions, going on, and sizing from it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use highwater_model::display::percent_signed;
 use highwater_model::judgment::ObjectiveValue;
 use highwater_model::quantity::parse_instant;
 use highwater_model::scale::{ScaleOutcome, ScalePurpose, ScaleRecord};
@@ -42,7 +44,7 @@ const FIND: &[&str] = &[
     "-q",
 ];
 
-fn scale_of(directory: &Path) -> ScaleRecord {
+pub(crate) fn scale_of(directory: &Path) -> ScaleRecord {
     experiment(directory).scale().unwrap().clone()
 }
 
@@ -66,7 +68,7 @@ fn waiting(name: &str, more: &str) -> String {
 }
 
 /// Nodes of the measured sizes.
-fn order(scale: &ScaleRecord) -> Vec<u32> {
+pub(crate) fn order(scale: &ScaleRecord) -> Vec<u32> {
     let trials = scale.trials.iter();
     trials.map(|trial| trial.size.nodes).collect()
 }
@@ -119,6 +121,63 @@ fn a_growth_shows_its_sizes_what_was_predicted_and_the_first_again() {
         "{}",
         sized.stdout
     );
+}
+
+/// Three queries by size, as in the article about them: what the growth says of each is what the size's own record has.
+#[test]
+fn a_growth_of_queries_shows_what_each_of_them_makes_at_each_size() {
+    let place = Place::new().verbose();
+    let target = "sim:?nodes={nodes}&cores=1&queue=inf&query=20ms&replicas=0&service=constant";
+    let words = [
+        "scale",
+        "sensors",
+        target,
+        "--stream",
+        "queries",
+        "--rows",
+        "1k",
+        "--nodes",
+        "1,2",
+        "-c",
+        "8n",
+        "--each",
+        "run",
+        "-d",
+        "10s",
+        "--warm-up",
+        "2s",
+        "--settle",
+        "1s",
+        "-q",
+    ];
+    let called = place.call(&words);
+    assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
+    let directory = place.runs().pop().unwrap();
+    let scale = scale_of(&directory);
+    assert_eq!(order(&scale), [1, 2, 1]);
+    for trial in &scale.trials {
+        let own = record::read(&directory.join(&trial.run)).unwrap();
+        let own = own.into_run().unwrap();
+        let results = own.results.iter();
+        let measured = results.filter(|of| of.phase == "measure" && of.stream == "queries");
+        let measured = measured.map(|of| (of.op.clone(), of.throughput.ops_per_s));
+        let by_op = &trial.figures.per_s_by_op;
+        assert_eq!(*by_op, measured.collect::<BTreeMap<_, _>>());
+        let ops: Vec<&str> = by_op.keys().map(String::as_str).collect();
+        assert_eq!(ops, ["taxonomy", "tenant", "week"]);
+        let all: f64 = by_op.values().sum();
+        assert!((all / trial.figures.per_s - 1.0).abs() < 1e-6, "{trial:?}");
+        assert!(by_op.values().all(|per_s| *per_s > 0.1 * all), "{trial:?}");
+    }
+    called.prints("\neach op        queries/s, and the gain over the first row\n");
+    let [first, second] = [0, 1].map(|at: usize| scale.trials[at].figures.per_s_by_op["tenant"]);
+    let gain = percent_signed(second / first - 1.0);
+    called.prints(&format!("   {gain}   "));
+    // Its table has the same, from the record.
+    let table = place.call(&["table", directory.to_str().unwrap(), "--over", "nodes"]);
+    assert_eq!(table.code, Some(0), "{}", table.stderr);
+    table.prints("\neach part      queries/s, and the gain over the first row\n");
+    table.prints(&format!("   {gain}   "));
 }
 
 #[test]

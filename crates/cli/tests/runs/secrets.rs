@@ -7,6 +7,7 @@ use highwater_testing::postgres::{Postgres, Setup, skipped};
 use proptest::prelude::*;
 
 use crate::called::{Called, Place, split};
+use crate::watching::{events_of, fetched, served};
 
 const PASSWORD: &str = "s3cr3t-Geheim";
 
@@ -147,8 +148,28 @@ fn a_whole_run_with_a_password_leaves_no_trace_of_it() {
     let url = format!("postgres://bench:{PASSWORD}@127.0.0.1:{port}/bench");
 
     let place = Place::new().verbose();
-    let mut running = place.start(&["run", &url, "-d", "3s", "--warm-up", "0s", "--rate", "5k"]);
+    let words = split("-d 3s --warm-up 0s --rate 5k --ui=0 --metrics-listen 0");
+    let mut running = place.start(&[&["run", &url], &words[..]].concat());
+    let page = served(&mut running, "page");
+    let metrics = served(&mut running, "metrics");
     running.wait_for("  measure  ");
+    let parts = events_of(page, "/live").skip_while(|line| line != "event: parts");
+    let parts: Vec<String> = parts.take_while(|line| !line.is_empty()).collect();
+    for (what, shown) in [
+        ("page", fetched(page, "GET /", "")),
+        ("events", parts.join("\n")),
+        ("metrics of the page", fetched(page, "GET /metrics", "")),
+        ("metrics", fetched(metrics, "GET /metrics", "")),
+    ] {
+        assert!(!shown.contains(PASSWORD), "{what}: {shown}");
+        // What it is of is there: it is the page of this run, and not an empty one.
+        let target = format!("bench@127.0.0.1:{port}");
+        assert!(
+            shown.contains(&target) || what.starts_with("metrics"),
+            "{what}: {shown}"
+        );
+        assert!(shown.contains("cpu"), "{what}: {shown}");
+    }
     let seen = running.seen_from_outside();
     assert!(seen.contains("postgres://bench@127.0.0.1:"), "{seen}");
     assert!(!seen.contains(PASSWORD), "{seen}");

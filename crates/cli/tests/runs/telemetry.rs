@@ -16,15 +16,15 @@ use crate::called::{Place, expect_undisturbed, experiment, record};
 /// An endpoint whose counter grows by ten with each request.
 fn endpoint() -> String {
     static REQUESTS: AtomicU64 = AtomicU64::new(0);
-    let port = serving(|| {
+    let port = serving("/vars", || {
         let ops = 10 * REQUESTS.fetch_add(1, Ordering::Relaxed);
         format!("# TYPE ops counter\nops{{store=\"1\"}} {ops}\nwaiting 4\nother 1\n")
     });
     format!("http://u:geheim@127.0.0.1:{port}/vars")
 }
 
-/// The port at which this is served.
-fn serving(body: impl Fn() -> String + Send + 'static) -> u16 {
+/// The port at which this is served at a path.
+pub(crate) fn serving(path: &'static str, body: impl Fn() -> String + Send + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || {
@@ -36,7 +36,8 @@ fn serving(body: impl Fn() -> String + Send + 'static) -> u16 {
                 // A finished run is not polled any more.
                 continue;
             }
-            assert!(request[..length].starts_with(b"GET /vars HTTP/1.0\r\n"));
+            let line = format!("GET {path} HTTP/1.0\r\n");
+            assert!(request[..length].starts_with(line.as_bytes()));
             write!(stream, "HTTP/1.0 200 OK\r\n\r\n{}", body()).unwrap();
         }
     });
@@ -159,7 +160,7 @@ fn a_mapping_or_an_endpoint_that_cannot_be_read_is_a_mistake_of_usage() {
 #[test]
 fn the_metrics_of_the_nodes_of_a_cluster_file_are_read_at_each_size() {
     let place = Place::new();
-    let port = serving(|| "node_load1 0.25\n".to_owned());
+    let port = serving("/vars", || "node_load1 0.25\n".to_owned());
     let file = format!(
         "format = 1\nname = 'lab'\n[node]\ncommand = 'echo up; exec sleep 300'\ntargets = 'first'\n\
          ready.log = 'up'\nmetrics = ['http://127.0.0.1:{port}/vars']\n\

@@ -1,17 +1,17 @@
 //! `--ui`, `--metrics-listen` and `serve`: runs that are looked at, changed and stopped over HTTP.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-use highwater_model::record::{Change, RunRecord};
+use highwater_model::record::{AuditStatus, Change, RunRecord};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::called::{Place, Running, split};
+use crate::called::{Place, Running, experiment, split};
 use crate::comparing_growths::grow;
 
 /// Where something is served, as the program says it.
-fn served(running: &mut Running, what: &str) -> SocketAddr {
+pub(crate) fn served(running: &mut Running, what: &str) -> SocketAddr {
     let line = running.wait_for(&format!("{what}: http://"));
     let address = line
         .split("//")
@@ -23,7 +23,7 @@ fn served(running: &mut Running, what: &str) -> SocketAddr {
 }
 
 /// The response to a request; empty where nobody listens any more.
-fn fetched(at: SocketAddr, line: &str, body: &str) -> String {
+pub(crate) fn fetched(at: SocketAddr, line: &str, body: &str) -> String {
     let mut response = String::new();
     if let Ok(mut stream) = TcpStream::connect(at) {
         let length = body.len();
@@ -120,6 +120,32 @@ fn a_run_is_seen_changed_and_stopped_from_a_page() {
 }
 
 #[test]
+fn a_run_is_stopped_twice_from_its_page_while_it_is_audited() {
+    let place = Place::new();
+    // Its audit waits for an hour for a target that stands still.
+    let words =
+        "run sim:?clock=real&stall=1500ms+1h --warm-up 0s -d 2s --timeout 200ms --audit-timeout 1h";
+    let mut running = place.start(&split(&format!("{words} --ui=0 --ui-control")));
+    let page = served(&mut running, "page");
+    running.wait_for("audit: ");
+    let stop = r#"{"command":"stop"}"#;
+    let once = fetched(page, "POST /control", stop);
+    expect(&once, 200, &["stopped by a command"]);
+    // Once lets the audit end; its status begins with a capital as soon as it has rows to count.
+    shown(page, "/", "udit: ");
+    let twice = fetched(page, "POST /control", stop);
+    expect(&twice, 200, &[]);
+    let ended = running.end();
+    assert_eq!(ended.code, Some(130), "{ended:?}");
+    let record = stored(&place);
+    assert_eq!(record.audit.status, AuditStatus::Failed);
+    assert!(record.results[0].rows.acknowledged > 0 && record.audit.unknown > 0);
+    let done = record.interventions.iter();
+    let stops = done.filter(|done| done.change == Change::Stop);
+    assert_eq!(stops.count(), 2, "{:?}", record.interventions);
+}
+
+#[test]
 fn counters_at_the_end_are_those_of_all_whole_seconds() {
     let place = Place::new();
     // A simulated second takes no time, so all seconds are there when the audit begins.
@@ -146,6 +172,35 @@ fn counters_at_the_end_are_those_of_all_whole_seconds() {
     // What comes after the last whole second is in the record alone.
     assert!(reported > 0 && reported <= all, "{reported} of {all}");
     assert_eq!(last, Some(reported));
+}
+
+#[test]
+fn what_the_audit_of_a_trial_found_is_scraped_while_the_next_one_runs() {
+    let place = Place::new();
+    let words = split("run -R 2k -d 3s --warm-up 0s --repeat 2 --settle 0s --metrics-listen 0");
+    let mut running = place.start(&words);
+    let metrics = served(&mut running, "metrics");
+    running.wait_for("run 2:");
+    let seen = loop {
+        let text = fetched(metrics, "GET /metrics", "");
+        assert!(!text.is_empty(), "nothing was found before the end");
+        let mut lines = text.lines();
+        let line = lines.find_map(|line| line.strip_prefix("highwater_rows_found_total "));
+        match line.expect(&text).parse::<u64>().unwrap() {
+            0 => {}
+            found => break found,
+        }
+    };
+    let ended = running.end();
+    assert!(ended.code.is_some_and(|code| code < 4), "{ended:?}");
+    let trials = place.runs()[0].join("probes");
+    let trials = std::fs::read_dir(trials).unwrap();
+    let mut trials: Vec<_> = trials.map(|trial| trial.unwrap().path()).collect();
+    trials.sort();
+    let first = highwater_runner::record::read(&trials[0]).unwrap();
+    let found = first.into_run().unwrap().audit.found;
+    assert!(found > 0);
+    assert_eq!(seen, found);
 }
 
 #[test]
@@ -325,6 +380,89 @@ fn stored_runs_are_listed_opened_and_compared() {
     stop(running);
 }
 
+/// The name of the only run's directory, as soon as there is one.
+fn only_id(place: &Place) -> String {
+    let runs = place.runs();
+    let [run] = &runs[..] else {
+        panic!("{runs:?}");
+    };
+    run.file_name().unwrap().to_string_lossy().into_owned()
+}
+
+/// What the record of a run says whose process is gone.
+const KILLED: &str = "the program ended without writing its record";
+
+#[test]
+fn a_run_that_goes_on_is_opened_beside_it_and_its_address_has_the_result_in_the_end() {
+    let place = Place::new();
+    let mut run = place.start(&split("run -R 20k -d 60s"));
+    run.wait_for("  measure");
+    let (server, page) = serving(&place, "");
+    let id = only_id(&place);
+    let address = format!("/run/{id}");
+    let list = listed(page, "running: measure");
+    assert!(list.contains(&format!("href=\"{address}\"")), "{list}");
+    let opened = shown(page, &address, "Running: measure, ");
+    expect(&opened, 200, &["cpu on", "id=\"so-far\"", "/live.js"]);
+    assert!(!opened.contains(KILLED), "{opened}");
+    assert!(!opened.contains("id=\"stop\""), "it is not its command");
+    expect(&fetched(page, "GET /live.js", ""), 200, &["EventSource"]);
+
+    // Its events are below it; the last one lets the page be loaded again.
+    let live = format!("{address}/live");
+    let mut events = events_of(page, &live);
+    let mut wait_for = |said: &str| {
+        let found = events.find(|line| line.contains(said));
+        found.unwrap_or_else(|| panic!("`{said}` never came"))
+    };
+    wait_for("event: parts");
+    wait_for("so far");
+    run.signal(Signal::INT);
+    wait_for("event: ended");
+    assert_eq!(run.end().code, Some(130));
+    let result = fetched(page, &format!("GET {address}"), "");
+    expect(&result, 200, &["<svg", "you stopped the run"]);
+    assert!(!result.contains(KILLED) && !result.contains("/live.js"));
+    assert!(!listed(page, &address).contains("running: "));
+    stop(server);
+}
+
+#[test]
+fn a_run_that_was_killed_is_opened_as_such() {
+    let place = Place::new();
+    let mut run = place.start(&split("run -R 20k -d 60s"));
+    run.wait_for("  measure");
+    run.kill();
+    let (server, page) = serving(&place, "");
+    let address = format!("/run/{}", only_id(&place));
+    let list = fetched(page, "GET /", "");
+    let link = format!("href=\"{address}\"");
+    expect(&list, 200, &["no record yet", &link]);
+    let opened = fetched(page, &format!("GET {address}"), "");
+    expect(&opened, 200, &[KILLED]);
+    stop(server);
+}
+
+#[test]
+fn a_search_that_goes_on_is_opened_with_its_trials() {
+    let place = Place::new();
+    let probes = "--start 20k --max 20k --probe 3s --confirm 3s --warm-up 0s --settle 0s";
+    let words = format!("find cpu sim:?clock=real --p50 5s --budget 2m {probes}");
+    let mut search = place.start(&split(&words));
+    search.wait_for("probe 2: ");
+    let (server, page) = serving(&place, "");
+    let address = format!("/run/{}", only_id(&place));
+    // The second probe runs, and the first one is in the table so far.
+    let opened = shown(page, &address, "id=\"probes\"");
+    expect(&opened, 200, &["<h2>Probes</h2>", "/live.js"]);
+    search.signal(Signal::INT);
+    search.end();
+    let result = fetched(page, &format!("GET {address}"), "");
+    expect(&result, 200, &["<h2>Probes</h2>"]);
+    assert!(!result.contains("/live.js"), "{result}");
+    stop(server);
+}
+
 #[test]
 fn stored_growths_are_compared_size_by_size() {
     let place = Place::new();
@@ -336,7 +474,7 @@ fn stored_growths_are_compared_size_by_size() {
     let ids: Vec<String> = ids.collect();
     let (running, page) = serving(&place, "");
     let compared = fetched(page, &format!("GET /compare?{}", ids.join("&")), "");
-    // 12 rows of 5 ms instead of 7 ms are 40 % more.
+    // 12 rows of 5 ms instead of 7 ms are 40% more.
     let more = ["B makes 4", "more than A at 1 and 2\u{a0}nodes"];
     expect(&compared, 200, &["<h2>Sizes</h2>", more[0], more[1]]);
     stop(running);
@@ -383,9 +521,22 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 /// A list of runs that says this, waited for.
 fn listed(at: SocketAddr, said: &str) -> String {
+    shown(at, "/", said)
+}
+
+/// The lines of an event stream, until it ends.
+pub(crate) fn events_of(at: SocketAddr, path: &str) -> impl Iterator<Item = String> {
+    let mut stream = TcpStream::connect(at).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {at}\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    BufReader::new(stream).lines().map_while(Result::ok)
+}
+
+/// A page that says this, waited for.
+fn shown(at: SocketAddr, path: &str, said: &str) -> String {
     let mut page = String::new();
     for _ in 0..LOOKS_MAX {
-        page = fetched(at, "GET /", "");
+        page = fetched(at, &format!("GET {path}"), "");
         assert!(page.starts_with("HTTP/1.1 200"), "{page}");
         if page.contains(said) {
             return page;
@@ -534,6 +685,95 @@ fn who_is_not_let_start_cannot_and_no_password_comes_back() {
     stop(starting);
     let alone = place.call(&["serve", "--allow-commands"]);
     assert_eq!(alone.code, Some(2), "{alone:?}");
+}
+
+#[test]
+fn a_search_is_started_from_the_form() {
+    let place = Place::new();
+    let (running, page) = serving(&place, "--allow-start");
+    let form = [
+        ("command", "find"),
+        ("workload", "cpu"),
+        ("target", "sim:"),
+        ("p99", "100ms"),
+        ("more", "--quick"),
+        ("step", "start"),
+    ];
+    expect(&sent(page, "/start", &form), 303, &[]);
+    let list = listed(page, "ended with exit code");
+    expect(&list, 200, &["highwater find ", "rows/s"]);
+    let [run] = &place.runs()[..] else {
+        panic!("{:?}", place.runs());
+    };
+    assert!(experiment(run).search().is_some());
+    stop(running);
+}
+
+#[test]
+fn another_site_another_name_and_too_much_change_nothing_in_a_store() {
+    let (place, [_, first, _]) = with_runs();
+    let (running, page) = serving(&place, "--allow-delete --allow-start");
+    let own = format!("Host: {page}\r\n");
+    let (evil, origin) = ("Host: evil.example\r\n", "Origin: http://evil.example\r\n");
+    let form = |head: &str, path: &str, body: &str| {
+        let length = body.len();
+        let line = format!("POST {path} HTTP/1.1");
+        attacked(
+            page,
+            &format!("{line}\r\n{head}Content-Length: {length}\r\n"),
+            body,
+        )
+    };
+    let removal = format!("id={first}");
+    for (path, body) in [
+        ("/delete", removal.as_str()),
+        ("/stop", "number=1"),
+        ("/start", "command=run&target=sim%3A&step=start"),
+    ] {
+        for head in [
+            format!("{own}{origin}"),
+            format!("{own}Origin: null\r\n"),
+            evil.to_owned(),
+        ] {
+            expect(&form(&head, path, body), 403, &[]);
+        }
+        let large = format!("{body}&x={}", "x".repeat(10 << 20));
+        // A server that refuses early may close before all is sent.
+        let refused = form(&own, path, &large);
+        assert!(
+            refused.is_empty() || refused.starts_with("HTTP/1.1 413"),
+            "{refused}"
+        );
+    }
+    for path in [
+        "/",
+        "/start",
+        "/live.js",
+        "/compare",
+        &format!("/run/{first}"),
+    ] {
+        let refused = attacked(page, &format!("GET {path} HTTP/1.1\r\n{evil}"), "");
+        expect(&refused, 403, &[]);
+        let shown = attacked(page, &format!("GET {path} HTTP/1.1\r\n{own}"), "");
+        let (head, _) = shown.split_once("\r\n\r\n").unwrap();
+        assert!(!head.to_lowercase().contains("access-control-"), "{head}");
+    }
+    assert_eq!(
+        place.runs().len(),
+        3,
+        "nothing was removed, and nothing started"
+    );
+    stop(running);
+}
+
+/// The response to a request with this head; empty where the connection ends first.
+fn attacked(at: SocketAddr, head: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(at).unwrap();
+    let request = format!("{head}Connection: close\r\n\r\n{body}");
+    let _ = stream.write_all(request.as_bytes());
+    let mut response = Vec::new();
+    let _ = stream.read_to_end(&mut response);
+    String::from_utf8_lossy(&response).into_owned()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A CockroachDB cluster under load, by the metrics that each node serves at `/_status/vars`; names are from its
 //! documentation, no sample was recorded from a real node.
 
-use super::dashboard::{Dashboard, panel};
+use super::dashboard::{Choice, Dashboard, panel};
 
 pub(super) static DASHBOARD: Dashboard = Dashboard {
     name: "cockroachdb",
@@ -9,7 +9,8 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
     about: "Each node's own metrics. Sublevels of L0 that grow and writes that stall show compaction that is behind; \
             waits of admission control show a node that protects itself.",
     from: "now-15m",
-    choices: &[("instance", "label_values(sys_uptime, instance)")],
+    choices: &[Choice::of("instance", "label_values(sys_uptime, instance)")],
+    stands_for: &[],
     panels: &[
         panel!(Lines PerSecond, "Statements", "By kind", r#"
             insert: sum(rate(sql_insert_count{instance=~"$instance"}[$__rate_interval]))
@@ -36,6 +37,7 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
             "#),
     ],
     samples: &[r#"
+        sys_uptime{instance="a"} 0+15x10
         sql_insert_count{instance="a"} 0+100x10
         sql_update_count{instance="a"} 0+100x10
         sql_select_count{instance="a"} 0+100x10

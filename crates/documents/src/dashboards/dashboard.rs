@@ -11,13 +11,35 @@ pub struct Dashboard {
     pub about: &'static str,
     /// Where its time begins, in Grafana's words.
     pub from: &'static str,
-    /// What its user chooses: name, and the query of its values.
-    pub choices: &'static [(&'static str, &'static str)],
+    /// What its user chooses; a later one may depend on those before.
+    pub choices: &'static [Choice],
+    /// Words of its queries and legends, and what each stands for: panels that several dashboards have differ by them.
+    pub stands_for: &'static [(&'static str, &'static str)],
     /// Its panels, in order.
     pub panels: &'static [Panel],
     /// Series that its queries are tried on where nothing was recorded from what really exports them; see
     /// [`Self::samples`].
     pub samples: &'static [&'static str],
+}
+
+/// What a dashboard's user chooses.
+#[derive(Debug)]
+pub struct Choice {
+    /// Its name, by which queries name what was chosen.
+    pub name: &'static str,
+    /// The query of its values.
+    pub query: &'static str,
+    /// What all of them are.
+    pub all: All,
+}
+
+/// What is chosen where nothing is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum All {
+    /// Any value, and none: also series without that label.
+    Anything,
+    /// The values that the query gave, so that what was chosen before narrows them.
+    Listed,
 }
 
 /// A panel.
@@ -69,15 +91,32 @@ impl Dashboard {
         format!("grafana/dashboards/{}.json", self.name)
     }
 
-    /// Every query, with what stands for all values of a choice, and for the width of a rate.
+    /// Legend and query of each line of a panel, as Grafana reads them.
+    pub fn queries_of(&self, panel: &Panel) -> impl Iterator<Item = (String, String)> {
+        let lines = panel.queries.lines();
+        let queries = lines.filter_map(|line| line.trim().split_once(": "));
+        queries.map(|(legend, query)| (self.spelled(legend), self.spelled(query)))
+    }
+
+    /// Every query, as it is where everything is chosen.
     pub fn queries(&self) -> impl Iterator<Item = String> + '_ {
-        let queries = self.panels.iter().flat_map(Panel::queries);
-        queries.map(|(_, query)| {
-            let mut query = query.replace("$__rate_interval", "1m");
-            for (choice, _) in self.choices {
-                query = query.replace(&format!("${choice}"), ".*");
-            }
-            query
+        let queries = self.panels.iter().flat_map(|panel| self.queries_of(panel));
+        queries.map(|(_, query)| self.with_all(&query))
+    }
+
+    /// A query, with what stands for all values of each choice, and for the width of a rate.
+    pub fn with_all(&self, query: &str) -> String {
+        let mut query = query.replace("$__rate_interval", "1m");
+        for choice in self.choices {
+            query = query.replace(&format!("${}", choice.name), ".*");
+        }
+        query
+    }
+
+    fn spelled(&self, text: &str) -> String {
+        let words = self.stands_for.iter();
+        words.fold(text.to_owned(), |text, (word, meant)| {
+            text.replace(word, meant)
         })
     }
 
@@ -89,11 +128,17 @@ impl Dashboard {
     }
 }
 
-impl Panel {
-    /// Legend and query of each line.
-    pub fn queries(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
-        let lines = self.queries.lines();
-        lines.filter_map(|line| line.trim().split_once(": "))
+impl Choice {
+    /// One of which all values are anything.
+    pub(super) const fn of(name: &'static str, query: &'static str) -> Self {
+        let all = All::Anything;
+        Self { name, query, all }
+    }
+
+    /// One that depends on those before it.
+    pub(super) const fn listed(name: &'static str, query: &'static str) -> Self {
+        let all = All::Listed;
+        Self { name, query, all }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::dashboard::{Dashboard, Panel, Shape, Unit};
+use super::dashboard::{All, Dashboard, Panel, Shape, Unit};
 
 /// Version of the shape that is written; Grafana brings older ones up to date.
 const SCHEMA: u32 = 39;
@@ -19,7 +19,7 @@ pub fn json(dashboard: &Dashboard) -> String {
     let panels = dashboard.panels.iter();
     let panels: Vec<Value> = (1..)
         .zip(panels)
-        .map(|(id, panel)| self::panel(id, panel, &mut place))
+        .map(|(id, panel)| self::panel(dashboard, id, panel, &mut place))
         .collect();
     let made = json!({
         "uid": dashboard.name,
@@ -42,13 +42,17 @@ fn choices(dashboard: &Dashboard) -> Vec<Value> {
     let source = json!({
         "name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus"
     });
-    let chosen = dashboard.choices.iter().map(|(name, query)| {
-        json!({
-            "name": name, "type": "query", "datasource": datasource(),
-            "query": {"query": query, "refId": name},
-            "includeAll": true, "multi": true, "allValue": ".*", "refresh": 2, "sort": 1,
+    let chosen = dashboard.choices.iter().map(|choice| {
+        let mut made = json!({
+            "name": choice.name, "type": "query", "datasource": datasource(),
+            "query": {"query": choice.query, "refId": choice.name},
+            "includeAll": true, "multi": true, "refresh": 2, "sort": 1,
             "current": {"text": "All", "value": "$__all"},
-        })
+        });
+        if choice.all == All::Anything {
+            made["allValue"] = json!(".*");
+        }
+        made
     });
     [source].into_iter().chain(chosen).collect()
 }
@@ -76,12 +80,12 @@ impl Place {
     }
 }
 
-fn panel(id: u32, panel: &Panel, place: &mut Place) -> Value {
+fn panel(dashboard: &Dashboard, id: u32, panel: &Panel, place: &mut Place) -> Value {
     let (kind, at) = match panel.shape {
         Shape::Figure => ("stat", place.take(FIGURE_WIDTH, FIGURE_HEIGHT)),
         Shape::Lines => ("timeseries", place.take(LINES_WIDTH, LINES_HEIGHT)),
     };
-    let names = ('A'..='Z').zip(panel.queries());
+    let names = ('A'..='Z').zip(dashboard.queries_of(panel));
     let targets: Vec<Value> = names
         .map(|(name, (legend, query))| {
             json!({

@@ -1,6 +1,6 @@
 //! Runs over weeks: what `highwater serve --metrics-listen` says of its store, as often as it was scraped.
 
-use super::dashboard::{Dashboard, panel};
+use super::dashboard::{Choice, Dashboard, panel};
 
 pub(super) static DASHBOARD: Dashboard = Dashboard {
     name: "highwater-history",
@@ -10,10 +10,11 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
             `highwater serve` has every run.",
     from: "now-30d",
     choices: &[
-        ("instance", "label_values(highwater_stored_runs, instance)"),
-        ("workload", "label_values(highwater_stored_runs, workload)"),
-        ("target", "label_values(highwater_stored_runs, target)"),
+        Choice::of("instance", "label_values(highwater_stored_runs, instance)"),
+        Choice::of("workload", "label_values(highwater_stored_runs, workload)"),
+        Choice::of("target", "label_values(highwater_stored_runs, target)"),
     ],
+    stands_for: &[],
     panels: &[
         panel!(Figure Count, "Runs", "In the store, by kind; those that go on are not counted",
             r#"{{kind}}: sum by (kind) (highwater_stored_runs{instance=~"$instance",workload=~"$workload",target=~"$target"})"#),

@@ -12,7 +12,7 @@ mod highwater_history;
 mod highwater_run;
 mod postgresql;
 
-pub use dashboard::{Dashboard, Panel, Shape, Unit};
+pub use dashboard::{All, Choice, Dashboard, Panel, Shape, Unit};
 pub use grafana::json;
 
 /// All of them.

@@ -1,7 +1,7 @@
 //! A PostgreSQL server under load, by the metrics of postgres_exporter, whose names are those that it served when it
 //! was recorded.
 
-use super::dashboard::{Dashboard, panel};
+use super::dashboard::{Choice, Dashboard, panel};
 
 pub(super) static DASHBOARD: Dashboard = Dashboard {
     name: "postgresql",
@@ -9,10 +9,11 @@ pub(super) static DASHBOARD: Dashboard = Dashboard {
     about: "postgres_exporter. Sessions that wait for locks and checkpoints that are requested, not timed, are the \
             usual reasons why a server is no faster while its CPU is idle.",
     from: "now-15m",
-    choices: &[(
+    choices: &[Choice::of(
         "instance",
         "label_values(pg_stat_database_xact_commit, instance)",
     )],
+    stands_for: &[],
     panels: &[
         panel!(Lines PerSecond, "Transactions", "Committed and rolled back", r#"
             {{instance}}, committed: sum by (instance) (rate(pg_stat_database_xact_commit{instance=~"$instance"}[$__rate_interval]))

@@ -37,6 +37,8 @@ pub enum Limited {
     Batch,
     /// Nothing: a rate below saturation.
     Nothing,
+    /// A lock that all ops need.
+    Locks,
 }
 
 impl Limited {
@@ -48,6 +50,7 @@ impl Limited {
         Self::FewShards,
         Self::Disk,
         Self::DiskCredit,
+        Self::Locks,
         Self::Pool,
         Self::Sessions,
         Self::SessionsAtARate,
@@ -67,7 +70,7 @@ impl Limited {
 
     /// Its name, and what it is called in the documents.
     const fn known(self) -> (Option<Resource>, &'static str) {
-        use Resource::{Batch, Cpu, Disk, HotNode, Sessions, WritePool};
+        use Resource::{Batch, Cpu, Disk, HotNode, Locks, Sessions, WritePool};
         match self {
             Self::Cpu => (Some(Cpu), "CPU quota, closed load"),
             Self::CpuAtARate => (Some(Cpu), "CPU quota, a rate above it"),
@@ -75,6 +78,7 @@ impl Limited {
             Self::FewShards => (Some(HotNode), "shards on some of the nodes only"),
             Self::Disk => (Some(Disk), "disk throughput"),
             Self::DiskCredit => (Some(Disk), "disk credit that ends"),
+            Self::Locks => (Some(Locks), "a lock"),
             Self::Pool => (Some(WritePool), "places in the queue"),
             Self::Sessions => (Some(Sessions), "sessions, closed load"),
             Self::SessionsAtARate => (Some(Sessions), "sessions, a rate above them"),
@@ -199,6 +203,10 @@ impl Case {
                 )
             }
             Limited::Disk | Limited::DiskCredit => cluster.disk(&mut noise, limited),
+            Limited::Locks => {
+                let ops_per_s = ops_per_s * between(&mut noise, 0.2, 0.6);
+                format!("&queue=inf&lock={}ns", round_to_u64(1e9 / ops_per_s))
+            }
             Limited::Pool => {
                 load = at(between(&mut noise, 0.6, 0.8));
                 sessions *= 8;

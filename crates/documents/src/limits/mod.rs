@@ -149,6 +149,7 @@ const fn head(named: Option<Resource>) -> &'static str {
         Some(Resource::Cpu) => "CPU",
         Some(Resource::HotNode) => "hot node",
         Some(Resource::Disk) => "disk",
+        Some(Resource::Locks) => "locks",
         Some(Resource::WritePool) => "write pool",
         Some(Resource::Sessions) => "sessions",
         Some(Resource::Batch) => "batch",

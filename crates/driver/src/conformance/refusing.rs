@@ -26,8 +26,8 @@ pub(super) async fn tables_are_registered(subject: &Subject) -> Result<(), Broke
         .create_tables(&workload, &other.dropping(true))
         .await?;
     let new_entry = other.new_entry(&table.name);
-    same(&recreated, &[new_entry], "the note of a table made anew")?;
-    let what = "rows in a table made anew";
+    same(&recreated, &[new_entry], "the entry of a recreated table")?;
+    let what = "rows in a recreated table";
     subject.expect_rows(later.as_mut(), table, 0, what).await
 }
 

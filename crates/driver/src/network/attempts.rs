@@ -49,5 +49,5 @@ pub async fn by_kind<T>(
 /// TLS is required, and the server has none; `place` names it.
 pub fn no_tls(place: &str) -> TargetError {
     TargetError::refused(format!("{place}: the server offers no TLS"))
-        .with_hint("`?sslmode=disable` asks for none")
+        .with_hint("`?sslmode=disable` uses none")
 }

@@ -136,7 +136,7 @@ fn hint(mode: SslMode) -> &'static str {
             "`?sslrootcert=FILE` names the authority to trust; `?sslmode=require` without it \
              leaves the certificate unchecked"
         }
-        _ => "`?sslmode=disable` asks for no TLS; `?sslcert=FILE&sslkey=FILE` show a certificate",
+        _ => "`?sslmode=disable` uses no TLS; `?sslcert=FILE&sslkey=FILE` show a certificate",
     }
 }
 

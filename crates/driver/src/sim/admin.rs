@@ -39,7 +39,7 @@ impl SimAdmin {
                 return Err(TargetError {
                     kind: TargetErrorKind::ForeignTable,
                     message: format!("target `sim:`: table `{}` exists", table.name),
-                    hint: Some("give `--drop` to make it anew".to_owned()),
+                    hint: Some("add --drop to recreate it".to_owned()),
                 });
             }
         }

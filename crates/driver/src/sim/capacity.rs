@@ -15,13 +15,15 @@ use super::parameters::SimParameters;
 /// op's first shard is uniformly random, so without a hot shard each shard gets `parts / shards` requests and `rows /
 /// shards` rows per op on average, `parts` being the smaller of rows (at least 1) and shards. All
 /// service laws keep the mean. Infinite for infinitely many cores and for work that takes no time.
-/// A disk bounds inserts to its rate, divided by the rows of an op on its node; its credit is for a
+/// A lock bounds inserts to one over the time that each holds it. A disk bounds them to its rate, divided by the rows of an op on its node; its credit is for a
 /// while only and not part of it. Stalls, warm-up and faults are not either, nor is the bound of
 /// the queue: a short queue refuses work before this rate is reached.
 pub fn capacity(parameters: &SimParameters, rows_per_op: u64, inserts: bool) -> f64 {
     let of_cores = of_cores(parameters, rows_per_op, inserts);
     if inserts {
-        of_cores.min(of_disks(parameters, rows_per_op))
+        let of_disks = of_disks(parameters, rows_per_op);
+        // One over zero is infinite.
+        of_cores.min(of_disks).min(1.0 / seconds(parameters.lock))
     } else {
         of_cores
     }

@@ -97,6 +97,8 @@ pub(super) struct Cluster {
     planted: Planted,
     /// What the load generator gets out; none for one without a bound.
     client: Option<Disk>,
+    /// The lock of all inserts, as a node that does one piece of work at a time; none where there is none.
+    lock: Option<Node>,
     /// Latest arrival so far; virtual scheduling needs arrivals in order.
     latest: Nanos,
     /// When all work booked so far is done.
@@ -124,6 +126,7 @@ impl Cluster {
             pieces_on: (0..parameters.nodes).map(|_| 0).collect(),
             // A rate without credit, as that of a disk.
             client: parameters.client.map(|rate| Disk::new(to_f64(rate), 0.0)),
+            lock: (parameters.lock > Nanos::ZERO).then(|| Node::new(Some(1), None, None)),
             parameters,
             seed,
             tables: Vec::new(),
@@ -192,6 +195,19 @@ impl Cluster {
     pub(super) fn sent(&mut self, now: Nanos, rows: u64) -> Nanos {
         let client = self.client.as_mut();
         client.map_or(now, |client| client.write(now, rows.max(1)))
+    }
+
+    /// When an op that arrives now gives back the lock that it needs, and begins its work.
+    pub(super) fn unlocked(&mut self, now: Nanos, op: &SimOp) -> Nanos {
+        match (&mut self.lock, op.work) {
+            (Some(lock), Work::Insert { .. }) => lock.book(now, &[], |_| self.parameters.lock),
+            _ => now,
+        }
+    }
+
+    /// Ops that wait for the lock now; none where there is none.
+    pub(super) fn waiting_for_lock(&mut self, now: Nanos) -> Option<usize> {
+        Some(self.lock.as_mut()?.snapshot(now).waiting)
     }
 
     /// Books an op that arrives now.

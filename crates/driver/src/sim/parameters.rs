@@ -33,6 +33,8 @@ pub struct SimParameters {
     pub rtt: Nanos,
     /// Rows, or queries, per second that a load generator gets out; none for one without a bound.
     pub client: Option<u64>,
+    /// How long each insert holds the one lock that all of them need; zero for none.
+    pub lock: Nanos,
     /// Most pieces that may wait per node; `None` means no bound.
     pub queue: Option<u32>,
     /// Rows per second that each node's disk takes in the long run, copies counted; none for a disk
@@ -83,6 +85,7 @@ impl Default for SimParameters {
             hot_shard: 0.0,
             rtt: Nanos::from_micros(300),
             client: None,
+            lock: Nanos::ZERO,
             queue: Some(200),
             disk: None,
             burst: 0,

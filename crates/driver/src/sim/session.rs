@@ -75,6 +75,11 @@ impl Session for SimSession {
             if sent > now {
                 self.timeline.sleep_until(sent).await;
             }
+            let now = self.timeline.now();
+            let unlocked = lock(&self.cluster).unlocked(now, &op);
+            if unlocked > now {
+                self.timeline.sleep_until(unlocked).await;
+            }
             let response = lock(&self.cluster).submit(self.timeline.now(), &op);
             self.timeline.sleep_until(response.at).await;
             self.usable = response.outcome.session_usable;

@@ -33,6 +33,12 @@ impl SimReader {
                 f64::from(u8::from(stalled)),
             ));
         }
+        // As of servers that have locks, which show no queue of a pool.
+        let waiting_for_lock = cluster.waiting_for_lock(now);
+        if let Some(waiting) = waiting_for_lock {
+            let waiting = len_to_f64(waiting);
+            samples.push(MetricSample::level(names::LOCK_WAITS, "1", waiting));
+        }
         let cores = parameters.cores.map(f64::from);
         let nodes = cluster.nodes().iter_mut().enumerate();
         for (number, node) in nodes.take(NODES_LISTED) {
@@ -47,11 +53,10 @@ impl SimReader {
                 "1",
                 len_to_f64(snapshot.active),
             )));
-            samples.push(of(MetricSample::level(
-                names::QUEUE,
-                "1",
-                len_to_f64(snapshot.waiting),
-            )));
+            if waiting_for_lock.is_none() {
+                let waiting = len_to_f64(snapshot.waiting);
+                samples.push(of(MetricSample::level(names::QUEUE, "1", waiting)));
+            }
             // Without a bound it never holds back anything.
             let held = node.disk().is_some_and(|disk| disk.holds_back(now));
             let held = f64::from(u8::from(held));

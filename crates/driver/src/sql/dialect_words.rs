@@ -113,7 +113,7 @@ impl Dialect {
             create: None,
             recorded: RecordedStatements {
                 remark: matches!(self, Self::MySql | Self::ClickHouse)
-                    .then(|| "What this server is asked is not counted here".to_owned()),
+                    .then(|| "The queries that this server runs are not counted here".to_owned()),
                 ..RecordedStatements::default()
             },
         }

@@ -12,33 +12,30 @@ use highwater_driver::contract::TargetError;
 use highwater_driver::network::one_line;
 use highwater_driver::sql_query::{Texts, first_value};
 
-/// Longest wait after the tables were created.
+/// Longest wait for a cluster in which nothing changes.
 const WAIT_MAX: Nanos = Nanos::from_secs(60);
+/// Longest wait for one whose copies start or move: rows that are there when a node is added go to it.
+const MOVING_MAX: Nanos = Nanos::from_secs(1800);
 /// An idle cluster that does not start to rebalance its shards within this time never will: its
 /// settings forbid it, or some nodes store no data.
 const UNEVEN_WAIT_MAX: Nanos = Nanos::from_secs(10);
 
-/// Waits, at most [`WAIT_MAX`], and takes the state of the cluster then as its normal state.
+/// Waits until it is at rest and even, or long enough, and takes the state of the cluster then as its normal state.
 /// Returns remarks for the reader of the record.
 pub(super) async fn settle(
     connection: &mut AdminConnection,
     tables: &[String],
 ) -> Result<Vec<String>, TargetError> {
-    let limit = connection.timeline.now().saturating_add(WAIT_MAX);
+    let mut patience = Patience::from(connection.timeline.now());
     let mut pause = PAUSE_MIN;
-    let mut at_rest_since = None;
     loop {
         let health = health::read(&connection.long_rows(health::STATEMENT).await?);
         let shards = poll_shards(connection, tables).await?;
         let now = connection.timeline.now();
         let at_rest = health.severity <= 1 && shards.moving == 0;
-        let since = *at_rest_since.get_or_insert(now);
-        if !at_rest {
-            at_rest_since = None;
-        }
         let uneven = shards.uneven(health.nodes);
-        let waited = at_rest && now >= since.saturating_add(UNEVEN_WAIT_MAX);
-        if (at_rest && uneven.is_empty()) || waited || now >= limit {
+        let is_over = patience.is_over(now, health.severity <= 1, shards);
+        if (at_rest && uneven.is_empty()) || is_over {
             connection.node.stability.set_normal(health);
             let mut remarks = Vec::new();
             if !at_rest {
@@ -53,6 +50,43 @@ pub(super) async fn settle(
         }
         connection.pause(pause).await;
         pause = Nanos(pause.0.saturating_mul(2)).min(PAUSE_MAX);
+    }
+}
+
+/// How long a cluster is waited for.
+struct Patience {
+    begun: Nanos,
+    /// When copies last changed their places, or were seen on the way.
+    changed: Nanos,
+    /// Since when none does.
+    at_rest_since: Option<Nanos>,
+    shards: Shards,
+}
+
+impl Patience {
+    fn from(now: Nanos) -> Self {
+        Self {
+            begun: now,
+            changed: now,
+            at_rest_since: None,
+            shards: Shards::default(),
+        }
+    }
+
+    /// Whether it was long enough. In a GREEN cluster what is on the way will arrive, however long it takes; in
+    /// another one a copy may have no node to go to.
+    fn is_over(&mut self, now: Nanos, is_green: bool, shards: Shards) -> bool {
+        let arrives = is_green && shards.moving > 0;
+        if arrives || shards != self.shards {
+            self.changed = now;
+        }
+        let at_rest = is_green && shards.moving == 0;
+        self.at_rest_since = self.at_rest_since.or(Some(now)).filter(|_| at_rest);
+        self.shards = shards;
+        let rests = |since: Nanos| now >= since.saturating_add(UNEVEN_WAIT_MAX);
+        self.at_rest_since.is_some_and(rests)
+            || now >= self.changed.saturating_add(WAIT_MAX)
+            || now >= self.begun.saturating_add(MOVING_MAX)
     }
 }
 
@@ -169,6 +203,26 @@ mod tests {
             let uneven = shards.uneven(nodes);
             assert_eq!(uneven.is_empty(), even, "{copies:?} on {nodes}: {uneven:?}");
         }
+    }
+
+    /// Seconds until it is over, where the cluster is the same at each look, once a second.
+    fn waited_s(is_green: bool, moving: u64) -> u64 {
+        let mut patience = Patience::from(Nanos::ZERO);
+        let shards = || Shards {
+            moving,
+            on_nodes: BTreeMap::from([("t".to_owned(), vec![3, 1])]),
+        };
+        let mut seconds = 0..=3_600;
+        let over =
+            seconds.find(|second| patience.is_over(Nanos::from_secs(*second), is_green, shards()));
+        over.unwrap()
+    }
+
+    #[test]
+    fn what_moves_is_waited_for_and_what_stands_still_is_not() {
+        assert_eq!(waited_s(true, 0), 10);
+        assert_eq!(waited_s(true, 1), 1_800);
+        assert_eq!(waited_s(false, 1), 60);
     }
 
     #[test]

@@ -213,7 +213,7 @@ async fn log_in(
 
 fn unspoken(node: &Node, what: &[u8]) -> TargetError {
     let what = one_line(&String::from_utf8_lossy(what));
-    TargetError::refused(format!("{}: the server asks for {what}", node.shown)).with_hint(
+    TargetError::refused(format!("{}: the server requires {what}", node.shown)).with_hint(
         "mysql_native_password, client_ed25519, caching_sha2_password and, over TLS, \
          mysql_clear_password are spoken",
     )
@@ -221,10 +221,10 @@ fn unspoken(node: &Node, what: &[u8]) -> TargetError {
 
 fn not_private(node: &Node) -> TargetError {
     TargetError::refused(format!(
-        "{}: the server asks for the password itself, and the connection is not encrypted",
+        "{}: the server requires the password itself, and the connection is not encrypted",
         node.shown
     ))
-    .with_hint("`?sslmode=require` asks for TLS")
+    .with_hint("`?sslmode=require` requires TLS")
 }
 
 /// What every session of ours begins with.

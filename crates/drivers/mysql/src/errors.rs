@@ -109,9 +109,9 @@ impl ServerMessage for ServerError {
             1044 | 1049 => Some("create the database, and grant the user its use: `…/NAME`"),
             1142 | 1143 | 1227 => Some("grant the user the right"),
             1040 | 1203 | 1226 => {
-                Some("ask for fewer sessions (`-c`), or raise max_connections of server or account")
+                Some("use fewer sessions (`-c`), or raise max_connections of server or account")
             }
-            3159 => Some("`?sslmode=require` asks for TLS"),
+            3159 => Some("`?sslmode=require` requires TLS"),
             _ => None,
         };
         TargetError {

@@ -254,7 +254,7 @@ fn unproven(node: &Node) -> StartUpError {
 }
 
 fn unsupported(node: &Node, what: &str) -> StartUpError {
-    let error = TargetError::refused(format!("{}: the server asks for {what}", node.shown))
+    let error = TargetError::refused(format!("{}: the server requires {what}", node.shown))
         .with_hint("password (clear text, MD5, SCRAM-SHA-256) and trust are spoken");
     StartUpError::Client(error)
 }

@@ -151,7 +151,7 @@ async fn statements(
         .await?;
     let Some(schema) = first_value(schema) else {
         return Ok(without(format!(
-            "This database has no {STATEMENTS}: what it is asked is not counted"
+            "This database has no {STATEMENTS}: its queries are not counted"
         )));
     };
     let of_database = format!(

@@ -105,7 +105,7 @@ impl ServerMessage for ServerError {
             "28P01" => Some("check user and password: URL, PGPASSWORD or ~/.pgpass"),
             "28000" => Some(
                 "the server's access rules refuse this user, database, address or kind of \
-                 connection; `?sslmode=require` asks for TLS, `?sslmode=disable` for none",
+                 connection; `?sslmode=require` requires TLS, `?sslmode=disable` uses none",
             ),
             "3D000" => Some("name an existing database in the URL: `…/NAME`"),
             "42501" => Some(
@@ -114,7 +114,7 @@ impl ServerMessage for ServerError {
             "3F000" => {
                 Some("create the schema, or name another by `?options=-csearch_path%3DNAME`")
             }
-            "53300" => Some("ask for fewer sessions (`-c`), or raise max_connections"),
+            "53300" => Some("use fewer sessions (`-c`), or raise max_connections"),
             "57P03" => Some("the server is starting up or shutting down; try again"),
             _ => None,
         };

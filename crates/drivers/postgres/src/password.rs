@@ -26,7 +26,7 @@ pub(super) fn password(node: &Node) -> Result<Secret, TargetError> {
         .and_then(|text| find(&text, &pgpass_fields(node)));
     found.map(Secret::new).ok_or_else(|| {
         TargetError::refused(format!(
-            "{}: the server asks for the password of user `{}`, and none is given",
+            "{}: the server requires the password of user `{}`, and none is given",
             node.shown, node.login.user
         ))
         .with_hint(

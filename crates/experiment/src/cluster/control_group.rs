@@ -115,12 +115,13 @@ pub(super) fn cpu_limit(group: &[PathBuf]) -> Option<f64> {
 pub(super) fn limit_memory(group: &[PathBuf], bytes: u64) -> Result<(), ClusterError> {
     let path = of_controller(group, "memory.max", "memory.limit_in_bytes")?;
     write(&path, &bytes.to_string())?;
+    let set = read(&path);
     // The kernel counts in pages.
-    let set = read(&path).trim().parse::<u64>().unwrap_or(u64::MAX);
-    if set.abs_diff(bytes) < 1 << 16 {
+    let is_near = |set: u64| set.abs_diff(bytes) < 1 << 16;
+    if set.trim().parse().is_ok_and(is_near) {
         return Ok(());
     }
-    Err(ignored(&path, &bytes.to_string(), &set.to_string()))
+    Err(ignored(&path, &bytes.to_string(), set.trim()))
 }
 
 /// Removes a group whose processes have ended; says whether it is gone.
@@ -184,7 +185,7 @@ fn write_checked(path: &Path, text: &str) -> Result<(), ClusterError> {
 fn ignored(path: &Path, written: &str, set: &str) -> ClusterError {
     let place = path.display();
     ClusterError::usage(format!(
-        "the kernel ignores a quota: {written} was written to {place}, which is {set}"
+        "the kernel ignores a quota: {written} was written to {place}, which is `{set}`"
     ))
     .with_hint("add --no-quota to start the nodes without quotas")
 }
@@ -247,6 +248,8 @@ fn mounts_of<'m>(mounts: &'m str, kind: &'m str) -> impl Iterator<Item = (&'m st
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
     const MOUNTS: &str = "tmpfs /sys/fs/cgroup tmpfs rw 0 0\n\
@@ -286,12 +289,34 @@ mod tests {
         assert_eq!(cpu_limit(&one), None);
         limit_memory(&one, 1 << 30).unwrap();
         assert_eq!(read(&one[0].join("memory.limit_in_bytes")), "1073741824");
-        let (_place, two) = group(&["cpu.max"]);
+        let (_place, two) = group(&["cpu.max", "memory.max"]);
+        limit_memory(&two, 64 << 20).unwrap();
+        assert_eq!(read(&two[0].join("memory.max")), "67108864");
         limit_cpu(&two, 2.5).unwrap();
         assert_eq!(read(&two[0].join("cpu.max")), "50000 20000");
         assert_eq!(cpu_limit(&two), Some(2.5));
         fs::write(two[0].join("cpu.max"), "max 20000").unwrap();
         assert_eq!(cpu_limit(&two), None);
+    }
+
+    /// What is written there is gone at once.
+    #[test]
+    fn a_limit_that_does_not_stand_where_it_was_written_is_said() {
+        let (_place, group) = group(&[]);
+        let place = group[0].display();
+        for file in ["cpu.max", "memory.max"] {
+            symlink("/dev/null", group[0].join(file)).unwrap();
+        }
+        for (limited, said) in [
+            (limit_cpu(&group, 2.0), "40000 20000 was written to"),
+            (limit_memory(&group, 1 << 20), "1048576 was written to"),
+        ] {
+            let error = limited.unwrap_err();
+            let message = format!("the kernel ignores a quota: {said} {place}/");
+            assert!(error.message.starts_with(&message), "{error}");
+            assert!(error.message.ends_with(", which is ``"), "{error}");
+            assert!(error.hint.unwrap().contains("--no-quota"));
+        }
     }
 
     #[test]

@@ -189,7 +189,7 @@ mod tests {
         other.remove().unwrap();
         assert!(file.exists());
         one.make(1).unwrap();
-        assert!(!file.exists(), "made anew");
+        assert!(!file.exists(), "recreated");
         one.remove().unwrap();
         assert!(!one.of_node(1).exists() && place.path().join("disk").exists());
         one.remove().unwrap();

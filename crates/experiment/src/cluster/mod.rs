@@ -265,9 +265,12 @@ impl Cluster {
         let text = filled(&self.site, &restore, nodes)?;
         let shell = of_cluster(&self.site, "`restore`", &text, nodes, RESTORE_WITHIN);
         self.site.note("running `restore`");
-        self.site.run_well(&shell, true)?;
+        let restored = self.site.run_well(&shell, true);
+        if let Err(error) = &restored {
+            self.site.keep(error);
+        }
         self.site.file.write()?;
-        Ok(true)
+        restored.map(|_| true)
     }
 
     /// Ends the cluster, whoever started it by this file; removes the data if the options say so.

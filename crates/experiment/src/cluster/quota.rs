@@ -53,6 +53,16 @@ pub(super) fn try_kernel(
     hierarchies: &Hierarchies,
     name: &str,
 ) -> Result<(), ClusterError> {
+    try_by(site, hierarchies, name, busy)
+}
+
+/// The same by what says which cores a process with a quota used.
+fn try_by(
+    site: &mut Site,
+    hierarchies: &Hierarchies,
+    name: &str,
+    busy: impl FnOnce(&mut Site, &[PathBuf], &str) -> Result<f64, ClusterError>,
+) -> Result<(), ClusterError> {
     let mark = site.mark();
     let groups = hierarchies.group(&format!("highwater-{name}-trial-{mark}"));
     site.file.state.command = Some(Started {
@@ -113,7 +123,17 @@ fn busy(site: &mut Site, groups: &[PathBuf], mark: &str) -> Result<f64, ClusterE
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+    use std::rc::Rc;
+
+    use highwater_driver::TargetError;
+    use highwater_runner::interrupts;
+
     use super::*;
+    use crate::cluster::control_group::remove;
+    use crate::cluster::processes::ProcessId;
+    use crate::cluster::site::Options;
+    use crate::cluster::state::StateFile;
 
     #[test]
     fn a_process_beyond_its_quota_shows_that_the_kernel_ignores_it() {
@@ -123,5 +143,60 @@ mod tests {
         let message = "the kernel ignores quotas: a process with 0.2 cores used 0.98 of them";
         assert_eq!(error.message, message);
         assert!(error.hint.unwrap().contains("--no-quota"));
+    }
+
+    fn site(directory: &Path) -> Site {
+        let options = Options {
+            directory: directory.to_owned(),
+            no_quota: false,
+            remove_data: false,
+            takes_over: false,
+            hidden: Vec::new(),
+            open: Rc::new(|_: &str| Err(TargetError::usage("nothing is opened"))),
+            report: Rc::new(|_: &str| ()),
+        };
+        let file = StateFile::open(&directory.join("state")).unwrap();
+        Site::new(options, file, interrupts::channel().1)
+    }
+
+    /// A process with a real quota where this machine has control groups, and else one with none, in a group that is
+    /// a directory; it is said to have used more.
+    #[test]
+    fn a_kernel_that_ignores_quotas_is_refused_and_its_trial_leaves_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let mut site = site(place.path());
+        let found = Hierarchies::find(&["cpu"], Some("cpuacct")).ok();
+        let is_usable = |found: &Hierarchies| {
+            let group = found.group(&format!("highwater-usable-{}", std::process::id()));
+            let is_made = create(&group).is_ok();
+            remove(&group) && is_made
+        };
+        let real = found.filter(is_usable);
+        let has_groups = real.is_some();
+        let hierarchies = real.unwrap_or_else(|| Hierarchies::at(vec![place.path().to_owned()]));
+        let mut tried = None;
+        let refused = try_by(&mut site, &hierarchies, "ignored", |site, groups, mark| {
+            if has_groups {
+                busy(site, groups, mark)?;
+            } else {
+                create(groups)?;
+            }
+            assert!(groups.iter().all(|group| group.exists()));
+            tried = site.file.state.command.clone();
+            Ok(0.98)
+        });
+        let message = "the kernel ignores quotas: a process with 0.2 cores used 0.98 of them";
+        assert_eq!(refused.unwrap_err().message, message);
+        let tried = tried.unwrap();
+        assert_eq!(tried.id.is_some(), has_groups);
+        assert!(!tried.id.is_some_and(ProcessId::is_alive));
+        assert!(!tried.groups.is_empty());
+        assert!(
+            !tried.groups.iter().any(|group| group.exists()),
+            "{tried:?}"
+        );
+        drop(site);
+        let state = StateFile::open(&place.path().join("state")).unwrap().state;
+        assert_eq!(state.command, None, "the next Highwater has nothing to end");
     }
 }

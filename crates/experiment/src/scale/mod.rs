@@ -19,6 +19,9 @@ use crate::progress::{loaded, number, progress, took};
 use crate::trial_loop::{Experiment, Made, Planned};
 use crate::trial_maker::Requested;
 
+/// Settings that may depend on the size and change no table; of `rows`, only the missing ones are loaded.
+const LEAVE_TABLES: [&str; 6] = ["batch", "max", "rate", "rows", "sessions", "start"];
+
 /// A size that is measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizedTrial {
@@ -32,6 +35,8 @@ pub struct SizedTrial {
     pub predicted: Option<PredictedRate>,
     /// Its rows are there from an earlier trial of this growth, which began with new tables.
     pub remakes_tables: bool,
+    /// It goes on with the tables of the sizes before it.
+    pub keeps_tables: bool,
 }
 
 impl SizedTrial {
@@ -61,14 +66,16 @@ impl Experiment for ScaleRecord {
         // A size that was measured predicts itself too well.
         let predicted = predicted(self, size.nodes).filter(|_| purpose != ScalePurpose::Again);
         let before = self.trials.iter().find(|trial| {
-            // A cluster that grows keeps its tables.
             let same_tables = self.start == ClusterStart::Grow || trial.size == size;
             same_tables && trial.figures.judgments.is_some()
         });
+        let keeps_tables = purpose == ScalePurpose::Grow && before.is_some() && keeps_tables(self);
+        let made_before = before.is_some_and(|trial| !trial.figures.continued);
         let trial = SizedTrial {
             purpose,
             node: None,
-            remakes_tables: before.is_some_and(|trial| !trial.figures.continued),
+            remakes_tables: made_before && !keeps_tables,
+            keeps_tables,
             size,
             predicted,
         };
@@ -132,6 +139,14 @@ impl Experiment for ScaleRecord {
     }
 }
 
+/// Whether a larger size goes on with the tables of those before it, as they are after an operator added nodes. Not
+/// where the tables of two sizes differ, or where the trials of a tuning make their own.
+fn keeps_tables(scale: &ScaleRecord) -> bool {
+    let names = scale.sizes.iter().flat_map(|size| size.settings.keys());
+    let mut of_tables = names.filter(|name| !LEAVE_TABLES.contains(&name.as_str()));
+    scale.start == ClusterStart::Grow && scale.each != ScaleEach::Tune && of_tables.next().is_none()
+}
+
 /// A node by itself, in a cluster of one.
 fn alone(scale: &ScaleRecord, node: u32) -> Planned<SizedTrial> {
     let trial = SizedTrial {
@@ -143,6 +158,7 @@ fn alone(scale: &ScaleRecord, node: u32) -> Planned<SizedTrial> {
         node: Some(node),
         predicted: None,
         remakes_tables: false,
+        keeps_tables: false,
     };
     planned(scale, trial, number(&scale.alone.trials))
 }
@@ -189,4 +205,34 @@ fn took_nested(experiment: &ExperimentRecord) -> u64 {
         Question::Group(_) | Question::Scale(_) => vec![took(&experiment.last_run)],
     };
     all.into_iter().fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_kept_where_nodes_are_added_and_no_size_needs_others() {
+        let of = |start, each, names: &[&str]| {
+            let settings = names
+                .iter()
+                .map(|name| ((*name).to_owned(), "8".to_owned()));
+            keeps_tables(&ScaleRecord {
+                start,
+                each,
+                sizes: vec![ScaleSize {
+                    nodes: 1,
+                    settings: settings.collect(),
+                }],
+                ..ScaleRecord::default()
+            })
+        };
+        let (grow, fresh) = (ClusterStart::Grow, ClusterStart::Fresh);
+        assert!(of(grow, ScaleEach::Run, &["sessions", "rows"]));
+        assert!(of(grow, ScaleEach::Find, &["max"]));
+        assert!(!of(grow, ScaleEach::Run, &["sessions", "shards"]));
+        assert!(!of(grow, ScaleEach::Run, &["hosts"]));
+        assert!(!of(grow, ScaleEach::Tune, &[]));
+        assert!(!of(fresh, ScaleEach::Run, &[]));
+    }
 }

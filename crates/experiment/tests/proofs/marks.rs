@@ -7,7 +7,7 @@
 //! A seed names a cluster: its kind, its cores, shards and costs, and where its mark lies. Some
 //! seeds run every day, all of them with the long tests.
 //!
-//! A pass needs 95 % confidence, so the mark errs to the low side, the more the fewer ops a probe
+//! A pass needs 95% confidence, so the mark errs to the low side, the more the fewer ops a probe
 //! has. Probes here are as long as their rate needs for a bias of about one percent: of n ops so
 //! many as n / τ count, τ = ((1 + ρ) / (1 − ρ))², and the share of late ops e^(−(μ−λ)S) changes by
 //! the factor 100^(x ρ / (1 − ρ)) when the rate changes by the share x.
@@ -164,8 +164,8 @@ fn number(n: u64) -> f64 {
     f64::from(u32::try_from(n).unwrap())
 }
 
-/// Hunts all seeds; at least `near` of a hundred must come within 3 %, none too high by more than
-/// 5 %, with at most 12 probes in the middle and 25 at worst.
+/// Hunts all seeds; at least `near` of a hundred must come within 3%, none too high by more than
+/// 5%, with at most 12 probes in the middle and 25 at worst.
 #[expect(clippy::print_stdout, reason = "the long tests print their figures")]
 fn check(seeds: impl Iterator<Item = u64>, of: impl Fn(u64) -> Case, near: usize) {
     let mut errors: Vec<(u64, f64, usize)> = Vec::new();
@@ -198,7 +198,7 @@ fn check(seeds: impl Iterator<Item = u64>, of: impl Fn(u64) -> Case, near: usize
     probes.sort_unstable();
     let n = errors.len();
     let sum = format!(
-        "{within} of {n} within 3 %, median {} probes, worst {}, too high {too_high:?}",
+        "{within} of {n} within 3%, median {} probes, worst {}, too high {too_high:?}",
         probes[n / 2],
         probes[n - 1]
     );
@@ -260,7 +260,7 @@ fn rejections_are_a_limit_of_their_own() {
     assert_eq!(estimate.purpose, ProbePurpose::Estimate);
     assert!(estimate.failed_ops < 10_000, "{estimate:?}");
     let found = mark(&record);
-    // Erlang's B is 5 % at 1.525 erlangs of 4 servers; but 99 % must be acknowledged, which it
+    // Erlang's B is 5% at 1.525 erlangs of 4 servers; but 99% must be acknowledged, which it
     // is up to 0.869 erlangs.
     let truth = 0.869 / 0.004;
     assert!(

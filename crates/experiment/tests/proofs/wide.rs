@@ -144,7 +144,7 @@ impl Drawn {
         }
     }
 
-    /// The highest of these rates at which less than 0.8 % are rejected: 99 % must be acknowledged in
+    /// The highest of these rates at which less than 0.8% are rejected: 99% must be acknowledged in
     /// any case.
     fn rejecting(&self, seed: u64) -> (f64, Objective) {
         for percent in (10..100).rev().step_by(2) {
@@ -223,7 +223,7 @@ impl Tally {
         self.estimated += u32::from(holds.is_some());
         self.held += u32::from(holds == Some(true));
         println!(
-            "{seed}: {:?}, confirmed {:+.2} %, estimate holds {holds:?}, {} probes",
+            "{seed}: {:?}, confirmed {:+.2}%, estimate holds {holds:?}, {} probes",
             drawn.kind,
             100.0 * error,
             search.probes.len()
@@ -246,7 +246,7 @@ fn the_mark_of_a_cluster_without_a_formula_is_near_the_second_simulations() {
     assert_eq!(found.near, 1, "{}", found.story);
 }
 
-/// Of fifty 90 % are 45; three standard deviations fewer are 38. Of the estimates' intervals, 90 % as
+/// Of fifty 90% are 45; three standard deviations fewer are 38. Of the estimates' intervals, 90% as
 /// well.
 #[test]
 #[ignore = "half an hour; fifty clusters"]

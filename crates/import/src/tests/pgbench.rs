@@ -202,7 +202,7 @@ fn a_log_with_lag_and_retries_has_both() {
 fn a_sample_is_distinguished_from_a_whole_log() {
     let (run, _) = imported(&["pgbench-sampled.log"]);
     assert!(run.missing_fields.contains(&MissingField::Offered));
-    assert!(noted(&run, "1.01 %"), "{:?}", run.notes);
+    assert!(noted(&run, "1.01%"), "{:?}", run.notes);
     let text = printed_report(&["pgbench-sampled.log"]);
     let counts = text.lines().find(|line| line.starts_with("ops ")).unwrap();
     assert!(counts.contains("145"), "{text}");

@@ -97,6 +97,10 @@ pub enum Event {
         directory: String,
         /// What to make of it.
         judgments: Judgments,
+        /// Rows of this run that its audit found, those of load and warm-up included; absent where rows were not
+        /// compared to the end, and of an experiment, each of whose runs has its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rows_found: Option<u64>,
     },
     /// A trial of an experiment begins; one that is an experiment itself has trials of its own.
     Trial {

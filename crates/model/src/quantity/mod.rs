@@ -67,7 +67,7 @@ pub struct QuantityError {
     pub hint: &'static str,
 }
 
-/// A share of a whole, in millionths; 1 % is 10,000.
+/// A share of a whole, in millionths; 1% is 10,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ppm(pub u32);
 
@@ -164,7 +164,7 @@ pub fn parse_percent(text: &str) -> Result<Ppm, QuantityError> {
         Ok(ppm @ 0..=1_000_000) => u32::try_from(ppm)
             .map(Ppm)
             .map_err(|_| fail("is too large")),
-        Ok(_) | Err(Inexact::TooLarge) => Err(fail("is more than 100 %")),
+        Ok(_) | Err(Inexact::TooLarge) => Err(fail("is more than 100%")),
         Err(Inexact::Fraction) => Err(fail("is finer than a ten-thousandth of a percent")),
     }
 }

@@ -161,7 +161,7 @@ fn percentages() {
         causes(parse_percent, &["1", "100.1%", "0.00001%", "1k%", "%"]),
         @r"
     `1` does not end in `%`
-    `100.1%` is more than 100 %
+    `100.1%` is more than 100%
     `0.00001%` is finer than a ten-thousandth of a percent
     `1k%` is not a number with `%` behind it
     `%` is empty

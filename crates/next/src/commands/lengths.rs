@@ -39,6 +39,22 @@ pub(super) fn chosen_ns(least_ns: u64) -> u64 {
     enough.next().unwrap_or(least_ns)
 }
 
+/// How many ops the rarest percentile of the objectives needs; none without such an objective.
+pub(crate) fn ops_of_percentiles(record: &RunRecord) -> f64 {
+    let objectives = record.plan.definition.objectives.iter();
+    let needed = objectives.filter_map(|objective| match objective {
+        Objective::Latency { quantile_ppm, .. } => Some(ops_beyond(*quantile_ppm)),
+        _ => None,
+    });
+    needed.fold(0.0, f64::max)
+}
+
+/// Ops of which enough are beyond a quantile.
+fn ops_beyond(quantile_ppm: u32) -> f64 {
+    let beyond = 1_000_000_u64.saturating_sub(u64::from(quantile_ppm));
+    to_f64(OPS_BEYOND_PERCENTILE * 1_000_000 / beyond.max(1))
+}
+
 /// How long a run takes until the rarest of its ops are as many as its percentiles need; absent without such
 /// an objective, and where an op never came.
 pub(crate) fn until_percentiles_ns(
@@ -53,8 +69,7 @@ pub(crate) fn until_percentiles_ns(
         else {
             continue;
         };
-        let beyond = 1_000_000_u64.saturating_sub(u64::from(*quantile_ppm));
-        let needed = to_f64(OPS_BEYOND_PERCENTILE * 1_000_000 / beyond.max(1));
+        let needed = ops_beyond(*quantile_ppm);
         let rates = measured.iter().flat_map(|stream| {
             let is_about = |result: &&ResultRecord| {
                 let named = op.as_ref();

@@ -10,7 +10,9 @@ mod tests;
 use std::fmt::Write as _;
 use std::ops::Deref;
 
-pub(crate) use lengths::{between, longer_ns, planned_ns, span, until_percentiles_ns};
+pub(crate) use lengths::{
+    between, longer_ns, ops_of_percentiles, planned_ns, span, until_percentiles_ns,
+};
 
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::plain;

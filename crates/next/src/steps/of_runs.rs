@@ -1,20 +1,24 @@
 //! Cases of plain runs and of imports.
 
+use highwater_analysis::judge::MeasuredStream;
 use highwater_model::judgment::{Data, Measurement, ObjectiveValue, ReasonCode};
+use highwater_model::numbers::to_f64;
 use highwater_model::plan::{AuditLevel, Pace};
 use highwater_model::record::{AuditStatus, RecordRef, RunRecord};
 use highwater_model::units::Nanos;
 
 use super::case::{Case, Situation};
 use crate::commands::{
-    self, Length, base, check, find, find_sessions, flag_rate, longer_ns, one_session, planned_ns,
-    span, until_percentiles_ns,
+    self, Length, base, check, find, find_sessions, flag_rate, longer_ns, one_session,
+    ops_of_percentiles, planned_ns, span, until_percentiles_ns,
 };
 
 /// How much longer an audit may take that did not end.
 const LONGER: u64 = 3;
 /// The shortest run that is known well enough to stop early, nanoseconds.
 const SHORTEST_NS: u64 = 3 * Nanos::SECOND.0;
+/// A probe of a search that has room for several.
+const PROBE_S: f64 = 60.0;
 /// From so many sessions on, fewer can be proposed.
 const SEVERAL: u32 = 2;
 
@@ -320,9 +324,16 @@ fn working(s: &Situation<'_>) -> u32 {
 fn bound(s: &Situation<'_>, flag: &str) -> String {
     let planned = s.run.plan.definition.streams.first();
     match planned.and_then(|stream| stream.paces.first()) {
-        Some(Pace::Open { rate }) if is_alone(s) => {
+        Some(Pace::Open { rate }) if is_alone(s) && shows_percentiles(s, rate.as_f64()) => {
             format!(" --{flag} {}", flag_rate(rate.as_f64()))
         }
         _ => String::new(),
     }
+}
+
+/// Whether a probe at this rate is soon long enough for all percentiles: a search refuses a bound where none is.
+fn shows_percentiles(s: &Situation<'_>, units_per_s: f64) -> bool {
+    let per_op = s.measured.first().map_or(1, MeasuredStream::units_per_op);
+    let ops = units_per_s * PROBE_S / to_f64(per_op.max(1));
+    ops >= ops_of_percentiles(s.run)
 }

@@ -464,7 +464,7 @@ const EXPERIMENTS: &[Example] = &[
         "variants cannot be distinguished, and more runs would",
         || {
             grouped(|group| {
-                // As if they differed by 4 %, and each from itself by more.
+                // As if they differed by 4%, and each from itself by more.
                 let spread = [1.0, 0.96, 0.9, 1.04, 0.97, 0.93];
                 for (trial, factor) in group.trials.iter_mut().zip(spread) {
                     for sampled in &mut trial.sample.figures {

@@ -6,9 +6,7 @@ use highwater_model::display::foreign;
 use super::judged::together;
 use super::parts::{Answer, KeyFigure, LimitLine, WORDS, plural};
 use crate::compare_report::CompareReport;
-use crate::comparison::{
-    difference, figures_of, interval_words, of_verdict, setting, threshold, word,
-};
+use crate::comparison::{difference, figures_of, interval, of_verdict, setting, threshold, word};
 use crate::layout::list;
 
 /// Kinds of settings that name what is compared, the most telling first.
@@ -53,7 +51,7 @@ pub(super) fn of_comparison(names: [&str; 2], comparison: &Comparison) -> Answer
         condition: format!("{name}, {}", word(primary.verdict, false)),
         caveat: caveat(comparison, primary),
         interval: match primary.effect {
-            Some(_) => format!("95% CI {}", interval_words(primary)),
+            Some(_) => format!("95% CI {}", interval(primary)),
             None => "interval not known: one run does not show how runs vary".to_owned(),
         },
         basis: format!(
@@ -70,7 +68,7 @@ pub(super) fn of_comparison(names: [&str; 2], comparison: &Comparison) -> Answer
 
 fn caveat(comparison: &Comparison, primary: &Compared) -> Option<&'static str> {
     if comparison.is_guarded() {
-        return Some("no verdict: the groups were asked different questions");
+        return Some("no verdict: the groups answer different questions");
     }
     let is_open = primary.verdict == Verdict::Inconclusive;
     is_open.then_some("inconclusive: these runs do not show whether it differs")
@@ -91,12 +89,25 @@ pub(crate) fn titles(names: [&str; 2], comparison: &Comparison) -> [String; 2] {
             return name;
         };
         let value = foreign([&difference.a, &difference.b][side], WORDS);
-        if name.contains(&value) {
+        let setting = plain_name(difference);
+        if is_said(&name, &setting, &value) {
             return name;
         }
-        format!("{name} ({} {value})", plain_name(difference))
+        format!("{name} ({setting} {value})")
     };
     [named(0), named(1)]
+}
+
+/// Whether a name says the value of a setting already. A number alone may as well be part of a date.
+fn is_said(name: &str, setting: &str, value: &str) -> bool {
+    if value.parse::<f64>().is_ok() {
+        return name.contains(&format!("{setting}={value}"));
+    }
+    let is_inner = |next: Option<char>| next.is_some_and(char::is_alphanumeric);
+    name.match_indices(value).any(|(at, _)| {
+        let (before, after) = (&name[..at], &name[at + value.len()..]);
+        !is_inner(before.chars().next_back()) && !is_inner(after.chars().next())
+    })
 }
 
 fn telling(comparison: &Comparison) -> Option<&Difference> {

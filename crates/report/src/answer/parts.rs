@@ -1,6 +1,6 @@
 //! What an answer is made of. Must not know of any kind of record.
 
-use highwater_model::display::{foreign, rate, span};
+use highwater_model::display::{foreign, rate, span, with_unit};
 use highwater_model::judgment::{Data, Judgments, Measurement};
 use highwater_model::limit::Limit;
 use highwater_model::record::MeasuredRun;
@@ -37,6 +37,8 @@ pub(crate) struct Answer {
     pub(crate) judgments: Vec<JudgmentLine>,
     /// At most six figures beside the answer.
     pub(crate) keys: Vec<KeyFigure>,
+    /// At most three, the one that moves the answer most first, each with the flag that changes it.
+    pub(crate) assumptions: Vec<String>,
 }
 
 /// What kept an answer from being higher.
@@ -111,7 +113,8 @@ impl Answer {
 
     /// The answer as one sentence to quote.
     pub(crate) fn sentence(&self) -> String {
-        let answer = [&self.lead, &self.figure, &self.unit, &self.condition];
+        let figure = with_unit(&self.figure, &self.unit);
+        let answer = [&self.lead, &figure, &self.condition];
         let answer = answer.map(String::as_str).join(" ").replace("  ", " ");
         let known = [self.interval.as_str(), &self.basis].join(", ");
         let judged = self.judgments.iter();
@@ -177,7 +180,7 @@ pub(super) fn rated(value: f64, unit: &str) -> String {
     format!("{} {unit}", rate(value))
 }
 
-/// Where a figure lies with 90 % confidence, each end as `show` has it.
+/// Where a figure lies with 90% confidence, each end as `show` has it.
 pub(super) fn interval90(low: f64, high: f64, show: fn(f64) -> String) -> String {
     format!("90% interval {} to {}", show(low), show(high))
 }

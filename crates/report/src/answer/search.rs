@@ -57,7 +57,7 @@ fn found(search: &SearchRecord, mark: &Mark) -> Answer {
     }
 }
 
-/// `1.1 % more`.
+/// `1.1% more`.
 fn apart(confirmed: f64, failed: f64) -> String {
     format!("{} more", percent(failed / confirmed - 1.0))
 }

@@ -24,7 +24,7 @@ pub(crate) fn size(plan: &SizePlan) -> Answer {
         condition: format!("P(enough) {}", planned_probability(plan)),
         caveat: plan
             .extrapolated
-            .then_some("extrapolated beyond twice the largest measured size"),
+            .then_some("extrapolated beyond twice the largest known size"),
         interval: format!(
             "{} expected (90% interval {} to {})",
             nodes.expected,
@@ -35,6 +35,7 @@ pub(crate) fn size(plan: &SizePlan) -> Answer {
         limit: fewer(plan),
         judgments: judgments(plan),
         keys: keys(plan),
+        assumptions: decided::weighed_most(plan).collect(),
         ..Answer::default()
     }
 }
@@ -121,6 +122,9 @@ fn keys(plan: &SizePlan) -> Vec<KeyFigure> {
     let known = interval90(free.low, free.high, percent_whole);
     let free = percent_whole(free.expected);
     keys.push(KeyFigure::new("headroom", free, known));
+    // Of what is cut off below, the price is missed first.
+    let price = plan.price_per_month.map(rate);
+    keys.extend(price.map(|price| KeyFigure::new("price", price, "per month of 730 hours")));
     if nodes.survive > 0 {
         let free = percent_whole(nodes.headroom_after_loss.expected);
         let lost = plural(nodes.survive as usize, "node");
@@ -138,8 +142,6 @@ fn keys(plan: &SizePlan) -> Vec<KeyFigure> {
         let figure = crate::size::display_bytes(disk.per_node_bytes);
         KeyFigure::new("disk", figure, "per node")
     }));
-    let price = plan.price_per_month.map(rate);
-    keys.extend(price.map(|price| KeyFigure::new("price", price, "per month of 730 hours")));
     keys.truncate(6);
     keys
 }

@@ -17,7 +17,7 @@ fn said(record: RecordRef<'_>) -> String {
     let answer = answer(record, &measured_streams(&run));
     let figure = [answer.lead, answer.figure, answer.unit, answer.condition];
     let known = format!("{}; {}", answer.interval, answer.basis);
-    let mut lines = vec![answer.question, figure.join(" "), known];
+    let mut lines = vec![answer.question, figure.join(" ").replace(" %", "%"), known];
     lines.extend(answer.caveat.map(str::to_owned));
     let limit = answer.limit.iter();
     lines.extend(limit.map(|of| format!("{} {} {}", of.label, of.what, of.more)));

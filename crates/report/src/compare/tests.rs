@@ -20,7 +20,15 @@ fn runs(factors: &[f64]) -> Vec<RunRecord> {
 }
 
 fn with_report<T>(b: &mut [RunRecord], of: impl Fn(&CompareReport<'_>) -> T) -> T {
-    let a = runs(&[1.0, 1.01, 0.99]);
+    with_report_named("main", &runs(&[1.0, 1.01, 0.99]), b, of)
+}
+
+fn with_report_named<T>(
+    name: &str,
+    a: &[RunRecord],
+    b: &[RunRecord],
+    of: impl Fn(&CompareReport<'_>) -> T,
+) -> T {
     let a: Vec<RecordRef<'_>> = a.iter().map(Into::into).collect();
     let b: Vec<RecordRef<'_>> = b.iter().map(Into::into).collect();
     let comparison = compare(&a, &b, Criteria::default());
@@ -29,7 +37,7 @@ fn with_report<T>(b: &mut [RunRecord], of: impl Fn(&CompareReport<'_>) -> T) -> 
         runs,
     };
     of(&CompareReport {
-        baseline: group("main", a),
+        baseline: group(name, a),
         others: vec![(group("<script>alert(1)</script>", b), comparison)],
     })
 }
@@ -66,7 +74,7 @@ fn the_share_of_several_runs_is_their_arithmetic_mean() {
     assert_eq!(of, 4_212);
     let text = with_report(&mut b, compare_text);
     // 840 of 4,212, a third of that.
-    assert!(text.contains("6.65 %"), "{text}");
+    assert!(text.contains("6.65%"), "{text}");
 }
 
 #[test]
@@ -75,19 +83,64 @@ fn one_run_says_how_many_would_suffice() {
     assert_says(&text, &["inconclusive", "--repeat "]);
 }
 
-/// The title says what differs, the answer by how much; every figure has its interval beside it.
+/// Every figure has its interval beside it.
 #[test]
 fn the_page_answers_by_how_much_the_groups_differ() {
     let page = with_report(&mut runs(&[0.8, 0.81, 0.79]), compare_html);
     let condition = "<span class=\"condition\">insert throughput, worse<";
     assert_says(&page, &[condition]);
-    assert!(page.contains("<span class=\"whole\">−20.0</span></span> <span class=\"unit\">%<"));
+    assert!(page.contains("<span class=\"whole\">-20.0</span></span><span class=\"unit\">%<"));
     assert!(page.contains("<h2>Figures</h2><p>worse: insert throughput</p>"));
 
     let page = with_report(&mut runs(&[0.8]), compare_html);
     assert!(page.contains("class=\"answer weak\"") && page.contains("Inconclusive: these runs"));
     // A key figure, and ten figures drawn and in the table.
     assert_eq!(page.matches(">inconclusive<").count(), 1 + 10 + 10);
+}
+
+/// Also where the value of the setting is part of the date in a name.
+#[test]
+fn the_title_of_the_page_names_the_setting_that_differs_and_both_of_its_values() {
+    let nodes = |record: &mut RunRecord, value: &str| {
+        let settings = &mut record.target.settings;
+        settings.insert("nodes".to_owned(), value.to_owned());
+    };
+    let batch = |record: &mut RunRecord, value: &str| {
+        let parameters = &mut record.workload.parameters;
+        parameters.insert("batch".to_owned(), value.to_owned());
+    };
+    let titles = |name: &str, values: [&str; 2], set: &dyn Fn(&mut RunRecord, &str)| {
+        let [a, b] = values.map(|value| {
+            let mut runs = runs(&[1.0, 1.01, 0.99]);
+            for record in &mut runs {
+                set(record, value);
+            }
+            runs
+        });
+        let page = with_report_named(name, &a, &b, compare_html);
+        let text_of = |element: &str| {
+            let (_, text) = page.split_once(&format!("<{element}>")).unwrap();
+            text.split('<').next().unwrap().to_owned()
+        };
+        let title = text_of("title");
+        let question = title.strip_suffix(" · Highwater").unwrap().to_owned();
+        assert_eq!(text_of("h1"), question);
+        question
+    };
+    let b = "&lt;script&gt;alert(1)&lt;/script&gt;";
+    for (name, said) in [
+        ("main", "main (nodes 3)"),
+        (
+            "2026-11-03T18-20-11-cpu",
+            "2026-11-03T18-20-11-cpu (nodes 3)",
+        ),
+        ("sim:?nodes=3", "sim:?nodes=3"),
+    ] {
+        let expected = format!("Is B, {b} (nodes 2), better than A, {said}?");
+        assert_eq!(titles(name, ["3", "2"], &nodes), expected);
+    }
+    let expected = format!("Is B, {b} (batch 4000), better than A, main (batch 1000)?");
+    assert_eq!(titles("main", ["1000", "4000"], &batch), expected);
 }
 
 #[test]
@@ -126,7 +179,7 @@ fn growths_are_compared_in_one_sentence_and_no_name_is_markup() {
         others: vec![(other, compared)],
     };
     let said =
-        "B makes 29 % more than A at 4 nodes, and as much, within the noise, at 1, 2 and 3 nodes";
+        "B makes 29% more than A at 4 nodes, and as much, within the noise, at 1, 2 and 3 nodes";
     let text = growths_text(&report);
     assert_says(&text, &[&format!("\nverdict        {said}\n")]);
     assert!(text.contains("main · find at 1, 2, 3, 4 nodes"), "{text}");

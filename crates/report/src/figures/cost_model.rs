@@ -3,7 +3,6 @@
 
 use super::rows::{said, seconds};
 use crate::layout::Remark;
-use crate::size::bracketed;
 use highwater_model::display;
 use highwater_sizing::tables::{BatchCostModel, CostModel, Estimate, SURPRISE, Table};
 
@@ -47,7 +46,7 @@ fn fit(line: &BatchCostModel, batches: &CostModel, table: &Table) -> Vec<Remark>
         (None, _) => "one more row costs nothing: the model does not hold here".to_owned(),
     };
     let fitted = format!(
-        "{} values, least squares of relative errors, 95 % confidence by Student's t; at worst {} off",
+        "{} values, least squares of relative errors, 95% confidence by Student's t; at worst {} off",
         batches.fitted,
         display::percent(line.worst),
     );
@@ -56,7 +55,7 @@ fn fit(line: &BatchCostModel, batches: &CostModel, table: &Table) -> Vec<Remark>
         .into()
 }
 
-/// `84.7 ms [81.3 … 88.0]`, in one unit where both ends have it.
+/// `84.7 ms (95% CI 82.8 ms to 86.5 ms)`.
 fn estimate(estimate: &Estimate) -> String {
     let signed = |value: f64| {
         let text = seconds(value.abs());
@@ -66,5 +65,6 @@ fn estimate(estimate: &Estimate) -> String {
             text
         }
     };
-    bracketed([estimate.value, estimate.low, estimate.high], signed)
+    let [value, low, high] = [estimate.value, estimate.low, estimate.high].map(signed);
+    format!("{value} (95% CI {low} to {high})")
 }

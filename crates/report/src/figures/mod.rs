@@ -10,13 +10,14 @@ mod warnings;
 
 use serde::Serialize;
 
+use super::by_op;
 use super::json::pretty;
-use super::layout::{Remark, list, remark_lines};
+use super::layout::{Remark, aligned, list, remark_lines};
 use highwater_model::display;
 use highwater_sizing::plausibility::PlausibilityWarning;
 use highwater_sizing::tables::{Best, FLAT_SHARE, Flattening, Table, Varied};
 
-use rows::said;
+use rows::{said, words};
 pub use warnings::warnings_text;
 
 /// Tables and warnings as one JSON object, with what the reader should know.
@@ -63,6 +64,13 @@ fn with(table: &Table, remarks: &[Remark]) -> String {
     let mut lines = vec![title(table), String::new()];
     lines.extend(rows::lines(table));
     lines.push(String::new());
+    let parts = rows::parts(table);
+    if !parts.is_empty() {
+        let sentence = by_op::sentence(&said(&table.unit));
+        lines.extend(remark_lines(&[Remark::new("each part", sentence)]));
+        lines.extend(aligned(&parts, words(table)));
+        lines.push(String::new());
+    }
     lines.extend(remark_lines(remarks));
     while lines.last().is_some_and(String::is_empty) {
         lines.pop();
@@ -104,7 +112,7 @@ fn best_line(best: &Best, table: &Table) -> Remark {
     let mut sentence = format!("{axis} {value}: {} {unit}", display::rate(best.throughput));
     if !best.not_distinguished.is_empty() {
         sentence += &format!(
-            "; within 3 % of it, which one measurement cannot distinguish: {}",
+            "; within 3% of it, which one measurement cannot distinguish: {}",
             said(&best.not_distinguished.join(", "))
         );
     }
@@ -116,11 +124,11 @@ fn flattens(best: &Best, table: &Table) -> Remark {
     let percent = display::plain(FLAT_SHARE * 100.0);
     let sentence = match &best.flattens {
         Flattening::At(value) => format!(
-            "at {axis} {}, the first that reaches {percent} % of the best",
+            "at {axis} {}, the first that reaches {percent}% of the best",
             said(value)
         ),
         Flattening::NotReached => format!(
-            "not among these: only the last reaches {percent} % of the best, so the end was not \
+            "not among these: only the last reaches {percent}% of the best, so the end was not \
              measured"
         ),
     };

@@ -1,5 +1,6 @@
 //! The rows of a table, in columns; a column that no row fills is left out.
 
+use crate::by_op;
 use crate::layout::{Row as Line, aligned, or_absent};
 use highwater_model::display::{self, foreign, percent_signed};
 use highwater_model::numbers::round_to_u64;
@@ -35,9 +36,19 @@ pub(crate) fn rows(table: &Table) -> (Vec<Line>, usize) {
         cells.extend(others.map(|cell| or_absent(cell, |cell| cell)));
         lines.push(Line::new(cells));
     }
-    // Words to the left, numbers to the right.
-    let words = usize::from(table.rows.iter().any(|row| row.number.is_none()));
-    (lines, words)
+    (lines, words(table))
+}
+
+/// How many columns hold words, which stand to the left.
+pub(super) fn words(table: &Table) -> usize {
+    usize::from(table.rows.iter().any(|row| row.number.is_none()))
+}
+
+/// The head and the rows of the parts; nothing where the table has none.
+pub(super) fn parts(table: &Table) -> Vec<Line> {
+    let rates: Vec<_> = table.rows.iter().map(|row| row.parts.clone()).collect();
+    let values = table.rows.iter().map(|row| said(&row.value));
+    by_op::rows(&said(&table.axis.header), values, &rates)
 }
 
 fn columns(table: &Table) -> [Column; 9] {
@@ -55,8 +66,7 @@ fn columns(table: &Table) -> [Column; 9] {
         ("gain", |row| row.gain.map(display::rate_signed)),
         ("change", |row| row.change.map(percent_signed)),
         ("efficiency", |row| {
-            row.efficiency
-                .map(|share| format!("{:.1} %", share * 100.0))
+            row.efficiency.map(|share| format!("{:.1}%", share * 100.0))
         }),
         (per_piece, |row| row.per_piece.map(display::rate)),
         ("per node", |row| row.per_node.map(display::rate)),

@@ -3,6 +3,7 @@
 use insta::assert_snapshot;
 
 use super::*;
+use highwater_sizing::growth::fixture::queried;
 use highwater_sizing::plausibility::audit;
 use highwater_sizing::series::{PUBLISHED, read};
 use highwater_sizing::tables::tables;
@@ -32,9 +33,14 @@ fn the_million_rows_table() {
     assert_snapshot!(figures_text(&published("one-million-rows.csv")));
 }
 
-/// The cells of each line of the table that begins with a number of nodes.
-fn rows_of(file: &str) -> String {
+/// The cells of each line of the table that begins with a number of nodes; of its parts where there are any.
+fn rows_of(file: &str) -> [String; 2] {
     let text = figures_text(&published(file));
+    let (whole, parts) = text.split_once("each part ").unwrap_or((&text, ""));
+    [whole, parts].map(cells_of)
+}
+
+fn cells_of(text: &str) -> String {
     let lines = text.lines().map(|line| {
         let cells = line.split("  ").map(str::trim);
         cells.filter(|cell| !cell.is_empty()).collect::<Vec<_>>()
@@ -47,23 +53,50 @@ fn rows_of(file: &str) -> String {
 /// Nodes, throughput, gain, change, part of linear growth, per node, the 0.8 rule, and what it is off by.
 #[test]
 fn each_articles_growth_has_the_articles_own_numbers() {
-    assert_snapshot!(rows_of("one-million-rows.csv"), @"
-    1 | 293,147 | – | – | 100.0 % | 293,147 | – | –
-    2 | 493,723 | +200,576 | +68.4 % | 84.2 % | 246,862 | 527,665 | +6.9 %
-    3 | 676,781 | +183,058 | +37.1 % | 77.0 % | 225,594 | 691,212 | +2.1 %
-    4 | 856,460 | +179,679 | +26.5 % | 73.0 % | 214,115 | 857,256 | +0.1 %
-    5 | 1,043,659 | +187,199 | +21.9 % | 71.2 % | 208,732 | 1,027,752 | -1.5 %
+    assert_snapshot!(rows_of("one-million-rows.csv")[0], @"
+    1 | 293,147 | – | – | 100.0% | 293,147 | – | –
+    2 | 493,723 | +200,576 | +68.4% | 84.2% | 246,862 | 527,665 | +6.9%
+    3 | 676,781 | +183,058 | +37.1% | 77.0% | 225,594 | 691,212 | +2.1%
+    4 | 856,460 | +179,679 | +26.5% | 73.0% | 214,115 | 857,256 | +0.1%
+    5 | 1,043,659 | +187,199 | +21.9% | 71.2% | 208,732 | 1,027,752 | -1.5%
     ");
-    assert_snapshot!(rows_of("query-scaling.csv"), @"
-    3 | 9.07 | – | – | 100.0 % | 3.02 | – | –
-    6 | 17.0 | +7.94 | +87.6 % | 93.8 % | 2.84 | 16.3 | -4.0 %
-    12 | 29.9 | +12.9 | +75.6 % | 82.3 % | 2.49 | 30.6 | +2.5 %
-    24 | 52.0 | +22.2 | +74.2 % | 71.7 % | 2.17 | 53.8 | +3.3 %
+    let [all, each] = rows_of("query-scaling.csv");
+    assert_snapshot!(all, @"
+    3 | 9.07 | – | – | 100.0% | 3.02 | – | –
+    6 | 17.0 | +7.94 | +87.6% | 93.8% | 2.84 | 16.3 | -4.0%
+    12 | 29.9 | +12.9 | +75.6% | 82.3% | 2.49 | 30.6 | +2.5%
+    24 | 52.0 | +22.2 | +74.2% | 71.7% | 2.17 | 53.8 | +3.3%
     ");
-    assert_snapshot!(rows_of("big-bite.csv"), @"
-    14 | 1,600,000 | – | – | 100.0 % | 114,286 | – | –
-    56 | 4,800,750 | +3,200,750 | +200.0 % | 75.0 % | 85,728 | 5,440,000 | +13.3 %
+    assert_snapshot!(each, @"
+    3 | 3.24 | – | 3.04 | – | 3.18 | –
+    6 | 6.14 | +89.6% | 5.69 | +87.0% | 5.91 | +85.8%
+    12 | 10.3 | +217.9% | 10.0 | +229.4% | 10.2 | +222.1%
+    24 | 18.3 | +463.9% | 17.5 | +476.5% | 17.8 | +458.8%
     ");
+    assert_snapshot!(rows_of("big-bite.csv")[0], @"
+    14 | 1,600,000 | – | – | 100.0% | 114,286 | – | –
+    56 | 4,800,750 | +3,200,750 | +200.0% | 75.0% | 85,728 | 5,440,000 | +13.3%
+    ");
+}
+
+/// Each query's throughput is the one that the article prints, and a growth that measured the same shows the same rows.
+#[test]
+fn a_growth_shows_the_queries_of_an_article_as_its_file_does() {
+    let tables = published("query-scaling.csv").tables;
+    let rows = tables[0].rows.iter();
+    let printed = rows.map(|row| ["q1", "q2", "q3"].map(|query| row.parts[query].per_s));
+    let article = [
+        [3.2395, 3.0398, 3.1790],
+        [6.1410, 5.6857, 5.9053],
+        [10.2985, 10.0139, 10.2393],
+        [18.2665, 17.5259, 17.7649],
+    ];
+    assert!(printed.eq(article), "{tables:?}");
+    let measured = crate::text(&queried());
+    let (_, measured) = measured.split_once("each op ").unwrap();
+    let (measured, _) = measured.split_once("\n\n").unwrap();
+    let [_, published] = rows_of("query-scaling.csv");
+    assert_eq!(cells_of(measured), published);
 }
 
 #[test]

@@ -59,7 +59,10 @@ fn figure(answer: &Answer) -> Markup {
                     span class="whole" { (part) }
                 }
             }
-            @if !answer.unit.is_empty() { " " span class="unit" { (answer.unit) } }
+            @if !answer.unit.is_empty() {
+                @if answer.unit != "%" { " " }
+                span class="unit" { (answer.unit) }
+            }
             @if !answer.condition.is_empty() {
                 " " span class="condition" { (kept(&answer.condition)) }
             }
@@ -114,6 +117,22 @@ pub(super) fn keys(keys: &[KeyFigure]) -> Markup {
                     @if !key.note.is_empty() { dd class="note" { (kept(&key.note)) } }
                 }
             }
+        }
+    }
+}
+
+/// What the answer rests on most.
+pub(super) fn assumptions(assumptions: &[String]) -> Markup {
+    if assumptions.is_empty() {
+        return html! {};
+    }
+    html! {
+        section class="assumed" aria-label="Assumptions" {
+            p class="caption" {
+                b { "What the answer rests on." }
+                " The assumption that moves it most first, each with the flag that changes it:"
+            }
+            ol { @for assumption in assumptions { li { (kept(assumption)) } } }
         }
     }
 }

@@ -3,9 +3,10 @@
 use maud::{Markup, html};
 
 use highwater_analysis::comparison::{Better, Compared, Comparison, Verdict};
+use highwater_model::display::with_unit;
 
 use super::kept::kept;
-use crate::comparison::{difference, differing, figures_of, interval_words, named, place_of, word};
+use crate::comparison::{difference, differing, figures_of, interval, named, place_of, word};
 
 /// Half the width of a drawing, in differences that matter.
 const REACH: f64 = 4.0;
@@ -60,8 +61,8 @@ fn row(compared: &Compared) -> Markup {
             td class="figure" data-label="A" { (a) }
             td class="figure" data-label="B" { (b) }
             td class="drawn" { (drawing(compared)) }
-            td class="figure" data-label="difference" { (figure) "\u{a0}" (unit) }
-            td class="figure" data-label="95% CI" { (kept(&interval_words(compared))) }
+            td class="figure" data-label="difference" { (kept(&with_unit(&figure, &unit))) }
+            td class="figure" data-label="95% CI" { (kept(&interval(compared))) }
             td class=(class) data-label="verdict" { (word) }
         }
     }

@@ -1,10 +1,10 @@
-//! How figures and commands are set in a sentence: no line break takes a figure apart from its unit, a percentage has
-//! no space, and a command between backquotes is set as code.
+//! How figures and commands are set in a sentence: no line break takes a figure apart from its unit, and a command
+//! between backquotes is set as code.
 
 use maud::{Markup, html};
 
 /// What stands behind a figure and belongs to it.
-const UNITS: &str = "% ns µs ms s min h d B kB MB GB TB PB rows/s queries/s ops/s rows queries ops \
+const UNITS: &str = "ns µs ms s min h d B kB MB GB TB PB rows/s queries/s ops/s rows queries ops \
                      nodes node cores probes runs sessions";
 
 /// The same text with a no-break space between a figure and its unit.
@@ -39,21 +39,6 @@ pub(crate) fn sentence(text: &str) -> Markup {
     }
 }
 
-/// Markup with every percentage as pages write it: `97%`, beside `95% CI`.
-pub(crate) fn with_closed_percentages(markup: &str) -> String {
-    let mut closed = String::with_capacity(markup.len());
-    let mut rest = markup;
-    while let Some((before, after)) = rest.split_once('%') {
-        let figure = before.trim_end_matches([' ', '\u{a0}']);
-        let is_percentage = figure.ends_with(|c: char| c.is_ascii_digit());
-        closed.push_str(if is_percentage { figure } else { before });
-        closed.push('%');
-        rest = after;
-    }
-    closed.push_str(rest);
-    closed
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,19 +51,6 @@ mod tests {
             "<code>highwater find</code> finds 5\u{a0}ms."
         );
         assert_eq!(set("near `x"), "near `x");
-    }
-
-    #[test]
-    fn percentages_have_no_space() {
-        let cases = [
-            ("CPU 97 %, 95% CI", "CPU 97%, 95% CI"),
-            ("71\u{a0}%)</span> 0.1 %", "71%)</span> 0.1%"),
-            ("in % of all", "in % of all"),
-            ("", ""),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(with_closed_percentages(text), expected);
-        }
     }
 
     #[test]

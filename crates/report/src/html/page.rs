@@ -4,7 +4,7 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::answered;
-use super::kept::{kept, sentence, with_closed_percentages};
+use super::kept::{kept, sentence};
 use super::served::document;
 use crate::answer::Answer;
 
@@ -58,7 +58,7 @@ pub(crate) fn page(page: &Page) -> String {
     let body = html! {
         a class="skip" href="#content" { "To the answer" }
         header { (top(page)) }
-        main id="content" { (PreEscaped(with_closed_percentages(&content(page)))) }
+        main id="content" { (content(page)) }
         footer {
             p {
                 "Made by Highwater. Equal records give equal pages; this one loads nothing from \
@@ -70,16 +70,16 @@ pub(crate) fn page(page: &Page) -> String {
     document(&head, &body)
 }
 
-fn content(page: &Page) -> String {
-    let content = html! {
+fn content(page: &Page) -> Markup {
+    html! {
         (answered::head(&page.answer, &page.tags))
         div class="hero" { (page.hero) }
         (answered::keys(&page.answer.keys))
+        (answered::assumptions(&page.answer.assumptions))
         div class="folds" {
             @for part in &page.parts { (folded(part)) }
         }
-    };
-    content.into_string()
+    }
 }
 
 fn top(page: &Page) -> Markup {

@@ -364,8 +364,7 @@
             mark.style.display = part < 0 || part > 1 ? "none" : "";
           });
         }
-        const ends = svg.querySelector(".ends");
-        if (ends) ends.style.display = all ? "" : "none";
+        for (const fixed of svg.querySelectorAll(".ends, .strip")) fixed.style.display = all ? "" : "none";
         drawing.ticks.replaceChildren(...(all ? drawing.asDrawn : this.ticksOf(drawing)));
       }
       this.move(this.at, false);

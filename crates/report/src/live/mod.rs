@@ -174,7 +174,7 @@ struct Bar {
 }
 
 impl Bar {
-    /// `load         ██████░░░░░░   50.0 %  5 s left · about`; a narrow terminal has a short bar.
+    /// `load         ██████░░░░░░   50.0%  5 s left · about`; a narrow terminal has a short bar.
     fn line(&self, columns: usize) -> String {
         let about = self.left.iter().chain(&self.about);
         let about = list(about.map(String::as_str), " · ");

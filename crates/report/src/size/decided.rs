@@ -8,6 +8,9 @@ use highwater_sizing::cluster::{
 
 use crate::layout::{Row, headed, list};
 
+/// Assumptions that are named first: those that move the answer most.
+pub(crate) const ASSUMPTIONS_SHOWN: usize = 3;
+
 /// One node lost, and some months ahead, each with its name.
 pub(crate) fn facts(plan: &SizePlan) -> Vec<(String, String)> {
     let decision = &plan.decision;
@@ -75,7 +78,7 @@ fn one_lost(lost: OneLost) -> String {
         "; its rows are lost with it (--replicas 1 keeps them)"
     };
     let enough = if lost.probability < 0.005 {
-        "less than 1 %".to_owned()
+        "less than 1%".to_owned()
     } else {
         percent_whole(lost.probability)
     };
@@ -101,7 +104,13 @@ fn ahead(plan: &SizePlan, ahead: &Ahead) -> String {
     format!("{needs} need {enough}, {whose}")
 }
 
-/// `growth 0 % a month; with 5 % 13 nodes (--growth)`.
+/// The assumptions that move the answer most, each with the flag that changes it.
+pub(crate) fn weighed_most(plan: &SizePlan) -> impl Iterator<Item = String> {
+    let weights = plan.decision.assumptions.iter();
+    weights.take(ASSUMPTIONS_SHOWN).map(weighed)
+}
+
+/// `growth 0% a month; with 5% 13 nodes (--growth)`.
 pub(crate) fn weighed(weight: &AssumptionWeight) -> String {
     let enough = enough(weight.nodes);
     let (name, unit, flag) = match weight.what {
@@ -141,10 +150,10 @@ pub(crate) fn regret_rows(plan: &SizePlan) -> Vec<Row> {
 /// A probability, never rounded to certainty.
 pub(crate) fn probability(probability: f64) -> String {
     if probability > 0.995 {
-        return "> 99 %".to_owned();
+        return "> 99%".to_owned();
     }
     if probability < 0.005 {
-        return "< 1 %".to_owned();
+        return "< 1%".to_owned();
     }
     percent_whole(probability)
 }

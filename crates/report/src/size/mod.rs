@@ -68,7 +68,7 @@ pub(super) fn figures(plan: &SizePlan) -> Vec<String> {
     let mut lines = vec![labeled(
         "nodes",
         &format!(
-            "{}   {} expected [{} … {}] · enough with a probability of {}",
+            "{}   {} expected (90% interval {} to {}) · enough with a probability of {}",
             nodes.planned,
             nodes.expected,
             nodes.low,
@@ -78,7 +78,7 @@ pub(super) fn figures(plan: &SizePlan) -> Vec<String> {
     )];
     for need in &plan.needs {
         let (unit, of) = (&need.unit, need.capacity);
-        let capacity = bracketed([of.expected, of.low, of.high], display::about);
+        let capacity = with_interval([of.expected, of.low, of.high], display::about);
         let capacity = format!("{capacity} {unit} with {} nodes", nodes.planned);
         lines.push(labeled("capacity", &capacity));
     }
@@ -142,7 +142,7 @@ pub(super) fn alternative_rows(plan: &SizePlan) -> Vec<Row> {
     } else {
         "headroom"
     };
-    let head = format!("nodes | copies | {free} | 90 % | probability{disk}{price}");
+    let head = format!("nodes | copies | {free} | 90% interval | probability{disk}{price}");
     let row = |alternative: &Alternative| {
         let headroom = alternative.headroom;
         let of = [headroom.expected, headroom.low, headroom.high];
@@ -151,7 +151,7 @@ pub(super) fn alternative_rows(plan: &SizePlan) -> Vec<Row> {
             alternative.nodes.to_string(),
             format!("1 + {}", alternative.replicas),
             expected,
-            format!("{low} … {high}"),
+            format!("{low} to {high}"),
             decided::probability(alternative.probability),
         ];
         cells.extend(alternative.disk_per_node_bytes.map(display_bytes));
@@ -188,14 +188,14 @@ pub(super) fn assumed_growth(need: &NeedPlan) -> String {
 
 /// The head and a row for each model; the first column holds words.
 pub(super) fn models(models: &[ModelPlan]) -> Vec<Row> {
-    let head = "model | weight | left out | prediction | 90 %";
+    let head = "model | weight | left out | prediction | 90% interval";
     headed(head, models.iter().map(model))
 }
 
 fn model(model: &ModelPlan) -> Row {
     let interval = |prediction: Prediction| {
         let [low, high] = [prediction.low, prediction.high].map(display::about);
-        format!("{low} … {high}")
+        format!("{low} to {high}")
     };
     let cells = [
         model.model.name().to_owned(),
@@ -257,13 +257,13 @@ pub(super) fn inputs(inputs: &[Input], origin: &str, words: usize) -> Vec<Row> {
 }
 
 fn headroom(of: Headroom) -> String {
-    bracketed([of.expected, of.low, of.high], percent_whole)
+    with_interval([of.expected, of.low, of.high], percent_whole)
 }
 
-/// `98,300 [97,100 … 99,200]`: the middle, and where it lies.
-pub(super) fn bracketed(of: [f64; 3], show: impl Fn(f64) -> String) -> String {
+/// `98,300 (90% interval 97,100 to 99,200)`: the middle, and where it lies.
+fn with_interval(of: [f64; 3], show: impl Fn(f64) -> String) -> String {
     let [middle, low, high] = of.map(show);
-    format!("{middle} [{low} … {high}]")
+    format!("{middle} (90% interval {low} to {high})")
 }
 
 /// `1.20 TB`: decimal units, as disks are sold.

@@ -1,6 +1,6 @@
 //! A plot of a few lines of plain text: sizes to the right, throughput upwards.
 //!
-//! `o` is a measured size, `=` what is expected, `.` the 90 % interval. No colors, no cursor
+//! `o` is a measured size, `=` what is expected, `.` the 90% interval. No colors, no cursor
 //! movements, so that a file or a pipe gets the same.
 
 use highwater_model::display;
@@ -67,7 +67,7 @@ fn frame(grid: &[Vec<char>], points: &[SizePlanPoint], highest: f64) -> Vec<Stri
         "", ends[0], "", ends[1]
     ));
     lines.push(format!(
-        "{:>width$}  o measured, = expected, . 90 % interval",
+        "{:>width$}  o measured, = expected, . 90% interval",
         ""
     ));
     lines

@@ -2,12 +2,17 @@
 
 use insta::assert_snapshot;
 
-use super::{size_json, size_schema, size_text, wrapped};
+use super::{decided, size_json, size_schema, size_text, wrapped};
+use crate::size_html;
 use highwater_sizing::cluster::fixture;
-use highwater_sizing::cluster::{SizePlan, Traced, size};
+use highwater_sizing::cluster::{Request, SizePlan, Traced, size};
 
 /// A million rows per second, one node may be lost, with everything that can be said.
 fn plan() -> SizePlan {
+    size(&request()).unwrap()
+}
+
+fn request() -> Request {
     let mut request = fixture::request(vec![fixture::need(
         1e6,
         fixture::basis("rows/s", &fixture::INGEST),
@@ -17,12 +22,43 @@ fn plan() -> SizePlan {
     request.stored_bytes_per_row = Some(Traced::given(100.0, "--bytes-per-row"));
     request.sent_bytes_per_row = Some(Traced::given(700.0, "--sent-bytes-per-row"));
     request.price_per_node_hour = Some(Traced::given(0.8, "--price"));
-    size(&request).unwrap()
+    request
 }
 
 #[test]
 fn the_report_of_a_plan() {
     assert_snapshot!(size_text(&plan()));
+}
+
+/// Who decides sees what it costs, and what it rests on, with everything folded.
+#[test]
+fn the_page_shows_its_price_and_three_assumptions_with_their_flags_above_the_folds() {
+    let mut request = request();
+    request.survive = Traced::assumed(0, "by default");
+    let plan = size(&request).unwrap();
+    let page = size_html(&plan);
+    let (open, _) = page.split_once("<div class=\"folds\">").unwrap();
+    let (_, keys) = open.split_once("<dl class=\"keys\">").unwrap();
+    let (keys, assumed) = keys.split_once("</dl>").unwrap();
+    let names = keys.split("<dt>").skip(1);
+    let names: Vec<&str> = names.map(|name| name.split('<').next().unwrap()).collect();
+    assert_eq!(names.len(), 6, "{names:?}");
+    assert_eq!(names[1..3], ["headroom", "price"]);
+
+    let flag = |text: &str| {
+        text.rsplit_once("(--")
+            .unwrap()
+            .1
+            .split_once(')')
+            .unwrap()
+            .0
+            .to_owned()
+    };
+    let shown: Vec<String> = assumed.split("<li>").skip(1).map(flag).collect();
+    let weights = plan.decision.assumptions.iter().map(decided::weighed);
+    let most: Vec<String> = weights.map(|weighed| flag(&weighed)).collect();
+    assert!(most.len() >= 3, "{most:?}");
+    assert_eq!(shown, most[..3]);
 }
 
 #[test]

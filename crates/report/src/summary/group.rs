@@ -30,11 +30,11 @@ pub(super) fn lines(record: &MeasuredRun<'_>, group: &GroupRecord) -> (Vec<Line>
     (answer, vec![load])
 }
 
-/// `B is worse than A: insert throughput −20.0 %`.
+/// `B is worse than A: insert throughput −20.0%`.
 pub(super) fn compared(names: [&str; 2], comparison: &Comparison) -> Vec<Span> {
     let [a, b] = names.map(|name| foreign(name, WORDS));
     if comparison.is_guarded() {
-        let why = format!("no verdict: {a} and {b} were asked different questions");
+        let why = format!("no verdict: {a} and {b} answer different questions");
         return vec![Span::new(Ink::Open, why)];
     }
     let (ink, sentence) = match comparison.verdict() {

@@ -8,13 +8,29 @@ use super::layout::{Ink, Line, Span};
 use super::lines::{WORDS, and_more};
 use crate::text::judged::{self, Judged, Tone};
 
-/// Reasons of one judgment; the others are counted.
+/// Reasons of the one judgment that is not good; where several are not, each has its first one. The others are
+/// counted.
 const REASONS_SHOWN: usize = 2;
 
 pub(super) fn lines(record: RecordRef<'_>) -> Vec<Line> {
+    let not_good = judged::remarked(record).filter(|(judged, _)| !is_good(judged));
+    let most = if not_good.count() > 1 {
+        1
+    } else {
+        REASONS_SHOWN
+    };
     let all = judged::remarked(record);
-    all.flat_map(|(judged, remark)| of(judged, remark))
+    all.flat_map(|(judged, remark)| of(judged, remark, most))
         .collect()
+}
+
+/// Whether no judgment is bad or open.
+pub(super) fn all_good(record: RecordRef<'_>) -> bool {
+    judged::remarked(record).all(|(judged, _)| is_good(&judged))
+}
+
+const fn is_good(judged: &Judged<'_>) -> bool {
+    matches!(judged.tone, Tone::Good | Tone::None)
 }
 
 pub(super) const fn ink(tone: Tone) -> Ink {
@@ -26,8 +42,8 @@ pub(super) const fn ink(tone: Tone) -> Ink {
     }
 }
 
-fn of(judged: Judged<'_>, remark: String) -> Vec<Line> {
-    let is_good = matches!(judged.tone, Tone::Good | Tone::None);
+fn of(judged: Judged<'_>, remark: String, reasons: usize) -> Vec<Line> {
+    let is_good = is_good(&judged);
     let value = if is_good {
         judged.value.to_owned()
     } else {
@@ -40,7 +56,7 @@ fn of(judged: Judged<'_>, remark: String) -> Vec<Line> {
     let mut lines = vec![Line::judged(&name, value, remark)];
     let different = different(judged.reasons);
     // A note on a good judgment is one line; what a bad one is for is more.
-    let most = if is_good { 1 } else { REASONS_SHOWN };
+    let most = if is_good { 1 } else { reasons };
     let shown: Vec<&Reason> = different.into_iter().take(most).collect();
     let more = judged.reasons.len() - shown.len();
     let last = shown.len().saturating_sub(1);

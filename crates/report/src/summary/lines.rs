@@ -24,7 +24,10 @@ pub(super) fn first_rows(mut rows: Vec<Row>, words: usize) -> Vec<Line> {
 pub(super) fn and_more(first: &str, more: usize) -> String {
     match more {
         0 => first.to_owned(),
-        more => format!("{first}; and {more} more (-v)"),
+        more => {
+            let first = first.strip_suffix('.').unwrap_or(first);
+            format!("{first}; and {more} more (-v)")
+        }
     }
 }
 
@@ -33,4 +36,20 @@ pub(super) fn first_of(label: &str, all: impl IntoIterator<Item = String>) -> Op
     let mut all = all.into_iter();
     let first = all.next()?;
     Some(Line::labeled(label, and_more(&first, all.count())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_that_goes_on_has_no_period_before() {
+        for (first, more, expected) in [
+            ("Set --retention.", 0, "Set --retention."),
+            ("Set --retention.", 1, "Set --retention; and 1 more (-v)"),
+            ("CPU 97%", 2, "CPU 97%; and 2 more (-v)"),
+        ] {
+            assert_eq!(and_more(first, more), expected);
+        }
+    }
 }

@@ -3,6 +3,7 @@
 //! Everything else is in the text report, which `-v` prints below the answer. Nothing is computed here, and no
 //! word of a target reaches a terminal but as a word.
 
+mod bounds;
 mod compared;
 mod fitted;
 mod group;
@@ -58,9 +59,15 @@ pub fn summary<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> Summary
         end.into_iter()
             .filter_map(|(label, text)| Some(Line::Whole { label, text: text? })),
     );
-    Summary {
+    let most = if judged::all_good(record) {
+        bounds::GOOD_MAX
+    } else {
+        bounds::BAD_MAX
+    };
+    let summary = Summary {
         answer,
         blocks: vec![judged::lines(record), about],
         details: text_at(record, directory),
-    }
+    };
+    bounds::within(summary, most)
 }

@@ -154,7 +154,7 @@ fn known(measured: &[MeasuredStream<'_>]) -> Option<String> {
     let [one] = measured else { return None };
     let [low, high] = one.stream.throughput.ci95?;
     Some(format!(
-        "95 % confidence: {} to {} {}/s",
+        "95% confidence: {} to {} {}/s",
         rate(low),
         rate(high),
         one.stream.unit.name()

@@ -12,8 +12,6 @@ use crate::size::{decided, size_text};
 
 /// Rows of regrets, their head among them, that are all shown.
 const REGRETS_SHOWN: usize = 9;
-/// Assumptions that are named: those that move the answer most.
-const ASSUMPTIONS_SHOWN: usize = 3;
 
 /// The summary of a size plan.
 pub fn size_summary(plan: &SizePlan) -> Summary {
@@ -47,7 +45,7 @@ fn capacity(plan: &SizePlan) -> Line {
         let of = need.capacity;
         let [expected, low, high] = [of.expected, of.low, of.high].map(about);
         let unit = &need.unit;
-        format!("{expected} {unit} expected (90 % interval {low} to {high})")
+        format!("{expected} {unit} expected (90% interval {low} to {high})")
     });
     let free = decided::headroom(plan.nodes.headroom);
     let each = list(each, ", ");
@@ -94,15 +92,15 @@ fn around_the_least(rows: Vec<Row>) -> Vec<Row> {
 
 /// The assumptions that move the answer most, each with the flag that changes it.
 fn assumed(plan: &SizePlan) -> Vec<Line> {
-    let weights = &plan.decision.assumptions;
-    let more = weights.len().saturating_sub(ASSUMPTIONS_SHOWN);
-    let shown = weights.iter().take(ASSUMPTIONS_SHOWN).enumerate();
-    let last = weights.len().min(ASSUMPTIONS_SHOWN).saturating_sub(1);
+    let shown: Vec<String> = decided::weighed_most(plan).collect();
+    let more = plan.decision.assumptions.len() - shown.len();
+    let last = shown.len().saturating_sub(1);
+    let shown = shown.iter().enumerate();
     shown
-        .map(|(at, weight)| {
+        .map(|(at, weighed)| {
             let label = if at == 0 { "assumed" } else { "" };
             let more = if at == last { more } else { 0 };
-            Line::labeled(label, and_more(&decided::weighed(weight), more))
+            Line::labeled(label, and_more(weighed, more))
         })
         .collect()
 }

@@ -1,8 +1,17 @@
 //! Summaries as a reader sees them: wide, and on a narrow terminal.
 
 use super::*;
+use crate::compare_report::{CompareReport, Group, GrowthsReport};
+use highwater_analysis::comparison::Criteria;
 use highwater_analysis::fixture;
-use highwater_model::record::RunRecord;
+use highwater_analysis::{search as searching, tuning};
+use highwater_model::record::{ExperimentRecord, IncidentKind, RunRecord};
+use highwater_model::search::{ProbePurpose, ProbeVerdict, SearchOutcome};
+use highwater_model::tune::{
+    BestConfiguration, RunnerUp, TrialPurpose, TuneFigure, TuneOutcome, TuneRecord,
+};
+use highwater_sizing::cluster::fixture as sizes;
+use highwater_sizing::cluster::{Traced, size};
 use highwater_sizing::growth::fixture::grown;
 
 fn shown<'a>(record: impl Into<RecordRef<'a>>, columns: usize) -> String {
@@ -25,12 +34,8 @@ fn several_streams_have_a_total_each_and_steps_a_line_each() {
 
 #[test]
 fn reasons_are_one_a_line_and_the_rest_is_counted() {
-    let mut op = fixture::gate_op();
-    op.latencies = vec![(4 * fixture::MS, 9_000), (900 * fixture::MS, 700)];
-    op.dropped = 300;
-    op.errors = vec![("rejected", 12), ("timeout", 3)];
-    let record = fixture::judged(fixture::open_gate_of(&op));
-    insta::assert_snapshot!(shown(&record, 100));
+    insta::assert_snapshot!(shown(&missed(), 100));
+    insta::assert_snapshot!("an_overload", shown(&overloaded(), 100));
 }
 
 #[test]
@@ -44,12 +49,46 @@ fn what_was_lost_is_in_the_answer() {
 }
 
 #[test]
-fn the_answer_of_every_kind_comes_first_and_about_twelve_lines_follow() {
-    let (closed, growth) = (fixture::closed(), grown());
-    for record in [RecordRef::from(&closed), RecordRef::from(&growth)] {
-        let text = summary(record, "a").short(100, &without_color);
-        assert!(text.lines().count() <= 26, "{text}");
+fn the_answer_of_every_kind_comes_first_and_no_more_lines_follow_than_a_screen_has() {
+    for (kind, summary, most) in kinds() {
+        let text = summary.short(100, &without_color);
+        let length = bounds::length(&summary);
+        assert!(length <= most, "{kind}: {length} lines\n{text}");
+        let first: String = summary.answer().chars().take(20).collect();
+        assert!(text.starts_with(&first), "{kind}\n{text}");
+        let lines = summary.blocks.iter().flatten().chain(&summary.answer);
+        for line in lines.filter(|line| bounds::is_table(line)) {
+            let rows = layout::rendered(line, 400, &without_color).len();
+            assert!(rows <= ROWS_MAX, "{kind}: {rows} rows\n{text}");
+        }
+        // Nothing is lost: `-v` has the answer and the whole report.
+        let full = summary.full(100, &without_color);
+        assert!(full.ends_with(&summary.details), "{kind}\n{full}");
     }
+}
+
+/// Rows of a table, its head among them.
+const ROWS_MAX: usize = 9;
+
+/// A summary of each kind, and how many lines it may have beside its tables.
+fn kinds() -> Vec<(&'static str, Summary, usize)> {
+    let of =
+        |record: RecordRef<'_>| summary(record, "highwater-runs/2026-11-20T18-20-11-cpu-7f3a91");
+    let (good, bad) = (bounds::GOOD_MAX, bounds::BAD_MAX);
+    let (found, tuned) = (found(), tuned());
+    let mut kinds = vec![
+        ("run", of((&fixture::closed()).into()), good),
+        ("run, noted", of((&noted()).into()), good),
+        ("steps", of((&fixture::open_steps()).into()), good),
+        ("miss", of((&missed()).into()), bad),
+        ("overload", of((&overloaded()).into()), bad),
+        ("find", of((&found).into()), bad),
+        ("tune", of((&tuned).into()), bad),
+        ("group", of((&fixture::group::grouped()).into()), bad),
+        ("scale", of((&grown()).into()), bad),
+    ];
+    kinds.extend(compared());
+    kinds
 }
 
 #[test]
@@ -68,4 +107,133 @@ fn no_escape_code_of_a_target_comes_through() {
     fixture::note(&mut record, "x", "\u{1b}]0;title\u{7}");
     let text = shown(&record, 80);
     assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text}");
+}
+
+/// A run with much to say and nothing wrong: a limit, dips, and notes.
+fn noted() -> RunRecord {
+    let mut record = fixture::closed();
+    record.limit = Some(fixture::cpu_limit());
+    record.availability.dips = 2;
+    fixture::note(
+        &mut record,
+        "earlier_rows",
+        "the tables already held 1,172,000 rows from earlier runs",
+    );
+    fixture::note(
+        &mut record,
+        "telemetry",
+        "target telemetry: 1 of 16 readings failed",
+    );
+    fixture::judged(record)
+}
+
+/// A run that missed its objective.
+fn missed() -> RunRecord {
+    let mut op = fixture::gate_op();
+    op.latencies = vec![(4 * fixture::MS, 9_000), (900 * fixture::MS, 700)];
+    op.dropped = 300;
+    op.errors = vec![("rejected", 12), ("timeout", 3)];
+    fixture::judged(fixture::open_gate_of(&op))
+}
+
+/// A run in which everything is wrong: the target was overloaded and rows are lost.
+fn overloaded() -> RunRecord {
+    let mut op = fixture::gate_op();
+    op.latencies = vec![(900 * fixture::MS, 5_000), (4_000 * fixture::MS, 700)];
+    op.dropped = 3_000;
+    op.errors = vec![("rejected", 1_200), ("timeout", 100)];
+    op.lag_ns = 40 * fixture::MS;
+    let mut record = fixture::open_gate_of(&op);
+    record.limit = Some(fixture::cpu_limit());
+    record.availability.dips = 3;
+    fixture::lose_rows(&mut record, 96);
+    fixture::incident(
+        &mut record,
+        IncidentKind::Interrupted,
+        "Ctrl-C after 6 s of 12 s",
+    );
+    fixture::note(
+        &mut record,
+        "telemetry",
+        "target telemetry: 1 of 16 readings failed",
+    );
+    fixture::judged(record)
+}
+
+/// A search with a mark.
+fn found() -> ExperimentRecord {
+    let last = fixture::open_gate();
+    let mut search = fixture::search(last.plan.definition.objectives.clone());
+    search.probes = vec![
+        fixture::probe(ProbePurpose::Search, 1_019.0, ProbeVerdict::Failed),
+        fixture::probe(ProbePurpose::Confirm, 1_000.0, ProbeVerdict::Passed),
+    ];
+    search.outcome = Some(SearchOutcome::Mark(fixture::mark(1_000.0, 1_019.0)));
+    searching::conclude(last, search, "find".to_owned())
+}
+
+/// A tuning of one axis whose best value is known.
+fn tuned() -> ExperimentRecord {
+    let mut tune = TuneRecord {
+        by: TuneFigure::Throughput,
+        ..fixture::tune::tune(&[2])
+    };
+    for purpose in [TrialPurpose::Search, TrialPurpose::Confirm] {
+        for (at, figure) in [(0, 290_000.0), (1, 302_000.0)] {
+            let trial = fixture::tune::trial(&tune, vec![at], purpose, Some(figure));
+            tune.trials.push(trial);
+        }
+    }
+    tune.outcome = Some(TuneOutcome::Best(BestConfiguration {
+        at: vec![1],
+        values: [("with.axis0".to_owned(), "1".to_owned())].into(),
+        figure: 302_000.0,
+        runner_up: Some(RunnerUp {
+            at: vec![0],
+            figure: 290_000.0,
+            gain95: [0.012, 0.071],
+            is_significant: true,
+        }),
+        cut_short: false,
+    }));
+    tuning::conclude(fixture::closed(), tune, "tune".to_owned())
+}
+
+/// What is no record: two comparisons and a plan.
+fn compared() -> Vec<(&'static str, Summary, usize)> {
+    let faster = |factor: f64| {
+        let mut record = fixture::closed();
+        record.streams[0].throughput.rows_per_s *= factor;
+        record
+    };
+    let groups = [[1.0, 1.01, 0.99], [0.8, 0.81, 0.79]].map(|of| of.map(faster));
+    let [a, b] = groups
+        .each_ref()
+        .map(|runs| runs.iter().map(RecordRef::from).collect::<Vec<_>>());
+    let group = |name: &str, runs| Group {
+        name: name.to_owned(),
+        runs,
+    };
+    let pair = vec![group("main", a), group("branch", b)];
+    let report = CompareReport::of(pair, Criteria::default()).unwrap();
+    let growth = grown();
+    let same = ["a", "b"].map(|name| group(name, vec![RecordRef::from(&growth)]));
+    let growths = GrowthsReport::of(&same, 0.05).unwrap();
+    let basis = sizes::basis("rows/s", &sizes::INGEST);
+    let mut request = sizes::request(vec![sizes::need(1e6, basis)]);
+    request.survive = Traced::given(1, "--tolerate-failures");
+    request.price_per_node_hour = Some(Traced::given(0.8, "--price"));
+    vec![
+        ("compare", compare_summary(&report), bounds::GOOD_MAX),
+        (
+            "compare of growths",
+            growths_summary(&growths),
+            bounds::GOOD_MAX,
+        ),
+        (
+            "size",
+            size_summary(&size(&request).unwrap()),
+            bounds::BAD_MAX,
+        ),
+    ]
 }

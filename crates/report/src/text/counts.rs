@@ -122,7 +122,7 @@ fn queried(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Option<
     Some(Row::new(cells).remark(throughput(record, measured, Unit::Queries)))
 }
 
-/// `421,200 rows/s  [418,900 … 423,600]`; nothing for several steps, whose rates differ.
+/// `421,200 rows/s, 95% CI 418,900 to 423,600`; nothing for several steps, whose rates differ.
 fn throughput(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>], unit: Unit) -> String {
     if leaves_out(record, MissingField::Throughput) {
         return String::new();
@@ -144,7 +144,7 @@ fn throughput(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>], unit: U
     };
     if let ([only], Some([low, high])) = (streams.as_slice(), first.stream.throughput.ci95) {
         debug_assert_eq!(only.stream.stream, first.stream.stream);
-        let _ = write!(text, "  [{} … {}]", rate(low), rate(high));
+        let _ = write!(text, ", 95% CI {} to {}", rate(low), rate(high));
     }
     text
 }

@@ -69,7 +69,7 @@ pub(crate) fn confirming<'a>(
 pub(crate) fn objective(record: &RunRecord, search: &SearchRecord) -> String {
     let no_errors = search.objective.no_errors.then_some("no errors");
     let at_a_rate = search.axis == SearchAxis::Rate;
-    let acknowledged = at_a_rate.then_some("99 % of the rate acknowledged");
+    let acknowledged = at_a_rate.then_some("99% of the rate acknowledged");
     let words = [no_errors, acknowledged].map(Option::unwrap_or_default);
     joined([judged::objectives(record).as_str(), words[0], words[1]])
 }
@@ -120,10 +120,10 @@ fn estimated(search: &SearchRecord, found: Estimate) -> String {
     labeled("estimate", &estimate(search, found))
 }
 
-/// `1,012 rows/s just meet the objective (90 % interval 1,004 to 1,020)`.
+/// `1,012 rows/s just meet the objective (90% interval 1,004 to 1,020)`.
 pub(crate) fn estimate(search: &SearchRecord, found: Estimate) -> String {
     format!(
-        "{} just meet the objective (90 % interval {} to {})",
+        "{} just meet the objective (90% interval {} to {})",
         of_axis(search, found.value),
         rate(found.low90),
         rate(found.high90)
@@ -144,7 +144,7 @@ pub(crate) fn soak(search: &SearchRecord) -> Option<String> {
             duration(probe.measured_ns),
             probe_line(probe)
         ),
-        None => format!("NOT MADE: {} at {at} were asked for", duration(soak_ns)),
+        None => format!("NOT MADE: {} at {at} were requested", duration(soak_ns)),
     })
 }
 

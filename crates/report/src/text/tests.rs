@@ -7,12 +7,13 @@ use highwater_analysis::fixture::{self, incident, judged, lose_rows, note};
 use highwater_model::judgment::ReasonCode;
 use highwater_model::plan::Share;
 use highwater_model::record::{
-    AuditStatus, Change, ExperimentRecord, IncidentKind, InterventionRecord, RecoveryRecord,
-    RunRecord,
+    AuditStatus, CeilingBound, Change, ExperimentRecord, IncidentKind, InterventionRecord,
+    RecoveryRecord, RunRecord,
 };
 use highwater_model::search::{
     Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchOutcome,
 };
+use highwater_model::tune::{BestConfiguration, RunnerUp, TrialPurpose, TuneAxis, TuneOutcome};
 
 #[test]
 fn a_closed_run_that_is_well() {
@@ -221,9 +222,9 @@ fn a_saturated_run_names_its_limit_in_one_line_above_its_availability() {
     let mut record = fixture::closed();
     assert!(!text(&record).contains("\nlimit"));
     record.limit = Some(fixture::cpu_limit());
-    let limited = "limited by     CPU of node 2, 97 % (next: disk of node 1, 71 %)\navailability ";
+    let limited = "limited by     CPU of node 2, 97% (next: disk of node 1, 71%)\navailability ";
     assert_says(&text(&record), &[limited]);
-    let line = "\n\nlimited by: CPU of node 2, 97 % (next: disk of node 1, 71 %)\n\n";
+    let line = "\n\nlimited by: CPU of node 2, 97% (next: disk of node 1, 71%)\n\n";
     assert_says(&crate::markdown(&record, "a"), &[line]);
 }
 
@@ -298,4 +299,85 @@ fn a_search_without_a_mark_says_why_and_what_it_knows() {
         ],
     );
     insta::assert_snapshot!(text(&record));
+}
+
+/// The ceiling that was measured with 64 sessions says as much as it can of another load; where that is too little, the
+/// line has the command that measures the one of this load.
+#[test]
+fn the_ceiling_of_other_sessions_serves_or_the_line_says_what_measures_this_one() {
+    let line = |mut record: RunRecord, units_per_s: f64| {
+        let client = &mut record.clients[0];
+        client.sink = Some("null:".to_owned());
+        client.ceiling_at_least = Some(CeilingBound {
+            units_per_s,
+            sessions: 64,
+        });
+        let text = text(&record);
+        let line = text.lines().find(|line| line.starts_with("client "));
+        let (_, ceiling) = line.unwrap().split_once(" · ceiling ").unwrap();
+        ceiling.to_owned()
+    };
+    let (closed, at_a_rate) = (fixture::closed, fixture::open_gate);
+    let serves = "at least 1,684,800 rows/s, 4.00 times this run (by that of 64 sessions)";
+    assert_eq!(line(closed(), 1_684_800.0), serves);
+    let serves = "at least 1,684,800 rows/s, 1685 times this run (by that of 64 sessions)";
+    assert_eq!(line(at_a_rate(), 1_684_800.0), serves);
+    let measure = "of this load not measured (highwater run cpu null: -c 4 -d 5s)";
+    assert_eq!(line(closed(), 500_000.0), measure);
+}
+
+/// A tuning of the batch with so many sessions, whose best value is in the middle.
+fn tuned(sessions: u32) -> ExperimentRecord {
+    let mut tune = fixture::tune::tune(&[3]);
+    tune.axes = vec![TuneAxis {
+        name: "batch".to_owned(),
+        values: ["100", "1000", "4000"].map(str::to_owned).to_vec(),
+    }];
+    tune.sessions = Some(sessions);
+    for (at, per_s) in [52_000.0, 198_000.0, 160_000.0].into_iter().enumerate() {
+        let purpose = TrialPurpose::Search;
+        let trial = fixture::tune::trial(&tune, vec![at], purpose, Some(per_s));
+        tune.trials.push(trial);
+    }
+    tune.outcome = Some(TuneOutcome::Best(BestConfiguration {
+        at: vec![1],
+        values: [("batch".to_owned(), "1000".to_owned())].into(),
+        figure: 198_000.0,
+        runner_up: Some(RunnerUp {
+            at: vec![2],
+            figure: 160_000.0,
+            gain95: [0.2, 0.28],
+            is_significant: true,
+        }),
+        cut_short: false,
+    }));
+    analysis::tuning::conclude(fixture::closed(), tune, "2026-11-20-tune-cpu".to_owned())
+}
+
+/// Sessions × rows / throughput: each session has one batch out at a time.
+#[test]
+fn the_time_of_one_batch_counts_the_sessions_of_the_tuning() {
+    let times = |sessions| {
+        let text = text(&tuned(sessions));
+        let (_, table) = text.split_once("time of one\n").expect(&text);
+        let rows = table.lines().take(3);
+        let time = |row: &str| row.rsplit("   ").next().unwrap().trim().to_owned();
+        rows.map(time).collect::<Vec<_>>()
+    };
+    assert_eq!(times(8), ["15.4 ms", "40.4 ms", "200 ms"]);
+    assert_eq!(times(1), ["1.92 ms", "5.05 ms", "25.0 ms"]);
+}
+
+#[test]
+fn the_best_value_of_a_tuning_is_named_once() {
+    let record = tuned(8);
+    let text = text(&record);
+    let best = text.lines().filter(|line| line.starts_with("best "));
+    let best: Vec<&str> = best.collect();
+    assert_eq!(best, ["best           batch 1000: 198,000 rows/s"]);
+    assert_eq!(text.matches("batch 1000").count(), 1, "{text}");
+
+    let short = crate::summary(&record, "a").short(100, &crate::without_color);
+    assert_eq!(short.matches("batch 1000").count(), 1, "{short}");
+    assert_eq!(short.matches("198,000").count(), 1, "{short}");
 }

@@ -118,10 +118,10 @@ fn comparison(tune: &TuneRecord, other: &RunnerUp) -> String {
     let [low, high] = other.gain95.map(percent_signed);
     let times = tune.policy.confirmations;
     if other.is_significant {
-        format!("yes: by {low} to {high}, with 95 % confidence, each measured {times} times more")
+        format!("yes: by {low} to {high}, with 95% confidence, each measured {times} times more")
     } else {
         format!(
-            "inconclusive: {low} to {high} with 95 % confidence, each measured {times} times more"
+            "inconclusive: {low} to {high} with 95% confidence, each measured {times} times more"
         )
     }
 }

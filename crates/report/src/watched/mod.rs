@@ -143,7 +143,9 @@ impl Watched {
             Event::Ended {
                 directory,
                 judgments,
+                rows_found,
             } => {
+                self.totals.rows_found += rows_found.unwrap_or(0);
                 self.run.stage = Stage::Over;
                 self.ended = Some((directory.clone(), judgments.clone()));
             }

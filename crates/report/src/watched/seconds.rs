@@ -37,8 +37,10 @@ pub struct SlotStream {
     pub stream: String,
     /// What it counts in.
     pub unit: Unit,
-    /// Units that were acknowledged.
+    /// Units whose acknowledgment was reported with its own second.
     pub units: f64,
+    /// Units that were acknowledged, those that were reported later included.
+    pub acknowledged: u64,
     /// Units that the plan offered; absent in closed load.
     pub offered: Option<f64>,
     /// Median of the slowest second; a percentile is never averaged.
@@ -112,6 +114,7 @@ impl Slot {
         self.sessions = self.sessions.max(next.sessions);
         for (stream, next) in self.streams.iter_mut().zip(&next.streams) {
             stream.units += next.units;
+            stream.acknowledged += next.acknowledged;
             stream.offered = stream.offered.zip(next.offered).map(|(a, b)| a + b);
             stream.p50_ns = stream.p50_ns.max(next.p50_ns);
             stream.p99_ns = stream.p99_ns.max(next.p99_ns);
@@ -130,6 +133,10 @@ impl SlotStream {
             stream: stream.stream.clone(),
             unit: stream.unit,
             units: stream.units_per_s,
+            acknowledged: match stream.unit {
+                Unit::Rows => stream.counts.rows_acknowledged,
+                Unit::Queries => stream.counts.acknowledged,
+            },
             offered: stream.offered_per_s,
             p50_ns: stream.p50_ns.or(recent.and_then(|of| of.p50_ns)),
             p99_ns: stream.p99_ns.or(recent.and_then(|of| of.p99_ns)),

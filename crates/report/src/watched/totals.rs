@@ -12,6 +12,8 @@ const STREAMS_MAX: usize = 64;
 pub struct Totals {
     /// By stream, in the order in which they were first seen.
     pub streams: Vec<StreamTotals>,
+    /// Rows that audits found, of all runs that are over.
+    pub rows_found: u64,
 }
 
 /// Counters of a stream, and its state in the last second.

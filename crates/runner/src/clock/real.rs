@@ -93,7 +93,7 @@ impl RealTimeline {
         )?;
         #[expect(
             deprecated,
-            reason = "its successor is unsafe; an owned descriptor keeps what that asks for"
+            reason = "its successor is unsafe; an owned descriptor keeps what that requires"
         )]
         let fd = AsyncFd::new(fd)?;
         let timer = Timer {

@@ -194,7 +194,7 @@ pub(crate) fn check(estimate: &EstimateRecord) -> Result<(), TargetError> {
         bytes(disk.reserve_bytes)
     );
     Err(TargetError::usage(message).with_hint(
-        "free space, ask for fewer rows (--rate, -d, --rows, --set rows=…), or give \
+        "free space, plan fewer rows (--rate, -d, --rows, --set rows=…), or give \
          --no-disk-guard if the target stores rows in less than their values take",
     ))
 }

@@ -4,6 +4,7 @@
 //! What must not be here: what a run does next.
 
 pub(crate) mod collector;
+mod events_so_far;
 mod interval_lines;
 mod journaled;
 mod key_names;
@@ -13,6 +14,7 @@ mod recovered;
 mod results;
 mod so_far;
 
+pub use events_so_far::EventsSoFar;
 pub use so_far::SoFar;
 
 use std::path::Path;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use highwater_analysis as analysis;
-use highwater_model::judgment::ObjectiveValue;
+use highwater_model::judgment::{Judgment, Measurement, ObjectiveValue, ReasonCode};
 use highwater_model::plan::{Pace, Plan};
 use highwater_model::record::{Change, InterventionRecord, Record, RunRecord, StreamRecord};
 use highwater_model::target_telemetry::TargetTelemetry;
@@ -132,7 +132,19 @@ impl SoFar {
         record.judgments.objective.value = ObjectiveValue::NotDecided;
         record.limit = analysis::limit(&record);
         record.judgments = analysis::judge(&record);
+        leave_percentiles_to_the_end(&mut record.judgments.measurement);
         Some(record)
+    }
+}
+
+/// Percentiles are judged by windows of 100 ms, which are not here: that they show too few ops says nothing.
+fn leave_percentiles_to_the_end(judged: &mut Judgment<Measurement>) {
+    let before = judged.reasons.len();
+    judged
+        .reasons
+        .retain(|reason| reason.code != ReasonCode::TooFewSamples);
+    if before > 0 && judged.reasons.is_empty() {
+        judged.value = Measurement::Valid;
     }
 }
 
@@ -147,7 +159,7 @@ fn planned(stream: &mut StreamRecord, plan: &Plan, interventions: &[Intervention
 }
 
 /// The pace of a stream in a phase: that of the plan, or the one that it was changed to last.
-fn pace_in(
+pub(super) fn pace_in(
     plan: &Plan,
     stream: usize,
     phase: &str,

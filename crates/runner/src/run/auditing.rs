@@ -24,7 +24,7 @@ const NO_VALUES: &str = "the target is a model that does not keep which row repl
 
 /// Why a share of several is asked for nothing that must be so of the whole.
 const OF_THE_WHOLE: &str =
-    "the workload's invariants are of the whole load, and a share asks none of them";
+    "the workload's invariants are of the whole load, and a share checks none of them";
 
 /// Why the effect of the user's own statements cannot be compared.
 const NO_KEY: &str = "its statements write, and nothing says what should be there afterwards";

@@ -300,6 +300,7 @@ impl Run {
         self.observer.event(&Event::Ended {
             directory: self.request.directory.path().display().to_string(),
             judgments: record.judgments.clone(),
+            rows_found: record.audit.rows_found(),
         });
         Ok(RunEnd { record, ended })
     }

@@ -48,7 +48,7 @@ pub use journal::{Journal, JournalLine, JournalTail, Written};
 pub use ledger_file::{LedgerFile, LedgerHead, LedgerLine};
 pub use spill::Spill;
 pub use spool::Spool;
-pub use underway::{Underway, underway};
+pub use underway::{Underway, at_work, is_load_over, underway};
 use whole_file::{write_whole, write_whole_by};
 
 /// The file that makes a directory a run's.
@@ -335,6 +335,16 @@ pub fn read_draft(directory: &Path) -> Option<Record> {
     report::parse(&text).ok()
 }
 
+/// Whether a run in a directory came so far that it can be shown.
+pub fn has_draft(directory: &Path) -> bool {
+    directory.join(DRAFT).exists()
+}
+
+/// Whether the record of a run is written.
+pub fn has_record(directory: &Path) -> bool {
+    directory.join(RECORD).exists()
+}
+
 /// The journal of a run that goes on.
 pub fn journal_tail(directory: &Path) -> JournalTail {
     JournalTail::of(directory.join(JOURNAL))
@@ -347,10 +357,7 @@ fn read_killed(directory: &Path) -> Result<StoredRun, StoreError> {
             .hinting("a run's directory holds plan.json; `-o DIR` names the store of several"));
     }
     let draft = directory.join(DRAFT);
-    let text = fs::read_to_string(&draft).map_err(|_| {
-        StoreError::new(directory, "this run ended before its target had answered")
-            .hinting("plan.json in it shows what was intended")
-    })?;
+    let text = fs::read_to_string(&draft).map_err(|_| without_draft(directory))?;
     let record = report::parse(&text).map_err(|error| StoreError::new(&draft, error))?;
     let Record::Run(mut record) = record else {
         return Err(StoreError::new(&draft, "it is not the draft of a run"));
@@ -360,6 +367,23 @@ fn read_killed(directory: &Path) -> Result<StoredRun, StoreError> {
         draft: record,
         lines: journal::lines(&directory.join(JOURNAL)),
     })
+}
+
+/// Why nothing can be read of a run or an experiment that had written no more than its plan.
+fn without_draft(directory: &Path) -> StoreError {
+    // An experiment has no draft, and a record when its first trial is over.
+    let probes = fs::read_dir(directory.join(PROBES)).into_iter().flatten();
+    let probes = probes.flatten().map(|entry| entry.path());
+    let newest = probes.max_by_key(|path| path.metadata().and_then(|of| of.modified()).ok());
+    match newest {
+        Some(run) => {
+            let why = "the program ended in the first of this experiment's runs";
+            let hint = format!("`highwater show {}` shows how far that came", run.display());
+            StoreError::new(directory, why).hinting(&hint)
+        }
+        None => StoreError::new(directory, "this run ended before its target had answered")
+            .hinting("plan.json in it shows what was intended"),
+    }
 }
 
 /// Finds a run below `root`: by path, by id, by a unique prefix of it; the newest for `None`.

@@ -2,15 +2,19 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use highwater_model::plan::Plan;
+use serde::de::DeserializeOwned;
 
 use super::journal::JournalLine;
-use super::{JOURNAL, PLAN, PROBES};
+use super::ledger_file::LedgerLine;
+use super::{JOURNAL, LEDGER, PLAN, PROBES};
 
 /// Bytes at the end of a journal in which its last line is: a line is a few thousand at most.
 const TAIL: u64 = 64 * 1_024;
+/// Experiments within each other, such as the search of a size of a growth.
+const NESTED_MAX: usize = 3;
 
 /// What files of a run that goes on say.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,14 +33,43 @@ pub fn underway(directory: &Path) -> Option<Underway> {
         return None;
     }
     let trials = super::list(&directory.join(PROBES)).unwrap_or_default();
-    // Between two trials none of them is at work.
-    let running = trials.first().map_or(directory, |newest| newest);
+    let running = innermost(directory);
     let plan = fs::read(running.join(PLAN)).ok()?;
     Some(Underway {
         plan: serde_json::from_slice(&plan).ok()?,
         trials: u32::try_from(trials.len()).unwrap_or(u32::MAX),
         last: last_line(&running.join(JOURNAL)),
     })
+}
+
+/// The run that goes on in a directory: its own, or that of the newest trial. Absent where no process is at work on
+/// it, and where a stored run is only audited once more.
+pub fn at_work(directory: &Path) -> Option<PathBuf> {
+    if !is_locked(directory)? {
+        return None;
+    }
+    let running = innermost(directory);
+    let is_stored = running == directory && super::has_record(directory);
+    (!is_stored).then_some(running)
+}
+
+/// The newest trial of an experiment, and of the one that this is; between two trials none of them is at work.
+fn innermost(directory: &Path) -> PathBuf {
+    let mut running = directory.to_owned();
+    for _ in 0..NESTED_MAX {
+        let trials = super::list(&running.join(PROBES)).unwrap_or_default();
+        let Some(newest) = trials.into_iter().next() else {
+            break;
+        };
+        running = newest;
+    }
+    running
+}
+
+/// Whether the ledger of a run says that its load is over.
+pub fn is_load_over(directory: &Path) -> bool {
+    let last: Option<LedgerLine> = last_line(&directory.join(LEDGER));
+    last.is_some_and(|line| line.ended)
 }
 
 /// Whether a process holds the lock of a run; absent where nobody can know. Shared, so that two who look do not
@@ -50,9 +83,9 @@ fn is_locked(directory: &Path) -> Option<bool> {
     }
 }
 
-/// The last whole line of a journal.
-fn last_line(journal: &Path) -> Option<JournalLine> {
-    let mut file = File::open(journal).ok()?;
+/// The last whole line of a file.
+fn last_line<T: DeserializeOwned>(file: &Path) -> Option<T> {
+    let mut file = File::open(file).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))
         .ok()?;

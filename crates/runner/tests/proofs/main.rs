@@ -9,6 +9,7 @@ mod support;
 
 mod combined;
 mod endings;
+mod events_so_far;
 mod faults;
 mod interventions;
 mod outages;

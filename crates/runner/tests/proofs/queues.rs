@@ -1,4 +1,4 @@
-//! Queues whose answers are known: M/M/1, M/M/4 and M/D/1 at 50, 80 and 90 % load.
+//! Queues whose answers are known: M/M/1, M/M/4 and M/D/1 at 50, 80 and 90% load.
 //!
 //! Each is run twice: with the queue in the target (a node with that many cores, and always a
 //! free session), and with the queue at our own door (a target that never makes anyone wait, and
@@ -171,7 +171,7 @@ fn run(queue: Queue, at: Where, ops: u32) -> ResultRecord {
         Where::Target => 512,
         Where::Door => queue.servers,
     };
-    // Ten times the relaxation time of the slowest, 1 / (μ (1 − √ρ)²) at 90 %.
+    // Ten times the relaxation time of the slowest, 1 / (μ (1 − √ρ)²) at 90%.
     job.warm_up = Nanos::from_secs(4);
     job.step = Nanos::from_secs(u64::from(ops) / rate);
     measured(&job.run().record, "latest-metrics").clone()

@@ -7,7 +7,7 @@
 //! nearly normal, so the difference of both means is compared with Student's quantile, 14 degrees of
 //! freedom, for the scatter of both together. All points and figures share an error of one percent
 //! (Bonferroni): of 240 differences none is beyond 6.1 deviations in 99 of 100 studies, with fixed seeds in this one.
-//! A histogram rounds by at most 0.1 %; twice that is allowed beside.
+//! A histogram rounds by at most 0.1%; twice that is allowed beside.
 
 use highwater_model::plan::{Arrivals, AuditLevel};
 use highwater_model::record::RunRecord;

@@ -25,7 +25,7 @@ fn load() -> f64 {
 /// a stall of L seconds finds λu others before it, so it begins (L − u) + λu / μ after its time
 /// and its latency is S + L − u (1 − ρ), with ρ = λ / μ. This holds until the queue is empty, at
 /// u = L / (1 − ρ). Latencies above S + x thus belong to the (L − x) / (1 − ρ) seconds of arrivals
-/// at the stall's begin, of T in all: they are 1 % where x = L − 0.01 T (1 − ρ).
+/// at the stall's begin, of T in all: they are 1% where x = L − 0.01 T (1 − ρ).
 fn p99_s() -> f64 {
     SERVICE_S + STALL_S - 0.01 * STEP_S * (1.0 - load())
 }
@@ -86,7 +86,7 @@ fn a_stall_shows_in_p99_as_the_closed_form_says_with_constant_arrivals() {
 }
 
 /// With Poisson arrivals 80 ± 9 of 8,000 ops rank above the p99. They arrive in 0.2 s, so that it
-/// varies by 0.02 s: 5 % of it are four standard deviations.
+/// varies by 0.02 s: 5% of it are four standard deviations.
 #[test]
 fn a_stall_shows_in_p99_as_the_closed_form_says_with_poisson_arrivals() {
     for seed in 1..=5 {

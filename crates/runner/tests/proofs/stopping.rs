@@ -44,7 +44,7 @@ fn until(ppm: u32) -> Predicate {
 }
 
 /// One core without a rest: 200 ops a second whose times are exponential, so that ops of T seconds
-/// are a Poisson count N and the half width is about 2 / √N. 5 % needs about 1,600 ops, 8 s;
+/// are a Poisson count N and the half width is about 2 / √N. 5% needs about 1,600 ops, 8 s;
 /// the variance is itself estimated, from a few percent of the windows, and scatters by some times.
 fn noisy() -> Job {
     let target = one_node("cores=1&service=exp&request=5ms");

@@ -133,7 +133,7 @@ fn a_credit_that_ends_in_a_soak_is_found_dated_and_explained() {
         found.sentence.starts_with("throughput fell by 7"),
         "{found:?}"
     );
-    for part in ["disk_busy of 0 0 % → 100 %", "cpu_busy of 0"] {
+    for part in ["disk_busy of 0 0% → 100%", "cpu_busy of 0"] {
         assert!(found.evidence.contains(part), "{part}: {found:?}");
     }
     assert!(

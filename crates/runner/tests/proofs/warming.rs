@@ -61,7 +61,7 @@ fn acknowledged_per_s(record: &RunRecord) -> f64 {
 }
 
 /// Ops take four times as long at first, and become faster for 20 s. From 40 s on the latter half of the warm-up
-/// is without any of that; before 20 s the change over it is at least 40 %.
+/// is without any of that; before 20 s the change over it is at least 40%.
 #[test]
 fn a_cold_start_is_waited_out() {
     let record = ran(&job("warm=20s:4", 120));

@@ -99,7 +99,7 @@ pub(super) fn mean_by(cases: &[&Case], key: fn(&Case) -> &str, of: impl Fn(&Case
     groups.values().map(mean).sum::<f64>() / len_to_f64(groups.len())
 }
 
-/// 95 % interval of a proportion (Clopper and Pearson 1934); `held` of `cases`, at least one.
+/// 95% interval of a proportion (Clopper and Pearson 1934); `held` of `cases`, at least one.
 pub fn proportion_interval(held: usize, cases: usize) -> [f64; 2] {
     let quantile = |successes: usize, failures: usize, at: f64| {
         Beta::new(len_to_f64(successes), len_to_f64(failures)).map(|beta| beta.inverse_cdf(at))

@@ -60,7 +60,7 @@ fn batches_are_too_small_where_much_of_the_largest_ones_time_is_fixed() {
     // From some size on a row costs twice as much: no one line is the model of all.
     assert_eq!(found(by_times([1.0, 1.0, 1.0, 1.7, 1.75])), None);
     let said = batch_too_small(&concluded(batches(&[100, 300, 1_000]))).unwrap();
-    let half = "50.0 % of the time of the largest";
+    let half = "50.0% of the time of the largest";
     assert!(said.sentence.starts_with(half), "{said:?}");
     let times = "a batch takes 10.0 ms and 10.0 µs for each row";
     assert_eq!(said.evidence, times);

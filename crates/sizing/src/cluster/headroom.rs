@@ -9,9 +9,9 @@ use crate::scaling::Prediction;
 pub struct Headroom {
     /// Middle.
     pub expected: f64,
-    /// 5 % are below.
+    /// 5% are below.
     pub low: f64,
-    /// 5 % are above.
+    /// 5% are above.
     pub high: f64,
 }
 

@@ -120,7 +120,7 @@ pub(super) fn notes(request: &Request, nodes: u32, extrapolated: bool) -> Vec<St
     }
     if extrapolated {
         notes.push(
-            "EXTRAPOLATED: the nodes lie beyond twice the largest measured size, where every model \
+            "EXTRAPOLATED: the nodes lie beyond twice the largest known size, where every model \
              says something else; measure a larger cluster before buying."
                 .to_owned(),
         );
@@ -166,7 +166,7 @@ fn of_basis(request: &Request, need: &Need, notes: &mut Vec<String>) {
             let times = display::significant(requested.value / measured);
             let [planned, measured] = [requested.value, measured].map(display::plain);
             notes.push(format!(
-                "That nodes of {planned} vCPUs do {times} times as much as the measured ones of {measured} is assumed."
+                "That nodes of {planned} vCPUs do {times} times as much as those of {measured} is assumed."
             ));
         }
         (Some(_), None) => notes.push(format!(

@@ -14,7 +14,7 @@ use super::traced::Traced;
 /// Lengths of partitions that are considered, in days, the longest first.
 const PARTITION_DAYS: [f64; 6] = [365.0, 91.0, 30.0, 7.0, 1.0, 1.0 / 24.0];
 /// So many times the shards that keep all vCPUs busy are written at once at most. In the benchmarking
-/// guide's table 3 times as many take 3 % of the throughput, 4.5 times as many 12 %.
+/// guide's table 3 times as many take 3% of the throughput, 4.5 times as many 12%.
 const MOST_TIMES: f64 = 3.0;
 const DAY_S: f64 = 86_400.0;
 

@@ -8,7 +8,7 @@ use highwater_model::numbers::round_to_u32;
 
 /// Most nodes of a plan that may extrapolate.
 const MOST_NODES: u32 = 1_000;
-/// Chances at which the interval of the number of nodes begins and ends: those of its 90 %.
+/// Chances at which the interval of the number of nodes begins and ends: those of its 90%.
 const LIKELY: (f64, f64) = (0.05, 0.95);
 
 /// Numbers of nodes, those that may be lost included.
@@ -18,9 +18,9 @@ pub struct NodeCounts {
     pub planned: u32,
     /// Carries them with a probability of one half.
     pub expected: u32,
-    /// The fewest that may be enough: with a probability of 5 %.
+    /// The fewest that may be enough: with a probability of 5%.
     pub low: u32,
-    /// The most that may be needed: enough with a probability of 95 %. Absent where they are more than
+    /// The most that may be needed: enough with a probability of 95%. Absent where they are more than
     /// may be named.
     pub high: Option<u32>,
 }
@@ -34,7 +34,7 @@ pub struct Unreached {
     pub used: Prediction,
     /// With how many nodes the needs are carried with a probability of one half, if within those.
     pub expected: Option<u32>,
-    /// The chance that was asked for.
+    /// The probability that was requested.
     pub probability: f64,
     /// Whether more nodes would be looked at on demand.
     pub refused: bool,

@@ -58,7 +58,7 @@ pub struct NeedPlan {
     pub at_least_per_s: Option<f64>,
     /// In the last month of the plan.
     pub per_s_at_end: f64,
-    /// What the planned cluster can do of it alone: expected, with its 90 % interval.
+    /// What the planned cluster can do of it alone: expected, with its 90% interval.
     pub capacity: Prediction,
     /// The measured points.
     pub measured: String,
@@ -113,21 +113,21 @@ pub struct ModelPlan {
 /// How many nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodePlan {
-    /// Planned: carry the needs with the asked chance, after the loss that must be survived.
+    /// Planned: meet the needs with the requested probability, after the loss that must be survived.
     pub planned: u32,
     /// Suffice with a probability of one half.
     pub expected: u32,
-    /// May suffice, with a probability of 5 %.
+    /// May suffice, with a probability of 5%.
     pub low: u32,
-    /// Suffice with a probability of 95 %; absent where that takes more than may be named.
+    /// Suffice with a probability of 95%; absent where that takes more than may be named.
     pub high: Option<u32>,
     /// Of the planned nodes, those that may be lost.
     pub survive: u32,
-    /// The chance that was asked for.
+    /// The probability that was requested.
     pub probability: f64,
     /// The most nodes that can be named from these measurements.
     pub farthest: u32,
-    /// Part of the capacity that is free with all planned nodes: expected, and its 90 % interval.
+    /// Part of the capacity that is free with all planned nodes: expected, and its 90% interval.
     pub headroom: Headroom,
     /// The same after the loss that must be survived.
     pub headroom_after_loss: Headroom,

@@ -35,7 +35,7 @@ fn headline(request: &Request, plan: &SizePlan) -> String {
         lost => format!(", {lost} of which may be lost"),
     };
     let extrapolated = if plan.extrapolated {
-        " (EXTRAPOLATED beyond twice the largest measured cluster)"
+        " (EXTRAPOLATED beyond twice the largest known cluster)"
     } else {
         ""
     };
@@ -75,7 +75,7 @@ fn nodes(plan: &SizePlan) -> String {
             let of = need.capacity;
             let [about, low, high] = [of.expected, of.low, of.high].map(display::about);
             let unit = &need.unit;
-            format!(" They are expected to carry {about} {unit} (90 % interval {low} to {high}).")
+            format!(" They are expected to carry {about} {unit} (90% interval {low} to {high}).")
         }
         _ => String::new(),
     };
@@ -103,7 +103,7 @@ fn headroom(headroom: Headroom) -> String {
     let expected = part(headroom.expected);
     let low = part(headroom.low);
     let high = part(headroom.high);
-    format!("{expected} % ({low} to {high} %)")
+    format!("{expected}% ({low} to {high}%)")
 }
 
 fn storage(request: &Request, plan: &SizePlan) -> Vec<String> {

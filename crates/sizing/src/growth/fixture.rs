@@ -3,8 +3,9 @@
 use highwater_analysis::fixture;
 use highwater_analysis::fixture::growth::{add, growth, of_verdict};
 use highwater_analysis::growth::conclude;
+use highwater_model::plan::Unit;
 use highwater_model::record::ExperimentRecord;
-use highwater_model::scale::{ScaleOutcome, ScalePurpose, SizeVerdict};
+use highwater_model::scale::{ScaleEach, ScaleOutcome, ScalePurpose, SizeVerdict};
 
 use super::predicted;
 
@@ -48,5 +49,33 @@ pub fn grown() -> ExperimentRecord {
         last.size = first;
     }
     scale.outcome = Some(ScaleOutcome::Reached);
+    conclude(fixture::open_gate(), scale, "growth".to_owned())
+}
+
+/// What an article published of three queries with 3, 6, 12 and 24 nodes, and the first size again.
+pub fn queried() -> ExperimentRecord {
+    let published = [
+        (3, [3.2395, 3.0398, 3.1790]),
+        (6, [6.1410, 5.6857, 5.9053]),
+        (12, [10.2985, 10.0139, 10.2393]),
+        (24, [18.2665, 17.5259, 17.7649]),
+        (3, [3.2395, 3.0398, 3.1790]),
+    ];
+    let mut scale = growth(&[3, 6, 12, 24]);
+    scale.each = ScaleEach::Run;
+    "queries".clone_into(&mut scale.stream);
+    scale.unit = Unit::Queries;
+    for (position, (nodes, per_s)) in published.into_iter().enumerate() {
+        let purpose = match position {
+            0 => ScalePurpose::First,
+            4 => ScalePurpose::Again,
+            _ => ScalePurpose::Grow,
+        };
+        let mut figures = of_verdict(SizeVerdict::Counts, per_s.iter().sum(), None);
+        let names = ["q1", "q2", "q3"].map(str::to_owned);
+        figures.per_s_by_op = names.into_iter().zip(per_s).collect();
+        add(&mut scale, nodes, purpose, figures);
+    }
+    scale.outcome = Some(ScaleOutcome::Complete);
     conclude(fixture::open_gate(), scale, "growth".to_owned())
 }

@@ -8,11 +8,14 @@ pub mod fixture;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use highwater_analysis::growth::{
     ComparedSize, Drift, REPLICA_RULE, SizedRate, counted, drift, replicas, replicas_of,
 };
 use highwater_model::scale::{PredictedRate, ScalePurpose, ScaleRecord, ScaleTrial};
 
+use crate::by_op::{OpRate, by_op};
 use crate::cluster::{ModelPlan, SizePlanPoint, curve, models};
 use crate::scaling::{
     Average, Growth, Identifiability, Placement, Point, PooledGrowth, Sweep, Weighting,
@@ -105,6 +108,8 @@ fn measured(scale: &ScaleRecord, with: u32) -> Option<(Sweep, Growth)> {
 pub struct GrowthReport<'a> {
     /// The sizes that count, in ascending order, the first one once.
     pub sizes: Vec<GrowthSize<'a>>,
+    /// What each op of the stream makes at each of them, by its name; no names where there is one op.
+    pub by_op: Vec<BTreeMap<String, OpRate>>,
     /// The next larger size, and what is predicted for it.
     pub next: Option<(u32, PredictedRate)>,
     /// Measured sizes and others up to the next one; empty below two sizes.
@@ -150,7 +155,9 @@ pub fn report(scale: &ScaleRecord) -> GrowthReport<'_> {
         Some(predicted.holds(size.trial.figures.per_s))
     });
     let made: Vec<bool> = made.collect();
+    let ops = sizes.iter().map(|size| &size.trial.figures.per_s_by_op);
     GrowthReport {
+        by_op: by_op(ops),
         predictions: (made.len(), made.iter().filter(|held| **held).count()),
         sizes,
         next,

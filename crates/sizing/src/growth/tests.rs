@@ -169,6 +169,47 @@ fn sizes_are_set_beside_each_other_as_in_the_article() {
     assert!(!report.models.is_empty() && report.identifiability.is_some());
 }
 
+/// What each query gained since the first size, where the article's totals hide which of them grew less.
+#[test]
+fn each_query_is_set_beside_its_own_first_size() {
+    let record = super::fixture::queried();
+    let scale = record.scale().unwrap();
+    let found = report(scale).by_op;
+    let gains = |op: &str| -> Vec<Option<f64>> {
+        let gains = found.iter().map(|size| size[op].gain);
+        gains
+            .map(|gain| gain.map(|gain| (gain * 1e4).round() / 1e4))
+            .collect()
+    };
+    assert_eq!(gains("q1"), [None, Some(0.8957), Some(2.179), Some(4.6387)]);
+    assert_eq!(
+        gains("q2"),
+        [None, Some(0.8704), Some(2.2943), Some(4.7655)]
+    );
+    assert_eq!(
+        gains("q3"),
+        [None, Some(0.8576), Some(2.2209), Some(4.5882)]
+    );
+    assert_eq!(Some(found[3]["q2"].per_s), Some(17.5259));
+    // Points of the record have them as parts, as those of a file do.
+    let points = of_record(&record);
+    assert!(
+        points.iter().all(|point| point.parts.len() == 3),
+        "{points:?}"
+    );
+    // One op is the whole; one that made nothing at first has gained nothing that could be stated.
+    let one = super::fixture::grown();
+    let of_one = report(one.scale().unwrap()).by_op;
+    assert!(of_one.iter().all(BTreeMap::is_empty), "{of_one:?}");
+    let mut stopped = scale.clone();
+    stopped.trials[0]
+        .figures
+        .per_s_by_op
+        .insert("q1".to_owned(), 0.0);
+    let found = report(&stopped).by_op;
+    assert_eq!(found[1]["q1"].gain, None);
+}
+
 /// Numbers of a seed (SplitMix64; Steele, Lea & Flood 2014).
 struct Dice(u64);
 

@@ -47,7 +47,7 @@ fn warning(equal: &[&Point]) -> Option<PlausibilityWarning> {
     let apart = (most.throughput / least.throughput - 1.0) * 100.0;
     let (unit, equal) = (&most.unit, settings(most));
     let message =
-        format!("{high} and {low} {unit} for equal settings ({equal}): {apart:.0} % apart");
+        format!("{high} and {low} {unit} for equal settings ({equal}): {apart:.0}% apart");
     let check = "what was not written down changed between them: other data, a cache, burst \
                  credits, another day? A difference between settings that is smaller than this one \
                  means nothing.";

@@ -6,7 +6,7 @@ use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::series::{Point, names, number_text};
 
 /// Most that busy sessions may differ from those that there are, as a fraction: four standard
-/// deviations of a rate and a latency that are known within 3 % each.
+/// deviations of a rate and a latency that are known within 3% each.
 const TOLERANCE: f64 = 0.15;
 const CHECK: &str = "are rate, latency and sessions those of the same time, and does the latency \
                      count from when an op was due? A load at a fixed rate has pace `open`.";

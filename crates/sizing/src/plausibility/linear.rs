@@ -4,8 +4,8 @@ use super::points::{by_nodes, short};
 use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::series::{Point, number_text};
 
-/// Least efficiency that may be called linear: two throughputs that are known within 3 % each make
-/// it differ by 15 % once in two thousand cases.
+/// Least efficiency that may be called linear: two throughputs that are known within 3% each make
+/// it differ by 15% once in two thousand cases.
 const LINEAR: f64 = 0.85;
 /// What turns the word into its opposite, before or after it.
 const NEGATIONS: [&str; 8] = [
@@ -35,7 +35,7 @@ pub(super) fn not_linear(points: &[&Point]) -> Option<PlausibilityWarning> {
     let [many, times, few, reached, first] = figures.map(number_text);
     let said: String = claim.claim.chars().take(80).collect();
     let message = format!(
-        "the source says \"{said}\", but {many} nodes reach {:.1} % of {times} times what {few} \
+        "the source says \"{said}\", but {many} nodes reach {:.1}% of {times} times what {few} \
          reach ({reached} against {first} {}, {})",
         efficiency * 100.0,
         base.unit,

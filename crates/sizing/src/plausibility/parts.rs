@@ -52,7 +52,7 @@ fn warning(
     }
     let [sum, all] = [sum, total.throughput].map(number_text);
     let (parts, unit, above) = (parts.join(" + "), &total.unit, above * 100.0);
-    let message = format!("{parts} make {sum} {unit}, {above:.1} % above the total of {all}");
+    let message = format!("{parts} make {sum} {unit}, {above:.1}% above the total of {all}");
     Some(Rule::PartsExceedTotal.warning(Weight::Contradiction, places, message, CHECK))
 }
 

@@ -48,6 +48,6 @@ pub(super) fn too_few(points: &[&Point], request: &ModelRequest) -> Option<Plaus
         let message = format!("{name} is fitted to {sizes} sizes; {advised} are advised");
         (Weight::Doubt, message)
     };
-    let check = "measure more sizes, or ask for a model with fewer parameters.";
+    let check = "measure more sizes, or choose a model with fewer parameters.";
     Some(Rule::TooFewSizes.warning(weight, points, message, check))
 }

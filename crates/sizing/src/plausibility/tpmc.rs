@@ -23,7 +23,7 @@ pub(super) fn ceiling(point: &Point) -> Option<PlausibilityWarning> {
     let [tpmc, warehouses, each, most] = figures.map(number_text);
     let message = format!(
         "{tpmc} tpmC from {warehouses} warehouses are {each} each; with the waiting times of the \
-         specification they cannot ask for more than 12.86 each, {most} in all"
+         specification they cannot make more than 12.86 each, {most} in all"
     );
     let check = "is the number of warehouses right? Without keying and think times the result must \
                  not be called tpmC.";
@@ -42,8 +42,8 @@ pub(super) fn limited_by_load(points: &[&Point]) -> Option<PlausibilityWarning> 
         return None;
     }
     let message = format!(
-        "all {} points are within 3 % of 12.86 tpmC per warehouse: they show how many warehouses \
-         were asked, not how many the cluster could serve",
+        "all {} points are within 3% of 12.86 tpmC per warehouse: they show how many warehouses \
+         were loaded, not how many the cluster could serve",
         points.len()
     );
     let check = "raise the warehouses at each size until efficiency falls; do not fit a scaling \

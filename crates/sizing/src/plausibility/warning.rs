@@ -29,7 +29,7 @@ macro_rules! rules {
 rules! {
     /// Sessions, rate and latency.
     LittlesLaw = "littles_law":
-        "Sessions = ops per second × (mean latency + think time), within 15 %; where only the p99 \
+        "Sessions = ops per second × (mean latency + think time), within 15%; where only the p99 \
          is stated, the mean that follows must not exceed it. With `pace` open, fewer busy sessions \
          are no warning.",
     /// Traffic against rate and row size.
@@ -43,35 +43,35 @@ rules! {
          disks can carry.",
     /// Parts above their total.
     PartsExceedTotal = "parts_exceed_total":
-        "The sum of the parts is at most 1 % above the total.",
+        "The sum of the parts is at most 1% above the total.",
     /// Efficiency against the word "linear".
     NotLinear = "not_linear":
-        "Where the source says \"linear\", throughput per node at the largest size is at least 85 \
-         % of that at the smallest.",
+        "Where the source says \"linear\", throughput per node at the largest size is at least \
+         85% of that at the smallest.",
     /// Rate times duration against rows.
     RateTimesDuration = "rate_times_duration":
-        "Rate × duration = rows (or queries, metrics, …: whatever the rate counts), within 15 %.",
+        "Rate × duration = rows (or queries, metrics, …: whatever the rate counts), within 15%.",
     /// Bytes of a batch or of all rows against the row size.
     SizeOfData = "size_of_data":
         "Stated bytes of a batch, or of all rows, are between 0.8 and 2 times rows × bytes per \
          row.",
     /// Load per node changes with nodes.
     UsersPerNode = "users_per_node":
-        "Sessions per node (or load generators per node) are the same at every size, within 10 %.",
+        "Sessions per node (or load generators per node) are the same at every size, within 10%.",
     /// Shards per node.
     ShardsPerNode = "shards_per_node":
         "Shard copies per node are within the database's own guidance, and no fewer than one.",
     /// TPC-C's ceiling.
     TpmcPerWarehouse = "tpmc_per_warehouse":
-        "tpmC is at most 12.86 per warehouse; a series that stays within 3 % of it measures its \
+        "tpmC is at most 12.86 per warehouse; a series that stays within 3% of it measures its \
          own load.",
     /// Equal settings, different figures.
     DuplicatesDisagree = "duplicates_disagree":
-        "Points with equal settings differ by at most 20 %, within a series, and between series of \
+        "Points with equal settings differ by at most 20%, within a series, and between series of \
          one source that vary different settings.",
     /// Fewer sizes than the model needs.
     TooFewSizes = "too_few_sizes":
-        "As many different sizes as the model that is asked for needs.",
+        "As many different sizes as the requested model needs.",
 }
 
 /// How sure a warning is.

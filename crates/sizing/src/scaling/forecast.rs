@@ -1,4 +1,4 @@
-//! A predicted throughput as a distribution: its middle, its 90 % interval, and chances.
+//! A predicted throughput as a distribution: its middle, its 90% interval, and chances.
 //!
 //! Two halves of normal distributions in the logarithm, joined at the middle, because throughput
 //! falls short of a prediction by more than it exceeds it. How far the sides reach is decided
@@ -18,9 +18,9 @@ pub(crate) const DEVIATIONS: f64 = 1.644_853_626_951_472_2;
 pub struct Prediction {
     /// Half of the new measurements are above it.
     pub expected: f64,
-    /// 5 % are below it.
+    /// 5% are below it.
     pub low: f64,
-    /// 5 % are above it.
+    /// 5% are above it.
     pub high: f64,
 }
 
@@ -35,7 +35,7 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// With sides of the 90 % interval in the logarithm.
+    /// With sides of the 90% interval in the logarithm.
     pub(super) fn new(log_middle: f64, below: f64, above: f64) -> Self {
         Self {
             log_middle,

@@ -23,7 +23,7 @@ pub struct Range {
     pub high: Option<f64>,
 }
 
-/// What a sweep tells of the universal scalability law.
+/// What a sweep shows of the universal scalability law.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Identifiability {
     /// Contention σ. It cannot be distinguished from 0 where `low` is 0.
@@ -119,7 +119,7 @@ fn sentences(contention: Range, crosstalk: Range, peak: Range, largest: f64) -> 
                 "around or beyond"
             };
             sentences.push(format!(
-                "The peak lies between {:.1} and {high:.1}, {side} the measured sizes.",
+                "The peak lies between {:.1} and {high:.1}, {side} the known sizes.",
                 peak.low
             ));
         }

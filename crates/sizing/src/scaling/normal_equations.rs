@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(equations.variances(&[0, 1]), None);
         assert!(
             equations.step(&[0, 1], 1e-3).is_some(),
-            "damping tells them apart"
+            "damping separates them"
         );
     }
 }

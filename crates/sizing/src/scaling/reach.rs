@@ -24,7 +24,7 @@ const BEND: f64 = 0.50;
 /// Side above, unless growth is near-linear: then there is less room above it.
 const ABOVE: f64 = 0.30;
 
-/// Sides of a 90 % interval in the logarithm, for each unit of the logarithm of the size.
+/// Sides of a 90% interval in the logarithm, for each unit of the logarithm of the size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Sides {
     pub(super) below: f64,

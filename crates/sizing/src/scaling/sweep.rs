@@ -147,7 +147,7 @@ impl Sweep {
     }
 
     /// The same points, where a size counts less the further it lies below the largest one: half of
-    /// it adds 5 % to its error, a quarter 40 %. A bend shows at the largest sizes.
+    /// it adds 5% to its error, a quarter 40%. A bend shows at the largest sizes.
     pub(super) fn discounted(&self) -> Self {
         let largest = self.largest();
         self.with_errors(|size| {

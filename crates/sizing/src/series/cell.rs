@@ -173,7 +173,7 @@ fn hint(dimension: Dimension) -> &'static str {
             "write a number such as 1043659, \"1,043,659\" or 1.04M; leave the cell empty if the \
              source does not state it"
         }
-        Dimension::Percent => "write percent, such as 65 or 65 %",
+        Dimension::Percent => "write percent, such as 65 or 65%",
         Dimension::Time => {
             "write a time with its unit, such as 85 ms, or name the unit in the header: \
              mean_latency_ms"

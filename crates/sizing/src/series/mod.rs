@@ -80,7 +80,7 @@ pub mod names {
     pub const STORED_BYTES_PER_ROW: &str = "stored_bytes_per_row";
     /// What the database is, with its version.
     pub const ENGINE: &str = "engine";
-    /// What was asked.
+    /// What was run.
     pub const WORKLOAD: &str = "workload";
     /// `open` or `closed`.
     pub const PACE: &str = "pace";
@@ -146,7 +146,7 @@ pub struct Point {
     pub throughput: f64,
     /// `rows/s`, `queries/s`, `tpmC`, …
     pub unit: String,
-    /// 95 % confidence interval of the throughput, where it was measured or stated.
+    /// 95% confidence interval of the throughput, where it was measured or stated.
     pub interval: Option<[f64; 2]>,
     /// What was set, by the canonical names of columns; a setting that is not stated is absent.
     pub settings: BTreeMap<String, Setting>,

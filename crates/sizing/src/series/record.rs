@@ -40,6 +40,10 @@ fn grown(scale: &ScaleRecord, record: RecordRef<'_>) -> Vec<Point> {
         point.throughput = figures.per_s;
         // That of a search is the interval of its estimate, not of its confirmed mark.
         point.interval = figures.interval.filter(|_| scale.each == ScaleEach::Run);
+        // Those of a search or a tuning are of one of its runs, whose throughput is not the size's figure.
+        if scale.each == ScaleEach::Run {
+            point.parts.clone_from(&figures.per_s_by_op);
+        }
         point
             .figures
             .retain(|name, _| name == names::STORED_BYTES_PER_ROW);

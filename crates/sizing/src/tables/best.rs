@@ -21,7 +21,7 @@ pub struct Best {
     pub value: String,
     /// Its throughput.
     pub throughput: f64,
-    /// Other values whose throughput is within 3 % of it.
+    /// Other values whose throughput is within 3% of it.
     pub not_distinguished: Vec<String>,
     /// Where the curve flattens.
     pub flattens: Flattening,

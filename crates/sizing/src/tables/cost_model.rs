@@ -19,7 +19,7 @@ pub const SURPRISE: f64 = 3.5;
 /// Least number of rows before a change of regime can be told.
 const LEAST_BEFORE: usize = 3;
 
-/// A figure and its 95 % confidence interval.
+/// A figure and its 95% confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
     /// The figure.

@@ -1,7 +1,7 @@
 //! A straight line through points whose errors are a share of their values.
 //!
 //! Weighted least squares (each residual divided by its value), because a throughput that is
-//! known within 3 % gives a time that is known within 3 %, whatever its size. Textbook formulas:
+//! known within 3% gives a time that is known within 3%, whatever its size. Textbook formulas:
 //! Draper and Smith, "Applied Regression Analysis", chapter 2, with weights 1/y².
 
 use highwater_model::numbers::len_to_f64;
@@ -64,7 +64,7 @@ impl Line {
         self.intercept + self.slope * x
     }
 
-    /// Half widths of the 95 % confidence intervals of intercept and slope (Student's t).
+    /// Half widths of the 95% confidence intervals of intercept and slope (Student's t).
     pub(super) fn half_widths(&self) -> Option<[f64; 2]> {
         let t = StudentsT::new(0.0, 1.0, self.freedom).ok()?;
         let quantile = t.inverse_cdf(0.975);

@@ -2,12 +2,15 @@
 //!
 //! Points with the same value are repeats of one row, which shows their arithmetic mean.
 
+use std::collections::BTreeMap;
+
 use highwater_model::numbers::len_to_f64;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::amount::amount_s;
 use super::axis::Axis;
+use crate::by_op::{OpRate, by_op};
 use crate::series::{Point, Setting, names};
 use highwater_analysis::growth::SizedRate;
 
@@ -38,6 +41,9 @@ pub struct Row {
     pub per_node: Option<f64>,
     /// Seconds of one amount (a batch, all rows); for axes that are amounts.
     pub amount_s: Option<f64>,
+    /// Parts of the throughput by name, each the mean of the repeats that have it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, OpRate>,
 }
 
 pub(super) fn rows(points: &[&Point], axis: &Axis) -> Vec<Row> {
@@ -45,6 +51,7 @@ pub(super) fn rows(points: &[&Point], axis: &Axis) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::with_capacity(groups.len());
     let mut first_per_piece = None;
     let mut size_before = None;
+    let mut parts = Vec::with_capacity(groups.len());
     for (setting, points) in groups {
         let number = match &setting {
             Setting::Number(number) => Some(*number),
@@ -83,9 +90,25 @@ pub(super) fn rows(points: &[&Point], axis: &Axis) -> Vec<Row> {
             per_piece,
             per_node: nodes.filter(|_| !is_over_nodes).and_then(per),
             amount_s: amount_s(axis, number, throughput, &points),
+            parts: BTreeMap::new(),
         });
+        parts.push(mean_parts(&points));
+    }
+    for (row, parts) in rows.iter_mut().zip(by_op(&parts)) {
+        row.parts = parts;
     }
     rows
+}
+
+/// The mean of each part over the points that have it.
+fn mean_parts(points: &[&Point]) -> BTreeMap<String, f64> {
+    let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (name, per_s) in points.iter().flat_map(|point| &point.parts) {
+        all.entry(name.clone()).or_default().push(*per_s);
+    }
+    let means = all.into_iter();
+    let means = means.map(|(name, values)| (name, mean(values.into_iter())));
+    means.collect()
 }
 
 /// Points by the value of the axis: numbers ascending, words in the order of the file.

@@ -241,7 +241,7 @@ fn op() -> Value {
 fn stream() -> Value {
     let weight = json!({ "anyOf": [shape(Shape::Integer), { "const": "rest" }] });
     object(
-        "ops that are asked at one pace",
+        "ops that run at one pace",
         &[
             ("unit", json!({ "enum": ["rows", "queries"] }), true),
             ("arrivals", json!({ "enum": ["constant", "poisson"] }), true),

@@ -22,7 +22,7 @@ const THETA: f64 = 0.99;
 /// YCSB's shares of hotspot draws: of the data, and of the ops.
 const HOT_DATA: f64 = 0.2;
 const HOT_DRAWS: f64 = 0.8;
-/// YCSB's exponential draws: 95 % of the ops on this share of the data.
+/// YCSB's exponential draws: 95% of the ops on this share of the data.
 const PERCENTILE: f64 = 0.95;
 const EXPONENTIAL_DATA: f64 = 0.857_142_857_1;
 

@@ -17,7 +17,7 @@ pub(super) fn read_invariant(entry: Entry<'_>) -> Option<InvariantDefinition> {
         let message = format!("{} for `{dialect}` changes something", of.place);
         of.error::<()>(
             message,
-            "an invariant is a query, asked when the load is over",
+            "an invariant is a query that runs when the load is over",
         );
     }
     of.finish();

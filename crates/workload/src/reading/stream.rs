@@ -39,7 +39,7 @@ pub(super) fn read_stream(entry: Entry<'_>, ops: &[OpDefinition]) -> Option<Stre
         if let Some(weight) = 100_u32.checked_sub(others) {
             mix.push((position, weight));
         } else {
-            let message = format!("{} adds up to {others} %", part.place);
+            let message = format!("{} adds up to {others}%", part.place);
             part.error::<()>(message, "what is not \"rest\" is at most 100");
         }
     }
@@ -98,7 +98,7 @@ fn check_mix(part: &Section<'_>, stream: &StreamSpec, ops: &[OpDefinition]) {
     let name = &stream.name;
     let is_named = ops.iter().any(|op| op.name == *name);
     if is_named && mix().any(|op| op.name != *name) {
-        let message = format!("stream `{name}` has the name of an op but asks others");
+        let message = format!("stream `{name}` has the name of an op but runs others");
         part.error::<()>(message, "rename the stream");
     }
 }

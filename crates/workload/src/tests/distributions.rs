@@ -1,5 +1,5 @@
 //! Every distribution against its formula, through the file: Kolmogorov–Smirnov on 100,000 draws.
-//! The limit is the 99.9 % quantile, 1.95 / √100,000; seeds are fixed, so that nothing fails by
+//! The limit is the 99.9% quantile, 1.95 / √100,000; seeds are fixed, so that nothing fails by
 //! chance. Each test has its negative: the same draws against a slightly wrong parameter fail.
 
 use flate2::Compression;
@@ -94,7 +94,7 @@ fn uniform_numbers_are_all_alike() {
 fn zipfian_ranks_are_those_of_gray() {
     let counts = counts(r#""zipfian", min = 0, max = 999, order = "ranked""#, 1_000);
     check(&counts, gray(1_000, 0.99), gray(1_000, 0.95));
-    // The approximation of the original stays within 2 % of the zipfian distribution itself.
+    // The approximation of the original stays within 2% of the zipfian distribution itself.
     let exact = |k: f64| {
         (1..=1_000)
             .take_while(|i| f64::from(*i) <= k)

@@ -218,7 +218,7 @@ fn values_are_as_long_as_asked_and_begin_with_the_number_of_their_row() {
 #[test]
 fn percentages_beyond_a_hundred_are_an_error() {
     let message = refused(&[("read_percent", "60"), ("span_percent", "50")]);
-    assert!(message.contains("adds up to 110 %"), "{message}");
+    assert!(message.contains("adds up to 110%"), "{message}");
     assert!(refused(&[("order", "zipfian"), ("zipfian_s", "1")]).contains("make no power law"));
     let below = refused(&[("order", "zipfian"), ("zipfian_v", "0.9")]);
     assert!(below.contains("make no power law"), "{below}");
@@ -292,7 +292,7 @@ fn values_repeat_themselves_and_zipfian_keys_begin_as_asked_for() {
         let rows = kv(&[("order", "zipfian"), ("zipfian_v", v)]).row_batch(0, 0, 10_000);
         integers(&rows, 0).iter().filter(|key| **key == 0).count()
     };
-    // The first key's share is v^-1.1 / Σ (v + k)^-1.1: 9 % of all, and half a percent.
+    // The first key's share is v^-1.1 / Σ (v + k)^-1.1: 9% of all, and half a percent.
     let (first, flat) = (hottest("1"), hottest("10"));
     assert!(
         (700..1_200).contains(&first) && flat < 200,

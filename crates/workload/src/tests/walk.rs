@@ -100,7 +100,7 @@ fn chi_square(values: &[f64]) -> f64 {
         .sum()
 }
 
-/// 99.9 % quantile of chi-square with 19 degrees of freedom.
+/// 99.9% quantile of chi-square with 19 degrees of freedom.
 const CHI_SQUARE_LIMIT: f64 = 43.82;
 
 #[test]

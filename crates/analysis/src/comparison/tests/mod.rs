@@ -28,9 +28,9 @@ fn group(runs: u64, faster: f64, random: &Draws, first: u64) -> Vec<RunRecord> {
     case.group(faster, random, first)
 }
 
-/// Of 200 pairs of equal groups at most 5 % may be called better or worse anywhere; the number is
+/// Of 200 pairs of equal groups at most 5% may be called better or worse anywhere; the number is
 /// binomial, so that 10 are expected at most and 16 are exceeded in 2 of 100 such tests. Where noise
-/// is far above what matters, nothing is called equal, and the whole 5 % are used up.
+/// is far above what matters, nothing is called equal, and the whole 5% are used up.
 #[test]
 fn equal_groups_are_seldom_called_different() {
     const PAIRS: u64 = 200;
@@ -56,8 +56,8 @@ fn equal_groups_are_seldom_called_different() {
     }
 }
 
-/// With the repeats that a comparison names, a difference of the practical size is found in 80 % of
-/// the cases or more; of 200 that is 160, and 148 with 98 % certainty.
+/// With the repeats that a comparison names, a difference of the practical size is found in 80% of
+/// the cases or more; of 200 that is 160, and 148 with 98% certainty.
 #[test]
 fn a_planted_difference_is_found_at_the_stated_power_with_the_stated_repeats() {
     const PAIRS: u64 = 200;
@@ -93,7 +93,7 @@ fn one_run_against_one_is_never_a_verdict_and_says_what_would_be() {
         assert_eq!(compared.effect, None);
         assert!(compared.repeats >= 3);
     }
-    // A spread of 3 %, a difference of 5 %, a level of 4.5 %: as of the noncentral distribution.
+    // A spread of 3%, a difference of 5%, a level of 4.5%: as of the noncentral distribution.
     assert_eq!(throughput(&comparison).repeats, 8);
     let several = group(5, 1.0, &Draws::of(Seed(9), &[]), 0);
     let against_one = verdict_of(&several, &[run(0.5, 2.0)]);
@@ -216,7 +216,7 @@ fn of_tunings_the_best_configurations_are_compared() {
 
 /// What SciPy 1.x says of the same logarithms: `ttest_ind(equal_var=False)`. The difference that is
 /// found is that of the noncentral distribution of t, integrated numerically: 0.104442. The
-/// approximation is above it by 0.8 % at 4 degrees of freedom, and may be by 1 %.
+/// approximation is above it by 0.8% at 4 degrees of freedom, and may be by 1%.
 #[test]
 fn interval_chance_and_detectable_difference_are_those_of_another_program() {
     let (a, b) = ([100.0, 102.0, 98.0], [110.0, 113.0, 109.0, 108.0]);
@@ -236,9 +236,9 @@ fn interval_chance_and_detectable_difference_are_those_of_another_program() {
 }
 
 /// The smallest n at which t of the noncentral distribution with 2 (n - 1) degrees of freedom
-/// exceeds the quantile of the level with a chance of 80 %, integrated numerically. The
-/// approximation of the difference is above the exact one by 1 % at most from three runs on, and n
-/// goes with its square, so that it could be 2 % greater. Of these none is.
+/// exceeds the quantile of the level with a chance of 80%, integrated numerically. The
+/// approximation of the difference is above the exact one by 1% at most from three runs on, and n
+/// goes with its square, so that it could be 2% greater. Of these none is.
 #[test]
 fn the_repeats_that_are_named_are_those_of_the_noncentral_distribution() {
     for (risk, spread, exact) in [

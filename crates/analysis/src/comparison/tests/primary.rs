@@ -60,13 +60,13 @@ const FASTER: Case = Case {
     ..EQUAL
 };
 
-/// Welch finds 91 of 100 (t of 8 degrees, noncentrality 3.9). A level of 4.5 instead of 5 %, and
+/// Welch finds 91 of 100 (t of 8 degrees, noncentrality 3.9). A level of 4.5 instead of 5%, and
 /// intervals that are called equal, cost 2.4. The allowances are three standard deviations: of the
 /// number that is found 5.5 points of 300 pairs and 2.1 of 2,000; of those that only one of both
 /// finds 2.7 and 1.1, as both look at the same pairs.
 fn check_power(pairs: u64, cost: f64, fewest: f64) {
     let found = FASTER.rates(pairs, &draws("power"));
-    println!("Welch {:.1} %, compared {:.1} %", found.welch, found.better);
+    println!("Welch {:.1}%, compared {:.1}%", found.welch, found.better);
     assert!(found.better >= found.welch - cost, "{}", found.better);
     assert!(found.better >= fewest, "{}", found.better);
 }
@@ -80,9 +80,9 @@ fn a_planted_difference_is_found_about_as_often_as_by_welch_on_throughput_alone(
 #[ignore = "4,000 comparisons take some seconds"]
 fn long_power_and_false_alarms_of_comparisons_are_as_stated() {
     check_power(2_000, 3.5, 86.2);
-    // Of 2,000 equal pairs 5 %, and three standard deviations of that count.
+    // Of 2,000 equal pairs 5%, and three standard deviations of that count.
     let equal = EQUAL.rates(2_000, &draws("equal"));
-    println!("equal groups called different: {:.2} %", equal.different);
+    println!("equal groups called different: {:.2}%", equal.different);
     assert!(equal.different <= 5.0 + 1.5, "{}", equal.different);
 }
 

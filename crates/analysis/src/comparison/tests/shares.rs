@@ -33,7 +33,7 @@ fn verdict_on(name: &str, a: &[RunRecord], b: &[RunRecord]) -> Verdict {
 #[test]
 fn ops_that_fail_are_worse_and_fewer_of_them_better() {
     let well = [failing(0), failing(0), failing(0)];
-    // Of 4,212 ops: 1 %.
+    // Of 4,212 ops: 1%.
     let badly = [failing(42), failing(40), failing(43)];
     assert_eq!(verdict_on("failed", &well, &badly), Verdict::Worse);
     assert_eq!(verdict_on("failed", &badly, &well), Verdict::Better);
@@ -86,8 +86,8 @@ fn failures_that_do_not_matter_are_equal_and_few_ops_show_nothing() {
 #[test]
 fn seconds_without_an_answer_and_slow_ones_are_figures_of_their_own() {
     let names = ["seconds without answer", "slow seconds"];
-    // Throughput does not differ, so the other figures share 0.5 %: with seven of them the first
-    // takes a p of 0.07 %. With 18 of 60 slow seconds it is 0.17 %, with 30 it is 0.045 %.
+    // Throughput does not differ, so the other figures share 0.5%: with seven of them the first
+    // takes a p of 0.07%. With 18 of 60 slow seconds it is 0.17%, with 30 it is 0.045%.
     let well = [seconds(60, 1, 0), seconds(60, 0, 0), seconds(60, 1, 0)];
     let slow = [seconds(60, 30, 0), seconds(60, 32, 0), seconds(60, 28, 0)];
     let verdicts = |a: &[RunRecord], b: &[RunRecord]| names.map(|name| verdict_on(name, a, b));
@@ -189,7 +189,7 @@ fn one_run_of_each_shows_no_share_and_says_how_many_would() {
     assert_eq!(failed.verdict, Verdict::Inconclusive);
     assert_eq!(failed.effect, None);
     assert_eq!(failed.detectable, None);
-    // 401 of 8,426 with one more of each, a difference of 0.1 points, a level of 0.5 % for seven: as
+    // 401 of 8,426 with one more of each, a difference of 0.1 points, a level of 0.5% for seven: as
     // of the noncentral distribution.
     assert_eq!(failed.repeats, 388);
     assert_eq!(compared.verdict(), Verdict::Inconclusive);

@@ -86,7 +86,7 @@ fn then(shifts: &[TelemetryShift]) -> String {
     format!("; then {}", shown.join(", "))
 }
 
-/// `cpu_busy of n1 98 % → 25 %`.
+/// `cpu_busy of n1 98% → 25%`.
 fn one(shift: &TelemetryShift) -> String {
     let value = |value: f64| match shift.unit.as_str() {
         units::SHARE => percent(value),

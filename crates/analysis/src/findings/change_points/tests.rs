@@ -89,7 +89,7 @@ fn a_fall_for_good_is_dated_and_explained_by_what_moved_then() {
     };
     says(found, "throughput fell by 75");
     says(found, "at 402 s, from ");
-    for part in ["disk_busy of n1 0 % → 100 %", "cpu_busy of n1 97", "→ 25"] {
+    for part in ["disk_busy of n1 0% → 100%", "cpu_busy of n1 97", "→ 25"] {
         assert!(found.evidence.contains(part), "{part}: {found:?}");
     }
     assert!(!found.evidence.contains("memory_used"), "{found:?}");
@@ -205,7 +205,7 @@ fn telemetry_is_compared_up_to_the_changes_beside_one() {
         add_series(&mut record, "cpu_busy", busy);
         let found = only(&record);
         says(&found, "throughput rose by 7");
-        says(&found, "then cpu_busy of n1 30.0 % → 90.0 %");
+        says(&found, "then cpu_busy of n1 30.0% → 90.0%");
     }
 }
 
@@ -231,7 +231,7 @@ fn only_what_moved_clearly_is_named_and_of_several_nodes_the_one_that_moved_most
         *value = value.filter(|_| told_at.contains(&second));
     }
     let found = only(&record);
-    says(&found, "then cpu_busy of n2 90.0 % → 20.0 %");
+    says(&found, "then cpu_busy of n2 90.0% → 20.0%");
 }
 
 #[test]

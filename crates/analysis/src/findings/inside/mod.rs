@@ -208,7 +208,7 @@ pub(super) fn growing_queue(read: &RuleInput<'_>) -> Option<RuleFinding> {
             plain(first),
             plain(last)
         ),
-        hint: "it was asked for more than it does: a lower rate; what it acknowledged was not \
+        hint: "lower --rate: more was sent than the target finishes, and what it acknowledged was not \
                sustained yet",
     })
 }

@@ -63,19 +63,19 @@ fn a_load_generator_that_gave_out_is_named_with_the_size_that_still_shows_the_ta
     figures.target_cpu = Some(0.71);
     add(&mut scale, 4, ScalePurpose::Grow, figures);
     let sentence = "the load generator limited the growth at 4 nodes, so only sizes up to 2 nodes show the target";
-    let evidence = "its CPU was at 97 %, the CPU of the busiest node at 71 %";
+    let evidence = "its CPU was at 97%, the CPU of the busiest node at 71%";
     let expected = ("client_limits_growth", format!("{sentence}: {evidence}"));
     assert_eq!(reported(&scale), [expected]);
     let last = scale.trials.last_mut().unwrap();
     last.figures.client_cpu = 0.3;
     last.figures.reasons = vec![ReasonCode::ClientLag];
     let said = &findings(&scale)[0].evidence;
-    assert_eq!(said, "client_lag, the CPU of the busiest node at 71 %");
+    assert_eq!(said, "client_lag, the CPU of the busiest node at 71%");
     let last = scale.trials.last_mut().unwrap();
     last.figures.target_cpu = None;
     let limit = limited_by(Resource::LoadGenerator, &[(LimitFigure::OfCeiling, 0.99)]);
     last.figures.limit = Some(limit);
-    let evidence = "it reached 99 % of its ceiling";
+    let evidence = "it reached 99% of its ceiling";
     assert_eq!(reported(&scale)[0].1, format!("{sentence}: {evidence}"));
     let mut none = grown(&[]);
     let figures = of_verdict(SizeVerdict::ClientCeiling, 3.4e3, None);
@@ -92,7 +92,7 @@ fn shards_that_the_nodes_do_not_divide_are_told_where_throughput_is_missing() {
     let uneven = laid_out(&sizes(2_050.0), &[4, 4, 4], &[0, 0, 0]);
     let sentence =
         "with 3 nodes one node had more shards than the others, and was full before them";
-    let evidence = "4 shards on 3 nodes: the fullest one has 150 % of its equal share";
+    let evidence = "4 shards on 3 nodes: the fullest one has 150% of its equal share";
     let expected = ("unbalanced_shards", format!("{sentence}: {evidence}"));
     assert_eq!(reported(&uneven), [expected]);
     let none: [&str; 0] = [];
@@ -122,8 +122,8 @@ fn a_hot_node_is_told_where_the_first_size_had_none() {
         scale
     };
     let sizes = [(1, 1e3), (2, 1.3e3)];
-    let said = "with 2 nodes one node was at its limit while the others had room: its CPU was at 97 %, \
-                that of the others at 41 % on average";
+    let said = "with 2 nodes one node was at its limit while the others had room: its CPU was at 97%, \
+                that of the others at 41% on average";
     let growth = with(&sizes, &[Resource::Cpu, Resource::HotNode]);
     assert_eq!(reported(&growth), [("unbalanced_shards", said.to_owned())]);
     let none: [&str; 0] = [];
@@ -141,7 +141,7 @@ fn what_replicas_cost_is_told_where_a_size_has_more_of_them() {
     let with =
         |second: f64, replicas: &[u64]| laid_out(&[(1, 1_000.0), (2, second)], &[8, 8], replicas);
     // The 0.8 rule expects 1,800 of two nodes; one node holds no replica, however many are asked for.
-    let sentence = "from 1 node to 2 nodes the number of replicas grew, too, which cost 44.4 % of the throughput";
+    let sentence = "from 1 node to 2 nodes the number of replicas grew, too, which cost 44.4% of the throughput";
     let evidence = "1,000 with no replica, 1,000 with 1 replica; without more replicas the 0.8 rule expects 1,800";
     let expected = [("replica_cost", format!("{sentence}: {evidence}"))];
     assert_eq!(reported(&with(1_000.0, &[1, 1])), expected);
@@ -156,7 +156,7 @@ fn what_replicas_cost_is_told_where_a_size_has_more_of_them() {
 
 #[test]
 fn nodes_are_unequal_when_they_differ_by_more_than_measurements_do() {
-    // Three measurements that scatter by 3 % are apart by up to exp(3.314 × 0.03) - 1 = 10.5 %.
+    // Three measurements that scatter by 3% are apart by up to exp(3.314 × 0.03) - 1 = 10.5%.
     let of_nodes = |rates: [f64; 3]| {
         let mut scale = grown(&[(1, 1e3), (2, 1.9e3), (3, 2.7e3)]);
         scale.alone.nodes = 3;
@@ -174,9 +174,9 @@ fn nodes_are_unequal_when_they_differ_by_more_than_measurements_do() {
     };
     assert_eq!(*code, "unequal_alone");
     for part in [
-        "node 3 alone makes 11.0 % more than node 1",
-        "1,000 to 1,110; equal nodes are apart by up to 10.5 %",
-        "from node 1 would show as 105 % of linear",
+        "node 3 alone makes 11.0% more than node 1",
+        "1,000 to 1,110; equal nodes are apart by up to 10.5%",
+        "from node 1 would show as 105% of linear",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }

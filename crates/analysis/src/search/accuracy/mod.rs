@@ -28,7 +28,7 @@ pub enum Kind {
     Stalls,
     /// Its capacity, without a further objective.
     Capacity,
-    /// Ops that fail the more often the higher the load is, by a share of 1 %.
+    /// Ops that fail the more often the higher the load is, by a share of 1%.
     Errors,
     /// A queue with little room, by a share of rejections.
     Rejections,
@@ -51,7 +51,7 @@ impl Kind {
 pub struct Levels {
     /// How many searches.
     pub searches: u32,
-    /// Confirmed from 3 % below the truth to 2 % above.
+    /// Confirmed from 3% below the truth to 2% above.
     pub near: u32,
     /// Confirmed above that.
     pub too_high: u32,
@@ -185,7 +185,7 @@ fn one(kind: Kind, allowed: f64, seed: u64) -> (f64, Found) {
     (queue.truth(), found)
 }
 
-/// What probes reach scatters by 0.3 %.
+/// What probes reach scatters by 0.3%.
 fn by_capacity(capacity: f64, mut noise: Noise) -> (f64, Found) {
     let closed = capacity * (1.0 + 0.004 * noise.normal());
     let probe = |at: f64, _: f64| {
@@ -195,7 +195,7 @@ fn by_capacity(capacity: f64, mut noise: Noise) -> (f64, Found) {
     (capacity, find(&search(), &mut (closed, probe)))
 }
 
-/// One of a hundred ops fails at this load, and e times as many at 3 % of the capacity more.
+/// One of a hundred ops fails at this load, and e times as many at 3% of the capacity more.
 fn by_errors(capacity: f64, load: f64, noise: Noise) -> (f64, Found) {
     const ALLOWED: f64 = 0.01;
     let truth = load * capacity;

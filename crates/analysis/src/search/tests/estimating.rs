@@ -4,7 +4,7 @@
 use super::*;
 use crate::search::estimate::estimate;
 
-/// A one-sided margin of 95 %, in standard errors.
+/// A one-sided margin of 95%, in standard errors.
 const MARGIN: f64 = 1.645;
 
 /// Probes whose logarithms of the share by what is allowed lie on a line that crosses zero at 1,000, each

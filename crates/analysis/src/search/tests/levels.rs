@@ -6,14 +6,14 @@ use crate::search::PROBES_OF_NINE_IN_TEN;
 use crate::search::accuracy::{Kind, Levels, levels};
 use crate::synthetic::seeds_of_version;
 
-/// Least part of confirmed values from 3 % below the truth to 2 % above, and most above that.
+/// Least part of confirmed values from 3% below the truth to 2% above, and most above that.
 const NEAR_LEAST: f64 = 0.90;
 const TOO_HIGH_MOST: f64 = 0.02;
 /// Of the intervals of estimates those that hold the truth, all kinds of targets together; the stated
-/// level is 90 %.
+/// level is 90%.
 const HELD: std::ops::RangeInclusive<f64> = 0.86..=0.94;
 
-/// Most searches with fewer probes than nine of ten are said to take, and most with more: 5 % each, and
+/// Most searches with fewer probes than nine of ten are said to take, and most with more: 5% each, and
 /// what chance adds to it in 480 of them (two standard deviations).
 const OUTSIDE_MOST: f64 = 0.07;
 

@@ -130,7 +130,7 @@ impl Tally {
         }
     }
 
-    /// At least so many in a hundred within 3 %, none above by more than 5 %; median and worst
+    /// At least so many in a hundred within 3%, none above by more than 5%; median and worst
     /// number of probes.
     #[track_caller]
     fn check(mut self, per_cent: usize, median: usize, worst: usize) {
@@ -177,7 +177,7 @@ fn the_mark_of_a_queue_is_found() {
         let servers =
             [1, 1, 2, 4, 8][usize::try_from(round_to_u64(noise.uniform() * 4.0)).unwrap()];
         let mu = between(&mut noise, 5_000.0, 50_000.0) / f64::from(servers);
-        // From 2.5 to 12 times the p99 of an idle server: marks from 60 % of the capacity on.
+        // From 2.5 to 12 times the p99 of an idle server: marks from 60% of the capacity on.
         let bound_s = 100_f64.ln() / mu * between(&mut noise, 2.5, 12.0);
         let mut queue = Queue::markov(mu, servers, bound_s, noise);
         let bound = Nanos(nanos(bound_s));

@@ -22,7 +22,7 @@ fn a_capacity_is_found_from_closed_load_that_reached_any_part_of_it() {
         let mut noise = Noise::new(seed);
         let capacity = between(&mut noise, 10.0, 1e6);
         let closed = capacity * between(&mut noise, 0.05, 1.0);
-        // Up to 1 % more than the capacity counts as sustained.
+        // Up to 1% more than the capacity counts as sustained.
         let found = find(&search(), &mut plateau(capacity, closed, noise));
         tally.add(seed, capacity, &found);
     }

@@ -121,7 +121,7 @@ fn a_gain_has_the_interval_of_unequal_variances() {
         [960.0, 1_010.0, 900.0, 1_030.0],
     );
     // SciPy 1.17, `ttest_ind` of the logarithms with `equal_var=False`; with equal ones the gain would
-    // count as told, at 0.8 % to 14.3 %.
+    // count as told, at 0.8% to 14.3%.
     let [low, high] = gain95(&even, &scattered).unwrap();
     assert!((low + 0.024_699_15).abs() < 1e-6, "{low}");
     assert!((high - 0.181_006_8).abs() < 1e-6, "{high}");

@@ -113,7 +113,7 @@ fn grid(lengths: &[usize]) -> Vec<Vec<usize>> {
     })
 }
 
-/// How many of a hundred hills on such a grid are found to within 3 %, and the most probes it took.
+/// How many of a hundred hills on such a grid are found to within 3%, and the most probes it took.
 fn hunted(lengths: &[usize]) -> (u32, usize) {
     let (mut near, mut most) = (0, 0);
     let all = grid(lengths);

@@ -98,6 +98,10 @@ impl SizedRuns<'_> {
         let endpoints = cluster_file::endpoints(&resized.metrics).map_err(RunError::from)?;
         run.telemetry.endpoints.extend(endpoints);
         run.drop |= trial.remakes_tables;
+        if trial.keeps_tables {
+            // Tables have the settings that they were created with.
+            run.tables.settings.clear();
+        }
         let mut ready = MadeReady {
             took: resized.took,
             before_quota: None,

@@ -377,7 +377,7 @@ fn objectives_and_the_audit() {
     hint: a duration has a unit: ns, us, ms, s, m or h, such as `500ms`, `60s` or `1h30m`
     error: --errors: `1` does not end in `%`
     hint: a percentage ends in `%`, such as `0.1%`
-    error: --max-cpu: `120%` is more than 100 %
+    error: --max-cpu: `120%` is more than 100%
     hint: a percentage ends in `%`, such as `0.1%`
     error: --audit: `all` is not an audit level
     hint: there are `count`, `sums`, `full` and `off`

@@ -2,10 +2,14 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
+use highwater_runner::record;
 use rustix::process::Signal;
 
-use super::lab::{Lab, OBEDIENT};
+use super::lab::{Lab, OBEDIENT, SIMULATED};
+use crate::scaling::{order, scale_of};
+use crate::telemetry::serving;
 
 /// Commands that note in files what they did.
 const COMMANDS: &str = "up = 'echo {nodes} >> up'\nresize = 'echo $HIGHWATER_NODES >> resized'\n\
@@ -135,15 +139,58 @@ fn down_ends_what_runs_whatever_the_file_describes_by_now() {
 }
 
 #[test]
-fn restore_brings_data_back() {
-    let lab = Lab::new(OBEDIENT, "");
-    let text = fs::read_to_string(lab.0.path().join("lab.toml")).unwrap();
-    let restore = "name = 'lab'\nrestore = 'echo {nodes} > restored'";
-    lab.0
-        .file("lab.toml", &text.replace("name = 'lab'", restore));
-    assert_eq!(lab.call("restore", &[]).code, Some(2), "nothing is up");
-    assert_eq!(lab.call("up", &[]).code, Some(0));
-    assert_eq!(lab.call("restore", &[]).code, Some(0));
-    let restored = fs::read_to_string(lab.0.path().join("restored")).unwrap();
-    assert_eq!(restored, "2\n");
+fn ctrl_c_while_the_cluster_is_not_ready_is_followed_by_down() {
+    for (ready, said) in [
+        ("touch trying; sleep 300", "`ready` was running"),
+        // Between two tries, or in one of them.
+        ("touch trying; exit 1", ""),
+    ] {
+        let commands = COMMANDS.replace("test -e tried || { touch tried; exit 1; }", ready);
+        let lab = Lab::of_commands(&commands);
+        let running = lab.0.start(&["cluster", "up", "lab.toml"]);
+        while !lab.exists("trying") {
+            std::thread::yield_now();
+        }
+        running.signal(Signal::INT);
+        let called = running.end();
+        assert_eq!(called.code, Some(130), "{called:?}");
+        let said = format!("interrupted while {said}");
+        called.reports(&format!("error: {said}"));
+        assert!(lab.exists("down"));
+        lab.expect_nothing_left(&said);
+    }
+}
+
+/// Where the metrics of each node are is what the command prints, in the order of the URLs.
+#[test]
+fn metrics_of_own_commands_are_read_during_a_load_and_a_growth() {
+    let port = serving("/of-a-node", || "node_load1 0.25\n".to_owned());
+    let metrics = format!("metrics = 'echo http://127.0.0.1:{port}/of-a-node'");
+    let urls = format!("urls = 'echo \"sim:?clock=real&{SIMULATED}\"'");
+    let commands = format!("up = 'true'\ndown = 'true'\n{urls}\n{metrics}\n");
+    let lab = Lab::of_commands(&commands);
+    let load = "-d 1s --warm-up 0s";
+    let expect_read = |run: &Path| {
+        let run = record::read(run).unwrap().into_run().unwrap();
+        let series = run.target_telemetry.unwrap().series;
+        let of_node = series.iter().find(|one| one.source.contains("/of-a-node"));
+        let of_node = of_node.unwrap_or_else(|| panic!("{series:?}"));
+        let read: Vec<f64> = of_node.values.iter().copied().flatten().collect();
+        let is_it = |value: &f64| (value - 0.25).abs() < 1e-9;
+        assert!(!read.is_empty() && read.iter().all(is_it), "{of_node:?}");
+    };
+    assert_eq!(lab.call("up", &["--nodes", "1"]).code, Some(0));
+    let called = lab
+        .0
+        .typed(&format!("run cpu --cluster lab.toml {load} --batch 12 -q"));
+    expect_read(&lab.0.runs().pop().unwrap_or_else(|| panic!("{called:?}")));
+    assert_eq!(lab.call("down", &[]).code, Some(0));
+
+    let called = lab.grow(&format!("{load} sim:?{SIMULATED}")).end();
+    let growth = lab.0.runs().pop().unwrap();
+    let scale = scale_of(&growth);
+    assert_eq!(order(&scale), [1, 2, 1], "{called:?}");
+    for trial in &scale.trials {
+        expect_read(&growth.join(&trial.run));
+    }
 }

@@ -2,16 +2,29 @@
 //! processes are found. Must not test anything.
 
 use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
 
+use highwater_testing::programs::report_left_out;
 use rustix::process::Signal;
+use serde_json::Value;
 
-use crate::called::{Called, Place};
+use crate::called::{Called, Place, Running, finish, split};
 
 /// A node that does what it is to do when it is stopped, with a child that it ends itself.
 pub(super) const OBEDIENT: &str =
     "trap 'kill $!; exit 0' TERM; sleep 300 & echo up {node} of {nodes}; wait";
 /// One that never says that it is up.
 pub(super) const SILENT: &str = "trap 'kill $!; exit 0' TERM; sleep 300 & echo hello; wait";
+
+/// A simulated cluster of as many nodes as run: 12 batches of 12 rows per second and node.
+pub(super) const SIMULATED: &str =
+    "nodes={nodes}&cores=1&queue=inf&request=0&row=7ms&shards=12&replicas=0&service=constant";
+/// A growth of one that is started, whose events are read.
+pub(super) const GROW: &str =
+    "scale cpu --cluster lab.toml --nodes 1,2 --each run -c 8n --batch 12 --settle 0s --events -";
+/// The number of a user and a group that have no rights.
+const NOBODY: &str = "65534";
 
 /// A directory with the file of a cluster.
 pub(super) struct Lab(pub(super) Place);
@@ -30,6 +43,90 @@ impl Lab {
         let text = format!("format = 1\nname = 'lab'\nnodes = 2\n[commands]\n{commands}\n");
         lab.0.file("lab.toml", &text);
         lab
+    }
+
+    /// Nodes that wait beside a simulated cluster on this clock, with these lines of the file, and of `[node]`,
+    /// besides.
+    pub(super) fn growing(clock: &str, more: &str, of_node: &str) -> Self {
+        let lab = Self(Place::new().verbose());
+        lab.describe_growing(clock, more, of_node);
+        lab
+    }
+
+    /// Writes the file of such nodes anew.
+    pub(super) fn describe_growing(&self, clock: &str, more: &str, of_node: &str) {
+        let (here, name) = (self.0.path().display(), self.name());
+        let text = format!(
+            "format = 1\nname = '{name}'\n{more}\n[node]\ncommand = 'echo up; exec sleep 300'\n\
+             targets = 'first'\nready.log = 'up'\nenvironment.LAB = '{here}'\n\
+             url = 'sim:?clock={clock}&{SIMULATED}'\n{of_node}\n"
+        );
+        self.0.file("lab.toml", &text);
+    }
+
+    /// The cluster's name there, which no other has.
+    fn name(&self) -> String {
+        let here = self.0.path().file_name().unwrap().to_string_lossy();
+        format!("lab-{}", here.trim_start_matches('.'))
+    }
+
+    /// Starts such a growth.
+    pub(super) fn grow(&self, more: &str) -> Running {
+        self.0.start(&split(&format!("{GROW} {more}")))
+    }
+
+    /// Calls the program as a user without rights, whose the directory becomes; none where that user cannot run it, or
+    /// this one cannot become that user, which is said.
+    pub(super) fn without_rights(&self, words: &str) -> Option<Called> {
+        let here = self.0.path();
+        let owner = format!("{NOBODY}:{NOBODY}");
+        let given = Command::new("chown")
+            .arg("-R")
+            .arg(owner)
+            .arg(here)
+            .status();
+        let is_given = given.is_ok_and(|status| status.success());
+        let as_nobody = || {
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]);
+            command
+        };
+        let program = env!("CARGO_BIN_EXE_highwater");
+        let tried = as_nobody().args(["test", "-x", program]).status();
+        if is_given && tried.is_ok_and(|status| status.success()) {
+            let mut command = as_nobody();
+            command.arg(program);
+            return Some(finish(&mut self.0.prepared(command, &split(words))));
+        }
+        let why = "only root may do that, with a program that all may run";
+        report_left_out("become a user without rights", why);
+        None
+    }
+
+    /// The control groups of the nodes that run.
+    pub(super) fn groups(&self) -> Vec<PathBuf> {
+        let states = fs::read_dir(self.0.path().join("state/highwater/clusters"));
+        let [state] = &states.unwrap().collect::<Vec<_>>()[..] else {
+            panic!("there is one cluster");
+        };
+        let state = state.as_ref().unwrap().path().join("state.json");
+        let state: Value = serde_json::from_str(&fs::read_to_string(state).unwrap()).unwrap();
+        let nodes = state["nodes"].as_object().unwrap().values();
+        let groups = nodes.flat_map(|node| node["process"]["groups"].as_array().unwrap());
+        let groups = groups.map(|group| group.as_str().unwrap().into());
+        groups.collect()
+    }
+
+    /// Where there were these groups, none of this cluster is left.
+    #[track_caller]
+    pub(super) fn expect_no_groups(&self, earlier: &[PathBuf]) {
+        let prefix = format!("highwater-{}-", self.name());
+        for group in earlier {
+            let there = fs::read_dir(group.parent().unwrap()).unwrap();
+            let names = there.map(|entry| entry.unwrap().file_name());
+            let mut ours = names.filter(|name| name.to_string_lossy().starts_with(&prefix));
+            assert_eq!(ours.next(), None);
+        }
     }
 
     /// Writes the file anew.

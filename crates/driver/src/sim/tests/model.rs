@@ -190,6 +190,35 @@ fn ops_pass_a_load_generator_one_after_the_other() {
 }
 
 #[test]
+fn inserts_hold_a_lock_one_after_the_other() {
+    let of = |words: &str| cluster(&format!("nodes=1&cores=1&shards=1{words}"));
+    let op = |work| SimOp {
+        position: 0,
+        index: 0,
+        work,
+    };
+    let insert = op(Work::Insert {
+        table: 0,
+        first_row: 0,
+        rows: 20,
+    });
+    let mut locked = of("&lock=10ms");
+    for expected in [10, 20, 30] {
+        assert_eq!(locked.unlocked(ms(0), &insert), ms(expected));
+    }
+    assert_eq!(locked.waiting_for_lock(ms(5)), Some(2));
+    assert_eq!(locked.waiting_for_lock(ms(15)), Some(1));
+    assert_eq!(locked.unlocked(ms(100), &insert), ms(110));
+    assert_eq!(locked.unlocked(ms(100), &op(Work::Query)), ms(100));
+    let mut free = of("");
+    assert_eq!(free.unlocked(ms(7), &insert), ms(7));
+    assert_eq!(free.waiting_for_lock(ms(7)), None);
+    let parameters = parse("cores=inf&lock=10ms").unwrap();
+    assert!((capacity(&parameters, 20, true) - 100.0).abs() < 1e-9);
+    assert!(capacity(&parameters, 20, false).is_infinite());
+}
+
+#[test]
 fn a_slow_node_takes_longer() {
     let mut slow = cluster("nodes=1&cores=1&shards=1&slow_node=0:0.5");
     assert_eq!(query_at(&mut slow, 0).0, ms(20));

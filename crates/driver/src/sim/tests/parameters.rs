@@ -11,7 +11,7 @@ const PAGE: &str = include_str!("../../../../../docs/reference/sim.md");
 #[test]
 fn every_parameter_is_read_and_printed_back() {
     let all = "nodes=4&cores=inf&request=1.5ms&row=250ns&query=0&service=lognormal:1.5&shards=12\
-               &replicas=2&replica_cost=0.5&hot_shard=0.25&rtt=100µs&client=9000&queue=0&disk=20000&burst=7&answer_bytes=10&slow_node=2:0.5,3:2\
+               &replicas=2&replica_cost=0.5&hot_shard=0.25&rtt=100µs&client=9000&lock=3ms&queue=0&disk=20000&burst=7&answer_bytes=10&slow_node=2:0.5,3:2\
                &warm=30s:4&stall=30s%2B2s,1m+500ms&die=1h&drop=0.001&duplicate=0.01&alter=0.1\
                &swap=0.2&offset=1&lose_ack=0.1\
                &fail=1&clock=real";

@@ -207,7 +207,7 @@ fn infinitely_many_cores_never_make_anyone_wait() {
 #[test]
 fn lognormal_service_keeps_its_mean_and_its_spread() {
     // M/G/1 by Pollaczek and Khinchine: W = λ (1 + cv²) / (2 (1 − ρ)). Standard error after
-    // Whitt (1989): relative variance 2 (1 + cv²) / ((1 − ρ)² n), here 26 / n, so 0.5 % of W;
+    // Whitt (1989): relative variance 2 (1 + cv²) / ((1 − ρ)² n), here 26 / n, so 0.5% of W;
     // six of them, because that form is for heavy traffic and lighter tails.
     let (load, cv) = (0.5, 1.5_f64);
     let measured = latencies("cores=1&service=lognormal:1.5", load, 1_000_000);

@@ -77,6 +77,11 @@ impl ServerAdmin for Cluster {
             Ok(known.max_by_key(|rights| rights.iter().any(is_refused)))
         })
     }
+
+    fn remarks(&mut self) -> Response<'_, Vec<String>> {
+        let remarks = std::mem::take(&mut self.remarks);
+        Box::pin(std::future::ready(Ok(remarks)))
+    }
 }
 
 impl TableAdmin for Cluster {

@@ -25,6 +25,7 @@ use super::wire::Wire;
 mod administration;
 mod membership;
 mod reading;
+mod spread;
 mod tables;
 
 const DIALECT: Dialect = Dialect::ClickHouse;
@@ -39,6 +40,8 @@ pub(super) struct Cluster {
     timeline: Rc<dyn Timeline>,
     /// The clusters whose shards the members are; none until they were queried.
     clusters: Vec<String>,
+    /// Of the rows that were there when the tables were made.
+    remarks: Vec<String>,
 }
 
 /// A server, with connections from the first question on.
@@ -71,6 +74,7 @@ impl Cluster {
             mode,
             timeline,
             clusters: Vec::new(),
+            remarks: Vec::new(),
         };
         cluster.first().await?;
         Ok(cluster)

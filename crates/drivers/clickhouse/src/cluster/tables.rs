@@ -5,6 +5,7 @@ use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
 use highwater_model::op::{BoundTable, BoundWorkload};
 
 use super::membership::{self, CLUSTER};
+use super::spread;
 use super::{ABOVE, Cluster, DIALECT, Opened, each};
 use crate::spooling;
 
@@ -64,6 +65,7 @@ pub(super) async fn create(
     });
     let entries = agreed(&registered.await?, policy);
     update(&mut opened, &entries).await?;
+    cluster.remarks = spread::remarks(cluster, &entries).await?;
     Ok(entries)
 }
 
@@ -109,7 +111,7 @@ impl Opened {
                 self.node.shown, table.name
             );
             return Err(TargetError::new(TargetErrorKind::ForeignTable, message)
-                .with_hint("give --drop to make it anew, or another database"));
+                .with_hint("add --drop to recreate it, or give another database"));
         }
         Ok(())
     }

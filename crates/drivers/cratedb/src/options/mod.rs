@@ -109,7 +109,7 @@ fn sslmode(url: &TargetUrl) -> Result<Option<SslMode>, TargetError> {
     match mode {
         None => Ok(Some(SslMode::VerifyFull)),
         Some(SslMode::Disable | SslMode::Allow | SslMode::Prefer) => Err(TargetError::usage(
-            format!("target `{url}`: `{TLS_SCHEME}` asks for TLS, and this sslmode does not"),
+            format!("target `{url}`: `{TLS_SCHEME}` requires TLS, and this sslmode does not"),
         )
         .with_hint("use `?sslmode=require`, `verify-ca` or `verify-full`, or the scheme `crate`")),
         mode => Ok(mode),

@@ -100,7 +100,7 @@ fn mistakes_are_named_without_the_password() {
     for (url, cause) in [
         ("crate://a:geheim@h?slmode=on", "unknown parameter `slmode`"),
         ("crate://a:geheim@h?sslmode=on", "sslmode=on"),
-        ("crate+https://a:geheim@h?sslmode=disable", "asks for TLS"),
+        ("crate+https://a:geheim@h?sslmode=disable", "requires TLS"),
         ("crate://a:geheim@h?gzip=10", "gzip=10"),
         (
             "crate://a:geheim@h?connect_timeout=soon",

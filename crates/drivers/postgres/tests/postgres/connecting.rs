@@ -66,7 +66,7 @@ fn every_authentication_works_and_a_wrong_password_is_refused() {
             "{error}"
         );
         let error = refused(&format!("{}?passfile=/nonexistent", url(user)));
-        assert!(error.message.contains("asks for the password"), "{error}");
+        assert!(error.message.contains("requires the password"), "{error}");
         assert!(error.hint.is_some_and(|hint| hint.contains("PGPASSWORD")));
     }
     let error = refused(&format!("postgres://nobody:gehe@127.0.0.1:{port}/postgres"));

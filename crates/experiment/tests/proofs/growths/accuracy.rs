@@ -2,11 +2,14 @@
 //! gives out.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use highwater_analysis::growth::{drift, findings, reached};
+use highwater_model::numbers::len_to_f64;
 use highwater_model::record::ExperimentRecord;
 use highwater_model::scale::{ScaleEach, ScaleOutcome, ScalePurpose, ScaleRecord};
 use highwater_report as report;
+use highwater_sizing::accuracy::proportion_interval;
 use highwater_sizing::growth;
 
 use super::cluster::{Growing, KINDS, Shape};
@@ -22,6 +25,8 @@ struct Shown {
     errors: Vec<f64>,
     /// Whether the interval that was predicted for a size held the mark that was measured there.
     held: Vec<bool>,
+    /// Whether it held what the cluster of that size can do.
+    held_truth: Vec<bool>,
     said: String,
 }
 
@@ -50,13 +55,15 @@ fn shown(seeds: impl Iterator<Item = u64>, service: (&'static str, f64)) -> Show
             if !trial.figures.verdict.counts() {
                 continue;
             }
-            let error = trial.figures.per_s / growing.truth(trial.size.nodes) - 1.0;
-            let held = trial
-                .predicted
-                .map(|predicted| predicted.holds(trial.figures.per_s));
+            let truth = growing.truth(nodes);
+            let error = trial.figures.per_s / truth - 1.0;
+            let predicted = trial.predicted;
+            let held = predicted.map(|predicted| predicted.holds(trial.figures.per_s));
             shown.said += &format!(", {error:+.4}, predicted {held:?}");
             shown.errors.push(error);
             shown.held.extend(held);
+            let held_truth = predicted.map(|predicted| predicted.holds(truth));
+            shown.held_truth.extend(held_truth);
         }
     }
     shown
@@ -100,9 +107,48 @@ impl Shown {
             .filter(|error| error.abs() <= part)
             .count()
     }
+}
 
-    fn held(&self) -> usize {
-        self.held.iter().filter(|held| **held).count()
+/// A part of all cases.
+struct Part {
+    of: usize,
+    all: usize,
+}
+
+impl Part {
+    fn of(cases: &[bool]) -> Self {
+        Self {
+            of: cases.iter().filter(|held| **held).count(),
+            all: cases.len(),
+        }
+    }
+
+    fn fraction(&self) -> f64 {
+        len_to_f64(self.of) / len_to_f64(self.all)
+    }
+
+    /// What it would be of very many cases, with 95 % confidence: of 245 it scatters by 1 % (the standard deviation of
+    /// a binomial proportion of 0.97).
+    fn interval(&self) -> [f64; 2] {
+        proportion_interval(self.of, self.all)
+    }
+
+    /// Whether so many are what is seen of a fraction between these.
+    fn is_of(&self, low: f64, high: f64) -> bool {
+        let [least, most] = self.interval();
+        least <= high && most >= low
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [least, most] = self.interval().map(|end| 100.0 * end);
+        let percent = 100.0 * self.fraction();
+        let Self { of, all } = self;
+        write!(
+            to,
+            "{of} of {all}, {percent:.2} % ({least:.1} to {most:.1} %)"
+        )
     }
 }
 
@@ -111,22 +157,22 @@ fn a_few_clusters_have_the_marks_that_they_have_and_grow_as_predicted() {
     let shown = shown(0..KINDS, ("constant", 3_000.0));
     assert_eq!(shown.within(0.03), shown.errors.len(), "{}", shown.said);
     assert_eq!(shown.misnamed(), Vec::<&str>::new(), "{}", shown.said);
-    assert!(
-        shown.held() * 100 >= 85 * shown.held.len(),
-        "{}",
-        shown.said
-    );
+    let held = Part::of(&shown.held);
+    assert!(held.fraction() >= 0.85, "{held}{}", shown.said);
 }
 
+/// Intervals of 90 % are for what is measured at the next size; the truth there has to lie in them as often. How often
+/// exactly, ninety clusters cannot show: 600 do in `predictions_of_next_sizes_hold_on_clusters_of_known_growth`, whose
+/// marks are made up, while these are searched for. Here the fraction has to be one that 85 to 97 % explain.
 #[test]
 #[ignore = "ninety clusters, each of three to five sizes"]
 fn long_growths_of_ninety_clusters_are_near_the_truth_and_as_predicted() {
     let shown = shown(0..10 * KINDS, ("constant", 1_500.0));
-    let (marks, held) = (shown.errors.len(), shown.held());
+    let marks = shown.errors.len();
+    let [held, held_truth] = [&shown.held, &shown.held_truth].map(|cases| Part::of(cases));
     let sum = format!(
-        "{} of {marks} marks within 3 %; {held} of {} predictions held",
+        "{} of {marks} marks within 3%; predictions held the mark: {held}; the truth: {held_truth}",
         shown.within(0.03),
-        shown.held.len()
     );
     println!("{sum}; limits {:?}{}", shown.limits, shown.said);
     assert_eq!(shown.misnamed(), Vec::<&str>::new(), "{}", shown.said);
@@ -135,8 +181,20 @@ fn long_growths_of_ninety_clusters_are_near_the_truth_and_as_predicted() {
         "{sum}{}",
         shown.said
     );
-    let share = 100 * held / shown.held.len();
-    assert!((85..=97).contains(&share), "{sum}{}", shown.said);
+    for part in [held, held_truth] {
+        assert!(part.is_of(0.85, 0.97), "{sum}{}", shown.said);
+    }
+}
+
+#[test]
+fn a_part_is_told_from_fractions_that_do_not_explain_it() {
+    let part = |of| Part { of, all: 245 };
+    let explained = [196, 200, 235, 242, 243].map(|of| part(of).is_of(0.85, 0.97));
+    assert_eq!(explained, [false, true, true, true, false]);
+    assert_eq!(
+        part(240).to_string(),
+        "240 of 245, 97.96 % (95.3 to 99.3 %)"
+    );
 }
 
 #[test]

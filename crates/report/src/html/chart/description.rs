@@ -4,7 +4,7 @@ use highwater_model::display::count;
 
 use super::figures::{rounded, shown};
 use super::{Axis, Chart, Point, Series, Shape};
-use crate::layout::list;
+use crate::layout::{first_upper, list};
 
 /// The text alternative of a chart, for screen readers.
 pub(super) fn described(chart: &Chart) -> String {
@@ -21,7 +21,12 @@ pub(super) fn described(chart: &Chart) -> String {
             "{name}{gap}{part}: {points} points, from {from} to {to}."
         ))
     });
-    list(series, " ")
+    let strip = Some(&chart.strip).filter(|strip| !strip.cells.is_empty());
+    let strip = strip.map(|strip| {
+        let cells = strip.cells.iter().map(|cell| cell.sentence.as_str());
+        format!("{}: {}.", first_upper(strip.name), list(cells, "; "))
+    });
+    list(series.chain(strip), " ")
 }
 
 /// The chart for the script. `<` cannot end the element early.

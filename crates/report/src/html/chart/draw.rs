@@ -12,6 +12,7 @@ use super::description::{data, described};
 use super::figures::{rounded, shown_at};
 use super::frame::{Frame, LETTER, x_of, y_of};
 use super::labels::{are_direct, ends, names, room};
+use super::strip::{height as strip_height, strip};
 use super::{COLORS, Chart, Label, Point, Quantity, Series, Shape, Span, SpanKind};
 
 /// Places per pixel.
@@ -36,7 +37,17 @@ pub(in crate::html) fn figures(charts: &[Chart]) -> Markup {
 
 /// The chart with its title, legend, drawings and data.
 pub(in crate::html) fn figure(chart: &Chart) -> Markup {
-    drawn(chart, &[Frame::wide(room(chart)), Frame::narrow()])
+    drawn(chart, &frames(chart))
+}
+
+/// For wide screens and paper, and for phones.
+fn frames(chart: &Chart) -> [Frame; 2] {
+    [Frame::wide(room(chart)), Frame::narrow()].map(|frame| above_strip(chart, frame))
+}
+
+fn above_strip(chart: &Chart, frame: Frame) -> Frame {
+    let strip = strip_height(chart, &frame);
+    frame.above(strip)
 }
 
 /// Charts that share the one above all folds: low, the horizontal axis named below the last one only.
@@ -45,7 +56,8 @@ pub(in crate::html) fn hero(charts: &[Chart]) -> Markup {
     html! {
         @for (number, chart) in charts.iter().enumerate() {
             @let frames = [Frame::wide(room(chart)), Frame::narrow()];
-            (drawn(chart, &frames.map(|frame| frame.low(height, number + 1 == charts.len()))))
+            @let low = |frame: Frame| above_strip(chart, frame.low(height, number + 1 == charts.len()));
+            (drawn(chart, &frames.map(low)))
         }
     }
 }
@@ -56,7 +68,7 @@ pub(in crate::html) fn still(chart: &Chart) -> Markup {
         figure class="chart" id=(chart.id) {
             (caption(chart))
             div class="plot" {
-                @for frame in [Frame::wide(room(chart)), Frame::narrow()] { (drawing(chart, &frame)) }
+                @for frame in frames(chart) { (drawing(chart, &frame)) }
             }
         }
     }
@@ -162,6 +174,7 @@ fn drawing(chart: &Chart, frame: &Frame) -> Markup {
             svg class="inner" x=(frame.left) y=(frame.top) width=(width) height=(height)
                 viewBox=(format!("0 0 {} {}", width * FINE, height * FINE))
                 preserveAspectRatio="none" {
+                @if chart.is_going_on() { (hatch(chart, frame)) }
                 @for (number, span) in chart.spans.iter().enumerate() {
                     (shaded(chart, frame, span, number % 2 == 0))
                 }
@@ -180,9 +193,10 @@ fn drawing(chart: &Chart, frame: &Frame) -> Markup {
                 (x_axis(chart, frame))
             }
             @if frame.names_x {
-                text class="title" x=(frame.left + width / 2.0) y=(frame.height - 6.0)
+                text class="title" x=(frame.left + width / 2.0) y=(frame.height - frame.strip - 6.0)
                     text-anchor="middle" { (chart.x.title) }
             }
+            (strip(chart, frame))
             @if frame.is_narrow() {
                 text class="title" x="0" y="12" { (chart.y.title) }
             } @else {
@@ -269,6 +283,7 @@ fn shaded(chart: &Chart, frame: &Frame, span: &Span, odd: bool) -> Markup {
         SpanKind::Measured if odd => "span measured odd",
         SpanKind::Measured => "span measured",
         SpanKind::LeftOut => "span left-out",
+        SpanKind::ToCome => "span to-come",
         SpanKind::Gap => "span gap",
         SpanKind::Mark => "span mark",
         SpanKind::Note => "span note",
@@ -276,10 +291,26 @@ fn shaded(chart: &Chart, frame: &Frame, span: &Span, odd: bool) -> Markup {
     // A gap of a moment shall be seen all the same.
     let is_moment = matches!(span.kind, SpanKind::Gap | SpanKind::Note);
     let least = if is_moment { 15 } else { 1 };
+    let hatched = span.kind == SpanKind::ToCome;
+    let fill = hatched.then(|| format!("url(#{})", hatch_id(chart, frame)));
     html! {
         rect class=(kind) x=(from) y="0" width=((to - from).max(least))
-            height=(frame.plot_height() * FINE) {
+            height=(frame.plot_height() * FINE) fill=[fill] {
             @if span.kind == SpanKind::Note { title { (span.name) } }
+        }
+    }
+}
+
+fn hatch_id(chart: &Chart, frame: &Frame) -> String {
+    format!("{}-{}-hatch", chart.id, frame.name)
+}
+
+/// What fills the time to come; each drawing has its own, because one that is not shown may not be referred to.
+fn hatch(chart: &Chart, frame: &Frame) -> Markup {
+    html! {
+        pattern id=(hatch_id(chart, frame)) width="80" height="80" patternUnits="userSpaceOnUse"
+            patternTransform="rotate(45)" {
+            path class="hatch" d="M0 0V80" {}
         }
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct Frame {
     pub(super) y_ticks: f64,
     /// Whether the horizontal axis is named.
     pub(super) names_x: bool,
+    /// Of the height, what a strip below the axis and its name takes.
+    pub(super) strip: f64,
 }
 
 impl Frame {
@@ -47,6 +49,17 @@ impl Frame {
             x_ticks: 4.0,
             y_ticks: 4.0,
             names_x: true,
+            strip: 0.0,
+        }
+    }
+
+    /// The same, higher by a strip below it.
+    pub(super) fn above(self, strip: f64) -> Self {
+        Self {
+            height: self.height + strip,
+            bottom: self.bottom + strip,
+            strip,
+            ..self
         }
     }
 

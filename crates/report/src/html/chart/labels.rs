@@ -75,11 +75,17 @@ pub(super) fn ends(chart: &Chart, frame: &Frame) -> Markup {
         *y = y.min(most);
         most = *y - APART;
     }
-    let (x, anchor) = if frame.is_narrow() {
-        (frame.width - frame.right - 2.0, "end")
-    } else {
-        (frame.width - frame.right + 8.0, "start")
-    };
+    // Where the time to come is shown, too, the lines end before it.
+    let mut ahead = chart.spans.iter().filter(|of| of.kind == SpanKind::ToCome);
+    let now = ahead.next().map(|span| x_of(chart, frame, span.from));
+    let (x, anchor) =
+        if let Some(now) = now.filter(|now| !frame.is_narrow() || *now < frame.width / 2.0) {
+            (now + 8.0, "start")
+        } else if frame.is_narrow() {
+            (frame.width - frame.right - 2.0, "end")
+        } else {
+            (frame.width - frame.right + 8.0, "start")
+        };
     html! {
         @for (y, series) in names {
             text class=(format!("end c{}", series.color % COLORS)) x=(rounded(x)) y=(rounded(y))

@@ -10,10 +10,11 @@ mod frame;
 mod labels;
 mod scale;
 mod sparkline;
+mod strip;
 mod thin;
 
 pub(super) use draw::{figure, figures as all, hero, still};
-pub(super) use scale::{Axis, Label, Quantity};
+pub(super) use scale::{Axis, Label, Quantity, round_time_ticks};
 pub(super) use sparkline::sparklines;
 pub(super) use thin::Thinning;
 
@@ -39,6 +40,37 @@ pub(super) struct Chart {
     pub(super) spans: Vec<Span>,
     /// Horizontal lines with a name, such as a bound.
     pub(super) levels: Vec<Label>,
+    /// What belongs to places of the x axis, below it.
+    pub(super) strip: Strip,
+}
+
+/// What belongs to places of the x axis, named below them; nothing is drawn without a cell.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Strip {
+    /// What the cells say of their places.
+    pub(super) name: &'static str,
+    /// Ascending by place.
+    pub(super) cells: Vec<Cell>,
+}
+
+/// What belongs to one place.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Cell {
+    /// Where.
+    pub(super) at: f64,
+    /// A few words.
+    pub(super) name: String,
+    /// The place and all that is known of it, for readers who see no drawing, or point at it.
+    pub(super) sentence: String,
+    /// Which color, from 0.
+    pub(super) color: usize,
+}
+
+impl Chart {
+    /// Whether some of it has not been yet.
+    fn is_going_on(&self) -> bool {
+        self.spans.iter().any(|span| span.kind == SpanKind::ToCome)
+    }
 }
 
 /// Points of one name.
@@ -153,6 +185,8 @@ pub(super) enum SpanKind {
     Measured,
     /// A phase that is in no result.
     LeftOut,
+    /// What has not been yet.
+    ToCome,
     /// A time without an answer.
     Gap,
     /// The interval of a mark.

@@ -213,6 +213,12 @@ impl Axis {
     }
 }
 
+/// About so many times on an axis of seconds, at whole minutes, hours or days.
+pub(in crate::html) fn round_time_ticks(axis: &Axis, about: f64) -> Vec<f64> {
+    let step = time_step((axis.to - axis.from) / about).max(60.0);
+    linear_ticks(axis.from, axis.to, step)
+}
+
 /// The least and the greatest of those that are above 0; infinity and 0 without any.
 fn of_positive(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let positive = values.filter(|v| v.is_finite() && *v > 0.0);

@@ -44,7 +44,7 @@ fn cell(chart: &Chart, series: &Series) -> Markup {
                 path class="axis" d=(format!("M0 {HEIGHT}H{WIDTH}")) {}
                 path class="line c0" d=(line(chart, series)) {}
             }
-            span class="told" { "mean " b { (of(mean)) } " · max " b { (of(greatest)) } }
+            span class="figures" { "mean " b { (of(mean)) } " · max " b { (of(greatest)) } }
         }
     }
 }

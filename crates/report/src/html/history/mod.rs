@@ -4,13 +4,13 @@
 
 #[cfg(test)]
 mod tests;
+mod trend;
 
 use maud::{Markup, html};
 
 use highwater_model::display::rate;
-use highwater_model::numbers::len_to_f64;
 
-use super::chart::{self, Axis, Chart, Point, Quantity, Series, Shape, values};
+use super::chart;
 use super::served::served;
 use crate::history::{HistoryAnswer, HistoryKind, HistoryProgress, HistoryRow};
 use crate::layout::list;
@@ -18,8 +18,6 @@ use crate::text::judged::{Tone, three};
 
 /// Lines of a list; the filter finds older ones.
 const ROWS_MAX: usize = 500;
-/// Answers of one question, to be drawn over time.
-const TREND_MIN: usize = 3;
 
 /// What is listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -60,7 +58,7 @@ pub fn history_page(
     let body = html! {
         (above)
         (filters(filter))
-        @if let Some(chart) = trend(&listed) { (chart::figure(&chart)) }
+        @if let Some(chart) = trend::of(&listed) { (chart::figure(&chart)) }
         @if listed.is_empty() {
             p { "No run is stored here, or none that the filter takes." }
         } @else {
@@ -142,7 +140,7 @@ fn line(row: &HistoryRow, may_delete: bool) -> Markup {
                 }
             }
             th {
-                @if row.judgments.is_some() {
+                @if row.has_page() {
                     a href=(format!("/run/{}", row.id)) { (begun(row)) }
                 } @else { (begun(row)) }
             }
@@ -184,12 +182,7 @@ fn begun(row: &HistoryRow) -> String {
 }
 
 fn figure(answer: HistoryAnswer) -> String {
-    format!("{} {}", rate(answer.value), unit(answer))
-}
-
-fn unit(answer: HistoryAnswer) -> String {
-    let unit = answer.unit;
-    unit.map_or("sessions".to_owned(), |unit| format!("{}/s", unit.name()))
+    format!("{} {}", rate(answer.value), answer.unit_beside())
 }
 
 fn judgments(row: &HistoryRow) -> Markup {
@@ -205,38 +198,4 @@ fn judgments(row: &HistoryRow) -> Markup {
             td data-label=(name) { span class=(class) { (of.value) } }
         }
     }
-}
-
-/// Answers of the newest question that has several, oldest first, each with its interval.
-fn trend(rows: &[&HistoryRow]) -> Option<Chart> {
-    let (newest, answer) = rows.iter().find_map(|row| Some((row, row.answer?)))?;
-    let same = rows.iter().rev();
-    let same = same.filter(|row| row.kind == newest.kind && row.workload == newest.workload);
-    let answers = same.filter_map(|row| row.answer);
-    let answers: Vec<HistoryAnswer> = answers.filter(|of| of.unit == answer.unit).collect();
-    if answers.len() < TREND_MIN {
-        return None;
-    }
-    let numbered = || (1..).map(len_to_f64).zip(&answers);
-    let bands = numbered().filter_map(|(x, answer)| {
-        let [low, high] = answer.interval?;
-        Some(Point::band(x, low, high))
-    });
-    let measured = numbered().map(|(x, answer)| Point::new(x, Some(answer.value)));
-    let mut series = vec![
-        Series::new("its interval", Shape::Band, 0, bands.collect()),
-        Series::new("answer", Shape::Dot, 0, measured.collect()),
-    ];
-    series.retain(|series| !series.points.is_empty());
-    Some(Chart {
-        id: "trend".to_owned(),
-        title: format!("{} {}, oldest first", newest.kind.name(), newest.workload),
-        about: "The answer of each run that is listed, with its interval. Targets and settings may differ: \
-                compare runs before you conclude anything from it."
-            .to_owned(),
-        x: Axis::between("run", Quantity::Number, 0.0, len_to_f64(answers.len() + 1)),
-        y: Axis::from_zero(unit(answer), Quantity::Number, values(&series)),
-        series,
-        ..Chart::default()
-    })
 }

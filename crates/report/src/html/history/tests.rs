@@ -8,6 +8,8 @@ use crate::tests::assert_says;
 use highwater_analysis::fixture;
 use highwater_analysis::judge::measured_streams;
 use highwater_model::plan::Unit;
+use highwater_model::record::RunRecord;
+use highwater_model::units::{Nanos, Seed};
 
 fn row(id: &str, workload: &str, value: f64) -> HistoryRow {
     HistoryRow {
@@ -49,16 +51,14 @@ fn runs_are_listed_and_their_answers_drawn() {
     let rows = rows.map(|(id, value)| row(id, "cpu", value));
     let page = history_page(&rows, &HistoryFilter::default(), false, &html! {});
     assert_says(&page, &["3,000 rows/s", "2026-11-20 18:20:11"]);
-    assert!(page.contains("run cpu, oldest first"), "{page}");
+    assert!(
+        page.contains("run cpu on PostgreSQL 15.8, over time"),
+        "{page}"
+    );
     // Labels are text, and nothing may be removed.
     assert!(page.contains("&lt;b&gt;abc") && !page.contains("<b>abc"));
     assert!(!page.contains("/delete/"));
     assert!(history_page(&rows, &HistoryFilter::default(), true, &html! {}).contains("/delete/c"));
-    let chart = trend(&rows.iter().collect::<Vec<_>>()).unwrap();
-    let drawn = chart.series.last().unwrap().points.iter();
-    let drawn: Vec<Option<f64>> = drawn.map(|point| point.y).collect();
-    // The oldest first.
-    assert_eq!(drawn, [1_000.0, 2_000.0, 3_000.0].map(Some));
 }
 
 #[test]
@@ -89,12 +89,117 @@ fn a_run_that_goes_on_shows_how_far_it_is_and_is_not_removed() {
     let page = history_page(&[running], &HistoryFilter::default(), true, &html! {});
     assert_says(&page, &["running trial 3: measure, 7 of 22 s"]);
     assert!(!page.contains("/delete/"), "{page}");
+    assert!(page.contains(r#"href="/run/a""#), "{page}");
+}
+
+#[test]
+fn what_a_killed_run_left_is_opened_and_what_left_nothing_is_not() {
+    let nothing = HistoryRow::without_record("nothing".to_owned());
+    let killed = HistoryRow {
+        has_draft: true,
+        ..HistoryRow::without_record("killed".to_owned())
+    };
+    let rows = [killed, nothing];
+    let page = history_page(&rows, &HistoryFilter::default(), true, &html! {});
+    assert!(page.contains(r#"href="/run/killed""#), "{page}");
+    assert!(!page.contains("/run/nothing"), "{page}");
+    assert!(!page.contains(r#"type="checkbox""#), "neither is compared");
+}
+
+/// Answers at these hours of a day, the newest last.
+fn begun(hours_and_values: &[(u32, f64)]) -> Vec<HistoryRow> {
+    let rows = hours_and_values
+        .iter()
+        .rev()
+        .map(|(hour, value)| HistoryRow {
+            started_at: format!("2026-11-20T{hour:02}:00:00.000Z"),
+            definition: "a".to_owned(),
+            ..row(&format!("run-{hour}"), "cpu", *value)
+        });
+    rows.collect()
+}
+
+fn trend_of(rows: &[HistoryRow]) -> Option<chart::Chart> {
+    trend::of(&rows.iter().collect::<Vec<_>>())
+}
+
+/// Midnight of that day, in seconds since 1970.
+const MIDNIGHT: f64 = 20_777.0 * 86_400.0;
+
+#[test]
+fn answers_lie_at_the_times_of_their_runs_and_the_band_is_the_noise_of_those_before() {
+    let values = [(1, 90.0), (2, 100.0), (3, 110.0), (9, 100.0), (10, 50.0)];
+    let chart = trend_of(&begun(&values)).unwrap();
+    let [band, dots] = &chart.series[..] else {
+        panic!("{chart:?}");
+    };
+    let at = |hour: u32| MIDNIGHT + f64::from(hour) * 3_600.0;
+    let drawn: Vec<(f64, Option<f64>)> = dots.points.iter().map(|of| (of.x, of.y)).collect();
+    assert_eq!(drawn, values.map(|(hour, value)| (at(hour), Some(value))));
+    // Three runs show a spread, so the fourth is the first that has a band.
+    let places: Vec<f64> = band.points.iter().map(|point| point.x).collect();
+    assert_eq!(places, [at(9), at(10)]);
+    // 100 ± 4.3027 · 10 · √(4/3), and of the four 100 ± 3.1824 · 8.165 · √(5/4).
+    for (point, half) in band.points.iter().zip([49.683, 29.051]) {
+        let (low, high) = (point.low.unwrap(), point.y.unwrap());
+        assert!((low - (100.0 - half)).abs() < 0.01, "{low}");
+        assert!((high - (100.0 + half)).abs() < 0.01, "{high}");
+    }
+    // The fall of the last run is outside.
+    assert!(dots.points[4].y < band.points[1].low);
+    let labels: Vec<&str> = chart.x.labels.iter().map(|of| of.name.as_str()).collect();
+    let hours = [2, 4, 6, 8, 10].map(|hour| format!("11-20 {hour:02}:00"));
+    assert_eq!(labels, hours);
+    let page = history_page(&begun(&values), &HistoryFilter::default(), false, &html! {});
+    assert_says(&page, &["11-20 04:00", r#"class="band c0""#]);
+}
+
+#[test]
+fn weeks_are_labeled_with_days() {
+    let mut rows = begun(&[(1, 1.0), (2, 1.0), (3, 1.0)]);
+    rows[0].started_at = "2026-12-18T12:00:00Z".to_owned();
+    let chart = trend_of(&rows).unwrap();
+    let labels = chart.x.labels.iter();
+    let days: Vec<&str> = labels.map(|label| label.name.as_str()).collect();
+    assert!(
+        days.len() > 2 && days.iter().all(|day| day.len() == 10),
+        "{days:?}"
+    );
+    assert!(days[0].starts_with("2026-11-"), "{days:?}");
 }
 
 #[test]
 fn two_answers_are_no_trend_and_other_questions_are_not_mixed_in() {
-    let rows = [("c", "cpu"), ("b", "kv"), ("a", "cpu")];
-    let rows = rows.map(|(id, workload)| row(id, workload, 1.0));
-    let rows: Vec<&HistoryRow> = rows.iter().collect();
-    assert_eq!(trend(&rows), None);
+    let mut rows = begun(&[(1, 1.0), (2, 1.0), (3, 1.0)]);
+    assert!(trend_of(&rows).is_some());
+    // Of one run only the time is not known.
+    let is_alone = |change: fn(&mut HistoryRow)| {
+        let mut rows = rows.clone();
+        change(&mut rows[1]);
+        trend_of(&rows).is_none()
+    };
+    assert!(is_alone(|row| row.workload = "kv".to_owned()));
+    assert!(is_alone(|row| row.target = "PostgreSQL 16.1".to_owned()));
+    assert!(is_alone(|row| row.definition = "b".to_owned()));
+    assert!(is_alone(|row| row.kind = HistoryKind::Search));
+    assert!(is_alone(|row| row.answer = None));
+    // An older question that has enough is drawn where the newest has not.
+    let newest = HistoryRow {
+        started_at: "2026-11-20T23:00:00Z".to_owned(),
+        ..row("newest", "kv", 7.0)
+    };
+    rows.insert(0, newest);
+    let chart = trend_of(&rows).unwrap();
+    assert!(chart.title.starts_with("run cpu on"), "{}", chart.title);
+}
+
+#[test]
+fn runs_that_differ_in_their_seed_alone_have_one_definition() {
+    let mut record = fixture::open_steps();
+    let definition = |record: &RunRecord| HistoryRow::of(record.into()).definition;
+    let first = definition(&record);
+    record.plan.definition.seed = Seed(7);
+    assert_eq!(definition(&record), first);
+    record.plan.definition.timeout = Nanos(1);
+    assert_ne!(definition(&record), first);
 }

@@ -1,20 +1,31 @@
 //! Throughput against nodes, and what each node contributes: of a size plan, of a growth, of several growths beside each
 //! other, with what the models predict. Must not compare.
 
+use std::collections::BTreeMap;
+
 use highwater_analysis::growth::counted;
 use highwater_model::display::foreign;
-use highwater_model::scale::{ScalePurpose, ScaleRecord};
+use highwater_model::limit::{Limit, Resource};
+use highwater_model::scale::{ScalePurpose, ScaleRecord, ScaleTrial, SizeVerdict};
 use highwater_sizing::cluster::{NeedPlan, SizePlan, SizePlanPoint};
 use highwater_sizing::growth::GrowthReport;
 
 use super::super::chart::{
-    Axis, Chart, Label, Point, Quantity, Series, Shape, Span, SpanKind, values,
+    Axis, Cell, Chart, Label, Point, Quantity, Series, Shape, Span, SpanKind, Strip, values,
 };
 use super::super::sections::known_word;
 use crate::compare_report::NamedGrowth;
+use crate::limit;
+use crate::text::scale::nodes;
 
 /// Characters of a name.
 const WORDS: usize = 60;
+
+/// Colors of limits.
+const OF_MACHINES: usize = 1;
+const OF_DATABASE: usize = 3;
+const OF_LOAD: usize = 4;
+const NOT_KNOWN: usize = 7;
 
 /// A throughput with so many nodes, as it is drawn.
 type Shown = fn(f64, f64) -> f64;
@@ -103,6 +114,7 @@ pub(in crate::html) fn scale(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> V
                 new measurement. Dashed: as many times the first size as there are nodes."
             .to_owned(),
         levels: levels.into_iter().collect(),
+        strip: limits(scale),
         ..Chart::default()
     };
     let each = Chart {
@@ -122,6 +134,75 @@ pub(in crate::html) fn scale(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> V
         total(all, &unit, 0.0, of_all),
         per_node(each, &unit, of_each),
     ]
+}
+
+/// What limited each size, also one that does not count because the load generator gave out; nothing where that is
+/// known of none.
+fn limits(scale: &ScaleRecord) -> Strip {
+    let mut by_nodes: BTreeMap<u32, Cell> = BTreeMap::new();
+    let mut is_known = false;
+    let sizes = scale
+        .trials
+        .iter()
+        .filter(|trial| matches!(trial.purpose, ScalePurpose::First | ScalePurpose::Grow));
+    for trial in sizes {
+        let figures = &trial.figures;
+        let at_client = figures.verdict == SizeVerdict::ClientCeiling;
+        if !figures.verdict.counts() && !at_client {
+            continue;
+        }
+        is_known |= figures.limit.is_some() || at_client;
+        // What was lost and measured again shows what it showed at last.
+        by_nodes.insert(trial.size.nodes, limit_of(trial));
+    }
+    if !is_known {
+        return Strip::default();
+    }
+    Strip {
+        name: "limited by",
+        cells: by_nodes.into_values().collect(),
+    }
+}
+
+fn limit_of(trial: &ScaleTrial) -> Cell {
+    let at_client = trial.figures.verdict == SizeVerdict::ClientCeiling;
+    let limit = trial.figures.limit.as_ref();
+    // A measurement that shows the load generator has no other limit to show.
+    let (name, evidence, color) = match limit.filter(|_| !at_client) {
+        Some(found) => (limit::short(found), limit::line(found).1, color_of(found)),
+        None if at_client => {
+            let name = "load generator".to_owned();
+            (name.clone(), name, OF_LOAD)
+        }
+        None => {
+            let name = "not saturated".to_owned();
+            (name.clone(), name, NOT_KNOWN)
+        }
+    };
+    Cell {
+        at: f64::from(trial.size.nodes),
+        sentence: format!("{}: {evidence}", nodes(trial.size.nodes)),
+        name,
+        color,
+    }
+}
+
+/// By what has to change for more: machines, the database, or the load.
+fn color_of(limit: &Limit) -> usize {
+    match limit.by.as_ref().map(|by| by.resource) {
+        Some(Resource::Cpu | Resource::HotNode | Resource::Disk | Resource::Network) => OF_MACHINES,
+        Some(
+            Resource::Locks
+            | Resource::WritePool
+            | Resource::Parts
+            | Resource::Replication
+            | Resource::Compaction
+            | Resource::WriteStalls
+            | Resource::AdmissionControl,
+        ) => OF_DATABASE,
+        Some(Resource::LoadGenerator | Resource::Sessions | Resource::Batch) => OF_LOAD,
+        None => NOT_KNOWN,
+    }
 }
 
 fn measured(scale: &ScaleRecord, grown: &GrowthReport<'_>, of: Shown) -> Vec<Series> {
@@ -174,7 +255,7 @@ pub(in crate::html) fn growths(growths: &[&NamedGrowth<'_>]) -> Option<Chart> {
     (!series.is_empty()).then(|| total(texts, &unit, 0.0, series))
 }
 
-/// The 90 % interval and what is expected.
+/// The 90% interval and what is expected.
 fn predicted(curve: &[SizePlanPoint], of: Shown) -> [Series; 2] {
     let band = curve.iter().map(|point| {
         let [low, high] = [point.predicted.low, point.predicted.high];
@@ -185,7 +266,7 @@ fn predicted(curve: &[SizePlanPoint], of: Shown) -> [Series; 2] {
         Point::new(point.nodes, Some(per_s))
     });
     [
-        Series::new("90 % of measurements", Shape::Band, 0, band.collect()),
+        Series::new("90% of measurements", Shape::Band, 0, band.collect()),
         Series::new("expected", Shape::Line, 0, expected.collect()),
     ]
 }
@@ -205,7 +286,9 @@ fn per_node(of: Chart, unit: &str, series: Vec<Series>) -> Chart {
 /// The axis of nodes goes from none to the most of the series, and to `nodes`.
 fn against_nodes(of: Chart, unit: &str, nodes: f64, series: Vec<Series>) -> Chart {
     let points = series.iter().flat_map(|series| &series.points);
-    let most = points.map(|point| point.x).fold(nodes, f64::max);
+    let cells = of.strip.cells.iter().map(|cell| cell.at);
+    let most = points.map(|point| point.x).chain(cells);
+    let most = most.fold(nodes, f64::max);
     let levels = of.levels.iter().map(|level| level.at);
     let y = Axis::from_zero(unit, Quantity::Rate, values(&series).chain(levels));
     Chart {

@@ -7,7 +7,9 @@ use highwater_model::search::{
     ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
 };
 
-use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, Span, SpanKind, values};
+use super::super::chart::{
+    Axis, Chart, Point, Quantity, Series, Shape, Span, SpanKind, Strip, values,
+};
 use super::time::bounds;
 use crate::layout::list;
 
@@ -113,6 +115,7 @@ fn achieved(drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Chart> {
         series,
         spans: mark(search),
         levels: Vec::new(),
+        strip: Strip::default(),
     })
 }
 
@@ -134,6 +137,7 @@ fn latency(last_run: &RunRecord, drawn: &Drawn<'_>, search: &SearchRecord) -> Op
         series,
         spans: mark(search),
         levels,
+        strip: Strip::default(),
     })
 }
 

@@ -6,7 +6,7 @@ use highwater_model::tune::{
 };
 use highwater_sizing::axis_line::{base, is_along};
 
-use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, Span, SpanKind};
+use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, Span, SpanKind, Strip};
 use super::search::{Kind, of_kinds};
 
 /// Half the width of the shaded best value, as a part of the axis.
@@ -82,6 +82,7 @@ fn along(tune: &TuneRecord, base: &[usize], axis: usize) -> Option<Chart> {
         y: Axis::around(suffix, quantity, values.iter().copied()),
         series: series(&trials, means),
         levels: Vec::new(),
+        strip: Strip::default(),
     })
 }
 

@@ -62,9 +62,9 @@ pub(in crate::html) fn rows(record: RecordRef<'_>, measured: &[MeasuredStream<'_
             @for row in &rows { (four(row)) }
             @if let Some(others) = others { p class="others" { (others) } }
             @if let Some(drift) = drift { p class="others" { "drift " (drift) } }
-            @if rows.iter().any(|row| row.remark.contains('[')) {
+            @if rows.iter().any(|row| row.remark.contains("95% CI")) {
                 p class="term" {
-                    "In brackets: the 95% confidence interval of the throughput, from this run alone. It \
+                    "95% CI: the 95% confidence interval of the throughput, from this run alone. It \
                      does not contain what differs from run to run."
                 }
             }
@@ -114,7 +114,10 @@ fn audited(record: &RunRecord) -> Markup {
         ("refused, and there", Some(audit.refused_found)),
         ("of another writer", Some(audit.foreign)),
         ("altered", Some(audit.altered)),
-        ("of unknown fate when the load ended", Some(audit.unknown)),
+        (
+            "with an unknown outcome when the load ended",
+            Some(audit.unknown),
+        ),
         ("rows read back and compared", Some(audit.read_back)),
         (
             "the target's own count of rows inserted",

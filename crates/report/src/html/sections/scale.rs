@@ -1,9 +1,9 @@
 //! A growth: the answer, its further chart, the sizes beside each other, the models, every size's own page.
 
-use maud::html;
+use maud::{Markup, html};
 
 use crate::answer::plural;
-use crate::layout::list;
+use crate::layout::{first_upper, list};
 use crate::size as size_text;
 use crate::text::scale as scale_text;
 use highwater_model::display::percent;
@@ -35,6 +35,7 @@ pub(in crate::html) fn scale(
                  further node to add 0.8 of what each node before had; off is how far the rule is from what was \
                  measured."
             }
+            (each_op(scale, grown))
             (chart::all(charts))
         },
     }];
@@ -83,4 +84,16 @@ pub(in crate::html) fn scale(
         },
     });
     parts
+}
+
+/// What each op makes at each size; nothing where the stream has one.
+fn each_op(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Markup {
+    let rows = scale_text::by_op_table(grown);
+    html! {
+        @if !rows.is_empty() {
+            h3 { "Each op" }
+            (table("Each op at each size", &rows, 0))
+            p class="term" { (first_upper(&scale_text::by_op_sentence(scale))) "." }
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use maud::html;
 
 use crate::answer::plural;
-use crate::layout::{Row, headed};
+use crate::layout::{Row, headed, list};
 use crate::size::{self as size_text, decided};
 use highwater_model::display::{about, foreign, percent, plain};
 use highwater_sizing::cluster::{NeedPlan, Origin, SizePlan};
@@ -93,9 +93,13 @@ fn decision(plan: &SizePlan) -> Part {
     Part {
         id: "decision",
         title: "What decides",
-        abstract_line: match weights.first() {
-            Some(weight) => decided::weighed(weight),
-            None => "no assumption moves the number of nodes".to_owned(),
+        abstract_line: match weights.len() {
+            0 => "no assumption moves the number of nodes".to_owned(),
+            number => {
+                let weighed = format!("{} weighed", plural(number, "assumption"));
+                let facts = facts.iter().map(|(name, _)| name.clone());
+                list(std::iter::once(weighed).chain(facts), ", ")
+            }
         },
         body: html! {
             ul class="noted" { @for (name, fact) in &facts { li { (name) ": " (fact) } } }

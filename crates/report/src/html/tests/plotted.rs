@@ -1,13 +1,17 @@
 //! The plotted data of each chart against its record.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::{grown, html, made, size_plan};
 use crate::html::chart::{Chart, Point, Series, Shape, SpanKind};
 use crate::html::plots;
 use highwater_analysis::fixture;
-use highwater_model::numbers::{round_to_u64, to_f64};
+use highwater_analysis::fixture::growth::of_verdict;
+use highwater_model::limit::Resource;
+use highwater_model::numbers::{len_to_f64, round_to_u64, to_f64};
 use highwater_model::record::{ExperimentRecord, MeasuredRun, Question, RunRecord};
+use highwater_model::scale::{ScaleRecord, SizeVerdict};
 use highwater_model::tune::TuneFigure;
 
 /// Whole numbers, and three digits of shares.
@@ -391,4 +395,101 @@ fn a_growth_is_plotted_with_what_was_predicted_before_and_every_size_is_one_clic
     for trial in &scale.trials {
         assert!(page.contains(&format!("href=\"{}/report.html\"", trial.run)));
     }
+}
+
+/// Each size's limit below its place on the axis, in its color, with its evidence in the words for readers who see none.
+#[test]
+fn the_limit_of_each_size_stands_below_its_place() {
+    let mut record = grown();
+    let Question::Scale(scale) = &mut record.question else {
+        panic!("a growth");
+    };
+    assert_eq!(strip_of(scale), []);
+    let of = |resource| {
+        let mut limit = fixture::cpu_limit();
+        limit.by.as_mut().unwrap().resource = resource;
+        Some(limit)
+    };
+    let mut not_identified = fixture::cpu_limit();
+    not_identified.by = None;
+    scale.trials[0].figures.limit = of(Resource::Cpu);
+    scale.trials[1].figures.limit = of(Resource::Locks);
+    scale.trials[2].figures.limit = Some(not_identified);
+    scale.trials[3].figures.limit = of(Resource::Sessions);
+    // One whose load generator gave out does not count, and shows why all the same.
+    let mut given_out = scale.trials[3].clone();
+    given_out.size.nodes = 5;
+    given_out.figures = of_verdict(SizeVerdict::ClientCeiling, 0.0, None);
+    scale.trials.insert(4, given_out);
+    let expected = [
+        (1.0, "CPU of node 2", 1),
+        (2.0, "locks", 3),
+        (3.0, "not identified", 7),
+        (4.0, "too few sessions", 4),
+        (5.0, "load generator", 4),
+    ];
+    let expected = expected.map(|(at, name, color)| (at, name.to_owned(), color));
+    assert_eq!(strip_of(scale), expected);
+
+    let page = html(&record);
+    let chart = page.split("id=\"scale\"").nth(1).unwrap();
+    let said = "Limited by: 1 node: CPU of node 2, 97% (next: disk of node 1, 71%); 2 nodes: locks";
+    assert_eq!(
+        chart.matches(said).count(),
+        2,
+        "once for each width: {chart}"
+    );
+    for (name, width) in [("wide", 1120.0), ("narrow", 358.0)] {
+        let begin = format!("<svg class=\"{name}\"");
+        let drawing = chart.split(&begin).nth(1).unwrap();
+        expect_below(drawing, width, &expected);
+    }
+}
+
+/// Each cell of a drawing's strip is below its place, and its words touch no others.
+fn expect_below(drawing: &str, width: f64, expected: &[(f64, String, usize)]) {
+    let drawn = drawing.split("<g class=\"strip\">").nth(1).unwrap();
+    let drawn = drawn.split("</svg>").next().unwrap();
+    let cells: Vec<&str> = drawn.split("<rect ").skip(1).collect();
+    assert_eq!(cells.len(), expected.len(), "{drawn}");
+    let [left, plot] = ["data-left", "data-width"].map(|name| attribute(drawing, name));
+    let (mut ends, mut middle_before) = (BTreeMap::new(), 0.0);
+    for (cell, (at, name, _)) in cells.iter().zip(expected) {
+        let middle = attribute(cell, "x") + attribute(cell, "width") / 2.0;
+        let place = left + at / 5.5 * plot;
+        assert!(
+            (middle - place).abs() < 0.1,
+            "{name} at {middle}, not {place}"
+        );
+        assert!(cell.contains(&format!(">{name}</text>")), "{cell}");
+        // The words touch no others of their line, and lie inside.
+        let words = cell.split("<text ").nth(1).unwrap();
+        let (x, line) = (attribute(words, "x"), attribute(words, "y"));
+        let half = 3.3 * len_to_f64(name.len());
+        let free = ends.insert(line.to_bits(), x + half).unwrap_or(0.0);
+        assert!(free < x - half && x + half <= width, "{name}: {drawn}");
+        assert!(middle > middle_before, "{drawn}");
+        middle_before = middle;
+    }
+    let height = drawing.split("viewBox=\"0 0 ").nth(1).unwrap();
+    let height: f64 = height.split([' ', '"']).nth(1).unwrap().parse().unwrap();
+    let lowest = ends.keys().copied().map(f64::from_bits).fold(0.0, f64::max);
+    assert!(lowest < height, "{lowest} of {height}");
+}
+
+/// Places, words and colors of the strip of a growth.
+fn strip_of(scale: &ScaleRecord) -> Vec<(f64, String, usize)> {
+    let of_growth = highwater_sizing::growth::report(scale);
+    let charts = plots::scale(scale, &of_growth);
+    let cells = charts[0].strip.cells.iter();
+    cells
+        .map(|cell| (cell.at, cell.name.clone(), cell.color))
+        .collect()
+}
+
+/// The first attribute of this name, a number.
+fn attribute(markup: &str, name: &str) -> f64 {
+    let markup = format!(" {markup}");
+    let value = markup.split(&format!(" {name}=\"")).nth(1).expect(name);
+    value.split('"').next().unwrap().parse().unwrap()
 }

@@ -1,5 +1,6 @@
 //! Throughput and latency of a run that goes on, over time.
 
+use highwater_model::event::LoadBounds;
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{Objective, Unit};
 
@@ -7,10 +8,16 @@ use super::super::chart::{
     Axis, Chart, Label, Point, Quantity, Series, Shape, Span, SpanKind, values,
 };
 use super::super::plots::notes;
-use crate::watched::{RunWatched, Seconds, Slot, SlotStream};
+use super::steps::steps;
+use crate::watched::{RunWatched, Seconds, Slot, SlotStream, Stage};
 
 /// Streams whose latencies are drawn as bands, too.
 const BANDS_MAX: usize = 3;
+
+/// The axis is at most so much longer than what was seen, so that this is not a line at its left end; and so many
+/// seconds in any case.
+const SHOWN_AHEAD: f64 = 3.0;
+const SHOWN_S: f64 = 60.0;
 
 /// Name, color and count of a kind of failure.
 type Kind = (&'static str, usize, fn(&SlotStream) -> u64);
@@ -26,14 +33,47 @@ pub(super) fn of(run: &RunWatched) -> Vec<Chart> {
     let mut interventions = run.interventions.clone();
     let noted: Vec<Span> = notes(interventions.make_contiguous()).collect();
     let mut charts: Vec<Chart> = charts.collect();
+    let to_come = to_come(run);
     for chart in &mut charts {
-        chart.spans.extend(noted.iter().cloned());
+        chart.spans.extend(noted.iter().chain(&to_come).cloned());
+        if let Some(last) = to_come.last() {
+            chart.x.to = last.to;
+        }
     }
     charts
 }
 
-/// Open sessions; nothing before the first second.
+/// What of the load is still to come, step by step; nothing where it has no planned end.
+fn to_come(run: &RunWatched) -> Vec<Span> {
+    let (Stage::Load(LoadBounds { length, .. }), Some(last)) =
+        (&run.stage, run.seconds.slots.last())
+    else {
+        return Vec::new();
+    };
+    let now = to_f64(last.from_s + last.seconds);
+    let shown = (now * SHOWN_AHEAD).max(SHOWN_S);
+    let steps = length.map_or_else(Vec::new, |length| steps(run, length));
+    let ahead = steps
+        .iter()
+        .filter(|step| step.to > now && step.from < shown);
+    let spans = ahead.map(|step| Span {
+        from: step.from.max(now),
+        to: step.to.min(shown),
+        // What runs is named where it began.
+        name: match step.from {
+            from if from < now => String::new(),
+            _ => step.name.to_owned(),
+        },
+        kind: SpanKind::ToCome,
+    });
+    spans.collect()
+}
+
+/// Open sessions; nothing before the first second, and where only files show the run, which do not have them.
 pub(super) fn sessions(seconds: &Seconds) -> Option<Chart> {
+    if seconds.slots.iter().all(|slot| slot.sessions == 0) {
+        return None;
+    }
     let points = points(seconds, |slot| Some(f64::from(slot.sessions)));
     let series = vec![Series::new("all streams", Shape::Line, 0, points)];
     chart(seconds, series, |series| Chart {

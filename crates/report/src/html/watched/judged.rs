@@ -42,9 +42,14 @@ pub(super) fn so_far(run: &RunWatched) -> Markup {
         });
         if may_yet_be_met(record, &measured) {
             (objective.value, objective.tone) = ("not decided yet".to_owned(), Tone::Open);
+            "Percentiles are judged when the load is over.".clone_into(&mut objective.sentence);
         } else if !record.plan.definition.objectives.is_empty() {
             objective.value += " so far";
         }
+    }
+    if let Some(limit) = answer.limit.as_mut().filter(|limit| limit.what.is_empty()) {
+        limit.label += " so far";
+        limit.more.clear();
     }
     let seen = run.last.as_ref().map_or(0, |last| last.second);
     html! {

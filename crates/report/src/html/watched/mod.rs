@@ -5,6 +5,7 @@
 
 mod charts;
 mod judged;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod trials;
@@ -18,7 +19,6 @@ use highwater_model::numbers::to_f64;
 use highwater_model::units::Nanos;
 
 use super::chart;
-use super::kept::with_closed_percentages;
 use super::plots::target_so_far;
 use super::served::served;
 use crate::answer::to_the_second;
@@ -28,7 +28,7 @@ use crate::live::left_at_most;
 use crate::progress::{offered, p99};
 use crate::standing::standings;
 use crate::text::judged::{objective_bound, three};
-use crate::watched::{RunWatched, Stage, Watched};
+use crate::watched::{RunWatched, SlotStream, Stage, Watched};
 
 /// What the page of a watched run may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,18 @@ pub enum LiveRights {
 const PHASES_MAX: usize = 12;
 
 /// Columns of figures in the table of streams; on a phone each figure has the name of its column.
-const FIGURES: [&str; 6] = ["offered/s", "last second", "so far", "p50", "p99", "failed"];
+const FIGURES: [&str; 7] = [
+    "offered/s",
+    "last second",
+    "so far",
+    "p50",
+    "p99",
+    "acknowledged",
+    "failed",
+];
+
+/// What ends behind the last phase is in no rate.
+const DRAIN: &str = "drain";
 
 const STYLE: &str = include_str!("../style.css");
 const LIVE_STYLE: &str = include_str!("live.css");
@@ -64,7 +75,7 @@ pub fn live_page(watched: &Watched, rights: LiveRights) -> String {
     let body = html! {
         a class="skip" href="#parts" { "To the content" }
         header class="live-top" {
-            p class="brand" { "Highwater" }
+            p class="brand" { a href="/" { "Highwater" } }
             p id="connection" role="status" { "live" }
         }
         main {
@@ -103,7 +114,7 @@ pub fn live_parts(watched: &Watched) -> String {
             p class="note" { (count(watched.dropped)) " events were not taken in time and are not shown." }
         }
     };
-    harmless(&with_closed_percentages(&parts.into_string()))
+    harmless(&parts.into_string())
 }
 
 /// Hidden until the script is there: without it, none of them does anything.
@@ -178,7 +189,9 @@ fn status(watched: &Watched) -> Markup {
             @if let Some(most) = most.filter(|_| !watched.is_over) { " · " (most) }
             @if watched.is_held && run.stage != Stage::Paused { " · pauses when this trial is over" }
         }
-        @if let Some(share) = share {
+        @if let (Stage::Load(LoadBounds { length: Some(length), .. }), Some(share)) = (&run.stage, share) {
+            (steps::bar(run, *length, share))
+        } @else if let Some(share) = share {
             progress max="1" value=(format!("{share:.3}")) aria-label="How far this part is" {}
         }
         @if run.phases.len() > 1 { (phases(run)) }
@@ -256,16 +269,20 @@ fn answer(watched: &Watched) -> Markup {
     }
 }
 
-/// Units per second of a stream over the phase so far.
+/// Units per second of a stream over the phase so far, and of the last one where none runs any more.
 fn phase_rate(run: &RunWatched, stream: usize) -> f64 {
-    let (mut units, mut seconds) = (0.0, 0);
-    let phase = run.last.as_ref().map(|last| &last.phase);
+    let (mut units, mut seconds) = (0, 0);
     let slots = run.seconds.slots.iter().rev();
+    let mut phases = slots.clone().map(|slot| &slot.phase);
+    let phase = phases.find(|phase| *phase != DRAIN);
+    let slots = slots.skip_while(|slot| Some(&slot.phase) != phase);
     for slot in slots.take_while(|slot| Some(&slot.phase) == phase) {
-        units += slot.streams.get(stream).map_or(0.0, |stream| stream.units);
+        // What was reported a second late is not lost.
+        let stream = slot.streams.get(stream);
+        units += stream.map_or(0, |stream| stream.acknowledged);
         seconds += slot.seconds;
     }
-    units / to_f64(seconds.max(1))
+    ratio(units, seconds.max(1))
 }
 
 fn judged(directory: &str, judgments: &Judgments) -> Markup {
@@ -311,7 +328,8 @@ fn streams(run: &RunWatched, last: &SecondProgress) -> Markup {
                 }
             }
             p class="term" {
-                (count(last.sessions.into())) " sessions are open. p50 and p99 are of the last second, or, where it has fewer than 100 ops, p99 of the \
+                @if last.sessions > 0 { (count(last.sessions.into())) " sessions are open. " }
+                "p50 and p99 are of the last second, or, where it has fewer than 100 ops, p99 of the \
                  seconds in brackets, or the slowest op of them."
             }
         }
@@ -320,17 +338,19 @@ fn streams(run: &RunWatched, last: &SecondProgress) -> Markup {
 
 fn stream_row(run: &RunWatched, number: usize, stream: &StreamProgress) -> Markup {
     let unit = stream.unit.name();
-    let slots = run.seconds.slots.iter();
-    let failed = slots
-        .filter_map(|slot| Some(slot.streams.get(number)?.errors))
-        .sum();
+    let all = |of: fn(&SlotStream) -> u64| {
+        let slots = run.seconds.slots.iter();
+        let streams = slots.filter_map(|slot| slot.streams.get(number));
+        count(streams.map(of).sum())
+    };
     let figures = [
         offered(stream.offered_per_s),
         format!("{} {unit}/s", rate(stream.units_per_s)),
         format!("{} {unit}/s", rate(phase_rate(run, number))),
         or_absent(stream.p50_ns, duration),
         p99(stream),
-        count(failed),
+        format!("{} {unit}", all(|stream| stream.acknowledged)),
+        all(|stream| stream.errors),
     ];
     html! {
         tr data-stream=(stream.stream) data-open=(stream.offered_per_s.is_some()) {

@@ -8,9 +8,12 @@ use crate::tests::{assert_says, begun, lasting, p99, second as second_of, stream
 use highwater_analysis::fixture;
 use highwater_model::control::{Change, InterventionRecord};
 use highwater_model::event::{
-    Event, ExperimentProgress, ObjectiveSoFar, StreamCounts, Trial, WarningKind,
+    AuditProgress, AuditStage, Event, ExperimentProgress, ObjectiveSoFar, StreamCounts, TableStep,
+    Trial, WarningKind,
 };
 use highwater_model::judgment::ObjectiveValue;
+use highwater_model::limit::Limit;
+use highwater_model::numbers::round_to_u64;
 use highwater_model::plan::{PhaseKind, PhasePlan, Unit};
 use highwater_model::record::Question;
 use highwater_model::target_telemetry::{
@@ -36,6 +39,7 @@ fn second(second: u64, phase: &str, rate: f64) -> Event {
         errors: 1,
         counts: StreamCounts {
             offered: 10,
+            rows_acknowledged: round_to_u64(rate),
             ..StreamCounts::default()
         },
         ..stream("insert <b>", Unit::Rows, rate)
@@ -57,6 +61,25 @@ fn the_rate_is_that_of_the_phase_so_far() {
     assert_says(&parts, &["Running: measure, 3 s, 57 s left"]);
     assert_says(&parts, &["p99 ≤ 100 ms: 0.400% above, 1% may be"]);
     assert!(parts.contains("Does it hold p99 ≤ 100 ms?"), "{parts}");
+}
+
+#[test]
+fn what_ends_behind_the_last_phase_counts_and_is_in_no_rate() {
+    let mut watched = watched();
+    watched.event(&second(4, "drain", 10.0));
+    watched.event(&Event::Ended {
+        directory: "runs/1".to_owned(),
+        judgments: fixture::open_gate().judgments,
+        rows_found: None,
+    });
+    let parts = live_parts(&watched);
+    let figure = |name: &str, value: &str| {
+        let cell = format!(r#"<td class="figure" data-label="{name}">{value}</td>"#);
+        assert_says(&parts, &[&cell]);
+    };
+    figure("so far", "5,000 rows/s");
+    figure("acknowledged", "11,010 rows");
+    figure("failed", "4");
 }
 
 #[test]
@@ -120,6 +143,17 @@ fn planned_phases_are_named_and_which_of_them_runs() {
     let parts = live_parts(&watched);
     assert!(parts.contains("<li>warm-up 10 s</li>"), "{parts}");
     assert_says(&parts, &[r#"<li aria-current="step">measure 60 s</li>"#]);
+    // Where the phases make up the load, its bar has a part for each: the first is over, the second runs.
+    watched.run.phases = vec![phase("warm-up", 1), phase("one", 19), phase("two", 40)];
+    let parts = live_parts(&watched);
+    assert_says(
+        &parts,
+        &[r#"role="progressbar""#, r#"aria-valuenow="0.050""#],
+    );
+    assert_eq!(parts.matches(r#"class="done""#).count(), 3);
+    // The axis has all of it: the rest of the second phase, and the third one, which is named.
+    assert_eq!(parts.matches("span to-come").count(), 3 * 2 * 2);
+    assert_says(&parts, &[">two</text>"]);
     watched.run.phases = (0..20).map(|_| phase("step", 1)).collect();
     assert!(live_parts(&watched).contains("and 8 more"));
 }
@@ -173,14 +207,25 @@ fn judgments_and_limit_form_before_the_end_and_say_so() {
     assert!(!live_parts(&watched).contains("so-far-judged"));
     let mut record = fixture::open_gate();
     record.clients.clear();
+    record.limit = Some(fixture::cpu_limit());
     watched.run.record = Some(Arc::new(record.clone()));
     let parts = live_parts(&watched);
+    assert_says(&parts, &["Limited by <b>CPU of node 2, 97%</b>"]);
+    assert_says(&parts, &["(next: disk"]);
     let audit = "The audit begins when the load is over.";
     assert_says(&parts, &["so far", "after the load", audit]);
     assert!(!parts.contains("the rest is being read"), "{parts}");
     watched.run.record_until = 60;
     watched.event(&second(90, "measure", 6_000.0));
     assert!(live_parts(&watched).contains("Judged by the first 60 s"));
+    // Nothing is at its limit yet, and what is nearest is named.
+    record.limit = Some(Limit {
+        by: None,
+        ..fixture::cpu_limit()
+    });
+    watched.run.record = Some(Arc::new(record.clone()));
+    let parts = live_parts(&watched);
+    assert_says(&parts, &["Limit <b>not identified: ", "(nearest: disk"]);
     // Missed only because too little was measured: that may change.
     let objective = &mut record.judgments.objective;
     objective.value = ObjectiveValue::Missed;
@@ -190,6 +235,25 @@ fn judgments_and_limit_form_before_the_end_and_say_so() {
     record.phases.clear();
     watched.run.record = Some(Arc::new(record));
     assert!(live_parts(&watched).contains("Nothing is judged in the first seconds"));
+}
+
+#[test]
+fn the_audit_says_what_it_does_and_how_far_it_is() {
+    let mut watched = watched();
+    watched.event(&Event::Audit(AuditProgress {
+        doing: AuditStage::Table {
+            table: "<cpu>".to_owned(),
+            step: TableStep::Summing,
+        },
+        rows: 2_500,
+        of: 10_000,
+        ..AuditProgress::default()
+    }));
+    let parts = live_parts(&watched);
+    let doing = "Audit: adding up checksums of table `&lt;cpu&gt;`, 25% of 10,000 rows";
+    assert_says(&parts, &[doing, r#"<progress max="1" value="0.250""#]);
+    // What the load reached stays to be seen.
+    assert_says(&parts, &[r#"<b id="so-far" class="figure">5,000</b>"#]);
 }
 
 #[test]

@@ -19,6 +19,7 @@ use highwater_sizing::growth::{GrowthReport, GrowthSize, report};
 
 use super::search::codes;
 use super::{head, judged};
+use crate::by_op;
 use crate::layout::{Remark, Row, aligned, headed, joined, labeled, list, or_absent, remark_lines};
 use crate::limit;
 use crate::size;
@@ -42,6 +43,7 @@ pub(super) fn blocks(record: &MeasuredRun<'_>, scale: &ScaleRecord) -> Vec<Vec<S
         vec![title(record, scale), question(record, scale)],
         answer_lines(scale, &grown),
         aligned(&growth_table(scale, &grown), 0),
+        by_op_lines(scale, &grown),
         aligned(&table(scale), 1),
         models,
     ]
@@ -104,7 +106,7 @@ pub(crate) fn answer(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<Remar
     let (made, held) = grown.predictions;
     if made > 0 {
         let text = format!(
-            "{held} of {made} sizes were within the 90 % interval that was predicted before they were measured"
+            "{held} of {made} sizes were within the 90% interval that was predicted before they were measured"
         );
         remarks.push(Remark::new("predictions", text));
     }
@@ -200,19 +202,19 @@ fn largest(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> String {
     )
 }
 
-/// `90 % interval 1,004 to 1,020`: where a size's figure lies.
+/// `90% interval 1,004 to 1,020`: where a size's figure lies.
 fn interval(scale: &ScaleRecord, trial: &ScaleTrial) -> Option<String> {
     let [low, high] = trial.figures.interval?;
     let level = match scale.each {
-        ScaleEach::Find => "90 % interval of the estimate",
-        ScaleEach::Run | ScaleEach::Tune => "95 % interval",
+        ScaleEach::Find => "90% interval of the estimate",
+        ScaleEach::Run | ScaleEach::Tune => "95% interval",
     };
     Some(format!("{level} {} to {}", rate(low), rate(high)))
 }
 
 fn interval90(predicted: &PredictedRate) -> String {
     let (low, high) = (about(predicted.low90), about(predicted.high90));
-    format!("90 % interval {low} to {high}")
+    format!("90% interval {low} to {high}")
 }
 
 fn requested(scale: &ScaleRecord, until: f64) -> String {
@@ -287,6 +289,29 @@ fn growth_row(size: &GrowthSize<'_>) -> Row {
     ];
     cells.extend(size.price_per_million.map(price));
     Row::new(cells)
+}
+
+/// The head and a row for each size that counts: what each op makes; nothing where the stream has one op.
+pub(crate) fn by_op_table(grown: &GrowthReport<'_>) -> Vec<Row> {
+    let sizes = grown.sizes.iter();
+    let sizes = sizes.map(|size| size.trial.size.nodes.to_string());
+    by_op::rows("nodes", sizes, &grown.by_op)
+}
+
+/// What that table shows.
+pub(crate) fn by_op_sentence(scale: &ScaleRecord) -> String {
+    by_op::sentence(&format!("{}/s", scale.unit.name()))
+}
+
+/// The same with its table below.
+fn by_op_lines(scale: &ScaleRecord, grown: &GrowthReport<'_>) -> Vec<String> {
+    let rows = by_op_table(grown);
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![labeled("each op", &by_op_sentence(scale))];
+    lines.extend(aligned(&rows, 0));
+    lines
 }
 
 /// An amount of money with three digits, however small.
@@ -374,7 +399,7 @@ fn fault(trial: &ScaleTrial) -> String {
     format!("{what} {codes}").trim_end().to_owned()
 }
 
-/// What a size showed, in a few words: `98,300 rows/s · predicted 97,100, -1.2 %`.
+/// What a size showed, in a few words: `98,300 rows/s · predicted 97,100, -1.2%`.
 pub fn scale_trial_line(trial: &ScaleTrial, unit: &str) -> String {
     let per_s = trial.figures.per_s;
     let predicted = trial.predicted.filter(|_| per_s > 0.0).map(|predicted| {

@@ -6,7 +6,7 @@ use highwater_model::record::{ExperimentRecord, Question};
 use highwater_model::scale::{
     GrowthVariant, LeftOut, ScaleOutcome, ScaleRecord, SizeVerdict, WarmUpRun,
 };
-use highwater_sizing::growth::fixture::grown;
+use highwater_sizing::growth::fixture::{grown, queried};
 
 use crate::tests::assert_says;
 use crate::{markdown, text};
@@ -48,6 +48,37 @@ fn a_growth_that_was_stopped_names_the_command_that_goes_on() {
 #[test]
 fn a_pipeline_shows_how_a_target_grows() {
     insta::assert_snapshot!(markdown(&grown(), "highwater-runs/growth"));
+}
+
+/// A row for each size, as in the article that published them; one op alone is the whole, which the sizes show.
+#[test]
+fn a_growth_of_several_ops_shows_each_of_them() {
+    let queried = queried();
+    let text = text(&queried);
+    let mut blocks = text.split("\n\n");
+    let block = blocks.find(|block| block.starts_with("each op "));
+    insta::assert_snapshot!(block.unwrap(), @"
+    each op        queries/s, and the gain over the first row
+      nodes        q1   q1 gain        q2   q2 gain        q3   q3 gain
+          3      3.24         –      3.04         –      3.18         –
+          6      6.14    +89.6%      5.69    +87.0%      5.91    +85.8%
+         12      10.3   +217.9%      10.0   +229.4%      10.2   +222.1%
+         24      18.3   +463.9%      17.5   +476.5%      17.8   +458.8%
+    ");
+    let markdown = markdown(&queried, "highwater-runs/growth");
+    let said = [
+        "Each op: queries/s, and the gain over the first row",
+        "| 24 | 18.3 | ",
+    ];
+    assert_says(&markdown, &said);
+    let page = crate::html(&queried);
+    assert_says(
+        &page,
+        &["<h3>Each op</h3>", "data-label=\"q2 gain\">+476.5%</td>"],
+    );
+    let of_one = grown();
+    assert!(!crate::text(&of_one).contains("each op"));
+    assert!(!crate::html(&of_one).contains("Each op"));
 }
 
 /// Where quotas lack rights, a growth is measured without them, and so it is again.

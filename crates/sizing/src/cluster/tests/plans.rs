@@ -30,7 +30,7 @@ fn nodes_beyond_twice_the_measured_range_are_refused_and_labeled_on_demand() {
     assert_eq!((refused.farthest, refused.refused), (10, true));
     assert!(refused.used.expected > 1.0);
     request.extrapolate = true;
-    // So far out growth may have ended, so that no number of nodes is enough with 95 %.
+    // So far out growth may have ended, so that no number of nodes is enough with 95%.
     assert_eq!(size(&request).unwrap_err().farthest, 1_000);
     request.probability = Traced::given(0.5, "--confidence");
     let plan = size(&request).unwrap();
@@ -190,7 +190,7 @@ fn disk_holds_all_copies_of_the_retention_with_room_to_spare() {
     request.retention_s = Some(Traced::given(10.0 * 86_400.0, "--retention"));
     request.stored_bytes_per_row = Some(Traced::given(100.0, "--bytes-per-row"));
     let disk = request.disk(11, 1).unwrap();
-    // 10⁶ rows/s × 100 B × 864,000 s = 86.4 TB; two copies on ten nodes, filled to 85 %.
+    // 10⁶ rows/s × 100 B × 864,000 s = 86.4 TB; two copies on ten nodes, filled to 85%.
     assert!((disk.data_bytes - 86.4e12).abs() < 1.0);
     assert!((disk.stored_bytes - 172.8e12).abs() < 1.0);
     assert!((disk.per_node_bytes - 172.8e12 / 10.0 / 0.85).abs() < 1.0);

@@ -1,6 +1,6 @@
 //! How often intervals hold what is measured next, on simulated sweeps of every model.
 //!
-//! Each sweep has a truth drawn from one model and measurements around it with 3 % noise. Truths
+//! Each sweep has a truth drawn from one model and measurements around it with 3% noise. Truths
 //! spread over what published sweeps show: the efficiency left at the largest measured size lies
 //! between 0.7 and 1 (0.71 to 0.94 in the articles' ingest and query series, whatever their range),
 //! and κ/σ between 0.001 and 0.1 (0.004 to 0.07 in the measured sets of the tests of fits). Real
@@ -94,7 +94,7 @@ fn coverage(model: ScalingModel, design: &Design, sweeps: u32) -> f64 {
     f64::from(held) / f64::from(sweeps)
 }
 
-/// At least 85 % for each model, less three standard errors of a share from so few sweeps.
+/// At least 85% for each model, less three standard errors of a share from so few sweeps.
 fn check(sweeps: u32) {
     let error = 3.0 * (0.85 * 0.15 / f64::from(4 * sweeps)).sqrt();
     for model in ScalingModel::ALL {

@@ -124,7 +124,7 @@ fn single_fits_miss_by_more_than_their_points_let_expect() {
 
 #[test]
 fn replicates_say_how_well_a_size_is_known() {
-    // Two sizes measured twice, 20 % apart each: a deviation of 0.2/√2 in the logarithm.
+    // Two sizes measured twice, 20% apart each: a deviation of 0.2/√2 in the logarithm.
     let e = 0.1_f64;
     let pairs = [
         (1.0, 100.0 * (-e).exp()),
@@ -228,7 +228,7 @@ fn assumed_growth_is_the_median_of_published_clusters_with_their_spread() {
         let off = (value / expected - 1.0).abs();
         assert!(off < 5e-3, "{value} is not {expected}");
     };
-    // A doubling: 2^0.8, and 26 % below it to 24 % above.
+    // A doubling: 2^0.8, and 26% below it to 24% above.
     near(at(8.0).expected, 160.0 * 1.741);
     near(at(8.0).low, 160.0 * 1.741 * 0.743);
     near(at(8.0).high, 160.0 * 1.741 * 1.242);

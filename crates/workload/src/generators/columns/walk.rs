@@ -14,7 +14,7 @@
 //! Deviations from the original, tested in `tests/walk.rs`: the value forgets its past after
 //! two epochs (512 ticks by default; the original's reflection needs some 2,000 ticks); ticks
 //! two apart differ by no more than ticks one apart, but for the bridge; the bounds are hit in
-//! about 0.6 % of the ticks (the original sticks to them for about 1 %).
+//! about 0.6% of the ticks (the original sticks to them for about 1%).
 //! Alike are: the uniform distribution of the value at any time, the range, the step from tick
 //! to tick (deviation near 1), and the independence of fields and of entities.
 

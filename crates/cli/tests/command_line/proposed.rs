@@ -1,0 +1,135 @@
+//! Every command that a report proposes is one that this program takes: the table of next steps, case by case.
+//!
+//! What goes on from a record is tested where experiments are continued; here it begins anew.
+
+use std::path::Path;
+
+use highwater_cli::commands::ALL;
+use highwater_cli::grammar::{Request, parse};
+use highwater_cli::sources::gather;
+
+use super::*;
+
+/// The cases, and below each what is proposed for its example.
+const PROPOSALS: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../next/src/steps/snapshots/\
+     highwater_next__steps__tests__every_case_has_an_example_and_leads_to_its_command.snap"
+));
+/// Proposals that begin anew what a record began.
+const RESUMED: [&str; 2] = ["--resume", PLACE];
+/// Where the record of an example is.
+const PLACE: &str = "runs/a";
+
+/// The words of each proposal, as a shell reads them.
+fn proposals() -> Vec<Vec<String>> {
+    let commands = PROPOSALS
+        .lines()
+        .filter_map(|line| line.strip_prefix("    "));
+    let commands = commands.filter(|command| *command != "nothing");
+    commands
+        .map(|command| shlex::split(command).unwrap())
+        .collect()
+}
+
+#[test]
+fn the_grammar_reads_every_proposal() {
+    let all = proposals();
+    let cases = PROPOSALS.lines().filter(|line| line.starts_with("    "));
+    assert!(all.len() > 40 && all.len() + 2 == cases.count());
+    for words in all {
+        let Ok(Request::Command(command, arguments)) = parse(ALL, &words) else {
+            panic!("{words:?}");
+        };
+        let layers = gather(command, ALL, arguments, &[], None);
+        assert!(layers.is_ok(), "{words:?}: {layers:?}");
+    }
+}
+
+/// A directory in which `runs/a` is the record of this command.
+fn place_of(words: &[&str]) -> TempDir {
+    let directory = TempDir::new().unwrap();
+    let output = highwater(&directory)
+        .args(words)
+        .args(["-q", "-o", "made"])
+        .output()
+        .unwrap();
+    let made = std::fs::read_dir(directory.path().join("made"));
+    let mut made = made.unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)));
+    let made = made.next().unwrap().unwrap().path();
+    std::fs::create_dir(directory.path().join("runs")).unwrap();
+    // It stays where it was made, as its record names a database there.
+    std::os::unix::fs::symlink(made, directory.path().join(PLACE)).unwrap();
+    directory
+}
+
+/// Servers are a simulated cluster here, no browser is opened, and a rate of the examples, whose ops have a row each,
+/// is one of ops with a thousand.
+fn here(words: &[String]) -> Vec<&str> {
+    let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+    let is_resumed = |at: usize| words[at..].starts_with(&RESUMED);
+    let kept = words.iter().enumerate().filter(|(at, word)| {
+        let is_its_record = *at > 0 && is_resumed(at - 1);
+        **word != "--open" && !is_resumed(*at) && !is_its_record
+    });
+    let kept = kept.map(|(_, word)| match *word {
+        server if server.starts_with("postgres://") => "sim:",
+        "1k" => "1M",
+        // A preview does not connect, and simulated clusters have no --shards.
+        "sim:?nodes={nodes}" => "crate://node{nodes}",
+        word => word,
+    });
+    kept.collect()
+}
+
+/// Runs as plans and experiments as previews; what else is proposed is done.
+#[test]
+fn no_proposal_is_refused() {
+    let run = place_of(&["run", "cpu", "sqlite:", "-d", "1s", "--warm-up", "0s"]);
+    let tuning = place_of(&[
+        "tune",
+        "cpu",
+        "sim:",
+        "--over",
+        "batch=100,1000",
+        "--probe",
+        "2s",
+    ]);
+    let growth = place_of(&[
+        "scale",
+        "cpu",
+        "sim:?nodes={nodes}&replicas=0&row=4us",
+        "-c",
+        "16n",
+        "--nodes",
+        "1,2,3",
+        "--each",
+        "run",
+        "-d",
+        "4s",
+    ]);
+    let new = highwater(&run)
+        .args(["workloads", "new", "my flow.toml"])
+        .output();
+    assert_eq!(new.unwrap().status.code(), Some(0));
+    for proposal in proposals() {
+        let mut words = here(&proposal);
+        let place: &Path = match words.as_slice() {
+            [.., "--tuned", _] => tuning.path(),
+            ["size", ..] => growth.path(),
+            _ => run.path(),
+        };
+        match words[0] {
+            "run" => words.push("--plan"),
+            "find" | "tune" | "scale" => words.push("--dry-run"),
+            _ => {}
+        }
+        let mut command = highwater(&run);
+        let output = command.current_dir(place).args(&words).output().unwrap();
+        let refused = output
+            .status
+            .code()
+            .is_none_or(|code| code == 2 || code == 5);
+        assert!(!refused, "{words:?}: {}", stderr(&output));
+    }
+}

@@ -1,0 +1,58 @@
+//! `--ui` beside `load`, `tune` and `scale`: each opens a page, which shows what the command is about.
+
+use crate::called::{Place, split};
+use crate::watching::{fetched, served};
+
+/// A cluster of which a node makes few rows, because rows are the test's time.
+const TARGET: &str = "sim:?nodes={nodes}&cores=1&queue=inf&request=0&row=7ms&shards=12&replicas=0";
+
+/// Looks at the page of a command until it ends; each of these is to be there once.
+#[track_caller]
+fn check(line: &str, expected: &[&str]) {
+    let place = Place::new();
+    let mut running = place.start(&split(&format!("{line} --ui=0")));
+    let page = served(&mut running, "page");
+    let mut missing: Vec<&str> = expected.to_vec();
+    let mut last = String::new();
+    // Until nobody listens any more.
+    loop {
+        let shown = fetched(page, "GET /", "");
+        if shown.is_empty() {
+            break;
+        }
+        missing.retain(|said| !shown.contains(said));
+        last = shown;
+    }
+    let ended = running.end();
+    assert!(ended.code.is_some_and(|code| code < 4), "{ended:?}");
+    assert!(missing.is_empty(), "never {missing:?}, at last: {last}");
+    assert!(!last.contains("id=\"stop\""), "nobody said that it may");
+}
+
+#[test]
+fn a_load_is_seen_until_its_rows_are_there() {
+    let judged = "Data <b>clean</b>";
+    check(
+        "load cpu sim: --rows 200k",
+        &["data-stream=\"insert\"", "200,000 rows", judged],
+    );
+}
+
+#[test]
+fn a_tuning_is_seen_with_its_configurations() {
+    let one = TARGET.replace("{nodes}", "1");
+    check(
+        &format!("tune cpu {one} --over batch=1,12 -c 16 --probe 5s --warm-up 1s --settle 1s"),
+        &["<h2>Trials</h2>", "<h2>Configurations</h2>"],
+    );
+}
+
+#[test]
+fn a_growth_is_seen_with_its_sizes() {
+    check(
+        &format!(
+            "scale cpu {TARGET} --nodes 1,2 --each run --batch 12 -c 16n -d 10s --warm-up 1s --settle 1s"
+        ),
+        &["<h2>Trials</h2>", "<h2>Growth</h2>"],
+    );
+}

@@ -1,0 +1,80 @@
+//! How the rows that a run goes on with lie on the servers: what is added is given none of them. Must not judge
+//! the rows of the run itself.
+
+use highwater_driver::contract::TargetError;
+use highwater_driver::sql::describe::number;
+use highwater_driver::table_registry::RegistryEntry;
+
+use super::{Cluster, DIALECT, each};
+
+/// A sentence for each table with rows that lie unevenly on the servers.
+pub(super) async fn remarks(
+    cluster: &mut Cluster,
+    entries: &[RegistryEntry],
+) -> Result<Vec<String>, TargetError> {
+    let mut remarks = Vec::new();
+    for entry in entries.iter().filter(|entry| entry.next_index > 0) {
+        let sql = format!("SELECT count() FROM {}", DIALECT.identifier(&entry.name));
+        let mut opened = cluster.all().await?;
+        let counted = each(&mut opened, |server| {
+            let sql = sql.clone();
+            Box::pin(async move {
+                let rows = server.own.connection().rows(&sql).await?;
+                Ok((server.node.address(), number(&rows, 0)))
+            })
+        });
+        remarks.extend(remark(&entry.name, &counted.await?));
+    }
+    Ok(remarks)
+}
+
+/// Says so where a server has less than half of its share.
+fn remark(table: &str, rows: &[(String, u64)]) -> Option<String> {
+    let all = rows
+        .iter()
+        .fold(0_u64, |sum, (_, rows)| sum.saturating_add(*rows));
+    let share = all / (rows.len() as u64).max(1);
+    let is_short = |rows: u64| rows < share / 2;
+    if !rows.iter().any(|(_, rows)| is_short(*rows)) {
+        return None;
+    }
+    let on = rows
+        .iter()
+        .map(|(server, rows)| format!("{rows} on {server}"));
+    let on: Vec<String> = on.collect();
+    Some(format!(
+        "rows of table `{table}` lay unevenly on the servers when the load began: {}; ClickHouse moves no rows to \
+         servers that are added",
+        on.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_uneven_where_a_server_has_less_than_half_of_its_share() {
+        for (rows, uneven) in [
+            (&[900, 0][..], true),
+            (&[600, 200], false),
+            (&[700, 100], true),
+            (&[300, 300, 150], false),
+            (&[0, 0], false),
+            (&[5], false),
+        ] {
+            let named: Vec<(String, u64)> = rows
+                .iter()
+                .enumerate()
+                .map(|(at, rows)| (format!("h{at}"), *rows))
+                .collect();
+            let said = remark("cpu", &named);
+            assert_eq!(said.is_some(), uneven, "{rows:?}: {said:?}");
+        }
+        let said = remark("cpu", &[("a:1".to_owned(), 900), ("b:1".to_owned(), 0)]).unwrap();
+        assert!(
+            said.contains("`cpu`") && said.contains("900 on a:1, 0 on b:1"),
+            "{said}"
+        );
+    }
+}

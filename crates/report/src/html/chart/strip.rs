@@ -1,0 +1,105 @@
+//! A strip below the x axis: a bar at each of its places, and what belongs to it in words, in as many lines as have
+//! room for all of them. Must not know what the words mean.
+
+use maud::{Markup, html};
+
+use super::figures::rounded;
+use super::frame::{Frame, LETTER, x_of};
+use super::{COLORS, Cell, Chart};
+
+/// Pixels of a bar: its height, and its width at most and at least.
+const BAR: f64 = 4.0;
+const WIDEST: f64 = 84.0;
+const NARROWEST: f64 = 6.0;
+/// Of the distance between two places, what their bars leave free.
+const FREE: f64 = 0.2;
+/// Pixels of a line of words, and between two words of one line.
+const LINE: f64 = 15.0;
+const APART: f64 = 8.0;
+/// Pixels above the bars and below the last line.
+const AROUND: f64 = 6.0;
+
+/// A cell with the middle of its bar and of its words, and the line in which these stand, from 0.
+struct Placed<'a> {
+    cell: &'a Cell,
+    bar: f64,
+    words: f64,
+    line: u32,
+}
+
+/// Pixels that the strip of a chart takes; none without a cell.
+pub(super) fn height(chart: &Chart, frame: &Frame) -> f64 {
+    let placed = placed(chart, frame);
+    let last = placed.iter().map(|placed| placed.line).max();
+    last.map_or(0.0, |last| 2.0 * AROUND + BAR + LINE * f64::from(last + 1))
+}
+
+/// The strip, at the foot of a drawing whose frame has room for it.
+pub(super) fn strip(chart: &Chart, frame: &Frame) -> Markup {
+    let placed = placed(chart, frame);
+    let top = frame.height - frame.strip + AROUND;
+    let baseline = |line: u32| top + BAR + LINE * f64::from(line + 1) - 2.0;
+    let width = bar_width(&placed);
+    html! {
+        @if !placed.is_empty() {
+            g class="strip" {
+                // From a bar to words that are not right below it.
+                @for of in placed.iter().filter(|of| of.line > 0) {
+                    path class="leader" d=(format!(
+                        "M{} {}V{}", rounded(of.bar), rounded(top + BAR), rounded(baseline(of.line) - 10.0)
+                    )) {}
+                }
+                text x="0" y=(rounded(baseline(0))) { (chart.strip.name) }
+                @for of in &placed {
+                    g class=(format!("c{}", of.cell.color % COLORS)) {
+                        title { (of.cell.sentence) }
+                        rect x=(rounded(of.bar - width / 2.0)) y=(rounded(top)) width=(rounded(width))
+                            height=(rounded(BAR)) {}
+                        text x=(rounded(of.words)) y=(rounded(baseline(of.line))) text-anchor="middle" {
+                            (of.cell.name)
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Each cell's words in the first line that has room for them below their bar.
+fn placed<'a>(chart: &'a Chart, frame: &Frame) -> Vec<Placed<'a>> {
+    // The strip's own name stands to the left.
+    let begin = room(chart.strip.name) + APART;
+    let mut free: Vec<f64> = Vec::new();
+    let cells = chart.strip.cells.iter();
+    let placed = cells.map(|cell| {
+        let bar = x_of(chart, frame, cell.at);
+        let half = room(&cell.name) / 2.0;
+        let words = bar.min(frame.width - half).max(begin + half);
+        let line = free.iter().position(|free| *free <= words - half);
+        let line = line.unwrap_or_else(|| {
+            free.push(0.0);
+            free.len() - 1
+        });
+        free[line] = words + half + APART;
+        Placed {
+            cell,
+            bar,
+            words,
+            line: u32::try_from(line).unwrap_or(u32::MAX),
+        }
+    });
+    placed.collect()
+}
+
+/// As wide as the nearest two of them leave room for.
+fn bar_width(placed: &[Placed<'_>]) -> f64 {
+    let pairs = placed.windows(2);
+    let distances = pairs.map(|pair| pair[1].bar - pair[0].bar);
+    let nearest = distances.fold(f64::INFINITY, f64::min);
+    (nearest * (1.0 - FREE)).clamp(NARROWEST, WIDEST)
+}
+
+/// Pixels of words.
+fn room(words: &str) -> f64 {
+    words.chars().fold(0.0, |room, _| room + LETTER)
+}
