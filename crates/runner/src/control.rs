@@ -93,13 +93,16 @@ impl Controller {
     /// [`Refusal::QueueFull`] and [`Refusal::RunOver`]; others are the [`Reply`].
     pub fn send(&self, command: Command) -> Result<Reply, Refusal> {
         let is_stop = command == Command::Stop;
-        if is_stop {
-            self.interrupter.interrupt();
-        } else if self.sender.capacity() <= STOPS && !self.sender.is_closed() {
+        let is_full = self.sender.capacity() <= STOPS && !self.sender.is_closed();
+        if is_full && !is_stop {
             return Err(Refusal::QueueFull);
         }
         let (reply, answer) = oneshot::channel();
         let sent = self.sender.try_send(Received { command, reply });
+        if is_stop {
+            // Behind the command: the run may be over before anything else is done here, and answers what waits.
+            self.interrupter.interrupt();
+        }
         sent.map(|()| Reply(answer)).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => Refusal::QueueFull,
             mpsc::error::TrySendError::Closed(_) => Refusal::RunOver,

@@ -17,9 +17,10 @@ use crate::target_polling::TelemetryPoller;
 /// The state of a run.
 pub(super) struct Run {
     pub(super) request: RunRequest,
+    /// Dropped before the observer, which may wait until those who sent commands have their answers.
+    pub(super) controls: Controls,
     pub(super) observer: Rc<dyn Observer>,
     pub(super) interrupts: Interrupts,
-    pub(super) controls: Controls,
     pub(super) timeline: Rc<dyn Timeline>,
     pub(super) executors: Executors,
     /// Identity of the workload's rows in this target.
