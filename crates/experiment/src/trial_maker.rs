@@ -41,7 +41,8 @@ pub struct NestedPlace {
 
 /// What can go wrong with a trial.
 pub trait TrialError: From<RunError> + From<StoreError> {
-    /// What the target answered, where it could not be reached: another trial may reach it.
+    /// What the target answered, where it could not be reached, or what is said where the user stopped before the
+    /// load: nothing else failed.
     fn unreachable(&self) -> Option<String>;
 }
 
@@ -51,6 +52,7 @@ impl TrialError for RunError {
             Self::Target(error) if error.kind == TargetErrorKind::Unreachable => {
                 Some(error.to_string())
             }
+            Self::Interrupted => Some(self.to_string()),
             _ => None,
         }
     }

@@ -174,7 +174,12 @@ impl<'a> Trials<'a> {
             let of_target = self.leases.entry(request.target.urls());
             of_target.or_default().clone()
         });
-        let end = self.reached(run::one_of(request, observer, interrupts, leases))?;
+        let ran = run::one_of(request, observer, interrupts, leases);
+        // One that was stopped while it was prepared is none; the first one tells that itself.
+        if matches!(ran, Err(RunError::Interrupted)) && self.is_stopped() {
+            return Ok(None);
+        }
+        let end = self.reached(ran)?;
         let reached = end.is_some();
         if let Some(end) = end {
             if is_first {
@@ -210,6 +215,8 @@ impl<'a> Trials<'a> {
     /// Of the first one, and where it is something else.
     fn unreached<E: TrialError>(&self, error: E) -> Result<(), E> {
         match error.unreachable() {
+            // Whoever stopped knows why it was not made.
+            Some(_) if self.last.is_some() && self.interrupts.requested().is_some() => Ok(()),
             Some(message) if self.last.is_some() => {
                 self.observer.event(&Event::Warning {
                     kind: WarningKind::TargetUnreachable,

@@ -75,6 +75,13 @@ impl Interrupts {
         }
     }
 
+    /// The same, less those that came already.
+    pub(crate) fn later(&self) -> Self {
+        let mut later = self.clone();
+        later.count.mark_unchanged();
+        later
+    }
+
     /// Whether an experiment is to wait.
     pub fn is_held(&self) -> bool {
         *self.held.borrow()

@@ -153,6 +153,9 @@ pub enum RunError {
     /// The operating system refused what a run needs.
     #[error("cannot run: {0}")]
     System(#[from] std::io::Error),
+    /// The user stopped the run while it was prepared.
+    #[error("stopped by the user before the load began: no load was sent, and there is no record")]
+    Interrupted,
     /// The budget of an experiment has no room for its first trial, and what confirms it.
     #[error("--budget: not one trial of {} fits{}", duration(.probe.0), beside(*.confirmations))]
     Budget {

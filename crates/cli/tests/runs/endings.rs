@@ -1,8 +1,13 @@
 //! Runs that end before their plan does keep and report what was measured.
 
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+
+use highwater_model::group::GroupOutcome;
+use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 use rustix::process::Signal;
 
-use crate::called::{Called, Place, split};
+use crate::called::{Called, Place, Running, experiment, split};
 
 /// Ctrl-C, once and twice.
 const ONCE: &[Signal] = &[Signal::INT];
@@ -110,6 +115,91 @@ fn ctrl_c_ends_the_wait_for_the_start() {
     let called = interrupted(&place, &words, "start: in ", ONCE);
     assert!(called.stdout.contains(" [interrupted]\n"), "{called:?}");
     assert!(place.newest().results.is_empty());
+}
+
+/// Holds the workload's table so that nobody else can even read it, until it is dropped.
+struct Locked(Child);
+
+impl Locked {
+    fn of(server: &Postgres) -> Self {
+        let mut psql = Command::new(server.client_program("psql"))
+            .args(["-XAtq", "-U", SUPERUSER, "-d", "postgres", "-h"])
+            .arg(server.socket_directory())
+            .args(["-p", &server.port().to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lock = b"BEGIN; LOCK TABLE cpu IN ACCESS EXCLUSIVE MODE; SELECT 'held';\n";
+        psql.stdin.as_mut().unwrap().write_all(lock).unwrap();
+        let mut held = [0; 4];
+        let stdout = psql.stdout.as_mut().unwrap();
+        stdout.read_exact(&mut held).unwrap();
+        Self(psql)
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // psql ends with its input, and its transaction with it.
+        drop(self.0.stdin.take());
+        self.0.wait().unwrap();
+    }
+}
+
+/// Stops a call once, as soon as it waits for the table.
+#[track_caller]
+fn stopped_in_preparation(running: Running, server: &Postgres) -> Called {
+    let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+    while server.sql("postgres", waiting) == "0" {}
+    running.signal(Signal::INT);
+    let called = running.end();
+    assert_eq!(called.code, Some(130), "{called:?}");
+    called
+}
+
+#[test]
+fn ctrl_c_while_tables_are_prepared_ends_the_run_and_gives_them_back() {
+    if skipped() {
+        return;
+    }
+    let (place, server) = (Place::new().verbose(), Postgres::start());
+    let url = server.url(SUPERUSER, "postgres");
+    let words = format!("run cpu {url} --set hosts=200 --warm-up 0s -d 1s -c 1 --drop");
+    let first = place.typed(&words);
+    assert!(matches!(first.code, Some(0 | 3)), "{first:?}");
+    let locked = Locked::of(&server);
+    let called = stopped_in_preparation(place.start(&split(&words)), &server);
+    called.reports("stopped by the user before the load began");
+    assert_eq!((called.stdout.as_str(), place.runs().len()), ("", 1));
+    drop(locked);
+    let next = place.typed(&words);
+    assert!(matches!(next.code, Some(0 | 3)), "{next:?}");
+}
+
+#[test]
+fn ctrl_c_while_the_tables_of_a_second_run_are_prepared_keeps_the_first() {
+    if skipped() {
+        return;
+    }
+    let (place, server) = (Place::new().verbose(), Postgres::start());
+    let url = server.url(SUPERUSER, "postgres");
+    // Before the second run of this variant it waits until the table is locked.
+    let waits =
+        "test ! -e made || { touch now; until test -e locked; do sleep 0.1; done; }; touch made";
+    let (one, two) = ("one=true".to_owned(), format!("two={waits}"));
+    let words = format!("run cpu {url} --set hosts=200 --warm-up 0s -d 1s -c 1 --settle 10ms");
+    let repeated = ["--repeat", "2", "--variant", &one, "--variant", &two];
+    let running = place.start(&[&split(&words)[..], &repeated].concat());
+    while !place.path().join("now").exists() {}
+    let _locked = Locked::of(&server);
+    place.file("locked", "");
+    let called = stopped_in_preparation(running, &server);
+    assert!(!called.stderr.contains("warning: stopped"), "{called:?}");
+    let group = experiment(&place.runs().pop().unwrap());
+    let group = group.group().unwrap();
+    assert!((2..=3).contains(&group.trials.len()), "{group:?}");
+    assert_eq!(group.outcome, Some(GroupOutcome::Interrupted));
 }
 
 #[test]

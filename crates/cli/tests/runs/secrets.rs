@@ -7,7 +7,7 @@ use highwater_testing::postgres::{Postgres, Setup, skipped};
 use proptest::prelude::*;
 
 use crate::called::{Called, Place, split};
-use crate::watching::{events_of, fetched, served};
+use crate::pages::{events_of, fetched, served};
 
 const PASSWORD: &str = "s3cr3t-Geheim";
 

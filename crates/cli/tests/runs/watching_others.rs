@@ -1,7 +1,7 @@
 //! `--ui` beside `load`, `tune` and `scale`: each opens a page, which shows what the command is about.
 
 use crate::called::{Place, split};
-use crate::watching::{fetched, served};
+use crate::pages::{fetched, served};
 
 /// A cluster of which a node makes few rows, because rows are the test's time.
 const TARGET: &str = "sim:?nodes={nodes}&cores=1&queue=inf&request=0&row=7ms&shards=12&replicas=0";

@@ -14,9 +14,9 @@ use highwater_driver::sql_query::{Texts, first_value};
 
 /// Longest wait for a cluster in which nothing changes.
 const WAIT_MAX: Nanos = Nanos::from_secs(60);
-/// Longest wait for one whose copies start or move: rows that are there when a node is added go to it. No longer,
-/// because an interrupt is not seen meanwhile.
-const MOVING_MAX: Nanos = Nanos::from_secs(300);
+/// Longest wait for one whose copies start or move: rows that are there when a node is added go to it, and a measurement
+/// beside them would be of their move, too. The user can end it.
+const MOVING_MAX: Nanos = Nanos::from_secs(1_800);
 /// An idle cluster that does not start to rebalance its shards within this time never will: its
 /// settings forbid it, or some nodes store no data.
 const UNEVEN_WAIT_MAX: Nanos = Nanos::from_secs(10);

@@ -224,7 +224,7 @@ fn not_private(node: &Node) -> TargetError {
         "{}: the server requires the password itself, and the connection is not encrypted",
         node.shown
     ))
-    .with_hint("`?sslmode=require` requires TLS")
+    .with_hint("`?sslmode=require` uses TLS")
 }
 
 /// What every session of ours begins with.

@@ -111,7 +111,7 @@ impl ServerMessage for ServerError {
             1040 | 1203 | 1226 => {
                 Some("use fewer sessions (`-c`), or raise max_connections of server or account")
             }
-            3159 => Some("`?sslmode=require` requires TLS"),
+            3159 => Some("`?sslmode=require` uses TLS"),
             _ => None,
         };
         TargetError {

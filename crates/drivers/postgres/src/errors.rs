@@ -105,7 +105,7 @@ impl ServerMessage for ServerError {
             "28P01" => Some("check user and password: URL, PGPASSWORD or ~/.pgpass"),
             "28000" => Some(
                 "the server's access rules refuse this user, database, address or kind of \
-                 connection; `?sslmode=require` requires TLS, `?sslmode=disable` uses none",
+                 connection; `?sslmode=require` uses TLS, `?sslmode=disable` uses none",
             ),
             "3D000" => Some("name an existing database in the URL: `…/NAME`"),
             "42501" => Some(

@@ -7,15 +7,14 @@ mod earlier_audit;
 mod ending;
 mod holding;
 mod passes;
+mod preparing;
 mod state;
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_analysis as analysis;
-use highwater_driver::{
-    Admin, Connect, TableFeatures, TargetError, TargetErrorKind, TargetFacts, Timeline,
-};
+use highwater_driver::{Admin, TableFeatures, TargetError, TargetErrorKind, TargetFacts, Timeline};
 use highwater_model::audit_record::EarlierAudit;
 use highwater_model::event::{Event, WarningKind};
 use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload};
@@ -41,6 +40,7 @@ use crate::record::{self, Parts};
 use crate::schedule::PhaseTimes;
 use crate::store::LedgerHead;
 use crate::table_setup;
+use preparing::unless_stopped;
 use state::Run;
 
 pub use crate::request::{
@@ -98,16 +98,21 @@ impl Run {
     async fn whole(mut self) -> Result<RunEnd, RunError> {
         let target = Arc::clone(&self.request.target);
         target.configure(&self.request.tables.settings)?;
-        let mut admin = target.administer(Rc::clone(&self.timeline)).await?;
-        let facts = admin.facts().await?;
+        let opened = target.administer(Rc::clone(&self.timeline));
+        let mut admin = unless_stopped(&self.later_interrupts, opened).await?;
+        let facts = unless_stopped(&self.later_interrupts, admin.facts()).await?;
         self.request.tables.check(target.as_ref(), &facts)?;
         let bound = self.bind(&facts.dialects)?;
         let identity = self.request.workload.row_identity(&facts.dialects);
         self.row_identity = identity.map_err(|error| RunError::Workload(error.message))?;
         check_transactions(&bound, &facts)?;
         self.invariants(&facts.dialects)?;
-        let leases = self.hold_tables(&bound, admin.as_mut()).await?;
+        let held = self.hold_tables(&bound, admin.as_mut());
+        let leases = unless_stopped(&self.later_interrupts, held).await?;
         let end = Box::pin(self.loaded(facts, bound, &mut admin, leases.as_ref())).await;
+        if matches!(end, Err(RunError::Interrupted)) {
+            self.renew(&mut admin).await;
+        }
         if let Some(leases) = leases {
             self.release_tables(leases, admin.as_mut()).await;
         }
@@ -128,12 +133,14 @@ impl Run {
             let (request, identity) = (&self.request, &self.row_identity);
             let prepared =
                 table_setup::prepare(admin.as_mut(), &bound, request, identity, &self.timeline);
-            self.tables = prepared.await?;
+            self.tables = unless_stopped(&self.later_interrupts, prepared).await?;
             // The first share makes the tables, without which nothing can be prepared.
-            self.check_statements(&bound).await?;
+            unless_stopped(&self.later_interrupts, self.check_statements(&bound)).await?;
         }
         let mut parts = Parts::new(&self.request, facts, &self.tables);
-        let expected = self.estimate(&mut parts, admin.as_mut(), &bound).await?;
+        let stop = self.later_interrupts.clone();
+        let estimated = self.estimate(&mut parts, admin.as_mut(), &bound);
+        let expected = unless_stopped(&stop, estimated).await?;
         if plan.share.index == 1 && table_setup::writes(&self.request) {
             self.tables.begin(admin.as_mut()).await?;
         }
@@ -178,30 +185,6 @@ impl Run {
             parts.record.incidents.push(lost);
         }
         Box::pin(self.conclude(parts, passes, admin, collector)).await
-    }
-
-    /// Prepares every statement of the workload once, before anything is sent, and fails with what the target refuses
-    /// of them: that is the workload's mistake, and not a loss of the target. Does not retry.
-    async fn check_statements(&self, bound: &Arc<BoundWorkload>) -> Result<(), TargetError> {
-        let target = &self.request.target;
-        // A model prepares nothing, and a session more would change its course.
-        if target.capabilities().simulated {
-            return Ok(());
-        }
-        let connect = Connect {
-            workload: Arc::clone(bound),
-            number: 0,
-            attempt: 0,
-            timeline: Rc::clone(&self.timeline),
-        };
-        match target.check_statements(connect).await {
-            Err(error) => match error.kind {
-                TargetErrorKind::Preparation(_) | TargetErrorKind::Usage => Err(error),
-                // A session that cannot be opened now is tried again under load, as the plan has it.
-                _ => Ok(()),
-            },
-            Ok(()) => Ok(()),
-        }
     }
 
     fn bind(&self, dialects: &[String]) -> Result<Arc<BoundWorkload>, RunError> {
@@ -340,16 +323,11 @@ impl Run {
         is_certain.then(|| self.tables.rows_due(ledgers)).flatten()
     }
 
-    /// An audit that was cut short has left its question on the connection, where nothing else can be
-    /// asked any more.
+    /// As [`Self::renew`], behind an audit that was cut short.
     async fn renew_after(&self, audited: &AuditOutcome, admin: &mut Box<dyn Admin>) {
-        let target = &self.request.target;
         let status = audited.record.status;
-        if matches!(status, AuditStatus::Failed | AuditStatus::Timeout)
-            && !target.capabilities().simulated
-            && let Ok(fresh) = target.administer(Rc::clone(&self.timeline)).await
-        {
-            *admin = fresh;
+        if matches!(status, AuditStatus::Failed | AuditStatus::Timeout) {
+            self.renew(admin).await;
         }
     }
 

@@ -21,6 +21,9 @@ pub(super) struct Run {
     pub(super) controls: Controls,
     pub(super) observer: Rc<dyn Observer>,
     pub(super) interrupts: Interrupts,
+    /// Those since the run began, which end its preparation. One that was to stop before it began is prepared, so that
+    /// its record can say so.
+    pub(super) later_interrupts: Interrupts,
     pub(super) timeline: Rc<dyn Timeline>,
     pub(super) executors: Executors,
     /// Identity of the workload's rows in this target.
@@ -66,6 +69,7 @@ impl Run {
             controls: std::mem::take(&mut request.controls),
             request,
             observer,
+            later_interrupts: interrupts.later(),
             interrupts,
             timeline,
             executors,

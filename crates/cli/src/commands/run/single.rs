@@ -78,6 +78,7 @@ impl From<RunError> for Failure {
         match error {
             RunError::Target(error) => error.into(),
             RunError::Store(error) => error.into(),
+            RunError::Interrupted => Self::usage(error.to_string()).with_exit(exit::INTERRUPTED),
             RunError::Budget { .. } => Self::usage(error.to_string())
                 .with_hint("raise --budget, or use shorter probes with --quick"),
             RunError::Workload(_) | RunError::System(_) | RunError::Stuck => {

@@ -111,7 +111,10 @@ impl SizedRuns<'_> {
             ready.before_quota = Some(self.warm_up(requested, run, searched)?);
             ready.took = ready.took.saturating_add(clock.now());
         }
-        cluster.begin_quota().map_err(RunError::from)?;
+        // A size that is not measured any more needs none.
+        if self.interrupts.requested().is_none() {
+            cluster.begin_quota().map_err(RunError::from)?;
+        }
         run.telemetry.limited_nodes = cluster.limited_nodes();
         *self.ready.borrow_mut() = ready;
         Ok(())
