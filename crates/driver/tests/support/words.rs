@@ -104,10 +104,7 @@ fn clickhouse_type(kind: ColumnType) -> &'static str {
     }
 }
 
-/// 18.16 joins two tables in one query, and no more; nor two that are above others.
-fn clickhouse_from_thrice(table: &str) -> String {
-    format!(
-        "FROM (SELECT 1 AS a FROM {table}) \
-         CROSS JOIN (SELECT number AS b FROM numbers(1000000))"
-    )
+/// Joined with itself, 18.16 would make the whole product in memory before it answers.
+fn clickhouse_from_thrice(_: &str) -> String {
+    "FROM numbers(1000000000)".to_owned()
 }

@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn what_moves_is_waited_for_and_what_stands_still_is_not() {
         assert_eq!(waited_s(true, 0), 10);
-        assert_eq!(waited_s(true, 1), 300);
+        assert_eq!(waited_s(true, 1), 1_800);
         assert_eq!(waited_s(false, 1), 60);
     }
 
