@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use highwater_analysis as analysis;
-use highwater_model::judgment::{Judgment, Measurement, ObjectiveValue, ReasonCode};
+use highwater_model::judgment::{Judgments, Measurement, ObjectiveValue, Reason, ReasonCode};
 use highwater_model::plan::{Pace, Plan};
 use highwater_model::record::{Change, InterventionRecord, Record, RunRecord, StreamRecord};
 use highwater_model::target_telemetry::TargetTelemetry;
@@ -132,19 +132,35 @@ impl SoFar {
         record.judgments.objective.value = ObjectiveValue::NotDecided;
         record.limit = analysis::limit(&record);
         record.judgments = analysis::judge(&record);
-        leave_percentiles_to_the_end(&mut record.judgments.measurement);
+        leave_windows_to_the_end(&mut record.judgments);
         Some(record)
     }
 }
 
-/// Percentiles are judged by windows of 100 ms, which are not here: that they show too few ops says nothing.
-fn leave_percentiles_to_the_end(judged: &mut Judgment<Measurement>) {
-    let before = judged.reasons.len();
-    judged
-        .reasons
-        .retain(|reason| reason.code != ReasonCode::TooFewSamples);
-    if before > 0 && judged.reasons.is_empty() {
-        judged.value = Measurement::Valid;
+/// What is judged by windows of 100 ms, which are not here: that they show too little says nothing.
+const OF_WINDOWS: [ReasonCode; 3] = [
+    ReasonCode::TooFewSamples,
+    ReasonCode::SteadinessNotShown,
+    ReasonCode::SteadinessRequired,
+];
+
+/// Takes out of the judgments what rests on windows; that of an objective which is missed for nothing else stays, for it
+/// may yet be met.
+fn leave_windows_to_the_end(judgments: &mut Judgments) {
+    let Judgments {
+        measurement,
+        objective,
+        ..
+    } = judgments;
+    let before = measurement.reasons.len();
+    let reasons = &mut measurement.reasons;
+    reasons.retain(|reason| !OF_WINDOWS.contains(&reason.code));
+    if before > 0 && reasons.is_empty() {
+        measurement.value = Measurement::Valid;
+    }
+    let is_of_ops = |reason: &Reason| reason.code != ReasonCode::ObjectiveLatency;
+    if objective.reasons.iter().any(is_of_ops) {
+        objective.reasons.retain(is_of_ops);
     }
 }
 

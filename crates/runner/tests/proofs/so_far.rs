@@ -108,6 +108,28 @@ fn the_limit_forms_from_what_is_known_so_far() {
     assert_eq!(seen.judgments.objective.value, ObjectiveValue::NoneSet);
 }
 
+/// A core that does 100 ops a second of 200: by their counts the rate is not sustained.
+#[test]
+fn what_counts_show_is_the_reason_and_no_window_that_is_not_there() {
+    let root = tempfile::tempdir().unwrap();
+    let mut job = Job::new(
+        &one_node("cores=1&service=constant&request=10ms"),
+        &[("insert", open(2_000))],
+    );
+    job.objectives = vec![Objective::Latency {
+        quantile_ppm: 990_000,
+        max: Nanos::from_millis(50),
+        op: None,
+    }];
+    job.run_in(root.path());
+    let judged = read(&root.path().join("test"), 6).judgments;
+    assert_eq!(judged.objective.value, ObjectiveValue::Missed);
+    let why = [ReasonCode::RateNotSustained, ReasonCode::Backlog];
+    assert_eq!(judged.objective.codes(), why);
+    let reasons = judged.measurement.codes();
+    assert!(!reasons.contains(&ReasonCode::SteadinessNotShown));
+}
+
 #[test]
 fn a_directory_without_a_run_shows_nothing() {
     let mut so_far = SoFar::of(std::path::Path::new("no/such/run"));
