@@ -23,6 +23,7 @@ mod named;
 pub mod numbers;
 pub mod op;
 pub mod outcome;
+pub mod pace_text;
 pub mod plan;
 pub mod quantity;
 pub mod record;

@@ -3,7 +3,8 @@
 use highwater_model::control::{Change, Command, Refusal};
 use highwater_model::display::{about, bytes, count, duration, plain, span};
 use highwater_model::event::{AuditStage, Event, Part, TableStep, TimedEvent, Trial, WarningKind};
-use highwater_model::plan::{AuditLevel, Pace, Unit};
+use highwater_model::pace_text::pace;
+use highwater_model::plan::AuditLevel;
 use highwater_model::record::{EstimateRecord, InterventionRecord};
 use highwater_model::scale::{PredictedRate, ScalePurpose};
 use highwater_model::search::SearchAxis;
@@ -66,15 +67,6 @@ pub fn intervention(done: &InterventionRecord) -> String {
             let lasted = duration(*lasted_ns);
             format!("at {at}: paused for {lasted} before {}", done.phase)
         }
-    }
-}
-
-/// `1,000 rows/s`, `8 sessions`.
-fn pace(pace: Pace, unit: Unit) -> String {
-    match pace {
-        Pace::Open { rate } => format!("{} {}/s", plain(rate.as_f64()), unit.name()),
-        Pace::Closed { sessions: 1 } => "1 session".to_owned(),
-        Pace::Closed { sessions } => format!("{} sessions", count(u64::from(sessions))),
     }
 }
 
@@ -292,6 +284,7 @@ pub fn warning(kind: WarningKind, message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use highwater_model::plan::{Pace, Unit};
     use highwater_model::record::DiskRecord;
     use highwater_model::units::Rate;
 

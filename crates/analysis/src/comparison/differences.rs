@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use highwater_model::display::span;
 use highwater_model::import_record::{ImportedPace, LatencyBegin};
+use highwater_model::pace_text::paces;
+use highwater_model::plan::{PhaseKind, Plan};
 use highwater_model::record::{Question, RecordRef};
 use highwater_model::sample::{Kind, Sample, Trait};
 
@@ -76,6 +79,10 @@ pub(super) fn traits(record: RecordRef<'_>) -> Vec<Trait> {
         unseeded: unseeded(record, name),
     })
     .collect();
+    // The last run of an experiment has what came of it, which nobody set.
+    if !matches!(record, RecordRef::Experiment(_)) {
+        traits.extend(planned(&run.plan.definition));
+    }
     traits.extend(named("setting", &run.target.settings));
     traits.extend(named("machine", &record.header().environment));
     traits.extend(named("parameter", &workload.parameters));
@@ -94,17 +101,34 @@ fn unseeded(record: RecordRef<'_>, name: &str) -> Option<String> {
     }
 }
 
+/// What readers ask of two plans first, where they differ: how fast, and how long. That they differ is a
+/// question of their hashes alone.
+fn planned(plan: &Plan) -> impl Iterator<Item = Trait> {
+    let streams = plan.streams.iter();
+    let paces = streams.map(|stream| set(format!("pace {}", stream.name), paces(stream)));
+    let phases = plan.phases.iter();
+    let measured = phases.filter(|phase| phase.kind == PhaseKind::Measure);
+    let length: u64 = measured.map(|phase| phase.duration.0).sum();
+    paces.chain([set("length".to_owned(), span(length))])
+}
+
 /// One for each name.
 fn named<'a>(
     what: &'a str,
     values: &'a BTreeMap<String, String>,
 ) -> impl Iterator<Item = Trait> + 'a {
-    values.iter().map(move |(name, value)| Trait {
+    let values = values.iter();
+    values.map(move |(name, value)| set(format!("{what} {name}"), value.clone()))
+}
+
+/// What a run was set to, of whatever seed.
+fn set(name: String, value: String) -> Trait {
+    Trait {
         kind: Kind::Setting,
-        name: format!("{what} {name}"),
-        value: value.clone(),
+        name,
+        value,
         unseeded: None,
-    })
+    }
 }
 
 fn trait_of<'a>(run: &'a Sample, kind: Kind, name: &str) -> Option<&'a Trait> {

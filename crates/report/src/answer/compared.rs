@@ -10,7 +10,14 @@ use crate::comparison::{difference, figures_of, interval, of_verdict, setting, t
 use crate::layout::list;
 
 /// Kinds of settings that name what is compared, the most telling first.
-const TELLING: [&str; 4] = ["parameter ", "setting ", "target version", "target"];
+const TELLING: [&str; 6] = [
+    "pace ",
+    "parameter ",
+    "length",
+    "setting ",
+    "target version",
+    "target",
+];
 
 /// The answer of a report: that of its first comparison, and the judgments of all its runs.
 pub(crate) fn compared(report: &CompareReport<'_>) -> Answer {
@@ -123,7 +130,7 @@ fn telling(comparison: &Comparison) -> Option<&Difference> {
 
 fn plain_name(difference: &Difference) -> String {
     let name = difference.name.as_str();
-    let name = ["parameter ", "setting ", "machine "]
+    let name = ["pace ", "parameter ", "setting ", "machine "]
         .iter()
         .find_map(|start| name.strip_prefix(start))
         .unwrap_or(name);

@@ -19,7 +19,7 @@ mod tune;
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::record::{Question, RecordRef};
 
-pub(crate) use compared::compared;
+pub(crate) use compared::{compared, titles};
 pub(crate) use growths::growths;
 pub(crate) use judged::trials;
 pub(crate) use parts::{Answer, JudgmentLine, KeyFigure, LimitLine, plural, to_the_second};

@@ -2,12 +2,14 @@
 
 use super::*;
 use crate::compare_report::{Group, GrowthsReport, NamedGrowth};
+use crate::summary::{compare_summary, without_color};
 use crate::tests::assert_says;
 use highwater_analysis::comparison::{Criteria, compare};
 use highwater_analysis::fixture;
 use highwater_analysis::growth::{Grown, compare_growths};
-use highwater_model::record::RunRecord;
-use highwater_model::record::{ExperimentRecord, Question, RecordRef};
+use highwater_model::plan::Pace;
+use highwater_model::record::{ExperimentRecord, Question, RecordRef, RunRecord};
+use highwater_model::units::Nanos;
 use highwater_sizing::growth::fixture::grown;
 
 fn runs(factors: &[f64]) -> Vec<RunRecord> {
@@ -120,7 +122,8 @@ fn the_title_of_the_page_names_the_setting_that_differs_and_both_of_its_values()
         let page = with_report_named(name, &a, &b, compare_html);
         let text_of = |element: &str| {
             let (_, text) = page.split_once(&format!("<{element}>")).unwrap();
-            text.split('<').next().unwrap().to_owned()
+            // A figure stays with its unit.
+            text.split('<').next().unwrap().replace('\u{a0}', " ")
         };
         let title = text_of("title");
         let question = title.strip_suffix(" · Highwater").unwrap().to_owned();
@@ -141,6 +144,40 @@ fn the_title_of_the_page_names_the_setting_that_differs_and_both_of_its_values()
     }
     let expected = format!("Is B, {b} (batch 4000), better than A, main (batch 1000)?");
     assert_eq!(titles("main", ["1000", "4000"], &batch), expected);
+    let sessions = |record: &mut RunRecord, value: &str| {
+        let sessions = value.parse().unwrap();
+        record.plan.definition.streams[0].paces = vec![Pace::Closed { sessions }];
+        record.plan.hash = record.plan.definition.hash();
+    };
+    let a = "main (insert 4 sessions)";
+    let expected = format!("Is B, {b} (insert 8 sessions), better than A, {a}?");
+    assert_eq!(titles("main", ["4", "8"], &sessions), expected);
+    let length = |record: &mut RunRecord, value: &str| {
+        let plan = &mut record.plan.definition;
+        plan.phases[1].duration = Nanos::from_secs(value.parse().unwrap());
+        record.plan.hash = plan.hash();
+    };
+    let expected = format!("Is B, {b} (length 60 s), better than A, main (length 30 s)?");
+    assert_eq!(titles("main", ["30", "60"], &length), expected);
+}
+
+/// Two runs that differ in their plans alone.
+#[test]
+fn runs_of_other_plans_have_no_verdict_and_are_told_apart_by_what_was_planned() {
+    let [a, b] = [4, 8].map(|sessions| {
+        let mut runs = runs(&[1.0, 1.01, 0.99]);
+        for record in &mut runs {
+            record.plan.definition.streams[0].paces = vec![Pace::Closed { sessions }];
+            record.plan.hash = record.plan.definition.hash();
+        }
+        runs
+    });
+    let text = with_report_named("main", &a, &b, |report| {
+        compare_summary(report).short(200, &without_color)
+    });
+    let first = "no verdict: main (insert 4 sessions) and <script>alert(1)</script> (insert 8 sessions) \
+                 answer different questions";
+    assert!(text.contains(first), "{text}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use highwater_model::record::MeasuredRun;
 
 use super::layout::{Ink, Line, Span};
 use super::lines::{WORDS, first_rows};
+use crate::answer::titles;
 use crate::comparison as words;
 use crate::text::group as report;
 
@@ -32,11 +33,12 @@ pub(super) fn lines(record: &MeasuredRun<'_>, group: &GroupRecord) -> (Vec<Line>
 
 /// `B is worse than A: insert throughput −20.0%`.
 pub(super) fn compared(names: [&str; 2], comparison: &Comparison) -> Vec<Span> {
-    let [a, b] = names.map(|name| foreign(name, WORDS));
     if comparison.is_guarded() {
+        let [a, b] = titles(names, comparison);
         let why = format!("no verdict: {a} and {b} answer different questions");
         return vec![Span::new(Ink::Open, why)];
     }
+    let [a, b] = names.map(|name| foreign(name, WORDS));
     let (ink, sentence) = match comparison.verdict() {
         Verdict::Worse => (Ink::Bad, format!("{b} is WORSE than {a}")),
         Verdict::Better => (Ink::Good, format!("{b} is better than {a}")),

@@ -1,8 +1,9 @@
 //! What was asked of whom: the first two lines.
 
 use highwater_analysis::judge::MeasuredStream;
-use highwater_model::display::{count, duration, foreign, plain, span};
+use highwater_model::display::{count, duration, foreign, span};
 use highwater_model::import_record::{ImportRecord, ImportedPace, MissingField};
+use highwater_model::pace_text::paces;
 use highwater_model::plan::{Arrivals, Pace, PhaseKind, PhasePlan, StreamPlan, Unit};
 use highwater_model::record::{MeasuredRun, RunRecord};
 
@@ -65,7 +66,7 @@ fn imported(record: &RunRecord, origin: &ImportRecord, measured: &[MeasuredStrea
             ImportedPace::NotReported => "pace not reported",
         };
         let pace = match stream.paces.first() {
-            Some(_) => format!(", {}", pace(stream)),
+            Some(_) => format!(", {}", paces(stream)),
             None => String::new(),
         };
         format!("{kind}{pace}{}", batches(stream))
@@ -182,42 +183,14 @@ fn pace_kind(stream: &StreamPlan) -> &'static str {
     }
 }
 
-/// `4 sessions`, `1,000 rows/s`, `50 to 200 queries/s`.
-fn pace(stream: &StreamPlan) -> String {
-    let figures: Vec<String> = stream
-        .paces
-        .iter()
-        .map(|pace| match pace {
-            Pace::Open { rate } => plain(rate.as_f64()),
-            Pace::Closed { sessions } => count(u64::from(*sessions)),
-        })
-        .collect();
-    let (Some(first), Some(last)) = (figures.first(), figures.last()) else {
-        return "no pace".to_owned();
-    };
-    let unit = match stream.paces[0] {
-        Pace::Open { .. } => format!("{}/s", stream.unit.name()),
-        Pace::Closed { sessions: 1 } if figures.len() == 1 => "session".to_owned(),
-        Pace::Closed { .. } => "sessions".to_owned(),
-    };
-    let think = stream.think.map_or(String::new(), |think| {
-        format!(" with a think time of {}", duration(think.0))
-    });
-    if figures.iter().all(|figure| figure == first) {
-        format!("{first} {unit}{think}")
-    } else {
-        format!("{first} to {last} {unit}{think}")
-    }
-}
-
 /// The pace, and of how many of its sessions it was the work: `97 of 5,000 sessions`.
 fn worked(record: &RunRecord, stream: &StreamPlan) -> String {
     let measured = record.streams.iter().filter(|s| s.stream == stream.name);
     let missing = measured.filter(|s| s.planned_rate.is_none());
     let working = missing.filter_map(|s| s.working.filter(|working| *working < s.sessions));
     match working.min() {
-        Some(working) => format!("{} of {}", count(u64::from(working)), pace(stream)),
-        None => pace(stream),
+        Some(working) => format!("{} of {}", count(u64::from(working)), paces(stream)),
+        None => paces(stream),
     }
 }
 
