@@ -20,6 +20,7 @@ use highwater_runner::clock::{RealClock, RealTimeline};
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::leases::KeptLeases;
 use highwater_runner::observer::Observer;
+use highwater_runner::reporting::kept_in;
 use highwater_runner::request::{Ended, RunError, RunRequest};
 use highwater_runner::run;
 use highwater_runner::store::{PROBES, RunDirectory, StoreError};
@@ -30,7 +31,10 @@ pub(crate) struct Trials<'a> {
     directory: RunDirectory,
     /// How long the target is left alone before each but the first of all; not on a simulated clock.
     settle: Nanos,
-    pub(crate) observer: &'a Rc<dyn Observer>,
+    /// Told what the experiment itself reports.
+    pub(crate) observer: Rc<dyn Observer>,
+    /// Told what its runs report.
+    of_runs: &'a Rc<dyn Observer>,
     interrupts: &'a Interrupts,
     /// The record of the last one that has one.
     last: Option<RunRecord>,
@@ -67,9 +71,10 @@ impl<'a> Trials<'a> {
         pauses: Vec<InterventionRecord>,
     ) -> Self {
         Self {
+            observer: kept_in(&directory, Rc::clone(observer)),
+            of_runs: observer,
             directory,
             settle,
-            observer,
             interrupts,
             last: None,
             loaded_ns: 0,
@@ -169,7 +174,7 @@ impl<'a> Trials<'a> {
         }
         self.observer.event(begin);
         let started_at = request.started_at.clone();
-        let (observer, interrupts) = (Rc::clone(self.observer), self.interrupts.clone());
+        let (observer, interrupts) = (Rc::clone(self.of_runs), self.interrupts.clone());
         let leases = holds_tables.then(|| {
             let of_target = self.leases.entry(request.target.urls());
             of_target.or_default().clone()
@@ -234,7 +239,7 @@ impl<'a> Trials<'a> {
         let place = NestedPlace {
             root: self.directory.path().join(PROBES),
             name: name.to_owned(),
-            observer: Rc::clone(self.observer),
+            observer: Rc::clone(self.of_runs),
             interrupts: self.interrupts.clone(),
         };
         (place, format!("{PROBES}/{name}"))

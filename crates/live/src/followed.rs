@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use highwater_model::units::Nanos;
-use highwater_report::{self as report, LiveRights, Stage, Watched};
-use highwater_runner::record::EventsSoFar;
-use highwater_runner::store;
+use highwater_report::{self as report, LiveRights, Watched};
+use highwater_runner::record::ReportsSoFar;
+use highwater_runner::store::{self, ReportTail, Reported};
 
-use crate::follower::Follower;
+use crate::follower::{Follower, experiments_of};
 
 /// Runs that are kept: of more, the one that nobody looked at for longest is read from its begin when somebody does.
 const RUNS_MAX: usize = 8;
@@ -31,7 +31,9 @@ struct Following {
     directory: PathBuf,
     /// Where the files are that grow: the same, or that of a trial.
     running: PathBuf,
-    events: EventsSoFar,
+    reports: ReportsSoFar,
+    /// Of the experiments that it is of.
+    experiments: Vec<(PathBuf, ReportTail)>,
     follower: Follower,
     watched: Watched,
     updates: u64,
@@ -71,7 +73,8 @@ impl Following {
         Self {
             directory: directory.to_owned(),
             running: running.to_owned(),
-            events: EventsSoFar::of(running),
+            reports: ReportsSoFar::of(running),
+            experiments: tails_of(running, Vec::new()),
             follower: Follower::default(),
             watched: Watched::default(),
             updates: 0,
@@ -82,27 +85,19 @@ impl Following {
 
     /// Reads what was written since, unless that was done a moment ago.
     fn update(&mut self, running: PathBuf, now: Nanos) {
-        if self.running != running {
-            self.events = EventsSoFar::of(&running);
-            self.running = running;
-        } else if self.updates > 0 && self.updated_at.0.abs_diff(now.0) < EVERY.0 {
+        let is_next = self.running != running;
+        if !is_next && self.updates > 0 && self.updated_at.0.abs_diff(now.0) < EVERY.0 {
             return;
         }
-        for _ in 0..READS_MAX {
-            for event in self.events.read() {
-                self.watched.event(&event);
-                self.follower.event(&event);
-            }
-            if !self.events.is_behind() {
-                break;
-            }
+        self.read();
+        if is_next {
+            self.reports = ReportsSoFar::of(&running);
+            self.experiments = tails_of(&running, std::mem::take(&mut self.experiments));
+            self.running = running;
+            self.read();
         }
         if self.updates.is_multiple_of(UPDATES_OF_RECORD) || self.follower.is_behind() {
             self.follower.follow(&mut self.watched.run);
-        }
-        if self.watched.run.stage == Stage::Over {
-            // The experiment's record is written some time after that of its trial.
-            self.follower.read_experiments_again();
         }
         if let Some(experiments) = self.follower.experiments() {
             self.watched.experiments = experiments;
@@ -111,4 +106,40 @@ impl Following {
         self.updated_at = now;
         self.parts = Arc::from(report::live_parts(&self.watched));
     }
+
+    /// Takes in what was reported, in its order.
+    fn read(&mut self) {
+        for _ in 0..READS_MAX {
+            let mut read = self.reports.read();
+            let mut is_behind = self.reports.is_behind();
+            for (_, tail) in &mut self.experiments {
+                read.extend(tail.read());
+                is_behind |= tail.is_behind();
+            }
+            read.sort_by_key(|(at, _)| *at);
+            for (_, reported) in read {
+                match reported {
+                    Reported::Event(event) => {
+                        self.watched.event(&event);
+                        self.follower.event(&event);
+                    }
+                    Reported::Telemetry(point) => self.watched.telemetry(&point),
+                }
+            }
+            if !is_behind {
+                break;
+            }
+        }
+    }
+}
+
+/// What the experiments of a run report, those that are known read on.
+fn tails_of(run: &Path, mut known: Vec<(PathBuf, ReportTail)>) -> Vec<(PathBuf, ReportTail)> {
+    let directories = experiments_of(run).into_iter();
+    let tails = directories.map(|directory| {
+        let place = known.iter().position(|(of, _)| *of == directory);
+        let new = || (directory.clone(), store::report_tail(&directory));
+        place.map_or_else(new, |place| known.remove(place))
+    });
+    tails.collect()
 }

@@ -62,11 +62,6 @@ impl Follower {
         self.so_far.as_ref().is_some_and(SoFar::is_behind)
     }
 
-    /// Lets them be read though nothing was reported that changes them.
-    pub(crate) fn read_experiments_again(&mut self) {
-        self.is_due = true;
-    }
-
     /// The records of the experiments, if a trial was over since they were read.
     pub(crate) fn experiments(&mut self) -> Option<Vec<Arc<ExperimentRecord>>> {
         if !std::mem::take(&mut self.is_due) {
@@ -81,7 +76,7 @@ impl Follower {
 }
 
 /// The directories of the experiments that a trial is of, the outermost first.
-fn experiments_of(trial: &Path) -> Vec<PathBuf> {
+pub(crate) fn experiments_of(trial: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut at = trial;
     while found.len() < NESTED_MAX {

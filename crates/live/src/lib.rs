@@ -30,6 +30,7 @@ use highwater_model::target_telemetry::TelemetryPoint;
 use highwater_report::LiveRights;
 use highwater_runner::control::Controller;
 use highwater_runner::observer::Observer;
+use highwater_runner::store::Reported;
 use tokio::sync::mpsc;
 
 use access::Access;
@@ -39,7 +40,6 @@ pub use otlp::{
     OTLP_HEADER_VARIABLES, OtlpHeaders, OtlpHeadersError, OtlpSettings, OtlpUrl, OtlpUrlError,
 };
 use server::Server;
-use shared::Reported;
 pub use starting::{StartField, StartedCommand, StartedState, Starter};
 
 /// Events that wait to be taken in.

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use highwater_report::LiveRights;
 use highwater_runner::control::Controller;
+use highwater_runner::store::Reported;
 use tokio::sync::{mpsc, watch};
 
 use crate::access::Access;
 use crate::follower::Follower;
 use crate::otlp::{LAST_WITHIN, Pusher};
-use crate::shared::{Reported, Shared, lock};
+use crate::shared::{Shared, lock};
 use crate::{bounds, routes};
 
 /// Between two updates of the page.

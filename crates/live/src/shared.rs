@@ -3,20 +3,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use highwater_model::event::Event;
-use highwater_model::target_telemetry::TelemetryPoint;
 use highwater_report::{self as report, LiveRights, Watched};
 use highwater_runner::control::Controller;
 use tokio::sync::watch;
 
 use crate::access::Access;
-
-/// What a run reports.
-pub(crate) enum Reported {
-    Event(Box<Event>),
-    /// What target and host said of themselves.
-    Telemetry(TelemetryPoint),
-}
 
 /// What requests see.
 pub(crate) struct Shared {

@@ -148,7 +148,7 @@ pub struct TelemetryPoint {
 }
 
 /// A value of a series.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TelemetryValue {
     /// See [`TelemetrySeries::source`].
     pub source: String,
@@ -208,6 +208,13 @@ impl TargetTelemetry {
         for series in &mut self.series {
             series.values = series.kind.halved(&series.values);
         }
+    }
+}
+
+impl TelemetryValue {
+    /// Whether both are of one series.
+    pub fn is_same_series(&self, other: &Self) -> bool {
+        self.name == other.name && self.node == other.node && self.source == other.source
     }
 }
 

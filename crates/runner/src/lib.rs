@@ -28,6 +28,7 @@ pub mod planner;
 pub mod record;
 pub mod recorder;
 mod refusals;
+pub mod reporting;
 pub mod request;
 pub mod run;
 pub mod schedule;

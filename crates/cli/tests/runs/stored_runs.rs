@@ -76,7 +76,15 @@ fn a_run_that_goes_on_is_opened_beside_it_and_its_address_has_the_result_in_the_
     let address = format!("/run/{id}");
     let list = listed(page, "running: measure");
     assert!(list.contains(&format!("href=\"{address}\"")), "{list}");
-    let opened = shown(page, &address, "Running: measure, ");
+    // What only the run itself knows is there, too.
+    for of_run in [
+        "Running: measure, ",
+        "sessions are open",
+        "<h2>Sessions and machines</h2>",
+    ] {
+        shown(page, &address, of_run);
+    }
+    let opened = shown(page, &address, "CPU");
     expect(&opened, 200, &["cpu on", "id=\"so-far\"", "/live.js"]);
     assert!(!opened.contains(KILLED), "{opened}");
     assert!(!opened.contains("id=\"stop\""), "it is not its command");

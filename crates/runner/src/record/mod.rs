@@ -4,17 +4,17 @@
 //! What must not be here: what a run does next.
 
 pub(crate) mod collector;
-mod events_so_far;
 mod interval_lines;
 mod journaled;
 mod key_names;
 pub(crate) mod ledger_log;
 mod objectives;
 mod recovered;
+mod reports_so_far;
 mod results;
 mod so_far;
 
-pub use events_so_far::EventsSoFar;
+pub use reports_so_far::ReportsSoFar;
 pub use so_far::SoFar;
 
 use std::path::Path;

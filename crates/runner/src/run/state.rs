@@ -10,6 +10,7 @@ use crate::interrupts::Interrupts;
 use crate::leases::KeptLeases;
 use crate::observer::Observer;
 use crate::pass::Executors;
+use crate::reporting::kept_in;
 use crate::request::RunRequest;
 use crate::table_setup::ExistingTables;
 use crate::target_polling::TelemetryPoller;
@@ -67,8 +68,8 @@ impl Run {
         }
         Self {
             controls: std::mem::take(&mut request.controls),
+            observer: kept_in(&request.directory, observer),
             request,
-            observer,
             later_interrupts: interrupts.later(),
             interrupts,
             timeline,

@@ -2,7 +2,7 @@
 //! are counted.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use highwater_model::record::InterventionRecord;
@@ -10,9 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
-
-/// Bytes that are read of a journal at a time.
-const READ_MAX: u64 = 4 << 20;
+use super::line_tail::LineTail;
 
 /// Additions to one second of one op.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,44 +65,23 @@ pub enum Written {
 
 /// A journal that is still written, read as it grows.
 #[derive(Debug)]
-pub struct JournalTail {
-    path: PathBuf,
-    /// Bytes that were taken in.
-    taken: u64,
-    /// There is more than was read at a time.
-    is_behind: bool,
-}
+pub struct JournalTail(LineTail);
 
 impl JournalTail {
     /// This file, from its begin.
-    pub(super) fn of(path: PathBuf) -> Self {
-        Self {
-            path,
-            taken: 0,
-            is_behind: false,
-        }
+    pub(super) const fn of(path: PathBuf) -> Self {
+        Self(LineTail::of(path))
     }
 
     /// The whole lines that were written since, at most some megabytes of them; nothing where it cannot be read.
     pub fn read(&mut self) -> Vec<Written> {
-        let mut bytes = Vec::new();
-        let read = File::open(&self.path).and_then(|mut file| {
-            file.seek(SeekFrom::Start(self.taken))?;
-            file.take(READ_MAX).read_to_end(&mut bytes)
-        });
-        self.is_behind = bytes.len() as u64 == READ_MAX;
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n');
-        let Some(end) = whole.filter(|_| read.is_ok()) else {
-            return Vec::new();
-        };
-        self.taken += end as u64 + 1;
-        let lines = bytes[..end].split(|byte| *byte == b'\n');
-        lines.filter_map(written).collect()
+        let lines = self.0.read().into_iter();
+        lines.filter_map(|line| written(&line)).collect()
     }
 
     /// Whether there was more than the last call took.
     pub const fn is_behind(&self) -> bool {
-        self.is_behind
+        self.0.is_behind()
     }
 }
 

@@ -8,17 +8,21 @@
 //!   ledger.jsonl     outcomes of rows, once a second: what was acknowledged outlives the process
 //!   record.json      the record; written whole, or not at all
 //!   report.html      the record as a page, with it
+//!   reports.jsonl    what it reports, as long as it is at work, for who looks from elsewhere
 //!   probes/          of an experiment: the runs of its trials
 //!   latency.hlog     the same histograms as an HdrHistogram log, for its own tools
 //! ```
 //!
 //! What is not kept in memory while it runs (refused and unknown batches where there are many, and what is
-//! known of each second) is in files without a name. A process that was killed leaves the first four.
+//! known of each second) is in files without a name. A process that was killed leaves the first four, and its reports.
 //! Errors name the path. What must not be here: what a record says, and how it is made.
 
 mod error;
 mod journal;
 mod ledger_file;
+mod line_tail;
+mod names;
+mod reports;
 mod spill;
 mod spool;
 mod underway;
@@ -46,29 +50,13 @@ use serde::de::DeserializeOwned;
 pub use error::StoreError;
 pub use journal::{Journal, JournalLine, JournalTail, Written};
 pub use ledger_file::{LedgerFile, LedgerHead, LedgerLine};
+pub use names::PROBES;
+use names::{DRAFT, JOURNAL, LEDGER, MERGED_PAGE, PAGE, PLAN, RECORD, REPORTS, SPILL};
+pub use reports::{ReportFile, ReportTail, Reported};
 pub use spill::Spill;
 pub use spool::Spool;
-pub use underway::{Underway, at_work, is_load_over, underway};
+pub use underway::{Underway, at_work, underway};
 use whole_file::{write_whole, write_whole_by};
-
-/// The file that makes a directory a run's.
-const PLAN: &str = "plan.json";
-/// The record without results.
-const DRAFT: &str = "draft.json";
-/// What came in, once a second.
-const JOURNAL: &str = "intervals.jsonl";
-/// Outcomes of rows.
-const LEDGER: &str = "ledger.jsonl";
-/// How names of scratch files begin.
-const SPILL: &str = "scratch-";
-/// The record.
-const RECORD: &str = "record.json";
-/// The record as a page.
-const PAGE: &str = "report.html";
-/// The same of several shares put together, beside the first of them.
-const MERGED_PAGE: &str = "merged.html";
-/// The directory of an experiment's trials, each of which is kept like any other run.
-pub const PROBES: &str = "probes";
 
 /// A run's directory.
 #[derive(Debug, Clone)]
@@ -123,7 +111,7 @@ impl RunDirectory {
 
     /// Removes the directory of a run that never began; files of others stay, and it with them.
     pub fn discard(&self) {
-        for file in [PLAN, DRAFT, JOURNAL, LEDGER] {
+        for file in [PLAN, DRAFT, JOURNAL, LEDGER, REPORTS] {
             drop(fs::remove_file(self.path.join(file)));
         }
         drop(fs::remove_dir(self.path.join(PROBES)));
@@ -162,6 +150,11 @@ impl RunDirectory {
     /// Opens the journal.
     pub fn journal(&self) -> Result<Journal, StoreError> {
         Journal::create(&self.path.join(JOURNAL))
+    }
+
+    /// Creates the file of what is reported.
+    pub fn reports(&self) -> ReportFile {
+        ReportFile::create(self.path.join(REPORTS))
     }
 
     /// Creates the file of the ledger.
@@ -343,6 +336,16 @@ pub fn has_draft(directory: &Path) -> bool {
 /// Whether the record of a run is written.
 pub fn has_record(directory: &Path) -> bool {
     directory.join(RECORD).exists()
+}
+
+/// Whether a run or an experiment writes what it reports, or was killed while it did.
+pub fn has_reports(directory: &Path) -> bool {
+    directory.join(REPORTS).exists()
+}
+
+/// What a run or an experiment reports.
+pub fn report_tail(directory: &Path) -> ReportTail {
+    ReportTail::of(directory.join(REPORTS))
 }
 
 /// The journal of a run that goes on.

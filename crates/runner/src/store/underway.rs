@@ -8,8 +8,7 @@ use highwater_model::plan::Plan;
 use serde::de::DeserializeOwned;
 
 use super::journal::JournalLine;
-use super::ledger_file::LedgerLine;
-use super::{JOURNAL, LEDGER, PLAN, PROBES};
+use super::names::{JOURNAL, PLAN, PROBES};
 
 /// Bytes at the end of a journal in which its last line is: a line is a few thousand at most.
 const TAIL: u64 = 64 * 1_024;
@@ -64,12 +63,6 @@ fn innermost(directory: &Path) -> PathBuf {
         running = newest;
     }
     running
-}
-
-/// Whether the ledger of a run says that its load is over.
-pub fn is_load_over(directory: &Path) -> bool {
-    let last: Option<LedgerLine> = last_line(&directory.join(LEDGER));
-    last.is_some_and(|line| line.ended)
 }
 
 /// Whether a process holds the lock of a run; absent where nobody can know. Shared, so that two who look do not

@@ -9,7 +9,6 @@ mod support;
 
 mod combined;
 mod endings;
-mod events_so_far;
 mod faults;
 mod interventions;
 mod outages;
@@ -17,6 +16,7 @@ mod percentiles;
 mod queues;
 mod recovery;
 mod reported;
+mod reports_so_far;
 mod rules;
 mod same_bytes;
 mod second_simulation;

@@ -69,7 +69,7 @@ fn to_come(run: &RunWatched) -> Vec<Span> {
     spans.collect()
 }
 
-/// Open sessions; nothing before the first second, and where only files show the run, which do not have them.
+/// Open sessions; nothing before the first second.
 pub(super) fn sessions(seconds: &Seconds) -> Option<Chart> {
     if seconds.slots.iter().all(|slot| slot.sessions == 0) {
         return None;

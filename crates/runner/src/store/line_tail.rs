@@ -1,0 +1,57 @@
+//! A file of lines that is still written, read as it grows. What must not be here: what lines say.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::PathBuf;
+
+/// Bytes that are read at a time.
+const READ_MAX: u64 = 4 << 20;
+
+/// The file, and how much of it was read. It is kept open, so that a file that is removed is still read to its end.
+#[derive(Debug)]
+pub(super) struct LineTail {
+    path: PathBuf,
+    file: Option<File>,
+    /// Bytes that were taken in.
+    taken: u64,
+    /// There is more than was read at a time.
+    is_behind: bool,
+}
+
+impl LineTail {
+    /// This file, from its begin; it need not be there yet.
+    pub(super) const fn of(path: PathBuf) -> Self {
+        Self {
+            path,
+            file: None,
+            taken: 0,
+            is_behind: false,
+        }
+    }
+
+    /// The whole lines that were written since, at most some megabytes of them; nothing where they cannot be read.
+    pub(super) fn read(&mut self) -> Vec<Vec<u8>> {
+        if self.file.is_none() {
+            self.file = File::open(&self.path).ok();
+        }
+        let Some(file) = &mut self.file else {
+            return Vec::new();
+        };
+        let mut bytes = Vec::new();
+        let read = file.seek(SeekFrom::Start(self.taken));
+        let read = read.and_then(|_| file.take(READ_MAX).read_to_end(&mut bytes));
+        self.is_behind = bytes.len() as u64 == READ_MAX;
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n');
+        let Some(end) = whole.filter(|_| read.is_ok()) else {
+            return Vec::new();
+        };
+        self.taken += end as u64 + 1;
+        let lines = bytes[..end].split(|byte| *byte == b'\n');
+        lines.map(<[u8]>::to_vec).collect()
+    }
+
+    /// Whether there was more than the last call took.
+    pub(super) const fn is_behind(&self) -> bool {
+        self.is_behind
+    }
+}

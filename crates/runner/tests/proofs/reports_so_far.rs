@@ -1,0 +1,95 @@
+//! What a run reports is seen by who reads its files from elsewhere, nothing left out and in its order.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+
+use highwater_model::event::Event;
+use highwater_model::target_telemetry::TelemetryPoint;
+use highwater_model::units::Nanos;
+use highwater_runner::observer::Observer;
+use highwater_runner::record::ReportsSoFar;
+use highwater_runner::store::Reported;
+
+use crate::support::{Job, one_node, open};
+
+/// An observer that looks into the files of its run each time, as another process would.
+#[derive(Default)]
+struct Reader {
+    observed: RefCell<Vec<Reported>>,
+    read: RefCell<Vec<Reported>>,
+    file: RefCell<Option<ReportsSoFar>>,
+}
+
+impl Reader {
+    fn take(&self, of: Reported) {
+        self.observed.borrow_mut().push(of);
+        self.look();
+    }
+
+    fn look(&self) {
+        if let Some(file) = self.file.borrow_mut().as_mut() {
+            let read = file.read().into_iter();
+            self.read.borrow_mut().extend(read.map(|(_, of)| of));
+        }
+    }
+}
+
+impl Observer for Reader {
+    fn event(&self, event: &Event) {
+        if let Event::Begun { directory, .. } = event {
+            *self.file.borrow_mut() = Some(ReportsSoFar::of(Path::new(directory)));
+        }
+        self.take(Reported::Event(Box::new(event.clone())));
+    }
+
+    fn telemetry(&self, point: &dyn Fn() -> TelemetryPoint) {
+        self.take(Reported::Telemetry(point()));
+    }
+}
+
+fn job() -> Job {
+    let mut job = Job::new(
+        &one_node("cores=2&service=constant&request=5ms"),
+        &[("insert", open(1_000))],
+    );
+    job.warm_up = Nanos::from_secs(2);
+    job
+}
+
+#[test]
+fn who_reads_the_files_of_a_run_sees_all_that_its_observer_is_told() {
+    let reader = Rc::new(Reader::default());
+    job().run_watched(Rc::clone(&reader) as Rc<dyn Observer>);
+    // The file is gone by now, and what was written last is still read.
+    reader.look();
+    let (observed, read) = (reader.observed.take(), reader.read.take());
+    let is_second = |of: &&Reported| matches!(of, Reported::Event(event) if matches!(**event, Event::Second(_)));
+    assert_eq!(observed.iter().filter(is_second).count(), 12);
+    let is_telemetry = |of: &&Reported| matches!(of, Reported::Telemetry(_));
+    assert!(observed.iter().filter(is_telemetry).count() > 5);
+    let first = read.iter().zip(&observed).find(|(a, b)| a != b);
+    assert_eq!((first, read.len()), (None, observed.len()));
+}
+
+/// Nothing of what a run reports is left behind, and whoever looks then sees how it began and how it ended, once.
+#[test]
+fn of_a_run_that_has_ended_its_begin_and_its_end_are_seen() {
+    let root = tempfile::tempdir().unwrap();
+    let record = job().run_in(root.path()).record;
+    let directory = root.path().join("test");
+    assert!(!directory.join("reports.jsonl").exists());
+    let mut reports = ReportsSoFar::of(&directory);
+    let read: Vec<Reported> = reports.read().into_iter().map(|(_, of)| of).collect();
+    let [Reported::Event(begun), Reported::Event(ended)] = &read[..] else {
+        panic!("{read:?}");
+    };
+    let Event::Begun { workload, .. } = &**begun else {
+        panic!("{begun:?}");
+    };
+    let Event::Ended { judgments, .. } = &**ended else {
+        panic!("{ended:?}");
+    };
+    assert_eq!((workload.as_str(), judgments), ("cpu", &record.judgments));
+    assert_eq!(reports.read(), []);
+}
