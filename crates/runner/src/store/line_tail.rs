@@ -1,7 +1,8 @@
 //! A file of lines that is still written, read as it grows. What must not be here: what lines say.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 /// Bytes that are read at a time.
@@ -31,15 +32,12 @@ impl LineTail {
 
     /// The whole lines that were written since, at most some megabytes of them; nothing where they cannot be read.
     pub(super) fn read(&mut self) -> Vec<Vec<u8>> {
-        if self.file.is_none() {
-            self.file = File::open(&self.path).ok();
-        }
-        let Some(file) = &mut self.file else {
-            return Vec::new();
-        };
         let mut bytes = Vec::new();
-        let read = file.seek(SeekFrom::Start(self.taken));
-        let read = read.and_then(|_| file.take(READ_MAX).read_to_end(&mut bytes));
+        let mut read = self.read_on(&mut bytes);
+        if bytes.is_empty() && self.is_another() {
+            (self.file, self.taken) = (None, 0);
+            read = self.read_on(&mut bytes);
+        }
         self.is_behind = bytes.len() as u64 == READ_MAX;
         let whole = bytes.iter().rposition(|byte| *byte == b'\n');
         let Some(end) = whole.filter(|_| read.is_ok()) else {
@@ -48,6 +46,26 @@ impl LineTail {
         self.taken += end as u64 + 1;
         let lines = bytes[..end].split(|byte| *byte == b'\n');
         lines.map(<[u8]>::to_vec).collect()
+    }
+
+    fn read_on(&mut self, bytes: &mut Vec<u8>) -> io::Result<usize> {
+        if self.file.is_none() {
+            self.file = Some(File::open(&self.path)?);
+        }
+        let Some(file) = &mut self.file else {
+            return Ok(0);
+        };
+        file.seek(SeekFrom::Start(self.taken))?;
+        file.take(READ_MAX).read_to_end(bytes)
+    }
+
+    /// Whether the file was begun anew, as by an experiment that is resumed.
+    fn is_another(&self) -> bool {
+        let open = self.file.as_ref().and_then(|file| file.metadata().ok());
+        match (open, fs::metadata(&self.path)) {
+            (Some(open), Ok(there)) => open.ino() != there.ino(),
+            _ => false,
+        }
     }
 
     /// Whether there was more than the last call took.

@@ -29,6 +29,8 @@ enum Line {
     Event(Box<Event>),
     Telemetry {
         time_ns: u64,
+        /// Series that were named before.
+        known: usize,
         /// Series that come first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         series: Vec<TelemetryValue>,
@@ -50,6 +52,8 @@ pub struct ReportFile {
 impl ReportFile {
     /// Creates it; without it, whoever looks from elsewhere sees less, and nothing else is lost.
     pub(super) fn create(path: PathBuf) -> Self {
+        // One that was left by a process that was killed: who has it open sees that this is another one.
+        let _ = fs::remove_file(&path);
         Self {
             file: File::create(&path).ok(),
             path,
@@ -91,6 +95,7 @@ impl ReportFile {
         });
         Line::Telemetry {
             time_ns: point.time_ns,
+            known,
             values: values.collect(),
             series: self.series[known..].to_vec(),
         }
@@ -129,9 +134,12 @@ impl ReportTail {
                 Line::Event(event) => (at, Reported::Event(event)),
                 Line::Telemetry {
                     time_ns,
+                    known,
                     series,
                     values,
                 } => {
+                    // Of a file that was begun anew they are named anew.
+                    self.series.truncate(known);
                     self.series.extend(series);
                     let values = values.into_iter().filter_map(|(number, value)| {
                         let of = self.series.get(number)?.clone();
@@ -206,6 +214,14 @@ mod tests {
         assert!(!path.exists() && length < 900, "{length} bytes");
         assert_eq!(tail.read(), read(3, &all[2..]));
         assert_eq!(tail.read(), [], "nothing twice");
+        // An experiment that is resumed begins it anew, whether the one before removed it or was killed.
+        for number in 0..2 {
+            let again = point(4, vec![value("b", 7.0)]);
+            let mut file = ReportFile::create(path.clone());
+            file.append(Nanos(9), &again);
+            assert_eq!(tail.read(), [(Nanos(9), again)], "{number}");
+            std::mem::forget(file);
+        }
     }
 
     #[test]
