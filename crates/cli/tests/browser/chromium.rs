@@ -14,6 +14,8 @@ use tempfile::TempDir;
 use tungstenite::stream::MaybeTlsStream;
 use tungstenite::{Message, WebSocket, client::IntoClientRequest};
 
+/// What Chromium says of an expression whose page was left.
+const LEFT: &str = "Inspected target navigated or closed";
 /// How long the browser has to start, and to respond.
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -155,17 +157,27 @@ impl Browser {
 
     /// The value of an expression in the page; promises are waited for.
     pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
-        let response = self.send(
+        let value = self.evaluate_unless_left(expression);
+        value.unwrap_or_else(|error| panic!("{expression}: {error}"))
+    }
+
+    /// The same; an error where another page takes its place meanwhile.
+    pub(crate) fn evaluate_unless_left(&mut self, expression: &str) -> Result<Value, Value> {
+        let response = self.try_to_send(
             "Runtime.evaluate",
             &json!({
                 "expression": expression, "awaitPromise": true, "returnByValue": true
             }),
         );
+        let response = match response {
+            Err(error) if error["message"] == LEFT => return Err(error),
+            response => response.unwrap(),
+        };
         assert!(
             response.get("exceptionDetails").is_none(),
             "{expression}: {response}"
         );
-        response["result"]["value"].clone()
+        Ok(response["result"]["value"].clone())
     }
 
     /// Opens everything that is folded.
@@ -218,6 +230,12 @@ impl Browser {
 
     /// Sends a command and waits for the response; events that come before it are inspected.
     fn send(&mut self, method: &str, parameters: &Value) -> Value {
+        let response = self.try_to_send(method, parameters);
+        response.unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    /// The same; what the browser says of a command that failed is an error.
+    fn try_to_send(&mut self, method: &str, parameters: &Value) -> Result<Value, Value> {
         self.sent += 1;
         let id = self.sent;
         let mut message = json!({"id": id, "method": method, "params": parameters});
@@ -233,8 +251,10 @@ impl Browser {
             };
             let response: Value = serde_json::from_str(&text).unwrap();
             if response["id"] == json!(id) {
-                assert!(response.get("error").is_none(), "{method}: {response}");
-                return response["result"].clone();
+                return match response.get("error") {
+                    Some(error) => Err(error.clone()),
+                    None => Ok(response["result"].clone()),
+                };
             }
             self.look_at(&response);
         }

@@ -327,7 +327,7 @@ const BETWEEN_LOOKS: std::time::Duration = std::time::Duration::from_millis(20);
 /// Waits for a page that follows: what waits inside a page ends with it.
 fn until(browser: &mut Browser, condition: &str) {
     for _ in 0..LOOKS_MAX {
-        if browser.evaluate(condition) == json!(true) {
+        if browser.evaluate_unless_left(condition) == Ok(json!(true)) {
             return;
         }
         std::thread::sleep(BETWEEN_LOOKS);
