@@ -149,22 +149,34 @@ impl Attributes {
 
     /// Per entity, a JSON object of some attributes, without insignificant spaces.
     pub(crate) fn objects(&self, attributes: &[usize]) -> Texts {
+        let known = attributes.iter().filter_map(|attribute| {
+            let known = self.entity.attributes.get(*attribute)?;
+            Some((*attribute, quoted(&known.name)))
+        });
+        let keys: Vec<(usize, String)> = known.collect();
         (0..self.count())
-            .map(|number| self.object(attributes, number).into_boxed_str())
+            .map(|number| self.object(&keys, number).into_boxed_str())
             .collect()
     }
 
-    fn object(&self, attributes: &[usize], number: u64) -> String {
-        let pairs = attributes.iter().filter_map(|attribute| {
-            let name = &self.entity.attributes.get(*attribute)?.name;
-            let value = self.value(*attribute, number);
-            Some(format!("{}:{}", quoted(name), quoted(&value)))
-        });
-        format!("{{{}}}", pairs.collect::<Vec<_>>().join(","))
+    /// That of these attributes with their quoted names.
+    fn object(&self, keys: &[(usize, String)], number: u64) -> String {
+        let mut object = String::from("{");
+        for (attribute, name) in keys {
+            if object.len() > 1 {
+                object.push(',');
+            }
+            object.push_str(name);
+            object.push(':');
+            object.push_str(&quoted(&self.value(*attribute, number)));
+        }
+        object.push('}');
+        object
     }
 }
 
 /// A JSON string.
 pub(crate) fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    // A text can always be written, into memory.
+    serde_json::to_string(text).unwrap_or_default()
 }

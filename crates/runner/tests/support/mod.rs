@@ -58,6 +58,9 @@ fn keep_ceiling(plan: &Plan, directory: &Path, units_per_s: f64) -> (PathBuf, St
     (directory.to_owned(), SINK.to_owned())
 }
 
+/// What makes a workload what it is: its file, its settings, the seed.
+type MadeOf = (Option<&'static str>, Vec<(&'static str, String)>, u64);
+
 /// A run to be.
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
@@ -150,7 +153,23 @@ impl Job {
         highwater_drivers::open(std::slice::from_ref(&self.target), &options).unwrap()
     }
 
+    /// Made once for the plan of a run and the run itself: its thousands of hosts take longer than a short one.
     pub(crate) fn workload(&self) -> Arc<Workload> {
+        thread_local! {
+            static LAST: RefCell<Option<(MadeOf, Arc<Workload>)>> = const { RefCell::new(None) };
+        }
+        let made_of: MadeOf = (self.text, self.settings.clone(), self.seed);
+        LAST.with_borrow_mut(|last| match last {
+            Some((of, workload)) if *of == made_of => Arc::clone(workload),
+            _ => {
+                let made = self.made_workload();
+                *last = Some((made_of, Arc::clone(&made)));
+                made
+            }
+        })
+    }
+
+    fn made_workload(&self) -> Arc<Workload> {
         let text = self.text.unwrap_or_else(|| builtin("cpu").unwrap().text);
         let spec = WorkloadSpec::parse(text).unwrap();
         let settings: BTreeMap<String, String> = self
