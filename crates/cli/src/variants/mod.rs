@@ -18,7 +18,7 @@ use crate::layers::Layers;
 use crate::{exit, secret_variables};
 
 /// Variants of one call, at most.
-const VARIANTS_MAX: usize = 16;
+pub(crate) const VARIANTS_MAX: usize = 16;
 
 /// A variant as it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,8 +39,7 @@ pub(crate) fn given(layers: &Layers, needs_command: bool) -> Result<Vec<NamedVar
         } else {
             (given.parse(parsers::word)?, None)
         };
-        let fit = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        if !name.chars().all(fit) || name.starts_with('.') {
+        if !name.chars().all(is_fit) || name.starts_with('.') {
             return Err(given.failure(format!("`{name}` is no name for a directory")));
         }
         if variants.iter().any(|other| other.name == name) {
@@ -59,6 +58,11 @@ pub(crate) fn given(layers: &Layers, needs_command: bool) -> Result<Vec<NamedVar
         return Err(Failure::usage(format!("more than {VARIANTS_MAX} variants")));
     }
     Ok(variants)
+}
+
+/// Whether a variant's name, which is a part of its directory's, may have this in it.
+pub(crate) fn is_fit(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_.".contains(c)
 }
 
 /// Runs the user's command in a shell, if there is one, without the passwords of this program's environment; its

@@ -96,6 +96,37 @@ fn variants_grow_side_by_side_and_are_compared() {
     assert_eq!(both, [vec![1, 2, 1, 3, 4, 1], vec![1, 2, 3, 1, 4, 1]]);
 }
 
+/// Whose mark, or run, grows how: a tuning would name the best configuration of each size alone.
+#[test]
+fn each_configuration_of_the_axes_grows_beside_the_others() {
+    let place = Place::new();
+    let target = TARGET.replace("row=7ms&", "");
+    let axes = "--over sim.row=7ms,10ms --over sessions=16,32 --nodes 1,2";
+    let axes: Vec<&str> = axes.split(' ').collect();
+    let words = [&["scale", "cpu", &target][..], &axes, RUN].concat();
+    let called = place.call(&words);
+    assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
+    for (row, one) in [("7ms", 143.0), ("10ms", 100.0)] {
+        for sessions in [16, 32] {
+            let name = format!("sim.row-{row}_sessions-{sessions}");
+            let (directory, scale) = of_variant(&place, &name);
+            assert_eq!(order(&scale), [1, 2, 1], "{name}");
+            assert!(scale.over.is_empty(), "no tuning: {:?}", scale.over);
+            for trial in &scale.trials {
+                let expected = one * f64::from(trial.size.nodes);
+                let part = trial.figures.per_s / expected;
+                assert!((0.95..=1.05).contains(&part), "{name}: {trial:?}");
+                let run = record::read(&directory.join(&trial.run)).unwrap();
+                assert_eq!(
+                    run.run().unwrap().plan.definition.streams[0].sessions,
+                    sessions
+                );
+            }
+        }
+    }
+    assert_eq!(place.runs().len(), 4);
+}
+
 /// The second variant's record of the call that went on is not written yet, as after a kill, or away, as after Ctrl-C
 /// before its next size.
 #[test]
@@ -243,6 +274,18 @@ fn variants_that_cannot_be_compared_are_refused() {
         (
             &["--variant", "a", "--variant", "b", "-o", "{variant}"],
             "variants are stored beside each other",
+        ),
+        (
+            &["--variant", "a", "--variant", "b", "--over", "batch=1,2"],
+            "--variant and --over exclude each other",
+        ),
+        (
+            &["--over", "batch=1,2", "--grow"],
+            "--over cannot be combined with --grow",
+        ),
+        (
+            &["--over", "batch=1..16", "--over", "sessions=1..8"],
+            "--over: 20 configurations, 16 at most",
         ),
     ] {
         let words = ["scale", "cpu", TARGET, "--nodes", "1,2"];

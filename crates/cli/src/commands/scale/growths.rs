@@ -154,7 +154,7 @@ fn expect_own_rows(growths: &[Growth<'_>]) -> Result<(), Failure> {
         let mut earlier = known.iter();
         if let Some((other, _)) = earlier.find(|(_, url)| own.contains(url)) {
             let cause = format!(
-                "--variant: `{other}` and `{}` have one target, and one would go on with the other's rows",
+                "variants `{other}` and `{}` have one target, and one would go on with the other's rows",
                 variant.name
             );
             let hint = "add --drop, or give each a target of its own, with {variant} in it";

@@ -11,14 +11,14 @@ use highwater_model::quantity::{QuantityError, parse_count, parse_duration, pars
 use highwater_model::scale::{ClusterStart, NODES_LABEL, ScaleEach, ScaleRecord, ScaleSize};
 use highwater_model::units::{Nanos, Rate};
 
-use super::by_size;
 use super::cluster_choice::{ClusterChoice, nodes_alone};
+use super::{by_size, side_by_side};
 use crate::commands::find::FindIntent;
 use crate::commands::tune::TuneIntent;
 use crate::failure::Failure;
 use crate::intent::{RunIntent, RunOutput, parsers, probes, resolve, streams};
 use crate::layers::{Layers, Origin, SettingValue, Strength};
-use crate::variants::{self, NamedVariant};
+use crate::variants::NamedVariant;
 
 /// Stands for the number of nodes in a target's URL, and in any other setting.
 const NODES: &str = "{nodes}";
@@ -38,15 +38,12 @@ const OWN: [&str; 9] = [
     "until",
     "variant",
 ];
-/// Stands for the variant's name in any setting.
-const VARIANT: &str = "{variant}";
 /// Flags that do not go with everything that can be made at each size, and what they go with.
-const ONLY: [(&str, &[ScaleEach]); 9] = [
+const ONLY: [(&str, &[ScaleEach]); 8] = [
     ("confirm", &[ScaleEach::Find]),
     ("duration", &[ScaleEach::Run]),
     ("each-budget", &[ScaleEach::Find, ScaleEach::Tune]),
     ("max", &[ScaleEach::Find]),
-    ("over", &[ScaleEach::Tune]),
     ("probe", &[ScaleEach::Find, ScaleEach::Tune]),
     ("rate", &[ScaleEach::Run, ScaleEach::Tune]),
     ("start", &[ScaleEach::Find]),
@@ -85,34 +82,22 @@ pub(crate) struct ScaleIntent {
 impl ScaleIntent {
     /// The growth, or that of each variant: one for certain.
     pub(crate) fn resolve_all(layers: &Layers) -> Result<Vec<Self>, Failure> {
-        let given = variants::given(layers, false)?;
-        if given.is_empty() {
+        let variants = side_by_side::variants(layers)?;
+        if variants.is_empty() {
             return Ok(vec![Self::resolve(layers)?]);
         }
-        if given.len() == 1 {
-            let cause = "--variant: one variant has nothing beside it";
-            return Err(Failure::usage(cause).with_hint("give two, or leave it out"));
-        }
-        if layers.switch("grow")? {
-            let cause = "--variant cannot be combined with --grow";
-            let hint = "leave --grow out: each size of each variant has a new cluster";
-            return Err(Failure::usage(cause).with_hint(hint));
-        }
         let budget = resolve::duration_above_zero(layers, "budget")?;
-        let of_each = given.len() as u64;
-        let all = given.into_iter().map(|variant| {
-            let own = |text: &str| text.replace(VARIANT, &variant.name);
-            let layers = layers.with_texts(|given| Ok(own(&given.text)))?;
-            let command = variant.command.as_deref().map(own);
-            let mut growth = Self::resolve(&layers)?;
+        let of_each = variants.len() as u64;
+        let all = variants.into_iter().map(|of| {
+            let mut growth = Self::resolve(&of.layers)?;
             growth.record.budget_ns = budget.map(|budget| budget.0 / of_each);
-            growth.variant = Some(NamedVariant { command, ..variant });
+            growth.variant = Some(of.variant);
             Ok(growth)
         });
         let all: Vec<Self> = all.collect::<Result<_, Failure>>()?;
         if all.iter().any(|own| own.out != all[0].out) {
             let cause = "--out: variants are stored beside each other";
-            return Err(Failure::usage(cause).with_hint(format!("leave {VARIANT} out of it")));
+            return Err(Failure::usage(cause).with_hint("leave {variant} out of it"));
         }
         Ok(all)
     }

@@ -8,6 +8,7 @@ mod intent;
 mod resumed;
 mod runs;
 mod short;
+mod side_by_side;
 
 use self::growths::measure;
 use self::intent::ScaleIntent;
@@ -48,6 +49,8 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
       as many nodes as 1,000,000 rows/s need, and what a million rows cost
   highwater scale cpu $URL --nodes 1..5 --each tune --over shards=8..64 --over sessions=8..64
       the best shards and sessions at each size, as clusters are compared that were set up well
+  highwater scale cpu --cluster c.toml --nodes 1..3 --each find --over replicas=0,1
+      how the mark grows without a replica and with one, side by side
   highwater scale cpu --cluster '{variant}.toml' --variant old --variant new --nodes 1..3 --each run
       two versions of a database, each with a cluster file of its own, side by side
   highwater size 2M --from RUN
@@ -152,7 +155,8 @@ const SEARCH_FLAGS: &[Flag] = &[
     ),
     flag(
         "--over <AXIS=VALUES>...",
-        "Vary AXIS in the tuning at each size, as in `highwater tune`, such as batch=500..32k",
+        "Vary AXIS, as in `highwater tune`, such as batch=500..32k: with --each tune in the tuning at each size; else \
+         each configuration is a variant, measured at every size",
     ),
     flag(
         "--each-budget <DURATION>",

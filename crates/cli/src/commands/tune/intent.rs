@@ -93,7 +93,8 @@ fn figure(text: &str) -> Result<TuneFigure, QuantityError> {
     serde_json::from_value(text.into()).map_err(|_| parsers::wrong(text, "is not a figure", hint))
 }
 
-fn axes(layers: &Layers) -> Result<Vec<TuneAxis>, Failure> {
+/// The axes of `--over`.
+pub(crate) fn axes(layers: &Layers) -> Result<Vec<TuneAxis>, Failure> {
     let mut axes: Vec<TuneAxis> = Vec::new();
     for given in layers.list("over") {
         let axis = given.parse(axis)?;

@@ -32,7 +32,7 @@ use crate::running_cluster::on_cluster;
 use crate::tuned::SIM;
 use crate::{event_log, exit, terminal};
 
-pub(crate) use self::intent::TuneIntent;
+pub(crate) use self::intent::{TuneIntent, axes};
 
 /// `highwater tune`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
