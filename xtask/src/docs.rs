@@ -22,6 +22,6 @@ pub fn check() -> Result<String, String> {
 
 fn test() -> Command {
     let mut command = process::cargo(&["test", "--quiet", "--workspace", "--test", "documents"]);
-    command.args(["--", "--nocapture"]);
+    command.args(["--", "generated", "--nocapture"]);
     command
 }

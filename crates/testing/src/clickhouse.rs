@@ -15,8 +15,8 @@ use tempfile::TempDir;
 
 use crate::programs::CLICKHOUSE;
 use crate::server::{
-    free_port, free_ports, give_away, kill, program_as, signal, started, wait_until_ready,
-    wait_until_stopped,
+    directory, free_port, free_ports, give_away, kill, program_as, signal, started,
+    wait_until_ready, wait_until_stopped,
 };
 
 /// The user that is there from the beginning, without a password and with every right.
@@ -86,7 +86,7 @@ impl ClickHouse {
 
     /// The same on that port.
     pub(crate) fn try_start(port: u16, configuration: &str, settings: &str) -> io::Result<Self> {
-        let directory = tempfile::Builder::new().prefix("hw-click-").tempdir()?;
+        let directory = directory("hw-click-")?;
         let mut server = Self {
             directory,
             port,

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::programs::{MARIADB, in_path};
 use crate::server::{
-    free_port, give_away, kill, make_data, program_as, run, started, wait_until_ready,
+    directory, free_port, give_away, kill, make_data, program_as, run, started, wait_until_ready,
 };
 
 /// The superuser, without a password over loopback and over the socket.
@@ -97,7 +97,7 @@ impl MariaDb {
         template: &str,
         make: fn(&Self) -> io::Result<()>,
     ) -> io::Result<Self> {
-        let directory = tempfile::Builder::new().prefix("hw-maria-").tempdir()?;
+        let directory = directory("hw-maria-")?;
         give_away(OS_USER, directory.path())?;
         let server = Self {
             directory,

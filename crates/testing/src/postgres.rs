@@ -16,7 +16,8 @@ use tempfile::TempDir;
 
 use crate::programs::POSTGRESQL;
 use crate::server::{
-    free_port, give_away, is_root, make_data, program_as, run, signal, started, wait_until_ready,
+    directory, free_port, give_away, is_root, make_data, program_as, run, signal, started,
+    wait_until_ready,
 };
 
 /// The superuser; connections over the socket are always trusted.
@@ -75,7 +76,7 @@ impl Postgres {
     }
 
     fn try_start(setup: &Setup) -> io::Result<Self> {
-        let directory = tempfile::Builder::new().prefix("hw-pg-").tempdir()?;
+        let directory = directory("hw-pg-")?;
         give_away(SUPERUSER, directory.path())?;
         let mut server = Self {
             programs: POSTGRESQL.required().map_err(io::Error::other)?,

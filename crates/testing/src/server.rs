@@ -8,12 +8,33 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use tempfile::TempDir;
+
 /// Attempts to start a server, each on other ports.
 const START_ATTEMPTS: u32 = 3;
 /// Attempts to reach a starting server.
 const LOOKS_MAX: u32 = 1_200;
 /// Between two of them.
 const PAUSE: Duration = Duration::from_millis(50);
+
+/// Of memory, as a file system: servers of tests have their data there, where at least so many bytes are free.
+const IN_MEMORY: &str = "/dev/shm";
+const IN_MEMORY_FREE_MIN: u64 = 4 << 30;
+
+/// A directory for a server and its data.
+///
+/// To make and remove the thousand files of a data directory keeps a disk busier than what most tests ask of the
+/// server. Benchmarks, which have no debug assertions, measure databases on disks.
+pub(crate) fn directory(prefix: &str) -> io::Result<TempDir> {
+    let mut directory = tempfile::Builder::new();
+    directory.prefix(prefix);
+    let room = rustix::fs::statvfs(IN_MEMORY);
+    let free = room.map_or(0, |room| room.f_bavail.saturating_mul(room.f_frsize));
+    if cfg!(debug_assertions) && free >= IN_MEMORY_FREE_MIN {
+        return directory.tempdir_in(IN_MEMORY);
+    }
+    directory.tempdir()
+}
 
 /// Copies a directory with its owners.
 pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {

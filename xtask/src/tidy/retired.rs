@@ -172,7 +172,7 @@ const EXCEPTIONS: &[&str] = &[
     "CHANGELOG.md",
     "crates/cli/src/intent/tests/old_names.rs",
     "crates/cli/tests/fixtures/version-1",
-    "crates/cli/tests/version_1.rs",
+    "crates/cli/tests/command_line/version_1.rs",
     "crates/import/src/samples/",
     "crates/report/src/version1",
     "xtask/src/tidy/retired.rs",

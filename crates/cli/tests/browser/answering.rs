@@ -135,7 +135,7 @@ fn run_on(pages: &Pages, kind: &'static str, target: &str) -> Answered {
 }
 
 fn find(pages: &Pages) -> Answered {
-    pages.call(&[
+    pages.experiment(&[
         "find",
         "cpu",
         "sim:?nodes=1&replicas=0",
@@ -156,7 +156,7 @@ fn find(pages: &Pages) -> Answered {
 }
 
 fn tune(pages: &Pages) -> Answered {
-    pages.call(&[
+    pages.experiment(&[
         "tune",
         "cpu",
         "sim:?nodes=1&replicas=0",
@@ -188,7 +188,7 @@ fn tune(pages: &Pages) -> Answered {
 }
 
 fn scale(pages: &Pages) -> Answered {
-    pages.call(&[
+    pages.experiment(&[
         "scale",
         "cpu",
         "sim:?nodes={nodes}&replicas=0",
@@ -214,7 +214,7 @@ fn scale(pages: &Pages) -> Answered {
 fn compare(pages: &Pages) -> Answered {
     for (nodes, out) in [("sim:?nodes=3", "a"), ("sim:?nodes=2", "b")] {
         for seed in ["1", "2", "3"] {
-            pages.call(&[
+            pages.experiment(&[
                 "run", "cpu", nodes, "-d", "5s", "-q", "-o", out, "--seed", seed,
             ]);
         }
@@ -242,7 +242,7 @@ fn growths(pages: &Pages) -> Answered {
         );
         let load = "--each run --batch 12 -c 16n --nodes 1,2 -d 5s --settle 1s -q";
         let load: Vec<&str> = load.split(' ').collect();
-        pages.call(&[&["scale", "cpu", &target, "-o", out], &load[..]].concat());
+        pages.experiment(&[&["scale", "cpu", &target, "-o", out], &load[..]].concat());
     }
     let page = pages.call(&["compare", "a", "b", "--format", "html"]);
     let table = pages.call(&["compare", "a", "b", "--format", "markdown"]);
@@ -272,7 +272,7 @@ fn group(pages: &Pages) -> Answered {
         "5s",
         "-q",
     ];
-    let text = pages.call(&[&["run", "cpu", "sim:?nodes=3"], &words[..]].concat());
+    let text = pages.experiment(&[&["run", "cpu", "sim:?nodes=3"], &words[..]].concat());
     Answered {
         kind: "a group",
         page: pages.report(),
@@ -423,16 +423,56 @@ fn what_others_published_is_never_called_measured() {
     assert_eq!(browser.evaluate(MEASURED), json!([]));
 }
 
-#[test]
-fn every_other_kind_of_page_answers_first() {
-    let Some(program) = chromium::program() else {
-        return;
-    };
-    for make in [
-        stalled, find, tune, scale, group, compare, growths, size, import,
-    ] {
+/// As a plain run's: a page of another kind.
+fn answers_first(make: fn(&Pages) -> Answered) {
+    if let Some(program) = chromium::program() {
         shows_its_answer(&program, &make(&Pages::new()));
     }
+}
+
+#[test]
+fn a_run_with_a_stall_answers_first() {
+    answers_first(stalled);
+}
+
+#[test]
+fn a_search_answers_first() {
+    answers_first(find);
+}
+
+#[test]
+fn a_tuning_answers_first() {
+    answers_first(tune);
+}
+
+#[test]
+fn a_growth_answers_first() {
+    answers_first(scale);
+}
+
+#[test]
+fn a_group_answers_first() {
+    answers_first(group);
+}
+
+#[test]
+fn a_comparison_answers_first() {
+    answers_first(compare);
+}
+
+#[test]
+fn a_comparison_of_growths_answers_first() {
+    answers_first(growths);
+}
+
+#[test]
+fn a_plan_of_a_cluster_answers_first() {
+    answers_first(size);
+}
+
+#[test]
+fn an_import_answers_first() {
+    answers_first(import);
 }
 
 /// The pictures of the documents, of a page and of the same page on a phone: copy them from the directory that is

@@ -1,9 +1,13 @@
-//! A headless Chromium and one page in it, over the DevTools protocol: a socket, JSON both ways.
+//! A page in a headless Chromium, over the DevTools protocol: a socket, JSON both ways.
+//!
+//! To start Chromium takes more than a second of a core. So tests that run side by side share a process, in which each
+//! page has a browser context of its own: cookies, storage and cache are not shared.
 
 use std::io::ErrorKind;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -19,10 +23,19 @@ const LEFT: &str = "Inspected target navigated or closed";
 /// How long the browser has to start, and to respond.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A browser with one page.
-pub(crate) struct Browser {
+/// The process that tests share while one of them has a page in it.
+static RUNNING: Mutex<Weak<Process>> = Mutex::new(Weak::new());
+
+struct Process {
     child: Child,
     profile: TempDir,
+    /// Where it listens.
+    address: String,
+}
+
+/// A browser with one page.
+pub(crate) struct Browser {
+    context: String,
     socket: WebSocket<MaybeTlsStream<TcpStream>>,
     session: String,
     sent: u64,
@@ -31,6 +44,8 @@ pub(crate) struct Browser {
     own: String,
     /// What went wrong in the page, and what it requested from the network.
     pub(crate) complaints: Vec<String>,
+    /// Ended with the last of its pages.
+    _process: Arc<Process>,
 }
 
 /// The browser's program; `None` if it is not installed and its tests are left out.
@@ -44,43 +59,29 @@ pub(crate) fn program() -> Option<PathBuf> {
 impl Browser {
     /// Starts one with an empty page of this size, `dark` or not.
     pub(crate) fn start(program: &Path, (width, height): (u32, u32), dark: bool) -> Self {
-        let profile = TempDir::new().unwrap();
-        let child = Command::new(program)
-            .args([
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--disable-quic",
-                "--no-first-run",
-                "--disable-background-networking",
-                "--disable-component-update",
-                "--disable-sync",
-                "--remote-debugging-port=0",
-            ])
-            .arg(format!("--user-data-dir={}", profile.path().display()))
-            .arg("about:blank")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let address = address(&profile);
-        let request = address.as_str().into_client_request().unwrap();
+        let process = Process::running(program);
+        let request = process.address.as_str().into_client_request().unwrap();
         let (socket, _) = tungstenite::connect(request).unwrap();
         if let MaybeTlsStream::Plain(stream) = socket.get_ref() {
             stream.set_read_timeout(Some(PATIENCE)).unwrap();
         }
         let mut browser = Self {
-            child,
-            profile,
+            context: String::new(),
             socket,
             session: String::new(),
             sent: 0,
             scheme: if dark { "dark" } else { "light" },
             own: String::new(),
             complaints: Vec::new(),
+            _process: process,
         };
-        let target = browser.send("Target.createTarget", &json!({"url": "about:blank"}));
+        let context = browser.send("Target.createBrowserContext", &json!({}));
+        context["browserContextId"]
+            .as_str()
+            .unwrap()
+            .clone_into(&mut browser.context);
+        let page = json!({"url": "about:blank", "browserContextId": browser.context});
+        let target = browser.send("Target.createTarget", &page);
         let attached = browser.send(
             "Target.attachToTarget",
             &json!({"targetId": target["targetId"], "flatten": true}),
@@ -285,6 +286,56 @@ impl Browser {
 }
 
 impl Drop for Browser {
+    fn drop(&mut self) {
+        // A test that failed may have left the socket in any state; then the page ends with the process.
+        let context = json!({"browserContextId": self.context});
+        let message = json!({"id": 0, "method": "Target.disposeBrowserContext", "params": context});
+        drop(self.socket.send(Message::text(message.to_string())));
+    }
+}
+
+impl Process {
+    /// The one that runs, or else a new one.
+    fn running(program: &Path) -> Arc<Self> {
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        running.upgrade().unwrap_or_else(|| {
+            let started = Arc::new(Self::start(program));
+            *running = Arc::downgrade(&started);
+            started
+        })
+    }
+
+    fn start(program: &Path) -> Self {
+        let profile = TempDir::new().unwrap();
+        let child = Command::new(program)
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-quic",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+                "--remote-debugging-port=0",
+            ])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg("about:blank")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let address = address(&profile);
+        Self {
+            child,
+            profile,
+            address,
+        }
+    }
+}
+
+impl Drop for Process {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());

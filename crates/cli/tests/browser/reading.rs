@@ -208,34 +208,40 @@ fn reads_by_keys(browser: &mut Browser) {
     }
 }
 
-/// Light and dark, on a wide screen and a phone: no fault that axe-core calls serious or critical,
-/// and nothing that is wider than the screen.
 #[test]
-fn nothing_keeps_a_reader_out() {
+fn nothing_keeps_a_reader_out_on_a_wide_screen_in_daylight() {
+    keeps_no_reader_out(WIDE, false);
+}
+
+#[test]
+fn nothing_keeps_a_reader_out_on_a_phone_in_the_dark() {
+    keeps_no_reader_out(PHONE, true);
+}
+
+/// No fault that axe-core calls serious or critical, and nothing that is wider than the screen.
+fn keeps_no_reader_out(size: (u32, u32), dark: bool) {
     let (Some(program), Some(axe)) = (chromium::program(), axe()) else {
         return;
     };
     let pages = Pages::new();
     pages.call(RUN);
-    for (size, dark) in [(WIDE, false), (PHONE, true)] {
-        let mut browser = Browser::start(&program, size, dark);
-        browser.open(&pages.report());
-        browser.unfold();
-        let wide = browser.evaluate("document.documentElement.scrollWidth - innerWidth");
-        assert!(
-            wide.as_i64().unwrap() <= 0,
-            "{size:?}: {wide} pixels too wide"
-        );
-        browser.evaluate(&format!("{axe}; 0"));
-        let faults = browser.evaluate(
-            "axe.run().then(result => result.violations.filter(fault => \
-             ['serious', 'critical'].includes(fault.impact)).map(fault => fault.id + ': ' + \
-             fault.nodes.slice(0, 3).map(node => node.html.slice(0, 120)).join(' | ')))",
-        );
-        assert_eq!(faults, json!([]), "{size:?} dark: {dark}");
-        no_label_is_cut(&mut browser);
-        is_quiet(&browser);
-    }
+    let mut browser = Browser::start(&program, size, dark);
+    browser.open(&pages.report());
+    browser.unfold();
+    let wide = browser.evaluate("document.documentElement.scrollWidth - innerWidth");
+    assert!(
+        wide.as_i64().unwrap() <= 0,
+        "{size:?}: {wide} pixels too wide"
+    );
+    browser.evaluate(&format!("{axe}; 0"));
+    let faults = browser.evaluate(
+        "axe.run().then(result => result.violations.filter(fault => \
+         ['serious', 'critical'].includes(fault.impact)).map(fault => fault.id + ': ' + \
+         fault.nodes.slice(0, 3).map(node => node.html.slice(0, 120)).join(' | ')))",
+    );
+    assert_eq!(faults, json!([]), "{size:?} dark: {dark}");
+    no_label_is_cut(&mut browser);
+    is_quiet(&browser);
 }
 
 /// Searches, tunings, comparisons and plans have pages too.

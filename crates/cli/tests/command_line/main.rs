@@ -3,9 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "functions that only tests call")]
 
 mod check;
+mod figures;
+mod process_title;
 mod proposed;
+mod size;
 mod stored;
 mod texts;
+mod version_1;
 
 use std::process::Output;
 

@@ -3,6 +3,7 @@
 //! What goes on from a record is tested where experiments are continued; here it begins anew.
 
 use std::path::Path;
+use std::thread;
 
 use highwater_cli::commands::ALL;
 use highwater_cli::grammar::{Request, parse};
@@ -16,6 +17,8 @@ const PROPOSALS: &str = include_str!(concat!(
     "/../next/src/steps/snapshots/\
      highwater_next__steps__tests__every_case_has_an_example_and_leads_to_its_command.snap"
 ));
+/// So many are tried at a time.
+const AT_ONCE: usize = 3;
 /// Proposals that begin anew what a record began.
 const RESUMED: [&str; 2] = ["--resume", PLACE];
 /// Where the record of an example is.
@@ -112,8 +115,8 @@ fn no_proposal_is_refused() {
         .args(["workloads", "new", "my flow.toml"])
         .output();
     assert_eq!(new.unwrap().status.code(), Some(0));
-    for proposal in proposals() {
-        let mut words = here(&proposal);
+    let tried = |proposal: &Vec<String>| {
+        let mut words = here(proposal);
         let place: &Path = match words.as_slice() {
             [.., "--tuned", _] => tuning.path(),
             ["size", ..] => growth.path(),
@@ -131,5 +134,11 @@ fn no_proposal_is_refused() {
             .code()
             .is_none_or(|code| code == 2 || code == 5);
         assert!(!refused, "{words:?}: {}", stderr(&output));
-    }
+    };
+    let proposals = proposals();
+    thread::scope(|scope| {
+        for some in proposals.chunks(proposals.len().div_ceil(AT_ONCE)) {
+            scope.spawn(|| some.iter().for_each(tried));
+        }
+    });
 }

@@ -18,6 +18,15 @@ use highwater_driver::{Connect, TargetError, TargetErrorKind};
 use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload};
 use support::{WallTimeline, block_on, options};
 
+/// Each is checked, all at the same time: what they wait for are time limits.
+fn at_once<T: Sync>(cases: &[T], check: impl Fn(&T) + Sync) {
+    thread::scope(|scope| {
+        for case in cases {
+            scope.spawn(|| check(case));
+        }
+    });
+}
+
 /// What all of these tests together may hold at once, with room for the program itself; each was
 /// a gibibyte or more without a bound.
 #[cfg(target_os = "linux")]
@@ -200,19 +209,22 @@ fn an_answer_of_too_many_values_is_not_read() {
 
 #[test]
 fn a_server_that_is_silent_after_the_handshake_is_left() {
-    for url in [
-        postgres(silent_postgres),
-        postgres(endless_notices),
-        crate_db(silent_crate),
-    ] {
-        let error = facts(&url);
-        assert_eq!(error.kind, TargetErrorKind::Unreachable);
-        assert!(
-            error.message.contains("did not respond within 3 s"),
-            "{error}"
-        );
-        assert!(error.hint.unwrap().contains("connect_timeout"));
-    }
+    at_once(
+        &[
+            postgres(silent_postgres),
+            postgres(endless_notices),
+            crate_db(silent_crate),
+        ],
+        |url| {
+            let error = facts(url);
+            assert_eq!(error.kind, TargetErrorKind::Unreachable);
+            assert!(
+                error.message.contains("did not respond within 3 s"),
+                "{error}"
+            );
+            assert!(error.hint.unwrap().contains("connect_timeout"));
+        },
+    );
     assert_memory_is_bounded();
 }
 
@@ -261,18 +273,19 @@ fn first_contact(url: &str) -> TargetError {
 
 #[test]
 fn what_answers_there_instead_is_named() {
-    for (url, named) in [
+    let cases = [
         (postgres(web_server), "an HTTP server answers there"),
         (
             crate_db(postgres_without_tls),
             "PostgreSQL protocol answers there",
         ),
         (crate_db(web_server), "a page (HTTP 404), not CrateDB"),
-    ] {
+    ];
+    at_once(&cases, |(url, named)| {
         // The first of them waits for a line that PostgreSQL's driver does not send.
         let error = first_contact(&url.replace("connect_timeout=1", "connect_timeout=5"));
         assert_eq!(error.kind, TargetErrorKind::Unreachable);
         assert!(error.message.contains(named), "{error}");
         assert!(error.hint.is_some(), "{error}");
-    }
+    });
 }

@@ -22,6 +22,7 @@ mod postgres;
 mod support;
 
 use std::path::Path;
+use std::thread;
 
 use case::{Case, Database};
 use cratedb::CrateDb;
@@ -34,12 +35,16 @@ use highwater_testing::postgres::{Postgres, skipped};
 /// On a PostgreSQL, a MariaDB and a ClickHouse where they are installed, and on all CrateDBs that were named.
 ///
 /// Tests run side by side: each has a schema of its own.
-fn on_each(schema: &str, check: impl Fn(&dyn Fn() -> Box<dyn Database>, &Path)) {
-    on_each_alone(schema, &check);
-    if !clickhouse_server::skipped() {
-        let directory = tempfile::tempdir().unwrap();
-        check(&|| Box::new(Shards::start()), directory.path());
-    }
+fn on_each(schema: &str, check: impl Fn(&dyn Fn() -> Box<dyn Database>, &Path) + Sync) {
+    thread::scope(|scope| {
+        if !clickhouse_server::skipped() {
+            scope.spawn(|| {
+                let directory = tempfile::tempdir().unwrap();
+                check(&|| Box::new(Shards::start()), directory.path());
+            });
+        }
+        on_each_alone(schema, &check);
+    });
 }
 
 /// The same without three shards.

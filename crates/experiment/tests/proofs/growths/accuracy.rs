@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::thread;
 
 use highwater_analysis::growth::{drift, findings, reached};
 use highwater_model::numbers::len_to_f64;
@@ -30,9 +31,26 @@ struct Shown {
     said: String,
 }
 
+/// Those of all these seeds, some of them on each core.
 fn shown(seeds: impl Iterator<Item = u64>, service: (&'static str, f64)) -> Shown {
+    let seeds: Vec<u64> = seeds.collect();
+    let cores = thread::available_parallelism().map_or(1, usize::from);
     let mut shown = Shown::default();
-    for seed in seeds {
+    thread::scope(|scope| {
+        let parts = seeds.chunks(seeds.len().div_ceil(cores));
+        let parts: Vec<_> = parts
+            .map(|part| scope.spawn(move || shown_on_one_core(part, service)))
+            .collect();
+        for part in parts {
+            shown.add(part.join().unwrap());
+        }
+    });
+    shown
+}
+
+fn shown_on_one_core(seeds: &[u64], service: (&'static str, f64)) -> Shown {
+    let mut shown = Shown::default();
+    for &seed in seeds {
         let growing = Growing {
             service,
             ..Growing::seeded(seed)
@@ -92,6 +110,18 @@ fn reported(record: &ExperimentRecord) -> Vec<&'static str> {
 }
 
 impl Shown {
+    fn add(&mut self, other: Self) {
+        for (kind, (all, right)) in other.limits {
+            let of_kind = self.limits.entry(kind).or_default();
+            of_kind.0 += all;
+            of_kind.1 += right;
+        }
+        self.errors.extend(other.errors);
+        self.held.extend(other.held);
+        self.held_truth.extend(other.held_truth);
+        self.said += &other.said;
+    }
+
     /// Kinds of growth of which less than nine in ten limits were named rightly.
     fn misnamed(&self) -> Vec<&'static str> {
         let few = self

@@ -1,13 +1,12 @@
 //! `highwater table`, and `highwater check` of figures, as a script sees them.
 
-#![expect(clippy::unwrap_used, reason = "functions that only tests call")]
-
 use std::fs;
 use std::path::Path;
 
-use assert_cmd::Command;
 use insta::assert_snapshot;
 use tempfile::TempDir;
+
+use super::highwater;
 
 /// Code, data and messages of the program, called with the words of a line in a directory that holds these files,
 /// without any of our variables.
@@ -16,13 +15,10 @@ fn call(files: &[(&str, &str)], line: &str) -> (Option<i32>, String, String) {
     for (name, text) in files {
         fs::write(directory.path().join(name), text).unwrap();
     }
-    let mut command = Command::cargo_bin("highwater").unwrap();
-    let ours = std::env::vars_os().map(|(name, _)| name);
-    for name in ours.filter(|name| name.to_string_lossy().starts_with("HIGHWATER_")) {
-        command.env_remove(name);
-    }
-    command.current_dir(&directory);
-    let output = command.args(line.split_whitespace()).output().unwrap();
+    let output = highwater(&directory)
+        .args(line.split_whitespace())
+        .output()
+        .unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (
         output.status.code(),
@@ -136,12 +132,7 @@ fn figures_are_checked_for_the_law_that_is_asked_for() {
 fn runs_make_tables_and_are_checked_like_files() {
     let directory = TempDir::new().unwrap();
     let highwater = |words: &[&str]| {
-        let mut command = Command::cargo_bin("highwater").unwrap();
-        let output = command
-            .current_dir(&directory)
-            .args(words)
-            .output()
-            .unwrap();
+        let output = highwater(&directory).args(words).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
     };

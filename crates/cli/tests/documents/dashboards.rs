@@ -3,8 +3,6 @@
 //! (`fixtures/exporters`), or, where none was, over series with the names of the exporter's documentation. Each file is of
 //! the types that Grafana publishes. What the compose file names is there; no test starts it.
 
-#![expect(clippy::unwrap_used, reason = "functions that only tests call")]
-
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -20,10 +18,10 @@ use tempfile::TempDir;
 /// Grafana's types, of the version that `compose.yaml` starts, and what checks by them.
 const GRAFANA: &str = "11.5.0";
 const TYPESCRIPT: &str = "typescript@5.7.3";
-const KINDS: &str = include_str!("fixtures/grafana/kinds.ts");
-const CRATEDB: &str = include_str!("fixtures/exporters/crate_jmx_exporter.txt");
-const NODE: &str = include_str!("fixtures/exporters/node_exporter.txt");
-const POSTGRESQL: &str = include_str!("fixtures/exporters/postgres_exporter.txt");
+const KINDS: &str = include_str!("../fixtures/grafana/kinds.ts");
+const CRATEDB: &str = include_str!("../fixtures/exporters/crate_jmx_exporter.txt");
+const NODE: &str = include_str!("../fixtures/exporters/node_exporter.txt");
+const POSTGRESQL: &str = include_str!("../fixtures/exporters/postgres_exporter.txt");
 
 /// The directory of Prometheus' programs; `None` if they are not installed and these tests are left out.
 fn programs() -> Option<PathBuf> {
@@ -428,7 +426,7 @@ fn complaints(fetched: &Path, dashboards: &[(String, String)]) -> String {
 
 #[test]
 fn dashboards_are_of_the_types_that_grafana_publishes() {
-    let compose = include_str!("../../../grafana/compose.yaml");
+    let compose = include_str!("../../../../grafana/compose.yaml");
     assert!(compose.contains(&format!("image: grafana/grafana:{GRAFANA}\n")));
     let types = format!("@grafana/schema@{GRAFANA}");
     let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));

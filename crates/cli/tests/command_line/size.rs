@@ -1,7 +1,5 @@
 //! `highwater size` as a script sees it.
 
-#![expect(clippy::unwrap_used, reason = "functions that only tests call")]
-
 use std::fs;
 use std::process::Output;
 
@@ -22,13 +20,7 @@ nodes,vcpus_per_node,replicas,rows_per_s
 /// The program in a directory that holds `sweep.csv`, without any of our variables.
 fn highwater(directory: &TempDir) -> Command {
     fs::write(directory.path().join("sweep.csv"), SWEEP).unwrap();
-    let mut command = Command::cargo_bin("highwater").unwrap();
-    let ours = std::env::vars_os().map(|(name, _)| name);
-    for name in ours.filter(|name| name.to_string_lossy().starts_with("HIGHWATER_")) {
-        command.env_remove(name);
-    }
-    command.current_dir(directory);
-    command
+    super::highwater(directory)
 }
 
 /// A directory that holds this file besides.

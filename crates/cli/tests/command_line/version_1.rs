@@ -3,14 +3,13 @@
 //! The expected figures are read from the fixtures themselves, which the last version that wrote
 //! `highwater-record/1` stored. Must not make a record anew.
 
-#![expect(clippy::unwrap_used, reason = "functions that only tests call")]
-
 use std::fs;
 use std::path::PathBuf;
 
-use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
+
+use super::highwater;
 
 fn fixture(name: &str) -> PathBuf {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
@@ -28,18 +27,14 @@ fn stored(name: &str) -> Value {
 /// Exit code and output of the program, whose fixtures are named with an `@`.
 fn call(words: &[&str]) -> (Option<i32>, String) {
     let directory = TempDir::new().unwrap();
-    let mut command = Command::cargo_bin("highwater").unwrap();
-    let ours = std::env::vars_os().map(|(name, _)| name);
-    for name in ours.filter(|name| name.to_string_lossy().starts_with("HIGHWATER_")) {
-        command.env_remove(name);
-    }
+    let mut command = highwater(&directory);
     for word in words {
         match word.strip_prefix('@') {
             Some(name) => command.arg(fixture(name)),
             None => command.arg(word),
         };
     }
-    let output = command.current_dir(&directory).output().unwrap();
+    let output = command.output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(!errors.contains("error:"), "{words:?}: {errors}");
     let text = String::from_utf8(output.stdout).unwrap();

@@ -3,7 +3,6 @@
 //!
 //! The fences of a document share a directory, as they do for who types them one after the other. `$URL` and the like
 //! are a simulated cluster, but for fences that need a server.
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -1,7 +1,5 @@
 //! The generated parts of the documents are what the crates and the program say today, and what a page says by hand of
 //! a reason is of one that there is.
-//!
-//! `cargo xtask docs` runs this binary to have the generated parts rewritten.
 
 use std::path::Path;
 
@@ -30,7 +28,7 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn the_reasons_that_a_guide_explains_are_in_the_reference() {
-    let guide = include_str!("../../../docs/guide/is-my-number-right.md");
+    let guide = include_str!("../../../../docs/guide/is-my-number-right.md");
     let rows = guide
         .lines()
         .skip_while(|line| !line.starts_with("| reason |"));

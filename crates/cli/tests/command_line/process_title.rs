@@ -3,7 +3,6 @@
 //! The process is held where it opens `highwater.toml`, which is a named pipe here: opening its
 //! other end waits until the process is there, so nothing needs to be timed.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "functions that only tests call")]
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
