@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use highwater_model::judgment::ReasonCode;
 use highwater_model::record::{ExperimentRecord, Record, ResultRecord, RunRecord};
@@ -40,6 +41,11 @@ impl Called {
         let command = next.and_then(|next| next.trim_start().strip_prefix("highwater "));
         command.unwrap_or_else(|| panic!("{self:?}"))
     }
+}
+
+/// Who looks again without a pause takes a core from what he waits for.
+pub(crate) fn before_the_next_look() {
+    std::thread::sleep(Duration::from_millis(10));
 }
 
 /// The words of a command line in which nothing is quoted.
@@ -296,7 +302,7 @@ impl Running {
             masks.fold(0, |all, mask| all | mask) & bit != 0
         };
         while pending() {
-            std::thread::yield_now();
+            crate::called::before_the_next_look();
         }
     }
 

@@ -21,7 +21,7 @@ fn audit(place: &Place) -> (Option<i32>, RunRecord) {
 fn change(server: &ClickHouse, statement: &str) {
     server.sql(statement);
     while server.sql("SELECT count() FROM system.mutations WHERE NOT is_done") != "0" {
-        std::thread::yield_now();
+        crate::called::before_the_next_look();
     }
 }
 

@@ -235,7 +235,7 @@ fn the_page_of_a_run_is_shown_in_the_browser() {
     assert!(page.exists() && called.stdout.trim_end().ends_with("report.html"));
     let shown = place.path().join("shown");
     while !shown.exists() {
-        std::thread::yield_now();
+        crate::called::before_the_next_look();
     }
     let shown = fs::read_to_string(shown).unwrap();
     assert!(shown.trim_end().ends_with("report.html"), "{shown}");

@@ -50,7 +50,7 @@ fn ctrl_c_in_its_first_part_ends_the_demo_and_keeps_what_was_measured() {
     let search = loop {
         match search() {
             Some(search) => break search,
-            None => std::thread::yield_now(),
+            None => crate::called::before_the_next_look(),
         }
     };
     running.signal(Signal::INT);

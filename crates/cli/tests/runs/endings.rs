@@ -7,7 +7,7 @@ use highwater_model::group::GroupOutcome;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 use rustix::process::Signal;
 
-use crate::called::{Called, Place, Running, experiment, split};
+use crate::called::{Called, Place, Running, before_the_next_look, experiment, split};
 
 /// Ctrl-C, once and twice.
 const ONCE: &[Signal] = &[Signal::INT];
@@ -151,7 +151,9 @@ impl Drop for Locked {
 #[track_caller]
 fn stopped_in_preparation(running: Running, server: &Postgres) -> Called {
     let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
-    while server.sql("postgres", waiting) == "0" {}
+    while server.sql("postgres", waiting) == "0" {
+        before_the_next_look();
+    }
     running.signal(Signal::INT);
     let called = running.end();
     assert_eq!(called.code, Some(130), "{called:?}");
@@ -191,7 +193,9 @@ fn ctrl_c_while_the_tables_of_a_second_run_are_prepared_keeps_the_first() {
     let words = format!("run cpu {url} --set hosts=200 --warm-up 0s -d 1s -c 1 --settle 10ms");
     let repeated = ["--repeat", "2", "--variant", &one, "--variant", &two];
     let running = place.start(&[&split(&words)[..], &repeated].concat());
-    while !place.path().join("now").exists() {}
+    while !place.path().join("now").exists() {
+        before_the_next_look();
+    }
     let _locked = Locked::of(&server);
     place.file("locked", "");
     let called = stopped_in_preparation(running, &server);

@@ -94,7 +94,7 @@ fn between_two_probes_of_a_search_its_tables_are_held() {
         probes.any(|probe| probe.path().join("record.json").exists())
     };
     while !first_probe_is_over() {
-        std::thread::yield_now();
+        crate::called::before_the_next_look();
     }
     // The first probe ends what it has begun.
     std::thread::sleep(Duration::from_secs(2));

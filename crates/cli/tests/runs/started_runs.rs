@@ -159,7 +159,7 @@ fn a_search_is_started_from_the_form() {
         ("workload", "cpu"),
         ("target", "sim:"),
         ("p99", "100ms"),
-        ("more", "--quick"),
+        ("more", "--quick --audit count"),
         ("step", "start"),
     ];
     expect(&sent(page, "/start", &form), 303, &[]);

@@ -57,7 +57,7 @@ fn under_way(place: &Place, first_row: u64) -> Running {
         if ledger.contains(&begin) {
             return running;
         }
-        std::thread::yield_now();
+        crate::called::before_the_next_look();
     }
 }
 

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use highwater_model::record::{AuditStatus, Change, RunRecord};
 
-use crate::called::{Place, split};
+use crate::called::{Place, before_the_next_look, split};
 use crate::pages::{expect, fetched, listed, served, shown};
 
 /// A counter that was scraped; the last one that is seen until nobody listens any more.
@@ -135,7 +135,7 @@ fn what_the_audit_of_a_trial_found_is_scraped_while_the_next_one_runs() {
         let mut lines = text.lines();
         let line = lines.find_map(|line| line.strip_prefix("highwater_rows_found_total "));
         match line.expect(&text).parse::<u64>().unwrap() {
-            0 => {}
+            0 => before_the_next_look(),
             found => break found,
         }
     };
@@ -239,6 +239,7 @@ fn a_search_is_seen_with_its_trials() {
             break;
         }
         seen = shown;
+        before_the_next_look();
     }
     assert_eq!(running.end().code, Some(0));
     assert!(seen.contains("<h2>Trials</h2>"), "{seen}");

@@ -3,8 +3,8 @@
 use std::thread;
 use std::time::Duration;
 
-/// Looks, one each 20 ms, before a test gives up.
-const LOOKS_MAX: u32 = 1_500;
+/// Looks, one each 50 ms, before a test gives up.
+const LOOKS_MAX: u32 = 600;
 
 /// Runs while something is done, which must come to its end, too.
 pub(crate) fn beside<T>(act: impl FnOnce() + Send, run: impl FnOnce() -> T) -> T {
@@ -22,7 +22,7 @@ pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
         if is_so() {
             return;
         }
-        thread::sleep(Duration::from_millis(20));
+        thread::sleep(Duration::from_millis(50));
     }
     panic!("never came: {what}");
 }

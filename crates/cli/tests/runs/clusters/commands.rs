@@ -62,7 +62,7 @@ fn own_commands_of_a_killed_highwater_are_ended_and_followed_by_down() {
     let lab = Lab::of_commands(&waiting);
     let running = lab.0.start(&["cluster", "up", "lab.toml"]);
     while !lab.exists("begun") {
-        std::thread::yield_now();
+        crate::called::before_the_next_look();
     }
     running.kill();
     let called = lab.call("status", &[]);
@@ -86,7 +86,7 @@ fn a_second_ctrl_c_ends_down_and_the_next_down_ends_the_cluster() {
     assert_eq!(lab.call("up", &[]).code, Some(0));
     let running = lab.0.start(&["cluster", "down", "lab.toml"]);
     while !lab.exists("begun") {
-        std::thread::yield_now();
+        crate::called::before_the_next_look();
     }
     running.signal(Signal::INT);
     running.signal(Signal::INT);
@@ -149,7 +149,7 @@ fn ctrl_c_while_the_cluster_is_not_ready_is_followed_by_down() {
         let lab = Lab::of_commands(&commands);
         let running = lab.0.start(&["cluster", "up", "lab.toml"]);
         while !lab.exists("trying") {
-            std::thread::yield_now();
+            crate::called::before_the_next_look();
         }
         running.signal(Signal::INT);
         let called = running.end();

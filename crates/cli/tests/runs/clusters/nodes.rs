@@ -57,7 +57,7 @@ fn ctrl_c_ends_the_making_ready_of_a_data_directory() {
     let lab = Lab::new(OBEDIENT, "prepare = 'touch begun; sleep 300'");
     let running = lab.0.start(&["cluster", "up", "lab.toml"]);
     while lab.alive() == 0 {
-        std::thread::yield_now();
+        crate::called::before_the_next_look();
     }
     running.signal(Signal::INT);
     let called = running.end();
@@ -71,7 +71,7 @@ fn what_a_killed_highwater_left_is_ended_by_the_next_one() {
         let lab = Lab::new(SILENT, "");
         lab.killed_at("node 2 is process");
         while lab.alive() < 4 {
-            std::thread::yield_now();
+            crate::called::before_the_next_look();
         }
         lab.describe(OBEDIENT, "");
         let called = lab.call(next, &[]);

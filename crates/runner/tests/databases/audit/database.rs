@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use highwater_driver::{Target, TargetOptions};
@@ -12,6 +11,7 @@ use highwater_testing::mariadb::{self, MariaDb};
 use highwater_testing::postgres::{self, Postgres};
 
 use super::planted::Planted;
+use crate::beside::wait_for;
 
 /// Checks a database, if it is there, with a directory for runs.
 pub(crate) fn on(database: Option<Database>, check: impl FnOnce(&Database, &Path)) {
@@ -166,9 +166,8 @@ impl Database {
                 for statement in sql.split_terminator(';') {
                     server.sql(statement);
                 }
-                while server.sql("SELECT count() FROM system.mutations WHERE NOT is_done") != "0" {
-                    thread::yield_now();
-                }
+                let is_done = "SELECT count() = 0 FROM system.mutations WHERE NOT is_done";
+                wait_for("mutations", || server.sql(is_done) == "1");
             }
         }
     }

@@ -305,7 +305,7 @@ fn a_table_that_is_refused_on_one_server_changes_none() {
                 "ALTER TABLE {database}.highwater_tables DELETE WHERE name = 'points'"
             ));
             while server.sql("SELECT count() FROM system.mutations WHERE NOT is_done") != "0" {
-                std::thread::yield_now();
+                std::thread::sleep(std::time::Duration::from_millis(20));
             }
             let policy = policy(true, &[]);
             let created = stage.admin.create_tables(&stage.workload, &policy);
