@@ -284,6 +284,10 @@ fn variants_that_cannot_be_compared_are_refused() {
             "--over cannot be combined with --grow",
         ),
         (
+            &["--over", "with.codec=a/b,a:b"],
+            "two configurations would have one name",
+        ),
+        (
             &["--over", "batch=1..16", "--over", "sessions=1..8"],
             "--over: 20 configurations, 16 at most",
         ),

@@ -1,5 +1,7 @@
 //! What grows side by side: variants that were named, or the configurations of axes. Must not measure.
 
+use std::collections::BTreeSet;
+
 use highwater_model::scale::ScaleEach;
 use highwater_model::tune::TuneAxis;
 
@@ -36,7 +38,8 @@ pub(super) fn variants(layers: &Layers) -> Result<Vec<VariantSettings>, Failure>
     let named = variants::given(layers, false)?;
     let each = layers.value("each").map(|each| each.text.as_str());
     let is_tuned = each == Some(ScaleEach::Tune.name());
-    let is_over = !is_tuned && !layers.list("over").is_empty();
+    // In a file of settings, axes are those of tunings.
+    let is_over = !is_tuned && layers.strength("over") == Some(Strength::CommandLine);
     let flag = match (is_over, named.len()) {
         (false, 0) => return Ok(Vec::new()),
         (true, 0) => "over",
@@ -87,6 +90,13 @@ fn configurations(layers: &Layers) -> Result<Vec<VariantSettings>, Failure> {
             all.len()
         );
         let hint = "name fewer values, or tune each size with `--each tune`";
+        return Err(Failure::usage(cause).with_hint(hint));
+    }
+    let names: BTreeSet<&Vec<String>> = all.iter().map(|(names, _)| names).collect();
+    if names.len() < all.len() {
+        let cause = "--over: two configurations would have one name, as their values differ only in what no directory's \
+                     name may have";
+        let hint = "give them as variants, with {variant} in their settings";
         return Err(Failure::usage(cause).with_hint(hint));
     }
     let all = all.into_iter();
