@@ -106,7 +106,9 @@ fn long_real_shards_add_capacity_and_the_first_size_comes_again() {
 }
 
 /// All sessions are on the first node, which reads every row and passes most of them on: its quota is that of the
-/// whole.
+/// whole. Tables in memory, as rows that others sort and write in its place are the one thing by which more nodes
+/// relieve it: with a `MergeTree` three nodes made 1.16 to 1.31 times what one made, and in memory half of it, as one
+/// node passes no row on.
 #[test]
 #[ignore = "long: a growth of a real ClickHouse, with quotas: six minutes, twice that on a machine that drifts"]
 fn long_real_shards_behind_one_server_do_not_grow() {
@@ -121,12 +123,14 @@ fn long_real_shards_behind_one_server_do_not_grow() {
         "1,3",
         "--insert",
         "distributed-rowbinary",
+        "--with",
+        "engine=Memory",
         "--no-measure-nodes",
     ];
     let (shown, grown) = grown(&lab, &[&insert, &SHARDS[..]].concat());
     let scale = grown.scale().unwrap();
     let [one, three, _] = rates_of(scale, &shown);
-    assert!(three < 1.5 * one, "{shown}");
+    assert!(three < one, "{shown}");
     let by = limit(&scale.trials[1], &shown);
     let is_cpu = matches!(by.resource, Resource::Cpu | Resource::HotNode);
     assert!(is_cpu && by.node.as_deref() == Some("1"), "{by:?} {shown}");

@@ -1,7 +1,7 @@
 //! Settings of a table, added to the statement that creates it: `WITH (name = value, …)`.
 //!
 //! The text of a workload is not changed otherwise; only the clause at its end is parsed. Must not
-//! interpret a setting.
+//! interpret a setting, but for an engine that knows no keys.
 
 /// The same statement with these settings, in place of those of the same names. Statements that
 /// create no table are left alone; `quote` makes a name one of the dialect's.
@@ -99,7 +99,14 @@ pub fn with_engine(
             let at = word_at(&statement, "ENGINE");
             let (before, rest) = statement.split_at(at);
             let behind = rest.get(engine_length(rest)..).unwrap_or_default();
-            statement = format!("{} ENGINE = {value}{behind}", before.trim_end());
+            let kept = if has_keys(value) {
+                0
+            } else {
+                word_at(behind, "SETTINGS")
+            };
+            let behind = behind.get(kept..).unwrap_or_default().trim_start();
+            statement = format!("{} ENGINE = {value} {behind}", before.trim_end());
+            statement.truncate(statement.trim_end().len());
         } else if value.parse::<f64>().is_ok() {
             entries.push(format!("{name} = {value}"));
         } else {
@@ -113,6 +120,13 @@ pub fn with_engine(
     let there = clause.get("SETTINGS".len()..).unwrap_or_default();
     entries.extend(kept(there, settings));
     format!("{} SETTINGS {}", before.trim_end(), entries.join(", "))
+}
+
+/// Whether an engine orders or partitions its rows: ClickHouse refuses these clauses for any other.
+fn has_keys(engine: &str) -> bool {
+    let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
+    let name = engine.trim().split(|c| !is_of_name(c)).next();
+    name.is_some_and(|name| name.ends_with("MergeTree"))
 }
 
 /// The entries of a clause but those that are set anew.
@@ -372,6 +386,16 @@ mod tests {
                 "CREATE TABLE t (n Int64) engine=ReplacingMergeTree((v)) ORDER BY n SETTINGS a = 1, b = 2",
                 &[("engine", "MergeTree"), ("b", "3"), ("c", "x")],
                 "CREATE TABLE t (n Int64) ENGINE = MergeTree ORDER BY n SETTINGS b = 3, c = 'x', a = 1",
+            ),
+            (
+                "CREATE TABLE t (n Int64) ENGINE = MergeTree PARTITION BY m ORDER BY n SETTINGS a = 1",
+                &[("engine", "Memory")],
+                "CREATE TABLE t (n Int64) ENGINE = Memory SETTINGS a = 1",
+            ),
+            (
+                create,
+                &[("engine", "StripeLog")],
+                "CREATE TABLE t (n Int64) ENGINE = StripeLog",
             ),
             (
                 create,
