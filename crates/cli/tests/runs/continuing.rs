@@ -28,7 +28,7 @@ fn check(place: &Place, words: &[&str]) {
 
 #[test]
 fn the_next_command_goes_on_with_this_run() {
-    let place = Place::new();
+    let place = Place::new().comparing_values();
     place.file("my flow.toml", builtin("cpu").unwrap().text);
     check(&place, &["sim:", "-d", "4s"]);
     let own = ["sim:", "-f", "my flow.toml", "--set", "batch=50"];

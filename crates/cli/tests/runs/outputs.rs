@@ -39,7 +39,7 @@ fn hidden(line: &str, hide: impl Fn(char) -> char) -> String {
 
 #[test]
 fn the_summary_and_the_progress_of_a_simulated_run() {
-    let place = Place::new();
+    let place = Place::new().comparing_values();
     let words = ["run", "sim:", "--rate", "50k", "-d", "4s", "--p99", "50ms"];
     let called = place.call(&words);
     assert_snapshot!("summary", timeless(&called.stdout));
@@ -73,7 +73,7 @@ fn seconds_without_a_response_are_one_line_that_says_why() {
 
 #[test]
 fn a_run_with_faults_says_what_was_lost_and_what_to_do() {
-    let place = Place::new();
+    let place = Place::new().comparing_values();
     let called = place.call(&["run", "-q", "sim:?drop=0.001", "--rate", "20k", "-d", "4s"]);
     assert_eq!(called.stderr, "");
     assert_snapshot!("summary_of_lost_rows", timeless(&called.stdout));

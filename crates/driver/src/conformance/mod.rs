@@ -70,9 +70,18 @@ impl Rule {
 ///
 /// Fails if the target cannot even be named.
 pub async fn broken_rules(subject: &Subject) -> Result<Vec<ConformanceError>, TargetError> {
+    broken_among(subject, |_| true).await
+}
+
+/// As [`broken_rules`], of the rules of these names: two targets of one kind can share the work.
+pub async fn broken_among(
+    subject: &Subject,
+    is_among: impl Fn(&str) -> bool,
+) -> Result<Vec<ConformanceError>, TargetError> {
     let capabilities = subject.open(None)?.capabilities();
     let mut broken = Vec::new();
-    for rule in RULES.iter().filter(|rule| (rule.applies)(&capabilities)) {
+    let rules = RULES.iter().filter(|rule| (rule.applies)(&capabilities));
+    for rule in rules.filter(|rule| is_among(rule.name)) {
         if let Err(error) = rule.check(subject).await {
             broken.push(error);
         }

@@ -3,17 +3,28 @@
 use std::rc::Rc;
 
 use highwater_driver::Driver;
-use highwater_driver::conformance::{SqlWords, Subject, broken_rules};
+use highwater_driver::conformance::{SqlWords, Subject, broken_among};
 
 use crate::support;
 
 /// Each of them in words; `cut` closes the connections of all sessions at the target's end.
-#[expect(clippy::expect_used, reason = "a test that cannot start has failed")]
 pub(crate) fn broken(
     driver: &'static dyn Driver,
     url: &str,
     sql: SqlWords,
     cut: Option<Rc<dyn Fn()>>,
+) -> Vec<String> {
+    among(driver, url, sql, cut, |_| true)
+}
+
+/// Those of these names.
+#[expect(clippy::expect_used, reason = "a test that cannot start has failed")]
+pub(crate) fn among(
+    driver: &'static dyn Driver,
+    url: &str,
+    sql: SqlWords,
+    cut: Option<Rc<dyn Fn()>>,
+    is_among: impl Fn(&str) -> bool,
 ) -> Vec<String> {
     let subject = Subject {
         driver,
@@ -23,6 +34,6 @@ pub(crate) fn broken(
         sql,
         cut,
     };
-    let broken = support::block_on(broken_rules(&subject)).expect("a target");
+    let broken = support::block_on(broken_among(&subject, is_among)).expect("a target");
     broken.iter().map(ToString::to_string).collect()
 }

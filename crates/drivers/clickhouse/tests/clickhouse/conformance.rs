@@ -5,7 +5,7 @@ use crate::client::started;
 use crate::rules;
 use crate::shards::cluster;
 use crate::words::words;
-use highwater_driver::conformance::SqlWords;
+use highwater_driver::conformance::{RULES, SqlWords};
 use highwater_driver_clickhouse::ClickHouseDriver;
 use highwater_model::op::ColumnType;
 use highwater_testing::clickhouse::SUPERUSER;
@@ -42,8 +42,11 @@ fn columns_of_other_types_are_stored_exactly_too() {
     });
 }
 
-#[test]
-fn three_shards_keep_every_rule() {
+/// The rule that takes as long on three shards as all others together.
+const SLOWEST: &str = "abandoned_batches_are_whole";
+
+/// Three shards keep the rules of these names.
+fn check_shards(is_among: impl Fn(&str) -> bool) {
     let Some(shards) = cluster::started() else {
         return;
     };
@@ -57,6 +60,17 @@ fn three_shards_keep_every_rule() {
         each_host: true,
         ..words("clickhouse").unwrap()
     };
-    let broken = rules::broken(&ClickHouseDriver, &shards.url(), sql, None);
+    let broken = rules::among(&ClickHouseDriver, &shards.url(), sql, None, is_among);
     assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn three_shards_keep_every_rule_but_one() {
+    check_shards(|rule| rule != SLOWEST);
+}
+
+#[test]
+fn batches_that_were_abandoned_are_whole_on_three_shards() {
+    assert!(RULES.iter().any(|rule| rule.name == SLOWEST));
+    check_shards(|rule| rule == SLOWEST);
 }

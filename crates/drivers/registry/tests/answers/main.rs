@@ -32,39 +32,43 @@ use highwater_testing::clickhouse_shards::Shards;
 use highwater_testing::mariadb::{self as mariadb_server, MariaDb};
 use highwater_testing::postgres::{Postgres, skipped};
 
-/// On a PostgreSQL, a MariaDB and a ClickHouse where they are installed, and on all CrateDBs that were named.
+/// Whether a query's answers are the same on the database that it starts; its rows are in SQLite in that directory, too.
+type Check<'a> = &'a (dyn Fn(&dyn Fn() -> Box<dyn Database>, &Path) + Sync);
+
+/// On a PostgreSQL, a MariaDB and a ClickHouse where they are installed, and on all CrateDBs that were named, side by
+/// side.
 ///
-/// Tests run side by side: each has a schema of its own.
-fn on_each(schema: &str, check: impl Fn(&dyn Fn() -> Box<dyn Database>, &Path) + Sync) {
+/// Tests run side by side, too: each has a schema of its own.
+fn on_each(schema: &str, check: Check<'_>) {
     thread::scope(|scope| {
         if !clickhouse_server::skipped() {
-            scope.spawn(|| {
-                let directory = tempfile::tempdir().unwrap();
-                check(&|| Box::new(Shards::start()), directory.path());
-            });
+            scope.spawn(|| on(check, &|| Box::new(Shards::start())));
         }
-        on_each_alone(schema, &check);
+        on_each_alone(schema, check);
     });
 }
 
 /// The same without three shards.
-fn on_each_alone(schema: &str, check: impl Fn(&dyn Fn() -> Box<dyn Database>, &Path)) {
+fn on_each_alone(schema: &str, check: Check<'_>) {
+    thread::scope(|scope| {
+        if !clickhouse_server::skipped() {
+            scope.spawn(|| on(check, &|| Box::new(ClickHouse::start())));
+        }
+        if !skipped() {
+            scope.spawn(|| on(check, &|| Box::new(Postgres::start())));
+        }
+        if !mariadb_server::skipped() {
+            scope.spawn(|| on(check, &|| Box::new(MariaDb::start())));
+        }
+        for url in cratedb::named() {
+            on(check, &|| Box::new(CrateDb::new(&url, schema)));
+        }
+    });
+}
+
+fn on(check: Check<'_>, start: &dyn Fn() -> Box<dyn Database>) {
     let directory = tempfile::tempdir().unwrap();
-    if !skipped() {
-        check(&|| Box::new(Postgres::start()), directory.path());
-    }
-    if !mariadb_server::skipped() {
-        let directory = tempfile::tempdir().unwrap();
-        check(&|| Box::new(MariaDb::start()), directory.path());
-    }
-    if !clickhouse_server::skipped() {
-        let directory = tempfile::tempdir().unwrap();
-        check(&|| Box::new(ClickHouse::start()), directory.path());
-    }
-    for url in cratedb::named() {
-        let directory = tempfile::tempdir().unwrap();
-        check(&|| Box::new(CrateDb::new(&url, schema)), directory.path());
-    }
+    check(start, directory.path());
 }
 
 /// All rows, on SQLite, among which a query of cpu may choose: of the same rank as one it chose.
@@ -91,7 +95,7 @@ fn equals(query: &str) -> Option<&'static str> {
 
 #[test]
 fn the_six_queries_of_cpu_answer_the_same() {
-    on_each("cpu", |database, directory| {
+    on_each("cpu", &|database, directory| {
         // The last tick is not whole.
         let settings = [("hosts", "60"), ("batch", "500")];
         let case = Case::new(directory, database(), "cpu", &settings, 6_500);
@@ -134,7 +138,7 @@ fn busy_rows(made: &RowBatch, parameters: &[Value]) -> usize {
 
 #[test]
 fn the_sixteen_queries_of_tsbs_answer_the_same_and_as_many_rows_as_promised() {
-    on_each("tsbs", |database, directory| {
+    on_each("tsbs", &|database, directory| {
         // Twenty-five hours: the longest window is a day.
         let settings = [("hosts", "32"), ("interval", "1m"), ("batch", "4000")];
         let case = Case::new(directory, database(), "tsbs", &settings, 48_000);
@@ -149,7 +153,7 @@ fn the_sixteen_queries_of_tsbs_answer_the_same_and_as_many_rows_as_promised() {
 
 #[test]
 fn the_three_queries_of_sensors_answer_the_same() {
-    on_each("sensors", |database, directory| {
+    on_each("sensors", &|database, directory| {
         // A reading a minute: fourteen days, that is two windows of a week.
         let settings = [
             ("sensors", "200"),
@@ -166,7 +170,7 @@ fn the_three_queries_of_sensors_answer_the_same() {
 
 #[test]
 fn the_two_queries_of_kv_answer_the_same() {
-    on_each_alone("kv", |database, directory| {
+    on_each_alone("kv", &|database, directory| {
         let settings = [
             ("batch", "3"),
             ("min_block_bytes", "8"),
@@ -181,7 +185,7 @@ fn the_two_queries_of_kv_answer_the_same() {
 
 #[test]
 fn rows_of_the_ingest_workloads_lead_back_to_their_index() {
-    on_each("ingest", |database, directory| {
+    on_each("ingest", &|database, directory| {
         let batch = [("batch", "1500")];
         Case::new(directory, database(), "nib-cpu", &batch, 9_000).check_keys();
         Case::new(directory, database(), "loadtest", &batch, 3_000).check_keys();

@@ -184,7 +184,7 @@ impl fmt::Display for Part {
 
 #[test]
 fn a_few_clusters_have_the_marks_that_they_have_and_grow_as_predicted() {
-    let shown = shown(0..KINDS, ("constant", 3_000.0));
+    let shown = shown(0..KINDS, ("constant", 1_500.0));
     assert_eq!(shown.within(0.03), shown.errors.len(), "{}", shown.said);
     assert_eq!(shown.misnamed(), Vec::<&str>::new(), "{}", shown.said);
     let held = Part::of(&shown.held);
