@@ -1,7 +1,8 @@
 //! `cargo xtask long`: the tests that are too long for every day.
 //!
 //! They are `#[ignore]`d and their names contain `long_`; they run here in the tests' own
-//! profile: a release build of every test program, linked as a whole, takes longer than it saves.
+//! profile: a release build of every test program, linked as a whole, takes longer than it saves. One at a time: a
+//! growth of a real cluster, or a search beside a server, has no right figure beside another test.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -22,7 +23,8 @@ pub struct Totals {
 /// Runs the long tests whose names contain `filter`, copying their output to `out`.
 pub fn run(filter: Option<&str>, out: &mut dyn Write) -> Result<String, String> {
     let mut command = process::cargo(&["test", "--workspace", "--no-fail-fast"]);
-    command.args(["--", "--ignored", filter.unwrap_or("long_")]);
+    command.args(["--", "--ignored", "--test-threads=1"]);
+    command.arg(filter.unwrap_or("long_"));
     let shown = process::shown(&command);
     let mut child = command
         .stdout(Stdio::piped())
