@@ -62,8 +62,8 @@ fn is_simulated(words: &[&str]) -> bool {
 /// A working directory without settings.
 pub(crate) struct Place {
     directory: TempDir,
-    /// Whether audits of simulated targets compare the values of rows, which they only count else. What an audit finds
-    /// is tested on databases.
+    /// Whether audits of simulated targets compare the values of rows, which they only count otherwise. What an audit
+    /// finds is tested on databases.
     compares_values: bool,
 }
 

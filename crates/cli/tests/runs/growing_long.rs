@@ -107,8 +107,8 @@ fn long_real_shards_add_capacity_and_the_first_size_comes_again() {
 
 /// All sessions are on the first node, which reads every row and passes most of them on: its quota is that of the
 /// whole. Tables in memory, as rows that others sort and write in its place are the one thing by which more nodes
-/// relieve it: with a `MergeTree` three nodes made 1.16 to 1.31 times what one made, and in memory half of it, as one
-/// node passes no row on.
+/// relieve it: with a `MergeTree` three nodes made 1.16 to 1.31 times what one made, and in memory half to seven tenths,
+/// as one node passes no row on.
 #[test]
 #[ignore = "long: a growth of a real ClickHouse, with quotas: six minutes, twice that on a machine that drifts"]
 fn long_real_shards_behind_one_server_do_not_grow() {
