@@ -26,8 +26,9 @@ struct Shown {
     errors: Vec<f64>,
     /// Whether the interval that was predicted for a size held the mark that was measured there.
     held: Vec<bool>,
-    /// Whether it held what the cluster of that size can do.
-    held_truth: Vec<bool>,
+    /// Whether it held what the cluster of that size can do: where that was assumed from one size, and where growth
+    /// was measured.
+    held_truth: [Vec<bool>; 2],
     said: String,
 }
 
@@ -62,6 +63,7 @@ fn shown_on_one_core(seeds: &[u64], service: (&'static str, f64)) -> Shown {
         assert_eq!(reported(&record), findings_of(growing.shape), "{text}");
         assert!(!drift(scale).unwrap().is_drifted(), "{text}");
         shown.said += &format!("\nseed {seed}: {:?} of {:.0}", growing.shape, growing.one);
+        let mut sizes = 0;
         for trial in &scale.trials {
             let nodes = trial.size.nodes;
             let limit = trial.figures.limit.as_ref();
@@ -81,7 +83,8 @@ fn shown_on_one_core(seeds: &[u64], service: (&'static str, f64)) -> Shown {
             shown.errors.push(error);
             shown.held.extend(held);
             let held_truth = predicted.map(|predicted| predicted.holds(truth));
-            shown.held_truth.extend(held_truth);
+            shown.held_truth[usize::from(sizes > 1)].extend(held_truth);
+            sizes += 1;
         }
     }
     shown
@@ -118,7 +121,9 @@ impl Shown {
         }
         self.errors.extend(other.errors);
         self.held.extend(other.held);
-        self.held_truth.extend(other.held_truth);
+        for (held, other) in self.held_truth.iter_mut().zip(other.held_truth) {
+            held.extend(other);
+        }
         self.said += &other.said;
     }
 
@@ -191,17 +196,22 @@ fn a_few_clusters_have_the_marks_that_they_have_and_grow_as_predicted() {
     assert!(held.fraction() >= 0.85, "{held}{}", shown.said);
 }
 
-/// Intervals of 90 % are for what is measured at the next size; the truth there has to lie in them as often. How often
-/// exactly, ninety clusters cannot show: 600 do in `predictions_of_next_sizes_hold_on_clusters_of_known_growth`, whose
-/// marks are made up, while these are searched for. Here the fraction has to be one that 85 to 97 % explain.
+/// Intervals of 90 % are for what is measured at the next size; the truth there has to lie in them as often. Where two
+/// sizes and more were measured, the fraction itself lies in 85 to 97 %. From one size the growth of published clusters
+/// is assumed, which is wide enough for nearly all of these: of so few, the fraction has to be one that 85 to 97 %
+/// explain, and so has that of all. 600 clusters whose marks are made up are in
+/// `predictions_of_next_sizes_hold_on_clusters_of_known_growth`.
 #[test]
-#[ignore = "ninety clusters, each of three to five sizes"]
-fn long_growths_of_ninety_clusters_are_near_the_truth_and_as_predicted() {
-    let shown = shown(0..10 * KINDS, ("constant", 1_500.0));
+#[ignore = "270 clusters, each of three to five sizes"]
+fn long_growths_of_many_clusters_are_near_the_truth_and_as_predicted() {
+    let shown = shown(0..30 * KINDS, ("constant", 1_500.0));
     let marks = shown.errors.len();
-    let [held, held_truth] = [&shown.held, &shown.held_truth].map(|cases| Part::of(cases));
+    let of_marks = Part::of(&shown.held);
+    let [assumed, measured] = [0, 1].map(|of| Part::of(&shown.held_truth[of]));
+    let all = Part::of(&shown.held_truth.concat());
     let sum = format!(
-        "{} of {marks} marks within 3%; predictions held the mark: {held}; the truth: {held_truth}",
+        "{} of {marks} marks within 3%; predictions held the mark: {of_marks}; the truth: {all}, of measured growth: \
+         {measured}, of assumed growth: {assumed}",
         shown.within(0.03),
     );
     println!("{sum}; limits {:?}{}", shown.limits, shown.said);
@@ -211,7 +221,9 @@ fn long_growths_of_ninety_clusters_are_near_the_truth_and_as_predicted() {
         "{sum}{}",
         shown.said
     );
-    for part in [held, held_truth] {
+    let fraction = measured.fraction();
+    assert!((0.85..=0.97).contains(&fraction), "{sum}{}", shown.said);
+    for part in [of_marks, all, assumed] {
         assert!(part.is_of(0.85, 0.97), "{sum}{}", shown.said);
     }
 }
