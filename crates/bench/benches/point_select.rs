@@ -5,6 +5,7 @@ use std::error::Error;
 use std::process::Command;
 use std::rc::Rc;
 
+use highwater_bench::cores;
 use highwater_bench::figures::{self, Budget, Figure, middle};
 use highwater_bench::job::{Job, measured};
 use highwater_bench::meters::{ended_children_cpu, process_cpu};
@@ -28,7 +29,7 @@ struct Run {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let server = Postgres::start();
+    let server = cores::apart(Postgres::start)?;
     pgbench(&server, &["-i", "-q", "-s", "1"])?;
     server.sql(DATABASE, "VACUUM ANALYZE pgbench_accounts");
     let mut figures = Vec::new();
@@ -38,9 +39,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let threads = threads(u32::MAX);
     let remark = format!(
         "Medians of {ROUNDS} rounds in which the programs take turns, {SECONDS} s each, closed \
-         load, over TCP on loopback, at most {threads} threads each; `pgbench -S -M prepared` at \
-         scale 1. CPU is that of the whole process in user and kernel, from its first connection \
-         to its last word, divided by all its ops; the server's is not in it."
+         load, over TCP on loopback, the clients on one core and the server on the others, \
+         at most {threads} threads each; `pgbench -S -M prepared` at scale 1. CPU is that of \
+         the whole process in user and kernel, from its first connection to its last word, divided by all its ops; the server's is not in it."
     );
     figures::print(&figures, &remark)
 }

@@ -166,7 +166,7 @@ fn too_little_memory_refuses_the_whole_block() {
 #[test]
 fn more_queries_than_the_server_takes_are_rejected() {
     let configuration = "<max_concurrent_queries>1</max_concurrent_queries>";
-    let settings = "<queue_max_wait_ms>100</queue_max_wait_ms>";
+    let settings = "<queue_max_wait_ms>1000</queue_max_wait_ms>";
     on_stage(
         started_with(configuration, settings),
         async |_server, target, mut stage| {
