@@ -41,7 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         "Medians of {ROUNDS} rounds in which the programs take turns, {SECONDS} s each, closed \
          load, over TCP on loopback, the clients on one core and the server on the others, \
          at most {threads} threads each; `pgbench -S -M prepared` at scale 1. CPU is that of \
-         the whole process in user and kernel, from its first connection to its last word, divided by all its ops; the server's is not in it."
+         the whole process in user and kernel, from its first connection to its last word, divided \
+         by all its ops; the server's is not in it."
     );
     figures::print(&figures, &remark)
 }

@@ -1,7 +1,7 @@
 //! Cores for a benchmark's clients, and others for the server beside them.
 //!
-//! Where both share cores, what an op costs its client depends on where the system has put the two: with one client the
-//! ratio of the same two programs can be twice as high in one round as in the next.
+//! Where both share cores, the ratio of the same two programs with one client can be twice as high in one round as in the
+//! next; apart they scatter less. That the system's placing of the two is the cause is likely, and was not proved.
 
 use std::io;
 
