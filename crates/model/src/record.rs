@@ -6,7 +6,7 @@
 use std::ops::Deref;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub use super::audit_record::{
     AuditExample, AuditRecord, AuditStatus, Expectation, ExpectedBucket, Fault, FoundBucket,
@@ -31,7 +31,7 @@ pub use super::run_record::{
 use super::judgment::Judgments;
 
 /// A stored record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Record {
     /// One run, or the shares of one put together.

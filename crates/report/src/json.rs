@@ -2,6 +2,7 @@
 //!
 //! The bytes of [`json`] are exactly those of `record.json`.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use serde::Deserialize;
@@ -43,8 +44,7 @@ pub fn json<'a>(record: impl Into<RecordRef<'a>>) -> String {
 /// # Errors
 /// Those of the writer.
 pub fn write_json(record: RecordRef<'_>, out: &mut impl Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(Escaping(&mut *out), &record)?;
-    out.write_all(b"\n")
+    write_pretty(&record, out)
 }
 
 /// Reads what [`json`] wrote, and records of version 1. Unknown fields are ignored.
@@ -73,7 +73,7 @@ pub fn parse(json: &str) -> Result<Record, ParseError> {
         .ok_or(ParseError::NotARecord { missing: "schema" })?;
     if found == version1::SCHEMA {
         let record = version1::upgraded(serde_json::from_str(json)?, RECORD_SCHEMA);
-        return Ok(serde_json::from_value(record)?);
+        return parse(&record.to_string());
     }
     if found != RECORD_SCHEMA {
         let found = found.chars().take(64).collect();
@@ -97,32 +97,43 @@ pub fn schema() -> String {
 pub(super) fn pretty<T: serde::Serialize>(value: &T) -> String {
     // Only a map whose keys are no strings, or a failing `Serialize`, could be refused; a record
     // has neither.
-    escaped(&serde_json::to_string_pretty(value).unwrap_or_default()) + "\n"
+    let mut text = Vec::new();
+    drop(write_pretty(value, &mut text));
+    String::from_utf8(text).unwrap_or_default()
+}
+
+fn write_pretty<T: serde::Serialize>(value: &T, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(Escaping(&mut *out), value)?;
+    out.write_all(b"\n")
 }
 
 /// The same in one line.
 pub(super) fn line<T: serde::Serialize>(value: &T) -> String {
-    escaped(&serde_json::to_string(value).unwrap_or_default()) + "\n"
+    escaped(&serde_json::to_string(value).unwrap_or_default()).into_owned() + "\n"
 }
 
 /// The same JSON; what could steer a terminal is escaped, which it can be inside strings only.
-fn escaped(json: &str) -> String {
+fn escaped(json: &str) -> Cow<'_, str> {
+    let is_escaped = |character| display::is_unsafe(character) && character != '\n';
+    if !json.contains(is_escaped) {
+        return json.into();
+    }
     let mut text = String::with_capacity(json.len());
     for character in json.chars() {
-        if display::is_unsafe(character) && character != '\n' {
+        if is_escaped(character) {
             let units = character.encode_utf16(&mut [0; 2]).to_vec();
             text.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
         } else {
             text.push(character);
         }
     }
-    text
+    text.into()
 }
 
 /// Escapes what is written through it, in pieces that end with a character.
-struct Escaping<W>(W);
+struct Escaping<'a>(&'a mut dyn Write);
 
-impl<W: Write> Write for Escaping<W> {
+impl Write for Escaping<'_> {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
         let text = std::str::from_utf8(piece).map_err(io::Error::other)?;
         self.0.write_all(escaped(text).as_bytes())?;
