@@ -167,12 +167,6 @@ impl Part {
     fn interval(&self) -> [f64; 2] {
         proportion_interval(self.of, self.all)
     }
-
-    /// Whether so many are what is seen of a fraction between these.
-    fn is_of(&self, low: f64, high: f64) -> bool {
-        let [least, most] = self.interval();
-        least <= high && most >= low
-    }
 }
 
 impl fmt::Display for Part {
@@ -196,10 +190,9 @@ fn a_few_clusters_have_the_marks_that_they_have_and_grow_as_predicted() {
     assert!(held.fraction() >= 0.85, "{held}{}", shown.said);
 }
 
-/// Intervals of 90 % are for what is measured at the next size; the truth there should lie in them as often, and in no
-/// more than 97 %. Of these clusters 97.3 % do, which 97 % explain: more than the intervals promise, as they are as wide as
-/// published series need and simulated growth is more regular. What they stand on is printed apart and bounds nothing: that
-/// division was made when these seeds had been seen. 600 clusters whose marks are made up are in
+/// Intervals of 90 % are for what is measured at the next size; the truth there should lie in them as often, in at least
+/// 85 and at most 97 %. How often depends on the clusters: of milder ones, with contention up to 0.25 and peaks from four
+/// nodes on, 97.3 % did. 600 clusters whose marks are made up are in
 /// `predictions_of_next_sizes_hold_on_clusters_of_known_growth`.
 #[test]
 #[ignore = "270 clusters, each of three to five sizes"]
@@ -222,19 +215,9 @@ fn long_growths_of_many_clusters_are_near_the_truth_and_as_predicted() {
         shown.said
     );
     for part in [of_marks, all] {
-        assert!(part.is_of(0.85, 0.97), "{sum}{}", shown.said);
+        let fraction = part.fraction();
+        assert!((0.85..=0.97).contains(&fraction), "{sum}{}", shown.said);
     }
-}
-
-#[test]
-fn a_part_is_told_from_fractions_that_do_not_explain_it() {
-    let part = |of| Part { of, all: 245 };
-    let explained = [196, 200, 235, 242, 243].map(|of| part(of).is_of(0.85, 0.97));
-    assert_eq!(explained, [false, true, true, true, false]);
-    assert_eq!(
-        part(240).to_string(),
-        "240 of 245, 97.96 % (95.3 to 99.3 %)"
-    );
 }
 
 #[test]
