@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     ];
     let remark = format!(
         "A record of {SECONDS} s with {OPS} ops of {OPS_PER_S} a second each, telemetry of the load \
-         machine and of a target with three nodes; medians of {ROUNDS}. The browser is Debian's \
+         generator and of a target with three nodes; medians of {ROUNDS}. The browser is Debian's \
          Chromium without a window, its network off; it and the page share the machine."
     );
     figures::print(&figures, &remark)
