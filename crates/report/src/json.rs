@@ -30,6 +30,10 @@ pub enum ParseError {
     /// It is no JSON, or a field is missing or has the wrong type.
     #[error("record cannot be read: {0}")]
     Json(#[from] serde_json::Error),
+    /// The same of a record of version 1, which is read after its names are those of this version; the place in the
+    /// text is one that its user does not have.
+    #[error("record of version 1 cannot be read; as one of this version, in one line: {0}")]
+    Version1(serde_json::Error),
 }
 
 /// The record as it is stored: pretty, fields in the order of their definition, a newline at the
@@ -73,7 +77,10 @@ pub fn parse(json: &str) -> Result<Record, ParseError> {
         .ok_or(ParseError::NotARecord { missing: "schema" })?;
     if found == version1::SCHEMA {
         let record = version1::upgraded(serde_json::from_str(json)?, RECORD_SCHEMA);
-        return parse(&record.to_string());
+        return parse(&record.to_string()).map_err(|error| match error {
+            ParseError::Json(error) => ParseError::Version1(error),
+            other => other,
+        });
     }
     if found != RECORD_SCHEMA {
         let found = found.chars().take(64).collect();
@@ -149,6 +156,13 @@ impl Write for Escaping<'_> {
 mod tests {
     use super::*;
     use highwater_analysis::fixture;
+
+    #[test]
+    fn a_damaged_record_of_version_1_is_said_to_be_one() {
+        let json = r#"{"schema": "highwater-record/1", "id": 1}"#;
+        let error = parse(json).unwrap_err();
+        assert!(matches!(error, ParseError::Version1(_)), "{error}");
+    }
 
     #[test]
     fn a_record_comes_back_as_it_was() {
