@@ -127,10 +127,11 @@ resource "aws_instance" "utility" {
   iam_instance_profile   = aws_iam_instance_profile.utility.name
 
   user_data = templatefile("${path.module}/utility.sh.tftpl", {
-    key_name  = var.key_name
-    name      = var.name
-    region    = var.region
-    subnet_id = aws_subnet.machines.id
+    key_name   = var.key_name
+    name       = var.name
+    region     = var.region
+    repository = var.repository
+    subnet_id  = aws_subnet.machines.id
   })
 
   root_block_device {

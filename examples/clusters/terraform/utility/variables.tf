@@ -36,3 +36,8 @@ variable "cidr" {
   type        = string
   default     = "10.42.0.0/16"
 }
+
+variable "repository" {
+  description = "Git address from which the utility machine clones Highwater: your copy, readable without a password"
+  type        = string
+}
