@@ -122,18 +122,8 @@ impl TargetUrl {
 
     /// The parameter `connect_timeout`, in whole seconds.
     pub fn connect_timeout(&self, default: Nanos) -> Result<Nanos, TargetError> {
-        let Some(text) = self.parameter("connect_timeout") else {
-            return Ok(default);
-        };
-        match text.parse::<u64>() {
-            // libpq waits for ever then; every wait of ours has a bound.
-            Ok(0) => Ok(default),
-            Ok(seconds) => Ok(Nanos::from_secs(seconds)),
-            Err(_) => Err(
-                TargetError::usage(format!("`connect_timeout={text}` is not a number"))
-                    .with_hint("connect_timeout is in whole seconds"),
-            ),
-        }
+        let given = self.parameter("connect_timeout");
+        connect_timeout(given.map(String::as_str), default)
     }
 
     /// Reads the URLs of one target.
@@ -245,6 +235,22 @@ impl fmt::Display for Host {
             (false, Some(port)) => write!(f, "{}:{port}", self.name),
             (false, None) => f.write_str(&self.name),
         }
+    }
+}
+
+/// The bound that libpq's `connect_timeout` gives, in whole seconds; where it gives none, the default.
+pub fn connect_timeout(given: Option<&str>, default: Nanos) -> Result<Nanos, TargetError> {
+    let Some(text) = given else {
+        return Ok(default);
+    };
+    match text.trim().parse::<i64>().map(u64::try_from) {
+        // libpq waits for ever then; every wait of ours has a bound.
+        Ok(Err(_) | Ok(0)) => Ok(default),
+        Ok(Ok(seconds)) => Ok(Nanos::from_secs(seconds)),
+        Err(_) => Err(
+            TargetError::usage(format!("`connect_timeout={text}` is not a number"))
+                .with_hint("connect_timeout is in whole seconds"),
+        ),
     }
 }
 

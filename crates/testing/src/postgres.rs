@@ -92,6 +92,46 @@ impl Postgres {
         Ok(server)
     }
 
+    /// Starts a hot standby, which follows this server.
+    ///
+    /// # Panics
+    ///
+    /// As [`Postgres::start`].
+    pub fn standby(&self) -> Self {
+        started("a standby of PostgreSQL", || self.try_standby())
+    }
+
+    fn try_standby(&self) -> io::Result<Self> {
+        let directory = directory("hw-pg-")?;
+        give_away(SUPERUSER, directory.path())?;
+        let mut server = Self {
+            programs: self.programs.clone(),
+            directory,
+            port: free_port()?,
+            child: None,
+        };
+        run(server
+            .program("pg_basebackup")
+            .args(["-R", "-X", "stream", "-c", "fast", "-U", SUPERUSER])
+            .args(["-p", &self.port.to_string(), "-h"])
+            .arg(self.socket_directory())
+            .arg("-D")
+            .arg(server.data()))?;
+        let settings = server.settings(&Setup::default());
+        server.append("postgresql.conf", &settings)?;
+        server.begin()?;
+        Ok(server)
+    }
+
+    /// Makes a standby a primary, and returns when it is one.
+    ///
+    /// # Panics
+    ///
+    /// If it does not become one.
+    pub fn promote(&self) {
+        assert_eq!(self.sql("postgres", "SELECT pg_promote()").trim(), "t");
+    }
+
     /// Port on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port
@@ -204,6 +244,8 @@ impl Postgres {
     fn access(setup: &Setup) -> String {
         let mut lines = setup.access.clone();
         lines.push(format!("local all {SUPERUSER} trust"));
+        // For standbys.
+        lines.push("local replication all trust".to_owned());
         lines.push("local all all trust".to_owned());
         lines.join("\n") + "\n"
     }

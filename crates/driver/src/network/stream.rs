@@ -25,6 +25,15 @@ impl Stream {
     pub fn is_encrypted(&self) -> bool {
         matches!(self, Self::Tls(_))
     }
+
+    /// The certificate of a server that is connected by TLS, as DER.
+    pub fn server_certificate(&self) -> Option<&[u8]> {
+        let Self::Tls(stream) = self else {
+            return None;
+        };
+        let chain = stream.get_ref().1.peer_certificates();
+        chain.and_then(|chain| chain.first()).map(AsRef::as_ref)
+    }
 }
 
 impl AsyncRead for Stream {

@@ -1,20 +1,19 @@
-//! From an address to an authenticated connection: TCP or socket, TLS, start-up, password.
+//! From an address to a connection that is ready for queries: TCP or socket, TLS, start-up.
 //!
-//! Secrets go to the wire and nowhere else.
+//! Must not choose among hosts.
 
 use std::rc::Rc;
 
 use bytes::BytesMut;
-use postgres_protocol::authentication::md5_hash;
-use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 use postgres_protocol::message::frontend;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
+use super::authenticate::authenticate;
 use super::errors::{Failure, ServerError};
 use super::message;
 use super::options::{Address, Node};
-use super::password::password;
+use super::role::ReportedRole;
 use super::wire::Connection;
 use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline};
 use highwater_driver::failure;
@@ -31,6 +30,8 @@ pub(super) struct Opened {
     pub(super) dialect: Dialect,
     /// Why the server cannot run COPY as a whole, if so.
     pub(super) copies: Result<(), &'static str>,
+    /// What the server reported of writing; see `role`.
+    pub(super) reported: ReportedRole,
 }
 
 /// Connects within the login's bound.
@@ -89,7 +90,9 @@ async fn connect(node: &Node, encrypted: bool) -> Result<Stream, AttemptError> {
         }
         Address::Tcp(host, port) => (host, *port),
     };
-    let mut stream = connect_tcp(place, host, port).await?;
+    let ip = node.host_address.map(|address| address.to_string());
+    let mut stream = connect_tcp(place, ip.as_deref().unwrap_or(host), port).await?;
+    node.login.tcp.apply(&stream).map_err(failed)?;
     if !encrypted {
         return Ok(Stream::Tcp(stream));
     }
@@ -113,7 +116,7 @@ async fn connect(node: &Node, encrypted: bool) -> Result<Stream, AttemptError> {
 }
 
 /// Why start-up failed.
-type StartUpError = failure::LoginError<ServerError>;
+pub(super) type StartUpError = failure::LoginError<ServerError>;
 
 async fn start_up(node: &Node, mut connection: Connection) -> Result<Opened, StartUpError> {
     let login = &node.login;
@@ -127,6 +130,7 @@ async fn start_up(node: &Node, mut connection: Connection) -> Result<Opened, Sta
     let database = login.database.as_deref();
     parameters.extend(database.map(|name| ("database", name)));
     parameters.extend(login.options.as_deref().map(|options| ("options", options)));
+    parameters.extend(login.geqo.as_deref().map(|value| ("geqo", value)));
     let mut request = BytesMut::new();
     frontend::startup_message(parameters, &mut request)?;
     connection.send(&request).await?;
@@ -134,6 +138,7 @@ async fn start_up(node: &Node, mut connection: Connection) -> Result<Opened, Sta
     let mut dialect = Dialect::PostgreSql;
     let mut version = String::new();
     let mut backend = None;
+    let mut reported = ReportedRole::default();
     loop {
         let message = connection.next().await?;
         match message.tag {
@@ -144,6 +149,7 @@ async fn start_up(node: &Node, mut connection: Connection) -> Result<Opened, Sta
                 let mut texts = message.body.split(|byte| *byte == 0);
                 let mut next = || String::from_utf8_lossy(texts.next().unwrap_or_default());
                 let (name, value) = (next(), next());
+                reported.take(&name, &value);
                 if let Some(reported) = Dialect::of_parameter(&name, &value) {
                     dialect = reported;
                     version = value.into_owned();
@@ -167,94 +173,11 @@ async fn start_up(node: &Node, mut connection: Connection) -> Result<Opened, Sta
         connection,
         dialect,
         copies: dialect.copies(&version),
+        reported,
     })
 }
 
-fn server_error(body: &[u8]) -> StartUpError {
+/// The error that the server sent in place of what was expected.
+pub(super) fn server_error(body: &[u8]) -> StartUpError {
     StartUpError::Server(Failure::Server(ServerError::read(body)))
-}
-
-/// Codes of what an authentication message asks for.
-const OK: u32 = 0;
-const CLEAR_TEXT: u32 = 3;
-const MD5: u32 = 5;
-const SASL: u32 = 10;
-const SASL_CONTINUE: u32 = 11;
-const SASL_FINAL: u32 = 12;
-
-async fn authenticate(node: &Node, connection: &mut Connection) -> Result<(), StartUpError> {
-    let mut scram: Option<ScramSha256> = None;
-    let mut request = BytesMut::new();
-    loop {
-        let message = connection.next().await?;
-        let body = match message.tag {
-            b'R' => message.body,
-            b'E' => return Err(server_error(message.body)),
-            _ => continue,
-        };
-        let request_of = body.split_first_chunk::<4>();
-        let (code, data) = request_of.unwrap_or((&[u8::MAX; 4], &[]));
-        request.clear();
-        match (
-            u32::from_be_bytes(*code),
-            data.first_chunk::<4>(),
-            &mut scram,
-        ) {
-            (OK, _, None) => return Ok(()),
-            // A server that skips its proof is not the one that knows the password.
-            (OK, _, Some(_)) => return Err(unproven(node)),
-            (CLEAR_TEXT, _, None) => {
-                frontend::password_message(password(node)?.reveal().as_bytes(), &mut request)?;
-            }
-            (MD5, Some(salt), None) => {
-                let secret = password(node)?;
-                let user = node.login.user.as_bytes();
-                let hash = md5_hash(user, secret.reveal().as_bytes(), *salt);
-                frontend::password_message(hash.as_bytes(), &mut request)?;
-            }
-            (SASL, _, None) => {
-                let mut mechanisms = data.split(|b| *b == 0);
-                if !mechanisms.any(|name| name == SCRAM_SHA_256.as_bytes()) {
-                    return Err(unsupported(
-                        node,
-                        "a SASL mechanism other than SCRAM-SHA-256",
-                    ));
-                }
-                let secret = password(node)?;
-                let state =
-                    ScramSha256::new(secret.reveal().as_bytes(), ChannelBinding::unsupported());
-                frontend::sasl_initial_response(SCRAM_SHA_256, state.message(), &mut request)?;
-                scram = Some(state);
-            }
-            (SASL_CONTINUE, _, Some(state)) => {
-                state.update(data)?;
-                frontend::sasl_response(state.message(), &mut request)?;
-            }
-            (SASL_FINAL, _, Some(state)) => {
-                state.finish(data).map_err(|_| unproven(node))?;
-                scram = None;
-                continue;
-            }
-            (CLEAR_TEXT | SASL..=SASL_FINAL, ..) | (MD5, Some(_), _) => {
-                return Err(unsupported(node, "authentication messages out of order"));
-            }
-            (code, ..) => {
-                return Err(unsupported(node, &format!("authentication method {code}")));
-            }
-        }
-        connection.send(&request).await?;
-    }
-}
-
-fn unproven(node: &Node) -> StartUpError {
-    let place = &node.shown;
-    StartUpError::Client(TargetError::refused(format!(
-        "{place}: the server did not prove that it knows the password"
-    )))
-}
-
-fn unsupported(node: &Node, what: &str) -> StartUpError {
-    let error = TargetError::refused(format!("{}: the server requires {what}", node.shown))
-        .with_hint("password (clear text, MD5, SCRAM-SHA-256) and trust are spoken");
-    StartUpError::Client(error)
 }

@@ -115,6 +115,10 @@ impl ServerMessage for ServerError {
                 Some("create the schema, or name another by `?options=-csearch_path%3DNAME`")
             }
             "53300" => Some("use fewer sessions (`-c`), or raise max_connections"),
+            "25006" => Some(
+                "the server is a standby, or read-only: name the primary too, with \
+                 `?target_session_attrs=read-write`",
+            ),
             "57P03" => Some("the server is starting up or shutting down; try again"),
             _ => None,
         };

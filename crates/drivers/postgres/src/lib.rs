@@ -18,28 +18,33 @@ use highwater_driver::contract::{
     Admin, Capabilities, Connect, Driver, Response, Session, Target, TargetError, TargetOptions,
     Timeline,
 };
-use highwater_driver::hosts;
+use highwater_driver::hosts::of_urls;
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::target_url::TargetUrl;
 use highwater_driver::telemetry::TelemetryReader;
 use highwater_driver::time_limit;
+use hosts::Hosts;
 use options::Node;
 use session::WireSession;
 use telemetry::WireReader;
 
 mod admin;
 mod answer;
+mod authenticate;
+mod channel_binding;
 mod connect;
 mod describe;
 mod encode;
 mod error_texts;
 mod errors;
 mod facts;
+mod hosts;
 mod message;
 mod options;
 mod outcome;
 mod password;
 mod prepare;
+mod role;
 mod rows;
 mod session;
 mod telemetry;
@@ -81,15 +86,15 @@ impl Driver for PostgresDriver {
         options: &TargetOptions,
     ) -> Result<Arc<dyn Target>, TargetError> {
         let insert = options.insert_mode(Mode::of, Mode::NAMES)?;
-        let nodes = hosts::of_urls(urls, options, options::nodes)?;
-        Ok(Arc::new(PostgresTarget { nodes, insert }))
+        let nodes = of_urls(urls, options, options::nodes)?;
+        let hosts = Hosts::new(nodes, options.seed.0);
+        Ok(Arc::new(PostgresTarget { hosts, insert }))
     }
 }
 
 /// One or more servers.
 struct PostgresTarget {
-    /// At least one.
-    nodes: Vec<Node>,
+    hosts: Hosts,
     /// As requested; the default depends on the server.
     insert: Option<Mode>,
 }
@@ -126,14 +131,23 @@ impl Target for PostgresTarget {
     }
 
     fn urls(&self) -> Vec<String> {
-        self.nodes.iter().map(|node| node.shown.clone()).collect()
+        let nodes = self.hosts.nodes().iter();
+        nodes.map(|node| node.shown.clone()).collect()
+    }
+
+    fn host_of(&self, number: u32, attempt: u32) -> usize {
+        self.hosts.host_of(number, attempt)
     }
 
     fn connect(&self, connect: Connect) -> Response<'_, Box<dyn Session>> {
         Box::pin(async move {
-            let host = self.host_of(connect.number, connect.attempt);
-            let node = hosts::nth(&self.nodes, host)?;
-            let mut opened = connect::open(node, &connect.timeline).await?;
+            let Connect {
+                number,
+                attempt,
+                timeline,
+                ..
+            } = &connect;
+            let (node, mut opened) = self.hosts.open(*number, *attempt, timeline).await?;
             let mode = self.mode(&opened, &node.shown)?;
             let preparing = async {
                 let workload = &connect.workload;
@@ -150,13 +164,13 @@ impl Target for PostgresTarget {
 
     fn administer(&self, timeline: Rc<dyn Timeline>) -> Response<'_, Box<dyn Admin>> {
         Box::pin(async move {
-            let open = async |node| match connect::open(node, &timeline).await {
+            let open = async |node: &Node| match connect::open(node, &timeline).await {
                 Err(error) => Err(connect::explained(error, node, &timeline).await),
                 opened => opened,
             };
-            let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
+            let (node, opened) = self.hosts.open_any(open).await?;
             let insert = self.mode(&opened, &node.shown)?.name();
-            let admin = admin::admin(opened, node, &self.nodes, insert, timeline);
+            let admin = admin::admin(opened, node, self.hosts.nodes(), insert, timeline);
             Ok(Box::new(admin) as Box<dyn Admin>)
         })
     }
@@ -166,14 +180,14 @@ impl Target for PostgresTarget {
         timeline: Rc<dyn Timeline>,
     ) -> Response<'_, Option<Box<dyn TelemetryReader>>> {
         Box::pin(async move {
-            let open = async |node| connect::open(node, &timeline).await;
-            let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
+            let open = async |node: &Node| connect::open(node, &timeline).await;
+            let (node, opened) = self.hosts.open_any(open).await?;
             let reader = WireReader::new(opened, node);
             Ok(reader.map(|reader| Box::new(reader) as Box<dyn TelemetryReader>))
         })
     }
 
     fn is_local(&self) -> bool {
-        self.nodes.iter().all(Node::is_local)
+        self.hosts.nodes().iter().all(Node::is_local)
     }
 }

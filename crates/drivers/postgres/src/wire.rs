@@ -49,6 +49,11 @@ impl Connection {
         self.0.stream().is_encrypted()
     }
 
+    /// The certificate of a server that is connected by TLS, as DER.
+    pub(super) fn server_certificate(&self) -> Option<&[u8]> {
+        self.0.stream().server_certificate()
+    }
+
     /// Whether nothing of the last request left this process.
     pub(super) fn nothing_sent(&self) -> bool {
         self.0.sent() == 0

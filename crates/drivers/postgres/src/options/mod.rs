@@ -1,7 +1,9 @@
 //! From a target URL and the environment to what a connection needs: hosts, login, TLS.
 //!
-//! No I/O here: files that are named are read at the first connection.
+//! No I/O here, but for a service file, which may name the hosts: other files that are named are read at the first
+//! connection.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,26 +12,21 @@ use highwater_model::units::Nanos;
 use highwater_driver::contract::{TargetError, TargetOptions};
 use highwater_driver::lingering::LingeringBackends;
 use highwater_driver::network::{SslMode, Tls, TlsFiles, is_loopback};
-use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl};
+use highwater_driver::target_url::{Environment, Host, Secret, TargetUrl, connect_timeout};
 
-/// Parameters of a URL that are understood; the names are libpq's.
-const PARAMETERS: &[&str] = &[
-    "application_name",
-    "connect_timeout",
-    "dbname",
-    "host",
-    "options",
-    "passfile",
-    "password",
-    "port",
-    "sslcert",
-    "sslkey",
-    "sslmode",
-    "sslrootcert",
-    "user",
-];
+pub(super) use required_auth::{Method, RequiredAuth};
+use settings::Settings;
+pub(super) use tcp::TcpOptions;
+pub(super) use words::{Binding, HostOrder, SessionAttributes};
+
+mod required_auth;
+mod service;
+mod settings;
+mod tcp;
+mod words;
+
 /// Those that stand elsewhere in the URL that is shown.
-const SERVER_PARAMETERS: &[&str] = &["dbname", "host", "port", "user"];
+const SERVER_PARAMETERS: &[&str] = &["dbname", "host", "hostaddr", "port", "user"];
 /// The port where neither URL nor environment names one.
 const DEFAULT_PORT: u16 = 5432;
 /// The scheme of URLs with another default, and that port.
@@ -50,7 +47,14 @@ pub(super) struct Login {
     pub(super) application_name: String,
     /// Command-line options for the server, such as `-csearch_path=bench`.
     pub(super) options: Option<String>,
+    /// PGGEQO: whether the server plans by its genetic algorithm.
+    pub(super) geqo: Option<String>,
     pub(super) connect_timeout: Nanos,
+    pub(super) required_auth: RequiredAuth,
+    pub(super) channel_binding: Binding,
+    pub(super) tcp: TcpOptions,
+    pub(super) session_attributes: SessionAttributes,
+    pub(super) host_order: HostOrder,
 }
 
 /// Where a server listens.
@@ -67,6 +71,8 @@ pub(super) enum Address {
 pub(super) struct Node {
     pub(super) login: Arc<Login>,
     pub(super) address: Address,
+    /// Where its host is connected to, instead of where its name is looked up.
+    pub(super) host_address: Option<IpAddr>,
     /// The URL for display and records.
     pub(super) shown: String,
     /// Backends that we left and that may still work.
@@ -79,7 +85,9 @@ impl Node {
     pub(super) fn is_local(&self) -> bool {
         match &self.address {
             Address::Socket(..) => true,
-            Address::Tcp(host, _) => is_loopback(host),
+            Address::Tcp(host, _) => self
+                .host_address
+                .map_or_else(|| is_loopback(host), |address| address.is_loopback()),
         }
     }
 }
@@ -90,26 +98,17 @@ pub(super) fn nodes(
     options: &TargetOptions,
     environment: Environment<'_>,
 ) -> Result<Vec<Node>, TargetError> {
-    url.check_parameters(PARAMETERS)?;
-    let login = Arc::new(login(url, options, environment)?);
+    let settings = Settings::read(url, environment)?;
+    let login = Arc::new(login(url, options, &settings, environment)?);
     let shown_user = &login.user;
     let database = login.database.as_deref();
     let path = database.map_or(String::new(), |name| format!("/{name}"));
     let mut nodes = Vec::new();
-    for address in addresses(url, environment)? {
-        let (place, mode) = match &address {
-            Address::Tcp(name, port) => {
-                let parameters = url.parameters_but(SERVER_PARAMETERS, '?');
-                let mode = login.sslmode.unwrap_or_else(|| SslMode::default_for(name));
-                let host = Host::at(name, *port);
-                (format!("{host}{path}{parameters}"), mode)
-            }
-            Address::Socket(directory, port) => {
-                let (name, directory) = (database.unwrap_or_default(), directory.display());
-                let parameters = url.parameters_but(SERVER_PARAMETERS, '&');
-                let place = format!("/{name}?host={directory}&port={port}{parameters}");
-                (place, SslMode::Disable)
-            }
+    for (address, host_address) in addresses(url, &settings)? {
+        let place = place(url, &address, host_address, database, &path);
+        let mode = match &address {
+            Address::Tcp(name, _) => login.sslmode.unwrap_or_else(|| SslMode::default_for(name)),
+            Address::Socket(..) => SslMode::Disable,
         };
         let tls = Tls::new(login.tls.clone(), mode);
         tls.check_files()?;
@@ -117,6 +116,7 @@ pub(super) fn nodes(
             shown: format!("{}://{shown_user}@{place}", url.scheme),
             login: Arc::clone(&login),
             address,
+            host_address,
             lingering: Arc::default(),
             tls: Arc::new(tls),
         });
@@ -124,63 +124,119 @@ pub(super) fn nodes(
     Ok(nodes)
 }
 
+/// What follows the user in the URL that is shown.
+fn place(
+    url: &TargetUrl,
+    address: &Address,
+    host_address: Option<IpAddr>,
+    database: Option<&str>,
+    path: &str,
+) -> String {
+    match address {
+        Address::Tcp(name, port) => {
+            let mut parameters = url.parameters_but(SERVER_PARAMETERS, '?');
+            if let Some(ip) = host_address.filter(|ip| ip.to_string() != *name) {
+                let first = if parameters.is_empty() { '?' } else { '&' };
+                parameters.push_str(&format!("{first}hostaddr={ip}"));
+            }
+            format!("{}{path}{parameters}", Host::at(name, *port))
+        }
+        Address::Socket(directory, port) => {
+            let parameters = url.parameters_but(SERVER_PARAMETERS, '&');
+            let (name, directory) = (database.unwrap_or_default(), directory.display());
+            format!("/{name}?host={directory}&port={port}{parameters}")
+        }
+    }
+}
+
 fn login(
     url: &TargetUrl,
     options: &TargetOptions,
+    settings: &Settings<'_>,
     environment: Environment<'_>,
 ) -> Result<Login, TargetError> {
-    let given = |name: &str| url.parameter(name).cloned();
+    let given = |name: &str| settings.get(name);
     let user = url
         .named_user()
-        .or_else(|| environment("PGUSER"))
+        .or_else(|| given("user"))
         .or_else(|| environment("USER"))
         .or_else(|| environment("LOGNAME"))
         .unwrap_or_else(|| "postgres".to_owned());
     let path = Some(url.path.trim_end_matches('/').to_owned());
     let database = path
         .filter(|path| !path.is_empty())
-        .or_else(|| given("dbname"))
-        .or_else(|| environment("PGDATABASE"));
+        .or_else(|| given("dbname"));
     let passfile = given("passfile")
-        .or_else(|| environment("PGPASSFILE"))
         .map(PathBuf::from)
         .or_else(|| environment("HOME").map(|home| PathBuf::from(home).join(".pgpass")));
-    // The names of libpq's variables are those of its parameters.
-    let tls =
-        |name: &str| given(name).or_else(|| environment(&format!("PG{}", name.to_uppercase())));
+    let timeout = given("connect_timeout");
     Ok(Login {
         user,
-        password: url.password_or(environment("PGPASSWORD")),
+        password: url.password_or(given("password")),
         passfile,
         database,
-        sslmode: tls("sslmode")
-            .map(|mode| SslMode::parse(&mode))
-            .transpose()?,
-        tls: TlsFiles::named(tls),
+        sslmode: sslmode(settings)?,
+        tls: TlsFiles::named(given),
         application_name: given("application_name")
+            .or_else(|| given("fallback_application_name"))
             .unwrap_or_else(|| options.application_name.clone()),
-        options: given("options").or_else(|| environment("PGOPTIONS")),
-        connect_timeout: url.connect_timeout(options.connect_timeout)?,
+        options: given("options"),
+        geqo: given("PGGEQO"),
+        connect_timeout: connect_timeout(timeout.as_deref(), options.connect_timeout)?,
+        required_auth: parsed(given("require_auth"), RequiredAuth::parse)?.unwrap_or_default(),
+        channel_binding: parsed(given("channel_binding"), Binding::parse)?
+            .unwrap_or(Binding::Prefer),
+        tcp: TcpOptions::of_settings(given)?,
+        session_attributes: parsed(given("target_session_attrs"), SessionAttributes::parse)?
+            .unwrap_or(SessionAttributes::Any),
+        host_order: parsed(given("load_balance_hosts"), HostOrder::parse)?
+            .unwrap_or(HostOrder::InTurn),
     })
 }
 
-fn addresses(url: &TargetUrl, environment: Environment<'_>) -> Result<Vec<Address>, TargetError> {
-    let port = url.parameters.get("port").cloned();
-    let port = match port.or_else(|| environment("PGPORT")) {
-        None if url.scheme == OTHER_PORT.0 => OTHER_PORT.1,
-        None => DEFAULT_PORT,
-        Some(text) => parse_port(&text)?,
-    };
+fn parsed<T>(
+    given: Option<String>,
+    parse: impl FnOnce(&str) -> Result<T, TargetError>,
+) -> Result<Option<T>, TargetError> {
+    given.map(|text| parse(&text)).transpose()
+}
+
+/// `sslmode`, or what older clients and JDBC say instead.
+fn sslmode(settings: &Settings<'_>) -> Result<Option<SslMode>, TargetError> {
+    if let Some(mode) = settings.get("sslmode") {
+        return SslMode::parse(&mode).map(Some);
+    }
+    match settings.get("ssl").as_deref() {
+        Some("true") => return Ok(Some(SslMode::Require)),
+        Some(other) => {
+            return Err(TargetError::usage(format!("`ssl={other}` is not known"))
+                .with_hint("write `sslmode=…`; `ssl=true` is `sslmode=require`"));
+        }
+        None => {}
+    }
+    let is_required = settings
+        .get("PGREQUIRESSL")
+        .is_some_and(|value| value.starts_with('1'));
+    Ok(is_required.then_some(SslMode::Require))
+}
+
+/// Where the servers listen, each with the address of its host where that is given.
+fn addresses(
+    url: &TargetUrl,
+    settings: &Settings<'_>,
+) -> Result<Vec<(Address, Option<IpAddr>)>, TargetError> {
+    let list = |text: String| -> Vec<String> { text.split(',').map(str::to_owned).collect() };
+    let ips = settings.get("hostaddr").map(list).unwrap_or_default();
     let mut hosts = url.hosts.clone();
     if hosts.is_empty() {
-        let named = url.parameters.get("host").cloned();
-        let named = named.or_else(|| environment("PGHOST"));
-        let named = named.unwrap_or_else(|| "localhost".to_owned());
-        hosts = named
-            .split(',')
-            .filter(|name| !name.is_empty())
-            .map(Host::named)
-            .collect();
+        let named = settings.get("host").map(list);
+        let named = named.unwrap_or_else(|| ips.clone());
+        let mut names: Vec<&str> = named.iter().map(String::as_str).collect();
+        names.retain(|name| !name.is_empty());
+        if named.is_empty() {
+            names.push("localhost");
+        }
+        hosts = names.into_iter().map(Host::named).collect();
     } else if url.parameters.contains_key("host") {
         return Err(
             TargetError::usage(format!("target `{url}` names its host twice"))
@@ -190,17 +246,52 @@ fn addresses(url: &TargetUrl, environment: Environment<'_>) -> Result<Vec<Addres
     if hosts.is_empty() {
         return Err(TargetError::usage(format!("target `{url}` names no host")));
     }
-    Ok(hosts
-        .into_iter()
-        .map(|host| {
-            let port = host.port.unwrap_or(port);
-            if host.name.starts_with('/') {
-                Address::Socket(PathBuf::from(host.name), port)
-            } else {
-                Address::Tcp(host.name, port)
-            }
-        })
-        .collect())
+    let default = if url.scheme == OTHER_PORT.0 {
+        OTHER_PORT.1
+    } else {
+        DEFAULT_PORT
+    };
+    let ports = settings.get("port").map(list).unwrap_or_default();
+    if ports.len() > 1 && ports.len() != hosts.len() {
+        return Err(miscounted(url, ports.len(), "ports", hosts.len()));
+    }
+    if !ips.is_empty() && ips.len() != hosts.len() {
+        return Err(miscounted(url, ips.len(), "addresses", hosts.len()));
+    }
+    let mut found = Vec::with_capacity(hosts.len());
+    for (position, host) in hosts.into_iter().enumerate() {
+        let port = ports.get(position).or_else(|| ports.first());
+        let port = match (host.port, port.filter(|port| !port.is_empty())) {
+            (Some(port), _) => port,
+            (None, Some(text)) => parse_port(text)?,
+            (None, None) => default,
+        };
+        let ip = ips.get(position).filter(|ip| !ip.is_empty());
+        let ip = ip.map(|ip| parse_address(ip)).transpose()?;
+        let address = if host.name.starts_with('/') {
+            Address::Socket(PathBuf::from(host.name), port)
+        } else if host.name.starts_with('@') {
+            let cause = format!("target `{url}` names an abstract socket");
+            return Err(TargetError::usage(cause)
+                .with_hint("name its directory in the file system, or a host"));
+        } else {
+            Address::Tcp(host.name, port)
+        };
+        found.push((address, ip));
+    }
+    Ok(found)
+}
+
+fn miscounted(url: &TargetUrl, count: usize, of: &str, hosts: usize) -> TargetError {
+    TargetError::usage(format!("target `{url}` has {count} {of} for {hosts} hosts"))
+        .with_hint("give one for each host")
+}
+
+fn parse_address(text: &str) -> Result<IpAddr, TargetError> {
+    text.parse().map_err(|_| {
+        TargetError::usage(format!("`hostaddr={text}` is not an IP address"))
+            .with_hint("hostaddr is an address such as 10.0.0.1; `host` takes names")
+    })
 }
 
 fn parse_port(text: &str) -> Result<u16, TargetError> {

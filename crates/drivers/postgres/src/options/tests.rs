@@ -133,7 +133,7 @@ fn tls_is_preferred_on_loopback_and_verified_elsewhere() {
 #[test]
 fn mistakes_are_usage_errors_with_a_hint_and_without_secrets() {
     for (url, word) in [
-        ("postgres://a:geheim@h/b?ssl=1", "`ssl`"),
+        ("postgres://a:geheim@h/b?ssl=1", "`ssl=1`"),
         ("postgres://a:geheim@h/b?sslmode=on", "sslmode=on"),
         (
             "postgres://a:geheim@h/b?connect_timeout=soon",
@@ -159,4 +159,192 @@ fn a_timeout_of_the_url_replaces_the_default_and_zero_does_not() {
         let node = &open(&url, &[]).unwrap()[0];
         assert_eq!(node.login.connect_timeout, Nanos::from_secs(seconds));
     }
+}
+
+#[test]
+fn what_libpq_documents_is_obeyed_or_refused_with_a_reason_wherever_it_stands() {
+    for (parameter, variable, reason) in [
+        ("gssencmode=require", ("PGGSSENCMODE", "require"), "GSSAPI"),
+        (
+            "client_encoding=LATIN1",
+            ("PGCLIENTENCODING", "LATIN1"),
+            "UTF-8",
+        ),
+        ("sslcrl=/x", ("PGSSLCRL", "/x"), "revocation"),
+        ("sslsni=0", ("PGSSLSNI", "0"), "host name"),
+        ("requirepeer=ann", ("PGREQUIREPEER", "ann"), "socket"),
+        (
+            "ssl_min_protocol_version=TLSv1.3",
+            ("PGSSLMINPROTOCOLVERSION", "TLSv1.3"),
+            "TLS",
+        ),
+        (
+            "sslnegotiation=direct",
+            ("PGSSLNEGOTIATION", "direct"),
+            "TLS",
+        ),
+    ] {
+        let of_url = open(&format!("postgres://a:geheim@h/b?{parameter}"), &[]).unwrap_err();
+        let of_environment = open("postgres://a:geheim@h/b", &[variable]).unwrap_err();
+        assert!(
+            of_environment.message.contains(variable.0),
+            "{of_environment}"
+        );
+        for error in [of_url, of_environment] {
+            assert_eq!(error.kind, highwater_driver::TargetErrorKind::Usage);
+            assert!(error.message.contains(reason), "{parameter}: {error}");
+            assert!(!format!("{error:?}").contains("geheim"));
+        }
+    }
+    let error = open("postgres://a@h/b", &[("PGTZ", "Europe/Berlin")]).unwrap_err();
+    assert!(
+        error.message.contains("PGTZ") && error.message.contains("UTC"),
+        "{error}"
+    );
+    let error = open("postgres://a@h/b?sslpassword=geheim", &[]).unwrap_err();
+    assert!(!format!("{error:?}").contains("geheim"), "{error:?}");
+    for taken in [
+        "gssencmode=prefer",
+        "client_encoding=utf8",
+        "keepalives=0&keepalives_idle=5",
+        "ssl=true",
+        "tcp_user_timeout=1000",
+        "sslsni=1",
+        "replication=off",
+        "ssl_min_protocol_version=TLSv1.2",
+        "connect_timeout=-1",
+        "channel_binding=require",
+        "require_auth=password",
+        "krbsrvname=postgres",
+    ] {
+        open(&format!("postgres://a@h/b?{taken}"), &[]).unwrap();
+    }
+    let environment = [
+        ("PGTZ", "UTC"),
+        ("PGDATESTYLE", "ISO, DMY"),
+        ("PGGEQO", "off"),
+    ];
+    let node = &open("postgres://a@h/b", &environment).unwrap()[0];
+    assert_eq!(node.login.geqo.as_deref(), Some("off"));
+}
+
+#[test]
+fn words_of_parameters_come_from_url_or_environment() {
+    let environment = [
+        ("PGTARGETSESSIONATTRS", "primary"),
+        ("PGLOADBALANCEHOSTS", "random"),
+        ("PGCHANNELBINDING", "disable"),
+        ("PGAPPNAME", "x"),
+        ("PGCONNECT_TIMEOUT", "4"),
+        ("PGREQUIRESSL", "1"),
+    ];
+    let login = &open("postgres://a@h/b", &environment).unwrap()[0].login;
+    assert_eq!(login.session_attributes, SessionAttributes::Primary);
+    assert_eq!(login.host_order, HostOrder::Random);
+    assert_eq!(login.channel_binding, Binding::Disable);
+    assert_eq!(login.application_name, "x");
+    assert_eq!(login.connect_timeout, Nanos::from_secs(4));
+    assert_eq!(login.sslmode, Some(SslMode::Require));
+    let url = "postgres://a@h/b?target_session_attrs=prefer-standby";
+    let login = &open(url, &environment).unwrap()[0].login;
+    assert_eq!(login.session_attributes, SessionAttributes::PreferStandby);
+    for wrong in [
+        "target_session_attrs=rw",
+        "load_balance_hosts=yes",
+        "channel_binding=on",
+        "require_auth=pw",
+    ] {
+        let error = open(&format!("postgres://a@h/b?{wrong}"), &[]).unwrap_err();
+        assert!(
+            error.message.contains(wrong) && error.hint.is_some(),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn ports_and_addresses_belong_to_hosts() {
+    let nodes = open(
+        "postgres://a@/b?host=h1,h2&port=1,2&hostaddr=127.0.0.1,::1",
+        &[],
+    )
+    .unwrap();
+    let shown: Vec<&str> = nodes.iter().map(|node| node.shown.as_str()).collect();
+    assert_eq!(
+        shown,
+        [
+            "postgres://a@h1:1/b?hostaddr=127.0.0.1",
+            "postgres://a@h2:2/b?hostaddr=::1"
+        ]
+    );
+    assert!(nodes[0].is_local());
+    let again = &open(&nodes[1].shown, &[]).unwrap()[0];
+    assert_eq!(
+        (&again.address, again.host_address),
+        (&nodes[1].address, nodes[1].host_address)
+    );
+    let nodes = open("postgres://a@h1,h2/b?port=7", &[]).unwrap();
+    assert_eq!(nodes[1].address, Address::Tcp("h2".to_owned(), 7));
+    let node = &open("postgres://a@/b", &[("PGHOSTADDR", "10.0.0.1")]).unwrap()[0];
+    assert_eq!(node.shown, "postgres://a@10.0.0.1:5432/b");
+    for wrong in [
+        "host=h1,h2&port=1,2,3",
+        "host=h1,h2&hostaddr=10.0.0.1",
+        "hostaddr=h",
+        "host=@x",
+    ] {
+        open(&format!("postgres://a@/b?{wrong}"), &[]).unwrap_err();
+    }
+}
+
+#[test]
+fn a_service_fills_what_the_url_leaves_open_before_the_environment_does() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("pg_service.conf");
+    let text = "# ours\n[other]\nhost=no\n\n[bench]\nhost=h1,h2\nport=6000\nuser=ann\npassword=geheim\n\
+        dbname=b\ntarget_session_attrs=read-write\n[later]\nhost=no\n";
+    std::fs::write(&file, text).unwrap();
+    let path = file.display().to_string();
+    let environment = [
+        ("PGSERVICE", "bench"),
+        ("PGSERVICEFILE", path.as_str()),
+        ("PGHOST", "no"),
+        ("PGUSER", "no"),
+    ];
+    let nodes = open("postgres://", &environment).unwrap();
+    let shown: Vec<&str> = nodes.iter().map(|node| node.shown.as_str()).collect();
+    assert_eq!(
+        shown,
+        ["postgres://ann@h1:6000/b", "postgres://ann@h2:6000/b"]
+    );
+    let login = &nodes[0].login;
+    assert_eq!(login.password.as_ref().unwrap().reveal(), "geheim");
+    assert_eq!(login.session_attributes, SessionAttributes::ReadWrite);
+    let nodes = open("postgres://bob@h/c?service=bench", &environment[1..]).unwrap();
+    assert_eq!(nodes[0].shown, "postgres://bob@h:6000/c?service=bench");
+    // The system's file, and one in the home directory.
+    let place = directory.path().display().to_string();
+    let system = [
+        ("PGSERVICE", "bench"),
+        ("PGSYSCONFDIR", place.as_str()),
+        ("HOME", "/nonexistent"),
+    ];
+    assert_eq!(open("postgres://", &system).unwrap().len(), 2);
+    for (text, word) in [
+        ("[bench]\nhots=h\n", "hots"),
+        ("[bench]\nldap://h\n", "line 2"),
+        ("[bench]\nservice=x\n", "line 2"),
+        ("[bench]\ngssencmode=require\n", "GSSAPI"),
+        ("[others]\nhost=h\n", "defined in no service file"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let environment = [
+            ("PGSERVICEFILE", path.as_str()),
+            ("PGSYSCONFDIR", "/nonexistent"),
+        ];
+        let error = open("postgres://?service=bench", &environment).unwrap_err();
+        assert!(error.message.contains(word), "{error}");
+    }
+    let missing = [("PGSERVICE", "bench"), ("PGSERVICEFILE", "/nonexistent")];
+    assert!(open("postgres://", &missing).is_err());
 }

@@ -29,11 +29,8 @@ fn refused(url: &str) -> TargetError {
     error
 }
 
-#[test]
-fn every_authentication_works_and_a_wrong_password_is_refused() {
-    if skipped() {
-        return;
-    }
+/// A server with a user for each method, named after it.
+fn with_methods() -> Postgres {
     let lines = ["md5", "scram-sha-256", "password"].map(|method| {
         let user = method.split('-').next().unwrap_or_default();
         format!("host all u_{user} 127.0.0.1/32 {method}")
@@ -54,9 +51,20 @@ fn every_authentication_works_and_a_wrong_password_is_refused() {
         "postgres",
         &format!("CREATE USER u_password PASSWORD '{SECRET}'"),
     );
+    server
+}
+
+#[test]
+fn every_authentication_works_and_a_wrong_password_is_refused() {
+    if skipped() {
+        return;
+    }
+    let server = with_methods();
     let port = server.port();
     for user in ["u_md5", "u_scram", "u_password"] {
-        let url = |login: &str| format!("postgres://{login}@127.0.0.1:{port}/postgres");
+        // A password in clear text is sent without TLS only where that is asked for.
+        let list = "require_auth=password,md5,scram-sha-256";
+        let url = |login: &str| format!("postgres://{login}@127.0.0.1:{port}/postgres?{list}");
         let secret = "gehe%3Aim%40%2F%2520";
         assert_eq!(try_url(&url(&format!("{user}:{secret}"))), Ok(1), "{user}");
         let error = refused(&url(&format!("{user}:geheim")));
@@ -65,7 +73,7 @@ fn every_authentication_works_and_a_wrong_password_is_refused() {
             error.message.contains("28P01") && error.hint.is_some(),
             "{error}"
         );
-        let error = refused(&format!("{}?passfile=/nonexistent", url(user)));
+        let error = refused(&format!("{}&passfile=/nonexistent", url(user)));
         assert!(error.message.contains("requires the password"), "{error}");
         assert!(error.hint.is_some_and(|hint| hint.contains("PGPASSWORD")));
     }
@@ -75,6 +83,91 @@ fn every_authentication_works_and_a_wrong_password_is_refused() {
         TargetErrorKind::Refused,
         "no access rule: {error}"
     );
+}
+
+#[test]
+fn a_password_goes_only_to_a_server_that_asks_as_require_auth_says() {
+    if skipped() {
+        return;
+    }
+    let server = with_methods();
+    let port = server.port();
+    let url = |user: &str, query: &str| {
+        format!("postgres://{user}:gehe%3Aim%40%2F%2520@127.0.0.1:{port}/postgres?{query}")
+    };
+    for (user, query, works) in [
+        ("u_password", "", false),
+        ("u_password", "require_auth=password", true),
+        ("u_password", "require_auth=!md5", false),
+        ("u_password", "require_auth=scram-sha-256", false),
+        ("u_md5", "require_auth=scram-sha-256", false),
+        ("u_md5", "require_auth=md5", true),
+        ("u_scram", "require_auth=!scram-sha-256", false),
+        ("u_scram", "require_auth=scram-sha-256", true),
+        // There is no TLS to bind to.
+        ("u_scram", "channel_binding=require", false),
+    ] {
+        if works {
+            assert_eq!(try_url(&url(user, query)), Ok(1), "{user} {query}");
+        } else {
+            let error = refused(&url(user, query));
+            assert_eq!(
+                error.kind,
+                TargetErrorKind::Refused,
+                "{user} {query}: {error}"
+            );
+            assert!(error.hint.is_some(), "{error}");
+        }
+    }
+    let hint = refused(&url("u_password", "")).hint.unwrap();
+    assert!(hint.contains("require_auth=password"), "{hint}");
+}
+
+#[test]
+fn a_server_that_asks_for_nothing_or_for_too_little_is_refused_where_that_is_excluded() {
+    if skipped() {
+        return;
+    }
+    let authority = authority();
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let certificate = params.signed_by(&key, &authority).unwrap();
+    let access = vec![
+        "hostssl all u_scram 127.0.0.1/32 scram-sha-256".to_owned(),
+        "hostssl all u_password 127.0.0.1/32 password".to_owned(),
+        "host all postgres 127.0.0.1/32 trust".to_owned(),
+    ];
+    let server = Postgres::start_with(&Setup {
+        access,
+        tls: Some((certificate.pem(), key.serialize_pem())),
+        ..Setup::default()
+    });
+    for user in ["u_scram", "u_password"] {
+        server.sql("postgres", &format!("CREATE USER {user} PASSWORD 'gehe'"));
+    }
+    for (login, query, works) in [
+        ("u_scram:gehe", "channel_binding=require", true),
+        ("u_scram:gehe", "channel_binding=prefer", true),
+        ("u_scram:gehe", "channel_binding=disable", true),
+        // Over TLS a password in clear text is read by the server alone.
+        ("u_password:gehe", "sslmode=require", true),
+        ("u_password:gehe", "channel_binding=require", false),
+        ("postgres", "require_auth=scram-sha-256", false),
+        ("postgres", "require_auth=!none", false),
+        ("postgres", "require_auth=none", true),
+        ("postgres", "channel_binding=require", false),
+    ] {
+        let url = format!(
+            "postgres://{login}@127.0.0.1:{}/postgres?{query}",
+            server.port()
+        );
+        if works {
+            assert_eq!(try_url(&url), Ok(1), "{login} {query}");
+        } else {
+            let error = refused(&url);
+            assert_eq!(error.kind, TargetErrorKind::Refused, "{query}: {error}");
+        }
+    }
 }
 
 #[test]

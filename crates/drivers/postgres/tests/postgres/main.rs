@@ -25,5 +25,6 @@ mod creating;
 mod describing;
 mod failing;
 mod inserting;
+mod standbys;
 mod transactions;
 mod yugabyte;

@@ -1,0 +1,159 @@
+//! Which host a session is on: in turn, or as `target_session_attrs` and `load_balance_hosts` say.
+//!
+//! Must not know how a connection is made.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::{Mutex, PoisonError};
+
+use super::connect::{self, Opened};
+use super::options::{HostOrder, Node, SessionAttributes};
+use super::role::objection;
+use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline, in_turn};
+use highwater_driver::hosts;
+
+/// The hosts of a target.
+pub(super) struct Hosts {
+    /// At least one.
+    nodes: Vec<Node>,
+    /// The numbers that hosts are chosen by.
+    seed: u64,
+    /// By the host at which a session began to look, that where one was last taken; bounded by the hosts.
+    taken: Mutex<BTreeMap<usize, usize>>,
+}
+
+impl Hosts {
+    pub(super) fn new(nodes: Vec<Node>, seed: u64) -> Self {
+        Self {
+            nodes,
+            seed,
+            taken: Mutex::default(),
+        }
+    }
+
+    pub(super) fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Where a session is at an attempt; where the servers decide that, it is known when it has connected.
+    pub(super) fn host_of(&self, number: u32, attempt: u32) -> usize {
+        let first = self.first(number, attempt);
+        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.get(&first).copied().unwrap_or(first)
+    }
+
+    /// Opens the connection of a session.
+    pub(super) async fn open(
+        &self,
+        number: u32,
+        attempt: u32,
+        timeline: &Rc<dyn Timeline>,
+    ) -> Result<(&Node, Opened), TargetError> {
+        let first = self.first(number, attempt);
+        if !self.are_chosen() {
+            let node = hosts::nth(&self.nodes, first)?;
+            return Ok((node, connect::open(node, timeline).await?));
+        }
+        let open = async |node: &Node| connect::open(node, timeline).await;
+        let (host, opened) = self.choose(first, open).await?;
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.insert(first, host);
+        Ok((hosts::nth(&self.nodes, host)?, opened))
+    }
+
+    /// Opens a connection beside those of sessions: to the first host that does, of those that are wanted.
+    pub(super) async fn open_any(
+        &self,
+        open: impl AsyncFn(&Node) -> Result<Opened, TargetError>,
+    ) -> Result<(&Node, Opened), TargetError> {
+        let (host, opened) = self.choose(0, open).await?;
+        Ok((hosts::nth(&self.nodes, host)?, opened))
+    }
+
+    /// Whether a session looks further than at one host.
+    fn are_chosen(&self) -> bool {
+        let plain = |node: &Node| {
+            let login = &node.login;
+            login.session_attributes == SessionAttributes::Any
+                && login.host_order == HostOrder::InTurn
+        };
+        !self.nodes.iter().all(plain)
+    }
+
+    /// The host at which a session begins to look.
+    fn first(&self, number: u32, attempt: u32) -> usize {
+        let count = self.nodes.len();
+        let order = self.nodes.first().map(|node| node.login.host_order);
+        match order.unwrap_or(HostOrder::InTurn) {
+            HostOrder::InTurn => in_turn(number, attempt, count),
+            HostOrder::AsGiven => in_turn(0, attempt, count),
+            HostOrder::Random => {
+                let position = u64::from(number) << 32 | u64::from(attempt);
+                let drawn = mixed(self.seed ^ mixed(position)) % (count.max(1) as u64);
+                usize::try_from(drawn).unwrap_or(0)
+            }
+        }
+    }
+
+    /// The first host from `first` on that opens and is wanted; a standby is preferred where that is wanted.
+    ///
+    /// # Errors
+    ///
+    /// Of the last host. One that a server itself refuses, such as a wrong password, ends the search as in libpq.
+    async fn choose(
+        &self,
+        first: usize,
+        open: impl AsyncFn(&Node) -> Result<Opened, TargetError>,
+    ) -> Result<(usize, Opened), TargetError> {
+        let prefers =
+            |node: &Node| node.login.session_attributes == SessionAttributes::PreferStandby;
+        let rounds = if self.nodes.iter().any(prefers) { 2 } else { 1 };
+        let mut failed = hosts::none_given();
+        for round in 0..rounds {
+            for place in 0..self.nodes.len() {
+                let host = (first + place) % self.nodes.len();
+                let node = hosts::nth(&self.nodes, host)?;
+                let wanted = match node.login.session_attributes {
+                    SessionAttributes::PreferStandby if round > 0 => SessionAttributes::Any,
+                    wanted => wanted,
+                };
+                let mut opened = match open(node).await {
+                    Ok(opened) => opened,
+                    Err(error)
+                        if self.are_chosen() && error.kind != TargetErrorKind::Unreachable =>
+                    {
+                        return Err(error);
+                    }
+                    Err(error) => {
+                        failed = error;
+                        continue;
+                    }
+                };
+                match objection(&mut opened, node, wanted).await? {
+                    None => return Ok((host, opened)),
+                    Some(objection) => failed = unwanted(node, objection),
+                }
+            }
+        }
+        Err(failed)
+    }
+}
+
+/// A host that is not the kind that `target_session_attrs` asks for. It may become one: the search is repeated.
+fn unwanted(node: &Node, objection: &str) -> TargetError {
+    let cause = format!(
+        "{}: no host is as target_session_attrs says: {objection}",
+        node.shown
+    );
+    TargetError::unreachable(cause).with_hint(
+        "name the other hosts of the cluster too, or correct target_session_attrs (PGTARGETSESSIONATTRS)",
+    )
+}
+
+/// A number that depends on every bit of another one (SplitMix64's last step).
+fn mixed(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
+}

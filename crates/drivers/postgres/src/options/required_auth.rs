@@ -1,0 +1,183 @@
+//! `require_auth`: by which methods a server may authenticate this client. Must not exchange a message.
+//!
+//! Without it every method is taken that is implemented, but a password in clear text only through TLS: any
+//! process that listens at the address could ask for it. libpq sends it.
+
+use highwater_driver::contract::TargetError;
+
+/// A way in which a server authenticates a client, in libpq's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Method {
+    /// The password in clear text.
+    Password,
+    Md5,
+    ScramSha256,
+    /// The server lets the client in unasked, or by its certificate.
+    None,
+    Gss,
+    Sspi,
+    Oauth,
+}
+
+const METHODS: [(&str, Method); 7] = [
+    ("password", Method::Password),
+    ("md5", Method::Md5),
+    ("scram-sha-256", Method::ScramSha256),
+    ("none", Method::None),
+    ("gss", Method::Gss),
+    ("sspi", Method::Sspi),
+    ("oauth", Method::Oauth),
+];
+
+/// The methods that a login takes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(in super::super) struct RequiredAuth {
+    /// Those that are named, or all but those that are.
+    named: Option<(bool, Vec<Method>)>,
+}
+
+impl Method {
+    pub(in super::super) fn name(self) -> &'static str {
+        let mut known = METHODS.iter();
+        known
+            .find(|(_, method)| *method == self)
+            .map_or("", |(name, _)| name)
+    }
+
+    fn is_implemented(self) -> bool {
+        !matches!(self, Self::Gss | Self::Sspi | Self::Oauth)
+    }
+}
+
+impl RequiredAuth {
+    /// From libpq's list: names, or names that all begin with `!`.
+    pub(super) fn parse(text: &str) -> Result<Self, TargetError> {
+        let failed = |cause: &str| {
+            let names: Vec<&str> = METHODS.iter().map(|(name, _)| *name).collect();
+            let hint = format!(
+                "require_auth is a list of {}, or of methods to exclude, each after a `!`",
+                names.join(", ")
+            );
+            TargetError::usage(format!("`require_auth={text}`: {cause}")).with_hint(hint)
+        };
+        let words: Vec<&str> = text.split(',').map(str::trim).collect();
+        let excludes = words.iter().filter(|word| word.starts_with('!')).count();
+        if excludes > 0 && excludes < words.len() {
+            return Err(failed("it names methods and excludes others"));
+        }
+        let mut methods = Vec::new();
+        for word in words {
+            let name = word.trim_start_matches('!');
+            let found = METHODS.iter().find(|(known, _)| *known == name);
+            let (_, method) = found.ok_or_else(|| failed(&format!("`{name}` is not known")))?;
+            if methods.contains(method) {
+                return Err(failed(&format!("`{name}` is named twice")));
+            }
+            methods.push(*method);
+        }
+        let required = Self {
+            named: Some((excludes == 0, methods)),
+        };
+        let mut implemented = METHODS.iter().map(|(_, method)| *method);
+        if !implemented.any(|method| method.is_implemented() && required.takes(method)) {
+            return Err(failed("Highwater implements none of what is left"));
+        }
+        Ok(required)
+    }
+
+    fn takes(&self, method: Method) -> bool {
+        self.named
+            .as_ref()
+            .is_none_or(|(are_taken, methods)| methods.contains(&method) == *are_taken)
+    }
+
+    /// Why the server may not authenticate this client so; `encrypted` says whether TLS is used.
+    pub(in super::super) fn check(&self, method: Method, encrypted: bool) -> Result<(), Refusal> {
+        if !self.takes(method) {
+            return Err(Refusal::NotTaken(method));
+        }
+        let is_named = matches!(&self.named, Some((true, _)));
+        if method == Method::Password && !encrypted && !is_named {
+            return Err(Refusal::ClearText);
+        }
+        Ok(())
+    }
+}
+
+/// Why a server's request for authentication is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Refusal {
+    /// `require_auth` does not take it.
+    NotTaken(Method),
+    /// The password would go over the network as it is.
+    ClearText,
+}
+
+impl Refusal {
+    /// As the error of a connection to `place`; nothing was sent.
+    pub(in super::super) fn into_error(self, place: &str) -> TargetError {
+        match self {
+            Self::NotTaken(Method::None) => TargetError::refused(format!(
+                "{place}: the server requires no authentication, which `require_auth` excludes"
+            ))
+            .with_hint("correct the URL, or require_auth (PGREQUIREAUTH)"),
+            Self::NotTaken(method) => TargetError::refused(format!(
+                "{place}: the server requires the authentication method `{}`, which `require_auth` excludes",
+                method.name()
+            ))
+            .with_hint("correct the URL, or require_auth (PGREQUIREAUTH)"),
+            Self::ClearText => TargetError::refused(format!(
+                "{place}: the server requires the password in clear text, and the connection is not encrypted"
+            ))
+            .with_hint(
+                "use TLS (`?sslmode=require`), or send it all the same (`?require_auth=password`, or \
+                 PGREQUIREAUTH)",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_names_methods_or_excludes_them() {
+        let required = RequiredAuth::parse("scram-sha-256,md5").unwrap();
+        assert_eq!(required.check(Method::Md5, false), Ok(()));
+        let refused = required.check(Method::Password, true);
+        assert_eq!(refused, Err(Refusal::NotTaken(Method::Password)));
+        let required = RequiredAuth::parse("!password,!none").unwrap();
+        assert_eq!(required.check(Method::ScramSha256, false), Ok(()));
+        assert!(required.check(Method::None, true).is_err());
+        for wrong in [
+            "",
+            "md5,!none",
+            "pasword",
+            "md5,md5",
+            "gss,sspi",
+            "!password,!md5,!scram-sha-256,!none",
+        ] {
+            assert!(RequiredAuth::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_password_in_clear_text_needs_tls_or_its_name() {
+        for (list, encrypted, taken) in [
+            (None, true, true),
+            (None, false, false),
+            (Some("password"), false, true),
+            (Some("scram-sha-256,password"), false, true),
+            // All but MD5 does not say that a password may be read by others.
+            (Some("!md5"), false, false),
+            (Some("!md5"), true, true),
+        ] {
+            let required = list.map_or(RequiredAuth::default(), |list| {
+                RequiredAuth::parse(list).unwrap()
+            });
+            let checked = required.check(Method::Password, encrypted);
+            assert_eq!(checked.is_ok(), taken, "{list:?} {encrypted}");
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! libpq's parameters: which of them are obeyed, and where the value of each comes from.
+//!
+//! The order is libpq's: the URL, the service that it or `PGSERVICE` names, the environment. A parameter that
+//! cannot be obeyed is refused with its reason, wherever it stands. Must not know what the values mean.
+
+use std::collections::BTreeMap;
+
+use highwater_driver::contract::TargetError;
+use highwater_driver::redaction::is_secret;
+use highwater_driver::target_url::{Environment, TargetUrl};
+
+use super::service;
+
+/// What is done with a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// What libpq does.
+    Obeyed,
+    /// One of these values means what is done anyway; any other is refused for this reason.
+    Only(&'static [&'static str], &'static str),
+    /// Any value is refused for this reason.
+    Refused(&'static str),
+}
+
+/// A parameter of libpq.
+struct Parameter {
+    /// In a URL and in a service file; empty where it is a variable only.
+    name: &'static str,
+    /// In the environment; empty where there is none.
+    variable: &'static str,
+    rule: Rule,
+}
+
+const fn obeyed(name: &'static str, variable: &'static str) -> Parameter {
+    parameter(name, variable, Rule::Obeyed)
+}
+
+const fn parameter(name: &'static str, variable: &'static str, rule: Rule) -> Parameter {
+    Parameter {
+        name,
+        variable,
+        rule,
+    }
+}
+
+const NO_GSS: &str = "Highwater does not implement GSSAPI";
+const NO_SNI: &str = "Highwater always sends the host name in the TLS handshake";
+const NO_REVOCATION: &str = "Highwater does not read certificate revocation lists";
+const NO_VERSIONS: &str = "Highwater negotiates TLS 1.2 or 1.3";
+const NO_PROTOCOL: &str = "Highwater implements version 3.0 of the protocol";
+const NO_OAUTH: &str = "Highwater does not implement OAuth";
+const NO_KEYS: &str = "Highwater derives SCRAM keys from the password";
+const OFF: &[&str] = &["0", "off", "false", "no"];
+
+/// All that libpq documents, up to version 18.
+const PARAMETERS: &[Parameter] = &[
+    obeyed("application_name", "PGAPPNAME"),
+    obeyed("channel_binding", "PGCHANNELBINDING"),
+    parameter(
+        "client_encoding",
+        "PGCLIENTENCODING",
+        Rule::Only(
+            &["auto", "utf8", "utf-8", "unicode"],
+            "Highwater sends and reads UTF-8",
+        ),
+    ),
+    obeyed("connect_timeout", "PGCONNECT_TIMEOUT"),
+    obeyed("dbname", "PGDATABASE"),
+    obeyed("fallback_application_name", ""),
+    parameter("gssdelegation", "PGGSSDELEGATION", Rule::Only(OFF, NO_GSS)),
+    parameter(
+        "gssencmode",
+        "PGGSSENCMODE",
+        Rule::Only(&["disable", "prefer"], NO_GSS),
+    ),
+    parameter("gsslib", "PGGSSLIB", Rule::Only(&["gssapi"], NO_GSS)),
+    obeyed("host", "PGHOST"),
+    obeyed("hostaddr", "PGHOSTADDR"),
+    obeyed("keepalives", ""),
+    obeyed("keepalives_count", ""),
+    obeyed("keepalives_idle", ""),
+    obeyed("keepalives_interval", ""),
+    parameter(
+        "krbsrvname",
+        "PGKRBSRVNAME",
+        Rule::Only(&["postgres"], NO_GSS),
+    ),
+    obeyed("load_balance_hosts", "PGLOADBALANCEHOSTS"),
+    parameter(
+        "max_protocol_version",
+        "PGMAXPROTOCOLVERSION",
+        Rule::Only(&["3.0", "3.2", "latest"], NO_PROTOCOL),
+    ),
+    parameter(
+        "min_protocol_version",
+        "PGMINPROTOCOLVERSION",
+        Rule::Only(&["3.0"], NO_PROTOCOL),
+    ),
+    parameter("oauth_client_id", "", Rule::Refused(NO_OAUTH)),
+    parameter("oauth_client_secret", "", Rule::Refused(NO_OAUTH)),
+    parameter("oauth_issuer", "", Rule::Refused(NO_OAUTH)),
+    parameter("oauth_scope", "", Rule::Refused(NO_OAUTH)),
+    obeyed("options", "PGOPTIONS"),
+    obeyed("passfile", "PGPASSFILE"),
+    obeyed("password", "PGPASSWORD"),
+    obeyed("port", "PGPORT"),
+    parameter(
+        "replication",
+        "",
+        Rule::Only(OFF, "a replication connection takes no load"),
+    ),
+    obeyed("require_auth", "PGREQUIREAUTH"),
+    parameter(
+        "requirepeer",
+        "PGREQUIREPEER",
+        Rule::Refused("Highwater does not look up the user of a socket's server"),
+    ),
+    parameter("scram_client_key", "", Rule::Refused(NO_KEYS)),
+    parameter("scram_server_key", "", Rule::Refused(NO_KEYS)),
+    obeyed("service", "PGSERVICE"),
+    obeyed("servicefile", "PGSERVICEFILE"),
+    obeyed("sslcert", "PGSSLCERT"),
+    parameter(
+        "sslcertmode",
+        "PGSSLCERTMODE",
+        Rule::Only(
+            &["allow"],
+            "Highwater presents the certificate of `sslcert` whenever a server requests one",
+        ),
+    ),
+    parameter(
+        "sslcompression",
+        "PGSSLCOMPRESSION",
+        Rule::Only(OFF, "TLS compression is insecure, and not implemented"),
+    ),
+    parameter("sslcrl", "PGSSLCRL", Rule::Refused(NO_REVOCATION)),
+    parameter("sslcrldir", "PGSSLCRLDIR", Rule::Refused(NO_REVOCATION)),
+    obeyed("sslkey", "PGSSLKEY"),
+    parameter(
+        "sslkeylogfile",
+        "",
+        Rule::Refused("Highwater writes the keys of a connection to no file"),
+    ),
+    parameter(
+        "ssl_max_protocol_version",
+        "PGSSLMAXPROTOCOLVERSION",
+        Rule::Only(&["TLSv1.3"], NO_VERSIONS),
+    ),
+    parameter(
+        "ssl_min_protocol_version",
+        "PGSSLMINPROTOCOLVERSION",
+        Rule::Only(&["TLSv1", "TLSv1.1", "TLSv1.2"], NO_VERSIONS),
+    ),
+    obeyed("sslmode", "PGSSLMODE"),
+    parameter(
+        "sslnegotiation",
+        "PGSSLNEGOTIATION",
+        Rule::Only(
+            &["postgres"],
+            "Highwater requests TLS by the protocol's own message",
+        ),
+    ),
+    parameter(
+        "sslpassword",
+        "",
+        Rule::Refused("Highwater reads keys without a passphrase only"),
+    ),
+    obeyed("sslrootcert", "PGSSLROOTCERT"),
+    parameter("sslsni", "PGSSLSNI", Rule::Only(&["1"], NO_SNI)),
+    obeyed("target_session_attrs", "PGTARGETSESSIONATTRS"),
+    obeyed("tcp_user_timeout", ""),
+    obeyed("user", "PGUSER"),
+    obeyed("", "PGGEQO"),
+    obeyed("", "PGREQUIRESSL"),
+    obeyed("", "PGSYSCONFDIR"),
+    parameter(
+        "",
+        "PGDATESTYLE",
+        Rule::Only(
+            &["iso", "iso, mdy", "iso, dmy", "iso, ymd"],
+            "Highwater reads dates in ISO format",
+        ),
+    ),
+    parameter(
+        "",
+        "PGTZ",
+        Rule::Only(
+            &["utc", "etc/utc", "gmt"],
+            "Highwater's sessions are in UTC",
+        ),
+    ),
+];
+
+/// What one URL and its surroundings say.
+pub(super) struct Settings<'a> {
+    url: &'a TargetUrl,
+    service: BTreeMap<String, String>,
+    environment: Environment<'a>,
+}
+
+impl<'a> Settings<'a> {
+    /// Reads the service file, if one is named.
+    ///
+    /// # Errors
+    ///
+    /// An unknown parameter, one that is refused, or a service that cannot be read.
+    pub(super) fn read(
+        url: &'a TargetUrl,
+        environment: Environment<'a>,
+    ) -> Result<Self, TargetError> {
+        let named = PARAMETERS.iter().map(|parameter| parameter.name);
+        // As in libpq, for URLs that were written for JDBC.
+        let known: Vec<&str> = named
+            .filter(|name| !name.is_empty())
+            .chain(["ssl"])
+            .collect();
+        url.check_parameters(&known)?;
+        let mut settings = Self {
+            url,
+            service: BTreeMap::new(),
+            environment,
+        };
+        if let Some(name) = settings.get("service") {
+            let file = settings.get("servicefile");
+            let found = service::read(&name, file.as_deref(), environment)?;
+            if let Some(unknown) = found.keys().find(|name| !known.contains(&name.as_str())) {
+                let cause = format!("service `{name}`: unknown parameter `{unknown}`");
+                return Err(TargetError::usage(cause).with_hint(known_names(&known)));
+            }
+            settings.service = found;
+        }
+        settings.check()?;
+        Ok(settings)
+    }
+
+    /// The value of a parameter, by its name, or of a variable that is no parameter; never empty.
+    pub(super) fn get(&self, name: &str) -> Option<String> {
+        self.with_origin(name).map(|(value, _)| value)
+    }
+
+    fn with_origin(&self, name: &str) -> Option<(String, String)> {
+        let of_url = self.url.parameter(name).cloned();
+        let of_url = of_url.map(|value| (value, format!("parameter `{name}`")));
+        let of_service = || {
+            let value = self.service.get(name).cloned()?;
+            Some((value, format!("parameter `{name}` of the service")))
+        };
+        let of_environment = || {
+            let mut known = PARAMETERS.iter();
+            let found = known.find(|known| [known.name, known.variable].contains(&name))?;
+            let value = (self.environment)(found.variable).filter(|value| !value.is_empty())?;
+            Some((value, format!("variable {}", found.variable)))
+        };
+        of_url.or_else(of_service).or_else(of_environment)
+    }
+
+    /// Fails with the first value that cannot be obeyed.
+    fn check(&self) -> Result<(), TargetError> {
+        for Parameter {
+            name,
+            variable,
+            rule,
+        } in PARAMETERS
+        {
+            let key = if name.is_empty() { variable } else { name };
+            let Some((value, origin)) = self.with_origin(key) else {
+                continue;
+            };
+            let (reason, taken) = match rule {
+                Rule::Obeyed => continue,
+                Rule::Only(values, _) if values.contains(&value.to_ascii_lowercase().as_str()) => {
+                    continue;
+                }
+                // The names of TLS versions are in mixed case.
+                Rule::Only(values, _) if values.contains(&value.as_str()) => continue,
+                Rule::Only(values, reason) => (reason, format!("use {}, or ", values.join(", "))),
+                Rule::Refused(reason) => (reason, String::new()),
+            };
+            let shown = if is_secret(key) || taken.is_empty() {
+                String::new()
+            } else {
+                format!(" is `{value}`")
+            };
+            let cause = format!("target `{}`: {origin}{shown}: {reason}", self.url);
+            return Err(TargetError::usage(cause).with_hint(format!("{taken}leave it out")));
+        }
+        Ok(())
+    }
+}
+
+fn known_names(known: &[&str]) -> String {
+    format!("known parameters are {}", known.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documents_name_every_parameter_and_variable() {
+        let page = include_str!("../../../../../docs/reference/postgresql.md");
+        for parameter in PARAMETERS {
+            for word in [parameter.name, parameter.variable] {
+                let is_there = word.is_empty() || page.contains(&format!("`{word}`"));
+                assert!(is_there, "{word}");
+            }
+        }
+    }
+}

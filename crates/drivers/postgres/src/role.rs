@@ -1,0 +1,77 @@
+//! Whether a server may be written, and whether it is a standby: what `target_session_attrs` goes by, as libpq does.
+//! Must not choose a host.
+
+use super::connect::Opened;
+use super::options::{Node, SessionAttributes};
+use super::wire::Connection;
+use highwater_driver::contract::TargetError;
+use highwater_driver::sql::connection::rows_of;
+use highwater_driver::sql_query::first_value;
+
+/// What a server reports at start-up, from PostgreSQL 14 on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct ReportedRole {
+    read_only_by_default: Option<bool>,
+    standby: Option<bool>,
+}
+
+impl ReportedRole {
+    /// Takes a reported parameter, whichever it is.
+    pub(super) fn take(&mut self, name: &str, value: &str) {
+        match name {
+            "default_transaction_read_only" => self.read_only_by_default = Some(value == "on"),
+            "in_hot_standby" => self.standby = Some(value == "on"),
+            _ => {}
+        }
+    }
+
+    fn read_only(self) -> Option<bool> {
+        Some(self.read_only_by_default? || self.standby?)
+    }
+}
+
+/// Why a connection is none that is wanted; none if it is.
+pub(super) async fn objection(
+    opened: &mut Opened,
+    node: &Node,
+    wanted: SessionAttributes,
+) -> Result<Option<&'static str>, TargetError> {
+    use SessionAttributes::{Any, PreferStandby, Primary, ReadOnly, ReadWrite, Standby};
+    Ok(match wanted {
+        Any => None,
+        ReadWrite => is_read_only(opened, node)
+            .await?
+            .then_some("its sessions are read-only"),
+        ReadOnly => {
+            (!is_read_only(opened, node).await?).then_some("its sessions are not read-only")
+        }
+        Primary => is_standby(opened, node).await?.then_some("it is a standby"),
+        Standby | PreferStandby => (!is_standby(opened, node).await?).then_some("it is no standby"),
+    })
+}
+
+async fn is_read_only(opened: &mut Opened, node: &Node) -> Result<bool, TargetError> {
+    match opened.reported.read_only() {
+        Some(known) => Ok(known),
+        None => is_on(&mut opened.connection, node, "SHOW transaction_read_only").await,
+    }
+}
+
+async fn is_standby(opened: &mut Opened, node: &Node) -> Result<bool, TargetError> {
+    match opened.reported.standby {
+        Some(known) => Ok(known),
+        None => {
+            is_on(
+                &mut opened.connection,
+                node,
+                "SELECT pg_catalog.pg_is_in_recovery()",
+            )
+            .await
+        }
+    }
+}
+
+async fn is_on(connection: &mut Connection, node: &Node, sql: &str) -> Result<bool, TargetError> {
+    let value = first_value(rows_of(connection, &node.shown, sql).await?);
+    Ok(value.is_some_and(|value| ["on", "t", "true"].contains(&value.as_str())))
+}
