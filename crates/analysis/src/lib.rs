@@ -21,6 +21,7 @@ pub mod growth;
 pub mod judge;
 pub mod limit;
 mod long_run;
+pub mod memory;
 mod merge;
 pub mod noise;
 pub mod periodicity;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use highwater_model::record::MemoryRecord;
+
 /// Facts about a target, as it reports them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TargetFacts {
@@ -11,6 +13,8 @@ pub struct TargetFacts {
     pub dialects: Vec<String>,
     /// Settings that matter for a repetition: durability, changed ones, insert mode.
     pub settings: BTreeMap<String, String>,
+    /// Memory in which it can keep data; a size that cannot be read is left out.
+    pub memory: MemoryRecord,
     /// A few words for the summary's first line, such as `one writer`.
     pub traits: Vec<String>,
     /// What its tables have besides columns.

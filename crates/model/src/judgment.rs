@@ -214,7 +214,7 @@ reason_codes! {
     NotAudited = "not_audited", "data", "Another tool measured, and did not look for acknowledged rows.";
     NoInvariant = "no_invariant", "data", "The workload names nothing that could be checked.";
     NotIdle = "not_idle", "data", "Statements of this run were still running when the audit started.";
-    ObjectiveLatency = "latency", "objective", "A percentile is above its limit, or not below it with 95% confidence.", sentence;
+    ObjectiveLatency = "latency", "objective", "A percentile is above its limit, not below it with 95% confidence, or has too few ops to be judged.", sentence;
     ObjectiveErrors = "errors", "objective", "Too many ops failed.", sentence;
     ObjectiveRejected = "rejected", "objective", "Too many ops were rejected.", sentence;
     RateNotSustained = "rate_not_sustained", "objective", "Less was acknowledged than planned, or than the objective requires.", sentence;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::display::{percent_signed, ratio};
+use super::display::{percent_signed, rate, ratio};
 use super::histogram::LatencySummary;
 use super::plan::Unit;
 
@@ -125,6 +125,9 @@ pub struct StreamRecord {
     /// The planned rate, units per second, of this record's share of the plan; absent in closed
     /// load.
     pub planned_rate: Option<f64>,
+    /// The weight of each of its ops; empty where it has only one, and in older records.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub weights: BTreeMap<String, u32>,
     /// Sessions that could be used, of this record's share of the plan.
     pub sessions: u32,
     /// Sessions of those that had any op; absent where that was not counted.
@@ -151,14 +154,31 @@ pub struct StreamRecord {
     pub littles_law_sessions: Option<f64>,
 }
 
+/// A straight line is off by its whole mean from here on, so that percentages of the mean mislead.
+const MISLEADING_PERCENT: f64 = 100.0;
+
 impl StreamRecord {
-    /// `-3.1% (95% CI -9.0% to +4.2%)`: its drift over the phase, where it is known.
+    /// `-3.1% (95% CI -9.0% to +4.2%)`: its drift over the phase, where it is known. One as large as the mean
+    /// itself is said by its first and last third, as in [`StreamRecord::change`].
     pub fn drift(&self) -> Option<String> {
-        let of = |percent: f64| percent_signed(percent / 100.0);
-        let [low, high] = self.drift_ci95?.map(of);
+        let (percent, [low, high]) = (self.drift_percent?, self.drift_ci95?);
+        if [percent, low, high]
+            .iter()
+            .any(|of| of.abs() >= MISLEADING_PERCENT)
+        {
+            let unknown = || "as large as the mean itself".to_owned();
+            return Some(self.change().unwrap_or_else(unknown));
+        }
+        let [percent, low, high] = [percent, low, high].map(|of| percent_signed(of / 100.0));
+        Some(format!("{percent} (95% CI {low} to {high})"))
+    }
+
+    /// `from 1,858 rows/s in the first third to 668 in the last`; absent in older records.
+    pub fn change(&self) -> Option<String> {
+        let [first, last] = self.thirds_per_s?.map(rate);
+        let unit = self.unit.name();
         Some(format!(
-            "{} (95% CI {low} to {high})",
-            of(self.drift_percent?)
+            "from {first} {unit}/s in the first third to {last} in the last"
         ))
     }
 }

@@ -124,10 +124,43 @@ pub struct TargetRecord {
     /// Bytes that the tables grew by for each row that was acknowledged in between; what the target
     /// has not yet merged or cleaned up is part of it.
     pub disk_bytes_per_row: Option<f64>,
+    /// Memory in which it can keep data, as far as it reports that.
+    #[serde(default, skip_serializing_if = "MemoryRecord::is_unknown")]
+    pub memory: MemoryRecord,
     /// Quotas of CPU of nodes that were started with one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpu_quotas: Vec<CpuQuota>,
 }
+
+/// Memory in which a target can keep data, in bytes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryRecord {
+    /// Its own caches of data, by the names of the settings that size them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub caches: BTreeMap<String, u64>,
+    /// What its machines' page caches can grow to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_cache: Option<u64>,
+}
+
+impl MemoryRecord {
+    /// Whether nothing is known of it.
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl TargetRecord {
+    /// What is in force for the workload's tables under this name: a table's own setting, else the server's.
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        let of_table = self.settings.get(&format!("{TABLE_SETTING}{name}"));
+        let setting = of_table.or_else(|| self.settings.get(name));
+        setting.map(String::as_str)
+    }
+}
+
+/// Begins the names of settings of the workload's tables.
+pub const TABLE_SETTING: &str = "with.";
 
 /// What a node may use of the CPUs of its machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -199,7 +199,7 @@ named! {
 pub enum SizeVerdict {
     /// Its figure counts.
     Counts,
-    /// It counts, but the run missed its objective: it reaches no rate.
+    /// It counts, but the run was not shown to meet its objective: it reaches no rate.
     Missed,
     /// There is no figure: no mark was confirmed, no configuration was the best, or nothing was acknowledged.
     #[default]

@@ -118,7 +118,8 @@ pub struct SearchPolicy {
     /// Units of the searched stream that its percentiles take to be judged; 0 without one. A probe
     /// at a lower rate measures longer.
     pub units_needed: f64,
-    /// But never longer than this, nanoseconds, unless the fields above say so.
+    /// But not longer than this, nanoseconds, unless the fields above say so, or the budget has time left for
+    /// its confirmations too.
     pub longest_ns: u64,
     /// A mark is followed by a run at its confirmed value that measures so long, nanoseconds; it is
     /// no part of the budget.
@@ -135,24 +136,25 @@ impl SearchPolicy {
             .saturating_add(audit)
     }
 
-    /// What a probe measures where so many units per second are expected; without an expectation
-    /// only what its purpose asks for.
-    pub fn measured_ns(&self, purpose: ProbePurpose, units_per_s: Option<f64>) -> u64 {
-        let least = match purpose {
-            ProbePurpose::Confirm => self.confirmation_ns,
-            ProbePurpose::Soak => self.soak_ns.unwrap_or(self.confirmation_ns),
-            ProbePurpose::Search | ProbePurpose::Estimate => self.probe_ns,
-        };
-        let needed = units_per_s.map_or(0, |rate| self.needed_ns(rate));
-        needed.min(self.longest_ns).max(least)
+    /// What a probe of this purpose measures at least, nanoseconds.
+    pub const fn least_ns(&self, purpose: ProbePurpose) -> u64 {
+        match (purpose, self.soak_ns) {
+            (ProbePurpose::Soak, Some(soak)) => soak,
+            (ProbePurpose::Confirm | ProbePurpose::Soak, _) => self.confirmation_ns,
+            (ProbePurpose::Search | ProbePurpose::Estimate, _) => self.probe_ns,
+        }
     }
 
-    /// Whether even the longest probe has too few ops to judge a percentile at this rate.
-    pub fn is_too_rare(&self, purpose: ProbePurpose, units_per_s: f64) -> bool {
-        self.needed_ns(units_per_s) > self.measured_ns(purpose, Some(units_per_s))
+    /// The longest that each of so many probes can measure in this time, nanoseconds, where each takes so long
+    /// around that; [`SearchPolicy::longest_ns`] at least.
+    pub fn longest_of_ns(&self, time_ns: u64, probes: u32, around_ns: u64) -> u64 {
+        let one = time_ns / u64::from(probes.max(1));
+        let measured = to_f64(one.saturating_sub(around_ns)) / (1.0 + self.audit_fraction);
+        round_to_u64(measured).max(self.longest_ns)
     }
 
-    fn needed_ns(&self, units_per_s: f64) -> u64 {
+    /// How long a probe has to measure for its percentiles at this rate, nanoseconds.
+    pub fn needed_ns(&self, units_per_s: f64) -> u64 {
         ceil_to_u64(self.units_needed / units_per_s.max(f64::MIN_POSITIVE) * 1e9)
     }
 }
@@ -315,6 +317,9 @@ pub struct Mark {
     pub limited_by: Vec<ReasonCode>,
     /// Each confirmation held it for so long, nanoseconds.
     pub hold_ns: u64,
+    /// How its confirmations came out; absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmations: Option<Confirmations>,
     /// Rows of the tables before the last confirmation.
     pub rows: u64,
     /// Bytes of the tables before the last confirmation; absent where the target does not report.
@@ -323,6 +328,18 @@ pub struct Mark {
     pub passed_above: Vec<f64>,
     /// Whether the interval is wider than requested because probes or time ran out.
     pub wider: bool,
+}
+
+/// The confirmations of one value.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Confirmations {
+    /// All that were made.
+    pub made: u32,
+    /// Those of which each showed by itself that the objective was met.
+    pub passed: u32,
+    /// These, and those that met it as measured, though not by themselves with 95% confidence: together they
+    /// show it.
+    pub held: u32,
 }
 
 /// The value at which the objective is just met, by all probes together. Unlike a confirmed value it

@@ -35,6 +35,12 @@ pub mod names {
     pub const REJECTED: &str = "rejected";
     /// Sessions that wait for a lock.
     pub const LOCK_WAITS: &str = "lock_waits";
+    /// Those of them that wait for a lock of rows.
+    pub const LOCK_WAITS_ROW: &str = "lock_waits_row";
+    /// Those of them that wait for a lock of a whole table.
+    pub const LOCK_WAITS_TABLE: &str = "lock_waits_table";
+    /// Those of them that wait until a table's file has been made larger.
+    pub const LOCK_WAITS_EXTEND: &str = "lock_waits_extend";
     /// Sessions that wait for a disk.
     pub const DISK_WAITS: &str = "disk_waits";
     /// Parts that wait to be merged, of the partition of a table that has most.

@@ -7,6 +7,7 @@
 mod change_points;
 mod inside;
 mod load;
+mod memory;
 mod rule;
 mod target;
 #[cfg(test)]
@@ -46,6 +47,8 @@ const RULES: &[Rule] = &[
     inside::cpu_stolen,
     inside::few_sessions,
     inside::durability_relaxed,
+    memory::outgrew_memory,
+    memory::fits_in_memory,
 ];
 
 /// What all rules say of a record.

@@ -113,22 +113,25 @@ pub(super) fn periodic_stalls(read: &RuleInput<'_>) -> Option<RuleFinding> {
 pub(super) fn slows_with_data(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let mut closed = read.measured.iter().filter(|stream| !stream.is_open());
     let fell = |drift: &f64| *drift <= -FALL_PERCENT;
-    let (drift, rows) = closed.find_map(|stream| {
-        let drift = stream.stream.drift_percent.filter(fell)?;
+    let (stream, rows) = closed.find_map(|stream| {
+        stream.stream.drift_percent.filter(fell)?;
         let tested = match stream.stream.drift_ci95 {
             Some([_, most]) => most < 0.0,
             // Of an earlier record.
             None => stream.stream.steadiness == Steadiness::NotSteady,
         };
         let rows = stream.results.iter().map(|r| r.rows.acknowledged).sum();
-        (tested && rows > 0).then_some((drift, rows))
+        (tested && rows > 0).then_some((stream, rows))
     })?;
+    let how = stream.stream.change();
+    // Earlier records have no thirds.
+    let how = how.unwrap_or_else(|| match stream.stream.drift_percent {
+        Some(drift) if drift > -100.0 => format!("by {}", percent(-drift / 100.0)),
+        _ => "by more than half".to_owned(),
+    });
     Some(RuleFinding {
         code: "slows_with_data",
-        sentence: format!(
-            "throughput fell by {} while rows were added",
-            percent(-drift / 100.0)
-        ),
+        sentence: format!("throughput fell {how} while rows were added"),
         evidence: format!("{} rows", count(rows)),
         hint: "rerun with these rows preloaded (--set rows=…): if it starts where this run ended, data \
                volume is the cause; if not, check merges, caches, and disk credits",

@@ -191,6 +191,15 @@ fn a_fall_over_the_phase_is_reported_for_closed_load_that_writes() {
     assert_eq!(of(-9.0, NotSteady), NONE);
     assert_eq!(of(12.0, NotSteady), NONE, "it rose");
     assert_eq!(of(-12.0, NotTested), NONE);
+    let said = |thirds: Option<[f64; 2]>| {
+        let mut record = closed();
+        drift(-139.3, NotSteady)(&mut record);
+        record.streams[0].thirds_per_s = thirds;
+        findings(&record)[0].sentence.clone()
+    };
+    let from_and_to = "throughput fell from 1,858 rows/s in the first third to 668 in the last while rows were added";
+    assert_eq!(said(Some([1_858.0, 668.0])), from_and_to);
+    assert!(!said(None).contains('%'), "{}", said(None));
     let known_within = |half: f64| {
         move |record: &mut RunRecord| {
             drift(-12.0, Steadiness::NotShown)(record);

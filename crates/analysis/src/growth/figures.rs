@@ -205,7 +205,10 @@ fn of_run(run: &RunRecord, measured: Option<&MeasuredStream<'_>>) -> SizeFigures
     }
     let (verdict, reasons) = if is_client_limited(judged) {
         (SizeVerdict::ClientCeiling, of_measurement)
-    } else if judged.objective.value == ObjectiveValue::Missed {
+    } else if matches!(
+        judged.objective.value,
+        ObjectiveValue::Missed | ObjectiveValue::NotDecided
+    ) {
         (SizeVerdict::Missed, judged.objective.codes())
     } else {
         (SizeVerdict::Counts, Vec::new())

@@ -50,7 +50,7 @@ fn compared(record: &RunRecord) -> Judgment<Data> {
         (Some(Data::Duplicated), duplicated(audit)),
         (Some(Data::Surplus), refused_found(audit)),
         (Some(Data::Unverified), foreign(record)),
-        (None, not_narrowed(audit)),
+        (None, not_narrowed(record)),
         (Some(Data::Unverified), wrong_sql(audit)),
         (Some(Data::Unverified), not_idle(record)),
         (Some(Data::Unverified), copies_differ(audit)),
@@ -199,14 +199,21 @@ fn wrong_sql(audit: &AuditRecord) -> Option<Reason> {
 }
 
 /// A note: what is wrong is known by bucket only.
-fn not_narrowed(audit: &AuditRecord) -> Option<Reason> {
+fn not_narrowed(record: &RunRecord) -> Option<Reason> {
+    let audit = &record.audit;
     if !audit.is_wrong() || audit.narrowed || audit.level < AuditLevel::Sums {
         return None;
     }
-    let why = audit.error.clone();
-    let places = [why.unwrap_or_else(|| "records are merged without the target".to_owned())];
+    let is_merged = record.clients.len() > 1;
+    let (why, hint) = if is_merged {
+        let why = "records are merged without the target";
+        (why, "compare the rows with `highwater audit`")
+    } else {
+        let why = "the audit ended before it had compared their rows";
+        (why, "allow the audit more time with --audit-timeout")
+    };
+    let places = [audit.error.clone().unwrap_or_else(|| why.to_owned())];
     let message = "wrong key buckets were found, but not which of their rows are wrong";
-    let hint = "allow the audit more time with --audit-timeout";
     reason(ReasonCode::NotNarrowed, message, &places, hint)
 }
 

@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use highwater_model::display::ratio;
 use highwater_model::histogram::{LatencyHistogram, LatencySummary};
 use highwater_model::numbers::to_f64;
-use highwater_model::plan::{PhaseKind, StreamPlan, Unit};
+use highwater_model::plan::{Arrivals, PhaseKind, StreamPlan, Unit};
 use highwater_model::record::{PhaseRecord, ResultRecord, RunRecord, StreamRecord};
 use highwater_model::units::Nanos;
 
@@ -119,6 +120,44 @@ impl MeasuredStream<'_> {
     /// Units that were due.
     pub fn units_offered(&self) -> f64 {
         to_f64(self.offered().saturating_mul(self.units_per_op()))
+    }
+
+    /// The rate that throughput is held against, units per second: the planned one, or of random arrivals what they
+    /// offered, as chance draws fewer or more than the mean; absent in closed load.
+    pub fn due_rate(&self) -> Option<f64> {
+        let planned = self.stream.planned_rate?;
+        let is_known = self.is_drawn() && self.seconds() > 0.0;
+        Some(if is_known {
+            self.units_offered() / self.seconds()
+        } else {
+            planned
+        })
+    }
+
+    /// Whether its arrivals were drawn at random, so that they are fewer or more than the mean.
+    pub fn is_drawn(&self) -> bool {
+        let poisson = self
+            .plan
+            .is_some_and(|plan| plan.arrivals == Arrivals::Poisson);
+        poisson && self.is_open() && self.offered() > 0
+    }
+
+    /// Whether all ops that were due were acknowledged, and none had to wait for the next phase to be sent.
+    pub fn is_acknowledged_whole(&self) -> bool {
+        self.acknowledged() == self.offered() && !self.results.iter().any(|result| result.backlog)
+    }
+
+    /// The planned rate of one of its ops, units per second: its weight of the stream's. Where the record keeps no
+    /// weights, its part of what was offered.
+    pub fn planned_rate_of(&self, result: &ResultRecord) -> Option<f64> {
+        let weights = &self.stream.weights;
+        let of_op = weights.get(&result.op).copied();
+        let all: u64 = weights.values().map(|weight| u64::from(*weight)).sum();
+        let part = match of_op {
+            Some(weight) => ratio(u64::from(weight), all),
+            None => ratio(result.offered, self.offered()),
+        };
+        Some(self.stream.planned_rate? * part)
     }
 
     /// Acknowledged units per second, by the time of their answer.

@@ -1,22 +1,24 @@
 //! Whether every objective of the plan was met, in every measured step, for every stream that it
 //! applies to.
 //!
-//! A percentile passes only with 95% confidence; what was not shown to be met is missed.
+//! A percentile passes only with 95% confidence; what was not shown to be met is missed. Only where there were
+//! too few ops to judge any percentile by, and nothing else was missed, the objective is not decided.
 
 use crate::telemetry;
 use highwater_model::display::{
-    count, duration, percent, percent_asked, percent_of, plain, rate, ratio,
+    count, duration, percent, percent_asked, percent_of, plain, rate, ratio, span,
 };
 use highwater_model::judgment::{Judgment, ObjectiveValue, Reason, ReasonCode};
-use highwater_model::numbers::to_f64;
+use highwater_model::numbers::{ceil_to_u64, to_f64};
 use highwater_model::plan::Objective;
-use highwater_model::record::{ResultRecord, RunRecord};
+use highwater_model::record::{IncidentKind, ResultRecord, RunRecord};
 use highwater_model::units::Rate;
 
 use super::measured::MeasuredStream;
-use super::reasons::{judgment, reason};
+use super::reasons::{incident, judgment, reason};
 use super::shares::{
-    SUSTAINED_SHARE, Shown, failed_ops, is_above, latency_verdicts, offered, rejected_ops,
+    LatencyVerdict, SUSTAINED_SHARE, Shown, failed_ops, is_above, latency_verdicts, offered,
+    ops_to_plan, rejected_ops,
 };
 
 pub(super) fn judge(
@@ -27,7 +29,8 @@ pub(super) fn judge(
     if objectives.is_empty() {
         return judgment(ObjectiveValue::NoneSet, Vec::new());
     }
-    let mut reasons = vec![latency(objectives, measured)];
+    let latencies = latency_verdicts(objectives, measured);
+    let mut reasons = vec![latency(&latencies)];
     for objective in objectives {
         reasons.push(match *objective {
             Objective::Latency { .. } | Objective::RowLatency { .. } => None,
@@ -41,56 +44,49 @@ pub(super) fn judge(
     reasons.push(backlog(measured));
     reasons.push(not_measured(measured));
     let reasons: Vec<Reason> = reasons.into_iter().flatten().collect();
-    let value = if reasons.is_empty() {
-        ObjectiveValue::Met
-    } else {
-        ObjectiveValue::Missed
+    let of_ops = |of: &Reason| of.code != ReasonCode::ObjectiveLatency;
+    let value = match reasons.iter().any(of_ops) {
+        _ if reasons.is_empty() => ObjectiveValue::Met,
+        // Whoever stops a run before it measures has tried nothing.
+        _ if measured.is_empty() && incident(record, IncidentKind::Interrupted).is_some() => {
+            ObjectiveValue::NotDecided
+        }
+        false if lacks_ops_alone(&latencies) => ObjectiveValue::NotDecided,
+        _ => ObjectiveValue::Missed,
     };
     judgment(value, reasons)
 }
 
-/// Whether an objective that is judged as missed may still be met by further ops: no more is shown than that too few
+/// Whether an objective that is not judged as met may still be met by further ops: no more is shown than that too few
 /// were measured.
 pub fn may_yet_be_met(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> bool {
-    is_missed_by_latency_alone(record, measured, |shown| *shown != Shown::Missed)
-}
-
-/// Whether an objective is judged as missed for nothing but too few ops to judge its percentile by, which says nothing
-/// of the target.
-pub(crate) fn lacks_ops_alone(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> bool {
-    is_missed_by_latency_alone(record, measured, |shown| {
-        matches!(shown, Shown::Met | Shown::TooFew { .. })
-    })
-}
-
-/// Whether only percentiles are missed, of which all show no more than that.
-fn is_missed_by_latency_alone(
-    record: &RunRecord,
-    measured: &[MeasuredStream<'_>],
-    shows_no_more: impl Fn(&Shown) -> bool,
-) -> bool {
     let judged = &record.judgments.objective;
     let mut reasons = judged.reasons.iter();
     let verdicts = latency_verdicts(&record.plan.definition.objectives, measured);
-    judged.value == ObjectiveValue::Missed
-        && reasons.all(|reason| reason.code == ReasonCode::ObjectiveLatency)
-        && verdicts.iter().all(|verdict| shows_no_more(&verdict.shown))
+    !reasons.any(|reason| reason.code != ReasonCode::ObjectiveLatency)
+        && verdicts.iter().all(|of| of.shown != Shown::Missed)
+        && match judged.value {
+            ObjectiveValue::Missed | ObjectiveValue::NotDecided => true,
+            ObjectiveValue::Met | ObjectiveValue::NoneSet => false,
+        }
 }
 
-fn latency(objectives: &[Objective], measured: &[MeasuredStream<'_>]) -> Option<Reason> {
-    let places: Vec<String> = latency_verdicts(objectives, measured)
-        .into_iter()
+/// Whether there were too few ops to judge a percentile by, and none was missed by those that there were.
+fn lacks_ops_alone(verdicts: &[LatencyVerdict]) -> bool {
+    let mut shown = verdicts.iter().map(|verdict| verdict.shown);
+    shown.all(|shown| matches!(shown, Shown::Met | Shown::TooFew { .. }))
+}
+
+fn latency(verdicts: &[LatencyVerdict]) -> Option<Reason> {
+    let places: Vec<String> = verdicts
+        .iter()
         .filter_map(|verdict| {
-            let evidence = verdict.evidence;
+            let evidence = &verdict.evidence;
             let what = match verdict.shown {
                 Shown::Met => return None,
-                Shown::Missed | Shown::Above => evidence,
+                Shown::Missed | Shown::Above => evidence.clone(),
                 Shown::Unproven => format!("not met with 95% confidence: {evidence}"),
-                Shown::TooFew { samples, needed } => format!(
-                    "cannot be judged: {} ops measured, {} needed",
-                    count(samples),
-                    count(needed)
-                ),
+                Shown::TooFew { samples, needed } => too_few(samples, needed, verdict.phase_ns),
             };
             let separator = if what.starts_with("was ") || what.starts_with("cannot ") {
                 ""
@@ -101,9 +97,27 @@ fn latency(objectives: &[Objective], measured: &[MeasuredStream<'_>]) -> Option<
             Some(format!("{place}: {percentile}{separator} {what}"))
         })
         .collect();
-    let message = "a percentile is above its limit, or not below it with 95% confidence";
-    let hint = "lower --rate, use fewer sessions (-c), or measure longer (-d)";
+    let (message, hint) = if lacks_ops_alone(verdicts) {
+        let message = "too few ops were measured to judge a percentile by";
+        (message, "measure longer (-d)")
+    } else {
+        let message = "a percentile is above its limit, or not below it with 95% confidence";
+        let hint = "lower --rate, use fewer sessions (-c), or measure longer (-d)";
+        (message, hint)
+    };
     reason(ReasonCode::ObjectiveLatency, message, &places, hint)
+}
+
+/// With the length that would decide, as far as ops tell one.
+fn too_few(samples: u64, needed: u64, phase_ns: u64) -> String {
+    let times = ops_to_plan(to_f64(needed)) / to_f64(samples);
+    let tens = ceil_to_u64(to_f64(phase_ns) * times / 1e10);
+    let length = match samples {
+        0 => String::new(),
+        _ => format!("; about {} would decide", span(tens * 10_000_000_000)),
+    };
+    let [samples, needed] = [samples, needed].map(count);
+    format!("cannot be judged: {samples} ops measured, {needed} needed{length}")
 }
 
 fn errors(measured: &[MeasuredStream<'_>], max_ppm: u32) -> Option<Reason> {
@@ -173,11 +187,16 @@ fn throughput(measured: &[MeasuredStream<'_>], min: Rate) -> Option<Reason> {
 fn rate_not_sustained(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let mut places = Vec::new();
     for stream in measured.iter().filter(|stream| !is_sustained(stream)) {
-        let planned = stream.stream.planned_rate.unwrap_or(0.0);
-        let [done, planned] = [stream.units_per_s(), planned].map(rate);
+        let due = stream.due_rate().unwrap_or(0.0);
+        let [done, due] = [stream.units_per_s(), due].map(rate);
         let unit = stream.stream.unit.name();
+        let how = if stream.is_drawn() {
+            "offered"
+        } else {
+            "planned"
+        };
         places.push(format!(
-            "{stream}: {done} {unit}/s acknowledged of {planned} {unit}/s planned"
+            "{stream}: {done} {unit}/s acknowledged of {due} {unit}/s {how}"
         ));
     }
     let message = "less was acknowledged than planned";

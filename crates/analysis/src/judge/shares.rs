@@ -16,6 +16,8 @@ use super::measured::MeasuredStream;
 
 /// Ops beyond a percentile that a pass or fail needs in expectation: 1,000 ops for p99.
 pub const OPS_BEYOND_PERCENTILE: u64 = 10;
+/// So many standard deviations of a Poisson count may come too few.
+const DEVIATIONS: f64 = 5.0;
 /// Open load is sustained when this share of what was offered is acknowledged in the same time.
 pub const SUSTAINED_SHARE: f64 = 0.99;
 
@@ -27,6 +29,8 @@ pub(crate) struct LatencyVerdict {
     pub(crate) shown: Shown,
     /// What was measured, for all but [`Shown::TooFew`].
     pub(super) evidence: String,
+    /// How long the phase took, nanoseconds; 0 where the objective is about no op of it.
+    pub(super) phase_ns: u64,
 }
 
 /// What the ops show of a share that is allowed.
@@ -72,6 +76,7 @@ pub(crate) fn latency_verdicts(
                 applied = true;
                 let bound = exceeded(result, stream.units_per_op(), index, objective.of_rows);
                 verdicts.push(LatencyVerdict {
+                    phase_ns: stream.phase.duration_ns,
                     place: stream.place_of(result),
                     percentile: percentile_name(objective),
                     shown: latency_shown(result, bound.as_ref(), objective),
@@ -89,6 +94,7 @@ pub(crate) fn latency_verdicts(
             };
             verdicts.push(LatencyVerdict {
                 place: objective.op.unwrap_or("all streams").to_owned(),
+                phase_ns: 0,
                 percentile: percentile_name(objective),
                 shown: Shown::Unproven,
                 evidence: why.to_owned(),
@@ -125,6 +131,11 @@ fn latency_shown(
 /// Ops of which ten are expected to be among those that are allowed.
 const fn ops_needed(allowed_ppm: u64) -> u64 {
     OPS_BEYOND_PERCENTILE * 1_000_000 / allowed_ppm
+}
+
+/// Ops to plan for, so that chance leaves hardly fewer than these.
+pub(crate) fn ops_to_plan(least: f64) -> f64 {
+    least + DEVIATIONS * least.sqrt()
 }
 
 /// The share of ops, or of rows, above the bound of a latency objective; absent without ops.

@@ -4,7 +4,7 @@
 //! changed. The mean over such a phase is right and describes neither its begin nor its end, so the
 //! measurement is inconclusive, not invalid. A drift that is not known well enough is a note.
 
-use highwater_model::display::{percent_asked, rate, span};
+use highwater_model::display::{percent_asked, span};
 use highwater_model::judgment::{Reason, ReasonCode};
 use highwater_model::numbers::{ceil_to_u64, to_f64};
 use highwater_model::plan::SteadinessRule;
@@ -75,21 +75,13 @@ fn changed(stream: &MeasuredStream<'_>) -> String {
         return format!("{stream}: throughput reached no steady state");
     };
     let verb = if drift < 0.0 { "fell" } else { "rose" };
-    let interval = of.drift_ci95.map(|[low, high]| {
-        let (least, most) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
-        format!(" (95% CI {least:.1}% to {most:.1}%)")
-    });
-    let interval = interval.unwrap_or_default();
-    let thirds = of.thirds_per_s.map(|[first, last]| {
-        let unit = of.unit.name();
-        let (first, last) = (rate(first), rate(last));
-        format!(": {first} {unit}/s in its first third, {last} in its last")
-    });
-    let thirds = thirds.unwrap_or_default();
-    format!(
-        "{stream}: throughput {verb} by {:.1}%{interval} during the measured phase{thirds}",
-        drift.abs()
-    )
+    let change = of
+        .change()
+        .map_or_else(String::new, |change| format!(" {change}"));
+    // Where it is as large as the mean the thirds say all that can be said.
+    let line = of.drift().filter(|line| of.change().as_ref() != Some(line));
+    let line = line.map_or_else(String::new, |line| format!("; drift {line}"));
+    format!("{stream}: throughput {verb}{change} of the measured phase{line}")
 }
 
 fn not_shown(stream: &MeasuredStream<'_>, rule: SteadinessRule) -> String {

@@ -93,9 +93,9 @@ impl<'a> Input<'a> {
             .copied()
     }
 
-    /// A number that the target states of itself.
+    /// A number that the target states of itself, or that was set for the tables.
     pub(super) fn setting(&self, name: &str) -> Option<f64> {
-        self.record.target.settings.get(name)?.parse().ok()
+        self.record.target.setting(name)?.parse().ok()
     }
 
     /// Sum of the means of all series of that name; absent where none is known.

@@ -7,7 +7,7 @@ use highwater_model::limit::SaturationSign;
 use highwater_model::record::{PhaseRecord, RunRecord};
 
 use crate::judge::measurement::planned_and_not_offered;
-use crate::judge::objective::{is_sustained, lacks_ops_alone};
+use crate::judge::objective::is_sustained;
 use crate::judge::shares::{offered, rejected_ops};
 use crate::judge::{MeasuredStream, measured_streams};
 use highwater_model::display::ratio;
@@ -19,8 +19,7 @@ pub(super) const REJECTED_PART: f64 = 0.001;
 /// The last phase that was saturated.
 pub(super) fn last_saturated(record: &RunRecord) -> Option<(&PhaseRecord, SaturationSign)> {
     let measured = measured_streams(record);
-    let is_missed = record.judgments.objective.value == ObjectiveValue::Missed
-        && !lacks_ops_alone(record, &measured);
+    let is_missed = record.judgments.objective.value == ObjectiveValue::Missed;
     let mut phases = measured.iter().map(|stream| stream.phase).rev();
     phases.find_map(|phase| {
         let streams = measured.iter().filter(|of| of.phase.name == phase.name);

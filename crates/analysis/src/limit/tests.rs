@@ -227,7 +227,7 @@ fn an_objective_that_lacks_ops_to_be_judged_is_no_sign_of_saturation() {
         let share_of_errors = Objective::Errors { max_ppm: 1_000 };
         record.plan.definition.objectives.push(share_of_errors);
         record.judgments = judge(&record);
-        assert_eq!(record.judgments.objective.value, ObjectiveValue::Missed);
+        assert_ne!(record.judgments.objective.value, ObjectiveValue::Met);
         limit(&record).map(|limit| limit.saturation)
     };
     let (fast, slow) = (4_000_000, 40_000_000);

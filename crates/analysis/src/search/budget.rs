@@ -18,8 +18,9 @@ impl ProbeHistory<'_> {
         let Some(budget) = self.policy().budget_ns else {
             return in_number;
         };
+        let all = probes.saturating_add(confirmations);
         let cost = |purpose, times: u32| {
-            let measured = self.policy().measured_ns(purpose, units_per_s);
+            let measured = self.measured_ns(purpose, units_per_s, all);
             let one = self.takes(purpose, measured);
             one.saturating_mul(times.into())
         };
@@ -29,6 +30,56 @@ impl ProbeHistory<'_> {
         ];
         let spent = self.probes.iter().map(took).chain(planned);
         in_number && spent.fold(0, u64::saturating_add) <= budget
+    }
+
+    /// What a probe measures where so many units per second are expected, and so many probes of its length have to fit
+    /// what is left; nanoseconds. Without an expectation only what its purpose asks for. One that cannot have ops
+    /// enough may still show a miss, and is not lengthened for more.
+    pub(super) fn measured_ns(
+        &self,
+        purpose: ProbePurpose,
+        units_per_s: Option<f64>,
+        probes: u32,
+    ) -> u64 {
+        let policy = self.policy();
+        let needed = units_per_s.map_or(0, |rate| policy.needed_ns(rate));
+        let measured = if needed <= self.longest_ns(purpose, probes) {
+            needed
+        } else {
+            policy.longest_ns
+        };
+        measured.max(policy.least_ns(purpose))
+    }
+
+    /// Whether confirmations of a value cannot have ops enough for their percentiles in what is left.
+    pub(super) fn is_too_rare(&self, at: f64) -> bool {
+        let needed = self
+            .units_per_s(at)
+            .map_or(0, |rate| self.policy().needed_ns(rate));
+        let least = self.policy().confirmation_ns;
+        needed
+            > self
+                .longest_ns(ProbePurpose::Confirm, self.missing_at(at))
+                .max(least)
+    }
+
+    /// The same of a value that is probed before.
+    pub(super) fn is_too_rare_after_a_probe(&self, at: f64) -> bool {
+        let needed = self
+            .units_per_s(at)
+            .map_or(0, |rate| self.policy().needed_ns(rate));
+        let all = self.policy().confirmations.saturating_add(1);
+        let least = self.policy().confirmation_ns;
+        needed > self.longest_ns(ProbePurpose::Search, all).max(least)
+    }
+
+    fn longest_ns(&self, purpose: ProbePurpose, probes: u32) -> u64 {
+        let policy = self.policy();
+        policy.budget_ns.map_or(policy.longest_ns, |budget| {
+            let spent = self.probes.iter().map(took).fold(0, u64::saturating_add);
+            let left = budget.saturating_sub(spent);
+            policy.longest_of_ns(left, probes, self.takes(purpose, 0))
+        })
     }
 
     /// What a probe takes that measures so long: besides, what the last one of its purpose took, else what was

@@ -2,15 +2,17 @@
 //!
 //! It only judges the search as a whole.
 
-use highwater_model::display::{duration, rate};
+use highwater_model::display::{duration, rate, span};
 use highwater_model::judgment::{
     Judgment, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode,
 };
 use highwater_model::record::{ExperimentRecord, IncidentKind, Question, RunRecord};
 use highwater_model::search::{
-    Mark, NoMark, NoMarkReason, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
+    Confirmations, Mark, NoMark, NoMarkReason, ProbeRecord, ProbeVerdict, SearchAxis,
+    SearchOutcome, SearchRecord,
 };
 
+use super::history::how_confirmed;
 use crate::whole::{Whole, unknown};
 
 /// The record of a search so far; `last` is that of its last probe.
@@ -28,11 +30,21 @@ pub fn conclude(last: RunRecord, search: SearchRecord, id: String) -> Experiment
 }
 
 fn unfinished(judged: &mut Judgments) {
-    if judged.objective.value == ObjectiveValue::Met {
-        judged.objective.value = ObjectiveValue::NotDecided;
-    }
+    undecided(&mut judged.objective);
     let (message, figures) = ("the search has not ended", "its record has no outcome");
     judged.measurement = unknown(ReasonCode::Interrupted, message, figures, None);
+}
+
+/// The last probe's own objective is not that of a search without a mark, whether it was met or missed: an estimate
+/// judges nothing, and what one value missed another may meet. What it lacked to be judged is said.
+fn undecided(objective: &mut Judgment<ObjectiveValue>) {
+    match objective.value {
+        ObjectiveValue::Met | ObjectiveValue::Missed => {
+            objective.value = ObjectiveValue::NotDecided;
+            objective.reasons.clear();
+        }
+        ObjectiveValue::NotDecided | ObjectiveValue::NoneSet => {}
+    }
 }
 
 /// The confirmations show the objective together, whatever the last one shows by itself; but the mark
@@ -82,13 +94,10 @@ fn not_held(search: &SearchRecord, mark: &Mark, soak: &ProbeRecord) -> Reason {
 fn unmarked(whole: &mut Whole, search: &SearchRecord, no_mark: &NoMark) {
     let history = history(search, no_mark);
     let judged = &mut whole.judgments;
-    // The last probe's own objective is not that of the search.
-    if judged.objective.value == ObjectiveValue::Met {
-        judged.objective.value = ObjectiveValue::NotDecided;
-    }
+    let own = judged.objective.reasons.clone();
+    undecided(&mut judged.objective);
     match no_mark.why {
         NoMarkReason::BelowLowest => {
-            let own = judged.objective.reasons.clone();
             let reason = Reason {
                 hint: Some("give the objective a wider bound, or look at the probes".to_owned()),
                 ..Reason::with_figures(
@@ -117,7 +126,14 @@ fn unmarked(whole: &mut Whole, search: &SearchRecord, no_mark: &NoMark) {
             };
             judged.measurement = inconclusive(no_mark.why, &history);
         }
-        NoMarkReason::TooFewOps | NoMarkReason::BudgetSpent | NoMarkReason::NothingAcknowledged => {
+        NoMarkReason::TooFewOps => {
+            judged.measurement = inconclusive(no_mark.why, &history);
+            for reason in &mut judged.measurement.reasons {
+                let length = length_that_decides(search, no_mark);
+                reason.hint = length.or_else(|| reason.hint.take());
+            }
+        }
+        NoMarkReason::BudgetSpent | NoMarkReason::NothingAcknowledged => {
             judged.measurement = inconclusive(no_mark.why, &history);
         }
         NoMarkReason::TargetLost => {
@@ -138,7 +154,7 @@ fn inconclusive(why: NoMarkReason, history: &str) -> Judgment<Measurement> {
         NoMarkReason::TooFewOps => (
             ReasonCode::TooFewSamples,
             "a probe has too few ops for the percentile that the objective names",
-            "probe longer with --probe, or bound a lower percentile",
+            "allow more time with --budget, or bound a lower percentile",
         ),
         NoMarkReason::OpsTooLong => (
             ReasonCode::TooShort,
@@ -157,6 +173,31 @@ fn inconclusive(why: NoMarkReason, history: &str) -> Judgment<Measurement> {
         ),
     };
     unknown(code, message, history, Some(hint))
+}
+
+/// What would decide the highest value that passed, else the lowest that failed.
+fn length_that_decides(search: &SearchRecord, no_mark: &NoMark) -> Option<String> {
+    let at = no_mark.highest_met.or(no_mark.lowest_failed)?;
+    let policy = &search.policy;
+    if policy.axis != SearchAxis::Rate || policy.units_needed <= 0.0 {
+        return None;
+    }
+    // One probe and its confirmations.
+    let probes = u64::from(1 + policy.confirmations);
+    let needed = policy.needed_ns(at);
+    let budget = policy.probe_takes_ns(needed).saturating_mul(probes);
+    let (at, needed) = (of_axis(search, at), span(rounded_up(needed, 10)));
+    Some(format!(
+        "at {at} probes of {needed} would decide: allow --budget {} or more, make ops smaller (--batch), or bound a \
+         lower percentile",
+        span(rounded_up(budget, 60))
+    ))
+}
+
+/// Nanoseconds, to so many seconds.
+fn rounded_up(ns: u64, seconds: u64) -> u64 {
+    let unit = seconds * 1_000_000_000;
+    ns.div_ceil(unit).saturating_mul(unit)
 }
 
 /// What ended a search ends its record too.
@@ -188,6 +229,21 @@ fn history(search: &SearchRecord, no_mark: &NoMark) -> String {
         "nothing passed and nothing failed".to_owned()
     } else {
         said.join(", ")
+    }
+}
+
+/// How often a mark was confirmed, in the words of every output: `3 of 3 times for 30 s`. Those that met the objective as
+/// measured, but show it only together with the others, are no part of the first number: `2 of 3 times for 30 s, and all 3
+/// together`; `2 of 4 times for 30 s, and 3 of them together`.
+pub fn times_confirmed(search: &SearchRecord, mark: &Mark) -> String {
+    let of_mark = mark.confirmations;
+    let of_mark = of_mark.unwrap_or_else(|| how_confirmed(&search.probes, mark.confirmed));
+    let Confirmations { made, passed, held } = of_mark;
+    let times = format!("{passed} of {made} times for {}", span(mark.hold_ns));
+    match held {
+        _ if held == passed => times,
+        _ if held == made => format!("{times}, and all {held} together"),
+        _ => format!("{times}, and {held} of them together"),
     }
 }
 

@@ -4,7 +4,8 @@
 
 use highwater_model::judgment::ReasonCode;
 use highwater_model::search::{
-    ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchPolicy, SearchRecord,
+    Confirmations, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome,
+    SearchPolicy, SearchRecord,
 };
 
 use super::pooled_exceedance;
@@ -12,6 +13,9 @@ use super::step::{Step, askable, is_same};
 
 /// Probes of the load generator's own doing that make a value its ceiling: one, and its repetition.
 const INVALID_TIMES: usize = 2;
+
+/// The lowest value that is probed is at most this part of what closed load made.
+const BELOW_CLOSED: f64 = 0.8;
 
 /// What is known of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -209,6 +213,12 @@ impl<'a> ProbeHistory<'a> {
         })
     }
 
+    /// Whether anything was to be confirmed.
+    pub(super) fn confirms(&self) -> bool {
+        let mut probes = self.probes.iter();
+        probes.any(|probe| probe.purpose == ProbePurpose::Confirm)
+    }
+
     /// Candidates that did not stand their confirmation.
     pub(super) fn failed_candidates(&self) -> usize {
         self.refuted().count()
@@ -244,6 +254,15 @@ impl<'a> ProbeHistory<'a> {
         u32::try_from(self.confirmations_at(at).len()).unwrap_or(u32::MAX)
     }
 
+    /// Confirmations that a value still lacks; of one that has all, one.
+    pub(super) fn missing_at(&self, at: f64) -> u32 {
+        let missing = self
+            .policy()
+            .confirmations
+            .saturating_sub(self.confirmed_at(at));
+        missing.max(1)
+    }
+
     /// The probes that confirmed a value.
     pub(super) fn confirmations_at(&self, at: f64) -> Vec<&'a ProbeRecord> {
         let confirmations = self
@@ -265,7 +284,17 @@ impl<'a> ProbeHistory<'a> {
     pub(super) fn value(&self, at: f64) -> f64 {
         let policy = self.policy();
         let most = policy.highest.unwrap_or(f64::MAX);
-        askable(policy.axis, at.max(policy.lowest).min(most))
+        askable(policy.axis, at.max(self.lowest()).min(most))
+    }
+
+    /// Nothing below this is probed: never more than closed load made.
+    pub(super) fn lowest(&self) -> f64 {
+        let lowest = self.policy().lowest;
+        let closed = self.closed_throughput().filter(|reached| *reached > 0.0);
+        match (self.policy().axis, closed) {
+            (SearchAxis::Rate, Some(reached)) => lowest.min(reached * BELOW_CLOSED),
+            _ => lowest,
+        }
     }
 
     /// The next value above one that can be asked, where values are whole; else the same.
@@ -324,6 +353,21 @@ fn has_held(probe: &ProbeRecord) -> bool {
         (ProbeVerdict::Passed, ..) => true,
         (ProbeVerdict::NotDecided, Some(bound), Some(late)) => bound > 0.0 && late <= 1.0,
         _ => false,
+    }
+}
+
+/// How the confirmations of a value came out.
+pub(super) fn how_confirmed(probes: &[ProbeRecord], at: f64) -> Confirmations {
+    let confirms =
+        |probe: &&ProbeRecord| probe.purpose == ProbePurpose::Confirm && is_same(probe.at, at);
+    let count = |of: &dyn Fn(&ProbeRecord) -> bool| {
+        let probes = probes.iter().filter(confirms);
+        u32::try_from(probes.filter(|probe| of(probe)).count()).unwrap_or(u32::MAX)
+    };
+    Confirmations {
+        made: count(&|_| true),
+        passed: count(&|probe| probe.verdict == ProbeVerdict::Passed),
+        held: count(&has_held),
     }
 }
 

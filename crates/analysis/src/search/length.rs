@@ -1,11 +1,8 @@
 //! How many ops a probe needs, so that what it shows of a percentile counts.
 
-use crate::judge::shares::OPS_BEYOND_PERCENTILE;
+use crate::judge::shares::{OPS_BEYOND_PERCENTILE, ops_to_plan};
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::Objective;
-
-/// So many standard deviations of a Poisson count may come too few.
-const DEVIATIONS: f64 = 5.0;
 
 /// The percentile that needs most ops, and how many: as many as a judgment asks for, and as many
 /// more as chance may leave out.
@@ -25,6 +22,6 @@ pub fn ops_needed(objectives: &[Objective]) -> Option<OpsNeeded> {
     let least = to_f64(OPS_BEYOND_PERCENTILE) / beyond;
     Some(OpsNeeded {
         quantile_ppm,
-        ops: (least + DEVIATIONS * least.sqrt()).ceil(),
+        ops: ops_to_plan(least).ceil(),
     })
 }

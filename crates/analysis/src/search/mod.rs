@@ -50,7 +50,7 @@ use highwater_model::search::{
 use ending::{ended, mark, nothing_confirmed, stopped};
 use history::{ProbeHistory, Status, Value};
 
-pub use conclusion::{conclude, of_axis};
+pub use conclusion::{conclude, of_axis, times_confirmed};
 pub(crate) use history::confirmation;
 pub use length::{OpsNeeded, ops_needed};
 pub use step::Step;
@@ -113,10 +113,12 @@ pub fn measured_ns(
 ) -> u64 {
     let history = ProbeHistory::new(search, probes);
     let expected = at.and_then(|at| history.units_per_s(at));
-    let measured = search.policy.measured_ns(purpose, expected);
+    let measured = |probes| history.measured_ns(purpose, expected, probes);
     match purpose {
-        ProbePurpose::Estimate => measured.min(LONGEST_ESTIMATE_NS),
-        ProbePurpose::Search | ProbePurpose::Confirm | ProbePurpose::Soak => measured,
+        ProbePurpose::Estimate => measured(1).min(LONGEST_ESTIMATE_NS),
+        ProbePurpose::Search => measured(1 + search.policy.confirmations),
+        ProbePurpose::Confirm => measured(at.map_or(1, |at| history.missing_at(at))),
+        ProbePurpose::Soak => measured(1),
     }
 }
 
@@ -182,7 +184,8 @@ fn up(history: &ProbeHistory<'_>, low: &Value) -> Step {
 /// Nothing passed yet: down, to where the limit is expected, or by growing steps.
 fn down(history: &ProbeHistory<'_>, high: &Value) -> Step {
     let policy = history.policy();
-    if high.at <= policy.lowest * (1.0 + policy.width / 2.0) {
+    let lowest = history.lowest();
+    if high.at <= lowest * (1.0 + policy.width / 2.0) {
         let ceiling = high.status == Status::Ceiling;
         let why = if ceiling {
             NoMarkReason::ClientCeiling
@@ -202,12 +205,16 @@ fn down(history: &ProbeHistory<'_>, high: &Value) -> Step {
         Some(mark) => (mark * below(history)).min(high.at / grow(SQRT_2, streak - GUESSES)),
         None => high.at / grow(2.0, streak - 1),
     };
-    history.probe(at.max(policy.lowest))
+    history.probe(at.max(lowest))
 }
 
-/// Narrows the bracket, then confirms its lower end.
+/// Narrows the bracket, then confirms its lower end. Where not even its upper end can be confirmed in the time that is
+/// left, nothing below it can.
 fn between(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Step {
     let width = 1.0 + history.policy().width;
+    if !history.confirms() && history.is_too_rare(high.at) {
+        return no_mark(history, NoMarkReason::TooFewOps);
+    }
     if history.is_narrow(low.at, high.at) {
         return settle(history, low, high);
     }
@@ -345,7 +352,12 @@ fn confirm(history: &ProbeHistory<'_>, low: &Value) -> Step {
 fn within(history: &ProbeHistory<'_>, step: Step) -> Step {
     let confirmations = history.policy().confirmations;
     match step {
-        Step::Probe { at } if history.allows(1, confirmations, history.units_per_s(at)) => step,
+        Step::Probe { at }
+            if history.allows(1, confirmations, history.units_per_s(at))
+                && !(can_be_confirmed(history) && history.is_too_rare_after_a_probe(at)) =>
+        {
+            step
+        }
         Step::Probe { at } => match history.low() {
             Some(low) => affordable(history, last_resort(history, low)),
             None if history.allows(1, 0, history.units_per_s(at)) => step,
@@ -359,6 +371,13 @@ fn within(history: &ProbeHistory<'_>, step: Step) -> Step {
     }
 }
 
+/// Whether the highest value that passed can still be confirmed in what is left.
+fn can_be_confirmed(history: &ProbeHistory<'_>) -> bool {
+    history
+        .low()
+        .is_some_and(|low| !history.is_too_rare(low.at))
+}
+
 /// A confirmation, if all that the value still lacks can be made; else that of the highest that
 /// passed; else what is known.
 fn affordable(history: &ProbeHistory<'_>, step: Step) -> Step {
@@ -366,9 +385,12 @@ fn affordable(history: &ProbeHistory<'_>, step: Step) -> Step {
         return step;
     };
     let expected = history.units_per_s(at);
-    let rare = |rate| history.policy().is_too_rare(ProbePurpose::Confirm, rate);
-    if expected.is_some_and(rare) {
-        return Step::End(ended(history, NoMarkReason::TooFewOps));
+    if history.is_too_rare(at) {
+        let why = match history.confirmed_at(at) {
+            0 => NoMarkReason::TooFewOps,
+            _ => NoMarkReason::BudgetSpent,
+        };
+        return Step::End(ended(history, why));
     }
     let confirmations = history.policy().confirmations;
     let missing = confirmations.saturating_sub(history.confirmed_at(at));

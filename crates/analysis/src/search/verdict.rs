@@ -104,7 +104,7 @@ pub(crate) fn rows_before(record: &RunRecord) -> u64 {
 fn reasons(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<ReasonCode> {
     let judged = &record.judgments;
     let mut codes = unproven_failures(&record.plan.definition.objectives, measured);
-    if judged.objective.value == ObjectiveValue::Missed {
+    if is_not_met(judged.objective.value) {
         codes.splice(0..0, judged.objective.codes());
     }
     if judged.measurement.value != Measurement::Valid {
@@ -120,6 +120,13 @@ fn reasons(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<ReasonCod
         new
     });
     codes
+}
+
+const fn is_not_met(objective: ObjectiveValue) -> bool {
+    matches!(
+        objective,
+        ObjectiveValue::Missed | ObjectiveValue::NotDecided
+    )
 }
 
 fn estimated(record: &RunRecord) -> ProbeVerdict {
@@ -150,7 +157,7 @@ fn verdict(
         return ProbeVerdict::Failed;
     }
     let objectives = &record.plan.definition.objectives;
-    if judged.objective.value == ObjectiveValue::Missed {
+    if is_not_met(judged.objective.value) {
         let mut codes = judged.objective.codes().into_iter();
         return if codes.all(|code| is_of_a_share(code, objectives)) {
             by_shares(objectives, measured)

@@ -84,6 +84,8 @@ fn verdict(record: &RunRecord, has_figure: bool) -> (TrialVerdict, Vec<ReasonCod
         (TrialVerdict::Invalid, of_measurement)
     } else if judged.objective.value == ObjectiveValue::Missed {
         (TrialVerdict::Missed, judged.objective.codes())
+    } else if judged.objective.value == ObjectiveValue::NotDecided {
+        (TrialVerdict::NotMeasured, judged.objective.codes())
     } else if has_figure {
         (TrialVerdict::Counts, Vec::new())
     } else {

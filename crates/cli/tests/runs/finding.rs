@@ -74,10 +74,11 @@ fn the_ops_that_a_percentile_needs_are_printed_before_the_first_probe() {
     let p99 = "find sim: --dry-run --p99 50ms";
     let called = place.typed(p99);
     assert_eq!(called.code, Some(0), "{}", called.stderr);
-    // 1,159 batches of 1,000 rows in 60 s, and in an eighth of an hour less what is around.
+    // 1,159 batches of 1,000 rows in 60 s, and in a fourth of an hour less what is around: one probe and its three
+    // confirmations.
     called.prints(
         "p99 needs 1,159 ops per probe. Below 19,317 rows/s, probes take longer (up to \
-             7 min 28 s). Rates below 2,588 rows/s are not searched",
+             14 min 58 s). Rates below 1,291 rows/s cannot be confirmed",
     );
     // A stream beside the searched one may need longer probes than anybody asked for.
     let beside = "--stream insert@5k --stream dashboards@find";
@@ -85,7 +86,7 @@ fn the_ops_that_a_percentile_needs_are_printed_before_the_first_probe() {
     called.prints("probes of 3 min 5");
     for (more, said) in [
         ("--start 1k", "--start: at 1,000 rows/s"),
-        ("--max 2k", "--max: at 2,000 rows/s"),
+        ("--max 1200", "--max: at 1,200 rows/s"),
         (
             "--stream insert@1k --stream dashboards@find",
             "--stream insert: a probe of 19 min 19 s",

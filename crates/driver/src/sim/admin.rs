@@ -182,6 +182,7 @@ fn facts_of(parameters: &SimParameters) -> TargetFacts {
         tables: TableFeatures::default(),
         transactions: true,
         atomic_batches: true,
+        ..TargetFacts::default()
     }
 }
 

@@ -37,7 +37,9 @@ impl SimReader {
         let waiting_for_lock = cluster.waiting_for_lock(now);
         if let Some(waiting) = waiting_for_lock {
             let waiting = len_to_f64(waiting);
-            samples.push(MetricSample::level(names::LOCK_WAITS, "1", waiting));
+            for name in [names::LOCK_WAITS, names::LOCK_WAITS_TABLE] {
+                samples.push(MetricSample::level(name, "1", waiting));
+            }
         }
         let cores = parameters.cores.map(f64::from);
         let nodes = cluster.nodes().iter_mut().enumerate();

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use highwater_model::record::MemoryRecord;
+
 /// Adds the insert mode, and whether the connection is encrypted.
 pub fn add_connection(settings: &mut BTreeMap<String, String>, insert: &str, encrypted: bool) {
     let tls = if encrypted { "on" } else { "off" };
@@ -37,9 +39,29 @@ pub fn add_common(
     relaxed
 }
 
+/// The caches of data that these settings size in bytes; those that are not reported so are left out.
+pub fn caches(settings: &BTreeMap<String, String>, names: &[&str]) -> MemoryRecord {
+    let caches = names.iter().filter_map(|name| {
+        let bytes = settings.get(*name)?.parse().ok()?;
+        Some(((*name).to_owned(), bytes))
+    });
+    MemoryRecord {
+        caches: caches.collect(),
+        page_cache: None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn caches_are_those_that_are_reported_in_bytes() {
+        let settings = [("pool", "134217728"), ("cache", "128MB"), ("other", "1")];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let found = caches(&settings.into(), &["pool", "cache", "absent"]).caches;
+        assert_eq!(found, [("pool".to_owned(), 134_217_728)].into());
+    }
 
     #[test]
     fn durability_is_in_the_words_of_the_server() {

@@ -8,8 +8,9 @@ use highwater_driver::contract::{TargetError, TargetFacts};
 use highwater_driver::network::one_line;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::dialect::Dialect;
-use highwater_driver::sql::facts::add_common;
+use highwater_driver::sql::facts::{add_common, caches};
 use highwater_driver::sql_query::{first_value, pairs};
+use highwater_model::record::MemoryRecord;
 
 use super::insert_mode::Mode;
 use super::spooling::{OFF, SETTING};
@@ -27,6 +28,14 @@ const RECORDED: &str = "'async_insert', 'background_pool_size', 'fsync_after_ins
 
 /// Those that say what an acknowledged insert has survived.
 const DURABILITY: [&str; 3] = ["fsync_after_insert", "fsync_part_directory", SETTING];
+
+/// The setting of its cache of uncompressed data.
+const CACHE: &str = "uncompressed_cache_size";
+
+/// What the machine's memory has beyond the server's own.
+const MACHINE: &str = "SELECT toString(toUInt64(sum(if(metric = 'OSMemoryTotal', value, -value)))) \
+     FROM system.asynchronous_metrics WHERE metric IN ('OSMemoryTotal', 'MemoryResident') \
+     HAVING countIf(metric = 'OSMemoryTotal') = 1";
 
 /// See [`highwater_driver::contract::ServerAdmin::facts`]; `is_spooled` where acknowledged rows may wait for being
 /// passed on.
@@ -46,6 +55,7 @@ pub(super) async fn read(
     if is_spooled {
         settings.insert(SETTING.to_owned(), OFF.to_owned());
     }
+    let memory = memory(connection, &settings).await;
     let relaxed = relaxed(&settings);
     let encrypted = connection.is_encrypted();
     let traits = add_common(&mut settings, mode.name(), encrypted, &DURABILITY, relaxed);
@@ -53,11 +63,32 @@ pub(super) async fn read(
         version: format!("ClickHouse {}", one_line(&version)),
         dialects: Dialect::ClickHouse.names(),
         settings,
+        memory,
         traits,
         tables: Dialect::ClickHouse.table_features(),
         transactions: false,
         atomic_batches: mode.is_atomic(),
     })
+}
+
+/// Its cache of uncompressed data, where queries use it, and the page cache, from which it reads all else. Old versions
+/// report neither.
+async fn memory(
+    connection: &mut SqlConnection<Wire>,
+    settings: &BTreeMap<String, String>,
+) -> MemoryRecord {
+    let is_used = settings
+        .get("use_uncompressed_cache")
+        .is_some_and(|used| used == "1");
+    let mut memory = MemoryRecord::default();
+    if is_used {
+        let sql = format!("SELECT name, value FROM system.server_settings WHERE name = '{CACHE}'");
+        let rows = connection.rows(&sql).await.unwrap_or_default();
+        memory = caches(&pairs(rows).collect(), &[CACHE]);
+    }
+    let machine = connection.rows(MACHINE).await.unwrap_or_default();
+    memory.page_cache = first_value(machine).and_then(|bytes| bytes.parse().ok());
+    memory
 }
 
 /// With which less of an acknowledged insert survives the loss of the machine than usual in databases.

@@ -11,7 +11,8 @@ use super::pools::{self, Pool};
 use highwater_driver::contract::{TableFeatures, TargetError, TargetFacts};
 use highwater_driver::network::one_line;
 use highwater_driver::sql::facts::add_connection;
-use highwater_driver::sql_query::{first_value, values};
+use highwater_driver::sql_query::{Texts, first_value, values};
+use highwater_model::record::MemoryRecord;
 
 /// Settings of the cluster that affect a load, by the beginning of their names.
 const RECORDED: &[&str] = &[
@@ -89,6 +90,7 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
         settings.insert("versions".to_owned(), format!("{oldest} to {newest}"));
     }
     settings.insert("changed".to_owned(), changed);
+    let machines = connection.rows(MACHINES).await.unwrap_or_default();
     if let Some(pool) = pools::read(connection).await? {
         let Pool {
             threads,
@@ -107,6 +109,7 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
     let noun = if count == "1" { "node" } else { "nodes" };
     Ok(TargetFacts {
         version,
+        memory: memory(&machines),
         dialects: vec!["cratedb".to_owned(), "postgresql".to_owned()],
         settings,
         traits: vec![format!("{count} {noun}"), format!("insert={insert}")],
@@ -117,6 +120,24 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
         transactions: false,
         atomic_batches: false,
     })
+}
+
+/// Of each machine its memory, and the heaps of its nodes, which are no page cache.
+const MACHINES: &str = "SELECT max(mem['free'] + mem['used']), sum(heap['max']) \
+     FROM sys.nodes GROUP BY hostname";
+
+/// Tables are read through the page caches of the machines.
+fn memory(machines: &Texts) -> MemoryRecord {
+    let number = |text: &Option<String>| text.as_deref()?.parse::<u64>().ok();
+    let of_machine = |row: &Vec<Option<String>>| match row.as_slice() {
+        [memory, heaps] => number(memory)?.checked_sub(number(heaps)?),
+        _ => None,
+    };
+    let all: Option<u64> = machines.iter().map(of_machine).sum();
+    MemoryRecord {
+        page_cache: all.filter(|bytes| *bytes > 0),
+        ..MemoryRecord::default()
+    }
 }
 
 /// Settings that are not at their default, with their values.
@@ -166,6 +187,19 @@ mod tests {
         assert_eq!(changed(&settings), "overload_protection.dml.queue_size=100");
         settings.remove("overload_protection.dml.queue_size");
         assert_eq!(changed(&settings), "none of those that are compared");
+    }
+
+    #[test]
+    fn the_page_caches_of_all_machines_are_their_memory_without_the_heaps() {
+        let row = |memory: &str, heaps: &str| vec![Some(memory.to_owned()), Some(heaps.to_owned())];
+        let two = vec![
+            row("16000000000", "4000000000"),
+            row("8000000000", "2000000000"),
+        ];
+        assert_eq!(memory(&two).page_cache, Some(18_000_000_000));
+        for unknown in [vec![], vec![row("-1", "4000000000")], vec![row("1", "2")]] {
+            assert_eq!(memory(&unknown).page_cache, None, "{unknown:?}");
+        }
     }
 
     #[test]

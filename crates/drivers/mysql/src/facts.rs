@@ -8,7 +8,7 @@ use highwater_driver::contract::{TargetError, TargetFacts};
 use highwater_driver::network::one_line;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::dialect::Dialect;
-use highwater_driver::sql::facts::add_common;
+use highwater_driver::sql::facts::{add_common, caches};
 use highwater_driver::sql_query::{pairs, values};
 
 use super::encode::Mode;
@@ -35,6 +35,9 @@ const DURABILITY: [&str; 3] = [
     "sync_binlog",
 ];
 
+/// Those that size caches of data, in bytes.
+const CACHES: [&str; 1] = ["innodb_buffer_pool_size"];
+
 /// See [`highwater_driver::contract::ServerAdmin::facts`].
 pub(super) async fn read(
     connection: &mut SqlConnection<Connection>,
@@ -50,6 +53,7 @@ pub(super) async fn read(
     let settings = settings.map(|(name, value)| (name.to_lowercase(), one_line(&value)));
     let mut settings: BTreeMap<String, String> = settings.collect();
     let relaxed = relaxed(&settings);
+    let memory = caches(&settings, &CACHES);
     let encrypted = connection.is_encrypted();
     let traits = add_common(&mut settings, mode.name(), encrypted, &DURABILITY, relaxed);
     // A server may take a user for another one, such as an anonymous account.
@@ -58,6 +62,7 @@ pub(super) async fn read(
         version: one_line(&format!("{version} ({comment})")),
         dialects: product.dialects(),
         settings,
+        memory,
         traits,
         tables: Dialect::MySql.table_features(),
         transactions: true,

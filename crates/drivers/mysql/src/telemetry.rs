@@ -25,6 +25,7 @@ const FIGURES: &[Figure] = &[
     count("Com_rollback", "transactions_failed"),
     count("Innodb_rows_inserted", "rows_inserted").in_unit("rows"),
     level("Innodb_row_lock_current_waits", names::LOCK_WAITS),
+    level("Innodb_row_lock_current_waits", names::LOCK_WAITS_ROW),
     count("Innodb_row_lock_waits", "row_lock_waits"),
     count("Innodb_deadlocks", "deadlocks"),
     count("Innodb_os_log_written", names::LOG_WRITTEN).in_unit("bytes"),

@@ -47,6 +47,7 @@ impl ServerAdmin for NullAdmin {
             ]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into(),
+            ..TargetFacts::default()
         };
         Box::pin(ready(Ok(facts)))
     }

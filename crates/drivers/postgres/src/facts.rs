@@ -9,8 +9,9 @@ use highwater_driver::contract::{TargetError, TargetFacts};
 use highwater_driver::network::one_line;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::dialect::Dialect;
-use highwater_driver::sql::facts::add_common;
+use highwater_driver::sql::facts::{add_common, caches};
 use highwater_driver::sql_query::{Texts, first_value, pairs};
+use highwater_model::record::MemoryRecord;
 
 /// Settings that are recorded whatever their value: durability, memory, isolation.
 const ALWAYS: &str = "'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', \
@@ -33,6 +34,9 @@ const YUGABYTE_ALWAYS: &str = "'default_transaction_isolation', \
      'yb_disable_transactional_writes'";
 /// With which a batch is not applied as a whole.
 const NO_TRANSACTIONS: &str = "yb_disable_transactional_writes";
+
+/// That which sizes the cache of data.
+const CACHE: &str = "shared_buffers";
 
 /// Those that say what an acknowledged commit has survived.
 const DURABILITY: [&str; 4] = [
@@ -94,17 +98,30 @@ pub(super) async fn read(
         .get(NO_TRANSACTIONS)
         .is_none_or(|value| value != "on");
     let relaxed = relaxed(&settings);
+    let memory = memory(connection, dialect).await;
     let encrypted = connection.is_encrypted();
     let traits = add_common(&mut settings, insert, encrypted, &DURABILITY, relaxed);
     Ok(TargetFacts {
         version: one_line(&version),
         dialects: dialect.names(),
         settings,
+        memory,
         traits,
         tables: dialect.table_features(),
         transactions: dialect.rolls_back(),
         atomic_batches: dialect.inserts_whole() && whole,
     })
+}
+
+/// The server's own cache of data; what cannot be read is unknown.
+async fn memory(connection: &mut SqlConnection<Connection>, dialect: Dialect) -> MemoryRecord {
+    if dialect != Dialect::PostgreSql {
+        return MemoryRecord::default();
+    }
+    let sql =
+        format!("SELECT '{CACHE}', pg_catalog.pg_size_bytes(current_setting('{CACHE}'))::text");
+    let rows = connection.rows(&sql).await.unwrap_or_default();
+    caches(&pairs(rows).collect(), &[CACHE])
 }
 
 /// Sessions go by what a server says at start-up, where old versions of QuestDB do not say what they are.

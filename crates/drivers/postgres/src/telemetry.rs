@@ -38,6 +38,9 @@ const FIGURES: &[(Versions, &[Figure])] = &[
             count("d.blks_hit", "blocks_hit"),
             level("a.active", names::ACTIVE),
             level("a.lock", names::LOCK_WAITS),
+            level("a.lock_row", names::LOCK_WAITS_ROW),
+            level("a.lock_table", names::LOCK_WAITS_TABLE),
+            level("a.lock_extend", names::LOCK_WAITS_EXTEND),
             level("a.io", names::DISK_WAITS),
             level("a.latch", "latch_waits"),
             level("a.log", "log_waits"),
@@ -100,6 +103,10 @@ const FIGURES: &[(Versions, &[Figure])] = &[
 /// The sessions of all clients but this one.
 const SESSIONS: &str = "(SELECT count(*) FILTER (WHERE state = 'active') AS active, \
      count(*) FILTER (WHERE wait_event_type = 'Lock') AS lock, \
+     count(*) FILTER (WHERE wait_event_type = 'Lock' \
+     AND wait_event IN ('transactionid', 'tuple', 'spectoken')) AS lock_row, \
+     count(*) FILTER (WHERE wait_event_type = 'Lock' AND wait_event = 'relation') AS lock_table, \
+     count(*) FILTER (WHERE wait_event_type = 'Lock' AND wait_event = 'extend') AS lock_extend, \
      count(*) FILTER (WHERE wait_event_type = 'IO') AS io, \
      count(*) FILTER (WHERE wait_event_type = 'LWLock') AS latch, \
      count(*) FILTER (WHERE wait_event ILIKE 'wal%') AS log \

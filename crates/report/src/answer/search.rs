@@ -1,7 +1,8 @@
 //! The answer of a search: the mark, with the lowest value that failed.
 
 use highwater_analysis::limit::of_search;
-use highwater_model::display::{count, duration, percent, rate, span};
+use highwater_analysis::search::times_confirmed;
+use highwater_model::display::{count, duration, percent, rate};
 use highwater_model::record::MeasuredRun;
 use highwater_model::search::{Mark, NoMark, ProbeRecord, SearchAxis, SearchOutcome, SearchRecord};
 
@@ -34,7 +35,7 @@ fn question(run: &MeasuredRun<'_>, search: &SearchRecord) -> String {
 
 fn found(search: &SearchRecord, mark: &Mark) -> Answer {
     let unit = unit(search);
-    let (times, each) = (search.policy.confirmations, span(mark.hold_ns));
+    let times = times_confirmed(search, mark);
     let figure = rate(mark.confirmed);
     let (interval, above) = match mark.failed {
         Some(failed) => (
@@ -51,7 +52,7 @@ fn found(search: &SearchRecord, mark: &Mark) -> Answer {
         unit: unit.clone(),
         condition: "confirmed".to_owned(),
         interval,
-        basis: format!("confirmed {times} times for {each}; {above} failed"),
+        basis: format!("confirmed {times}; {above} failed"),
         keys: keys(search, mark, &unit),
         ..Answer::default()
     }
@@ -64,8 +65,7 @@ fn apart(confirmed: f64, failed: f64) -> String {
 
 fn keys(search: &SearchRecord, mark: &Mark, unit: &str) -> Vec<KeyFigure> {
     let at_mark: Vec<&ProbeRecord> = confirming(search, mark).collect();
-    let (confirmed, of) = (rated(mark.confirmed, unit), search.policy.confirmations);
-    let times = format!("{} of {of}", at_mark.len());
+    let (confirmed, times) = (rated(mark.confirmed, unit), times_confirmed(search, mark));
     let mut keys = vec![KeyFigure::new("highest confirmed", confirmed, times)];
     keys.extend(mark.failed.map(|failed| {
         let more = apart(mark.confirmed, failed);

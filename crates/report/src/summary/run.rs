@@ -93,9 +93,14 @@ fn reached(of_stream: &[&MeasuredStream<'_>]) -> String {
     let low = rate(figures().fold(f64::INFINITY, f64::min));
     let high = rate(figures().fold(0.0, f64::max));
     let unit = of_stream.first().map_or("", |m| m.stream.unit.name());
-    let planned = of_stream.first().and_then(|m| m.stream.planned_rate);
-    match planned.filter(|_| of_stream.len() == 1).map(rate) {
-        Some(planned) if planned != high => format!("{high} of {planned} {unit}/s"),
+    // That chance offers fewer than the mean, or that the last ops end behind the phase, is no shortfall.
+    let due = match of_stream {
+        [one] if one.is_drawn() && one.is_acknowledged_whole() => None,
+        [one] => one.due_rate(),
+        _ => None,
+    };
+    match due.map(rate) {
+        Some(due) if due != high => format!("{high} of {due} {unit}/s"),
         _ if low == high => format!("{high} {unit}/s"),
         _ => format!("{low} to {high} {unit}/s"),
     }

@@ -1,8 +1,8 @@
 //! A search: the highest rate that was confirmed, what failed above it, and what kept it there.
 
 use highwater_analysis::limit::of_search;
-use highwater_analysis::search::of_axis;
-use highwater_model::display::{duration, rate, span};
+use highwater_analysis::search::{of_axis, times_confirmed};
+use highwater_model::display::{duration, rate};
 use highwater_model::judgment::ReasonCode;
 use highwater_model::search::{Mark, NoMark, SearchOutcome, SearchRecord};
 
@@ -51,8 +51,7 @@ pub(super) fn lines(search: &SearchRecord) -> (Vec<Line>, Vec<Line>) {
 
 fn found(search: &SearchRecord, mark: &Mark) -> Vec<Span> {
     let confirmed = format!("{} confirmed", of_axis(search, mark.confirmed));
-    let times = search.policy.confirmations;
-    let held = format!("{times} times for {}", span(mark.hold_ns));
+    let held = times_confirmed(search, mark);
     let failed = match mark.failed {
         Some(failed) => failed_at(search, failed, &mark.limited_by),
         None => "nothing was shown to fail above it".to_owned(),

@@ -5,6 +5,7 @@ use crate::compare_report::{CompareReport, Group, GrowthsReport};
 use highwater_analysis::comparison::Criteria;
 use highwater_analysis::fixture;
 use highwater_analysis::{search as searching, tuning};
+use highwater_model::plan::Arrivals;
 use highwater_model::record::{ExperimentRecord, IncidentKind, RunRecord};
 use highwater_model::search::{ProbePurpose, ProbeVerdict, SearchOutcome};
 use highwater_model::tune::{
@@ -30,6 +31,28 @@ fn a_closed_run_that_is_well() {
 #[test]
 fn several_streams_have_a_total_each_and_steps_a_line_each() {
     insta::assert_snapshot!(shown(&fixture::open_steps(), 100));
+}
+
+#[test]
+fn a_draw_of_fewer_arrivals_than_the_mean_is_no_shortfall_of_the_target() {
+    let of = |arrivals, acknowledged: u64| {
+        let mut record = fixture::open_gate();
+        record.plan.definition.streams[0].arrivals = arrivals;
+        let seconds = record.phases.iter().map(|phase| phase.duration_ns).max();
+        assert_eq!(seconds, Some(10_000_000_000), "ten seconds of 1,000 rows/s");
+        (record.results[0].offered, record.results[0].acknowledged) = (8_930, acknowledged);
+        record.streams[0].throughput.rows_per_s = 892.0;
+        shown(&record, 100)
+    };
+    let drawn = of(Arrivals::Poisson, 8_930);
+    assert!(
+        drawn.contains("892 rows/s") && !drawn.contains("892 of"),
+        "{drawn}"
+    );
+    let short = of(Arrivals::Poisson, 8_000);
+    assert!(short.contains("892 of 893 rows/s"), "{short}");
+    let constant = of(Arrivals::Constant, 8_930);
+    assert!(constant.contains("892 of 1,000 rows/s"), "{constant}");
 }
 
 #[test]

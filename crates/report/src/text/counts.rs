@@ -137,9 +137,9 @@ fn throughput(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>], unit: U
     }
     let name = unit_name(record, unit);
     let reached: f64 = streams.iter().map(|m| m.units_per_s()).sum();
-    let planned: Option<f64> = streams.iter().map(|m| m.stream.planned_rate).sum();
-    let mut text = match planned {
-        Some(planned) => format!("{} of {} {name}/s", rate(reached), rate(planned)),
+    let due: Option<f64> = streams.iter().map(|m| m.due_rate()).sum();
+    let mut text = match due {
+        Some(due) => format!("{} of {} {name}/s", rate(reached), rate(due)),
         None => format!("{} {name}/s", rate(reached)),
     };
     if let ([only], Some([low, high])) = (streams.as_slice(), first.stream.throughput.ci95) {

@@ -117,7 +117,11 @@ fn faults(judged: &Judgments) -> Vec<String> {
         Data::Unverified => Some("UNVERIFIED"),
         Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered => Some("WRONG DATA"),
     };
-    let objective = (judged.objective.value == ObjectiveValue::Missed).then_some("missed");
+    let objective = match judged.objective.value {
+        ObjectiveValue::Met | ObjectiveValue::NoneSet => None,
+        ObjectiveValue::Missed => Some("missed"),
+        ObjectiveValue::NotDecided => Some("not decided"),
+    };
     let reasons = [
         (measurement, &judged.measurement.reasons),
         (data, &judged.data.reasons),

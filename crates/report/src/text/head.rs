@@ -1,6 +1,7 @@
 //! What was asked of whom: the first two lines.
 
 use highwater_analysis::judge::MeasuredStream;
+use highwater_analysis::memory::data_in_memory;
 use highwater_model::display::{count, duration, foreign, span};
 use highwater_model::import_record::{ImportRecord, ImportedPace, MissingField};
 use highwater_model::pace_text::paces;
@@ -91,7 +92,8 @@ pub(crate) fn load(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) ->
 
 /// The target, and what it is.
 pub(crate) fn of_target(record: &MeasuredRun<'_>) -> String {
-    match joined([urls(record), traits(record)]) {
+    let data = data_in_memory(record).map_or_else(String::new, |data| data.words());
+    match joined([urls(record), traits(record), data]) {
         nothing if nothing.is_empty() => "not reported".to_owned(),
         parts => parts,
     }

@@ -106,7 +106,7 @@ fn row(
     imported: Option<&ImportRecord>,
 ) -> Row {
     let names = [&result.phase, &result.stream, &result.op].map(String::as_str);
-    let planned = or_absent(planned_rate(stream, result), rate);
+    let planned = or_absent(stream.planned_rate_of(result), rate);
     let mut cells = columns.of(names, [&planned, &rate(reached(stream, result))]);
     cells.extend(percentiles(&result.latency_ns));
     if columns.open {
@@ -137,12 +137,6 @@ const fn begin(begin: LatencyBegin) -> &'static str {
         LatencyBegin::Sent => "service time",
         LatencyBegin::NotReported => "where latency begins is not reported",
     }
-}
-
-/// An op's part of its stream's rate, as it was dealt: by what was offered.
-fn planned_rate(stream: &MeasuredStream<'_>, result: &ResultRecord) -> Option<f64> {
-    let share = highwater_model::display::ratio(result.offered, stream.offered());
-    Some(stream.stream.planned_rate? * share)
 }
 
 fn reached(stream: &MeasuredStream<'_>, result: &ResultRecord) -> f64 {

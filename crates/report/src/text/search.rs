@@ -3,7 +3,7 @@
 //! It only shows what the record says.
 
 use highwater_analysis::limit::of_search;
-use highwater_analysis::search::of_axis;
+use highwater_analysis::search::{of_axis, times_confirmed};
 use highwater_model::display::{count, duration, rate};
 use highwater_model::judgment::ReasonCode;
 use highwater_model::record::{MeasuredRun, RunRecord};
@@ -53,15 +53,13 @@ pub(crate) fn unit(search: &SearchRecord) -> String {
     }
 }
 
-/// The probes that confirmed a mark.
+/// The confirmations of a mark, however they came out.
 pub(crate) fn confirming<'a>(
     search: &'a SearchRecord,
     mark: &'a Mark,
 ) -> impl Iterator<Item = &'a ProbeRecord> {
     search.probes.iter().filter(move |probe| {
-        probe.purpose == ProbePurpose::Confirm
-            && probe.verdict == ProbeVerdict::Passed
-            && probe.at.total_cmp(&mark.confirmed).is_eq()
+        probe.purpose == ProbePurpose::Confirm && probe.at.total_cmp(&mark.confirmed).is_eq()
     })
 }
 
@@ -88,10 +86,10 @@ fn found(search: &SearchRecord, mark: &Mark) -> Vec<String> {
         .map_or_else(String::new, |bytes| format!(", {} bytes", count(bytes)));
     let data = format!("{} rows{bytes} before it", count(mark.rows));
     let confirmed = of_axis(search, mark.confirmed);
-    let (times, each) = (search.policy.confirmations, duration(mark.hold_ns));
+    let times = times_confirmed(search, mark);
     let mut lines = vec![
         labeled("mark", &format!("{confirmed} confirmed")),
-        labeled("held", &format!("{times} times for {each} · {data}")),
+        labeled("held", &format!("{times} · {data}")),
     ];
     lines.extend(mark.estimate.map(|found| estimated(search, found)));
     let failed = match mark.failed {

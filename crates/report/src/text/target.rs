@@ -1,5 +1,6 @@
 //! What the target and its host said of themselves, in a line.
 
+use highwater_analysis::memory::data_in_memory;
 use highwater_analysis::telemetry::{TimeRange, mean, measured, named, rejected, total};
 use highwater_model::display::{bytes, count, foreign, percent, plain, rate};
 use highwater_model::numbers::round_to_u64;
@@ -25,6 +26,7 @@ pub(crate) fn lines(record: &RunRecord) -> Vec<String> {
         let rejected = rejected(record).filter(|pieces| *pieces > 0);
         parts.extend(rejected.map(|pieces| format!("{} rejected", count(pieces))));
     }
+    parts.extend(data_in_memory(record).map(|data| data.words()));
     let size = record.target.disk_bytes_per_row.map(plain);
     parts.extend(size.map(|size| format!("{size} bytes on disk per row")));
     let said = (!parts.is_empty()).then(|| labeled("target", &parts.join(" · ")));

@@ -17,6 +17,7 @@ mod so_far;
 pub use reports_so_far::ReportsSoFar;
 pub use so_far::SoFar;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use highwater_analysis as analysis;
@@ -29,7 +30,7 @@ use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::record::{
     AuditRecord, ClientRecord, CpuQuota, Header, HostRecord, Incident, IncidentKind, PlanRecord,
     ProgramRecord, RECORD_SCHEMA, Record, ResultRecord, RunNote, RunRecord, SchedulingClass,
-    StreamRecord, TargetRecord, WorkloadRecord,
+    StreamRecord, TABLE_SETTING, TargetRecord, WorkloadRecord,
 };
 use highwater_model::units::Nanos;
 
@@ -48,9 +49,6 @@ use crate::schedule::{EarlyEnd, PhaseTimes, ScheduledPhase};
 use crate::store::{self, StoreError, StoredRun};
 use crate::table_setup::ExistingTables;
 use crate::telemetry;
-
-/// Begins the names of the settings of a record that `--with` gave.
-const WITH: &str = "with.";
 
 /// Reads the record of a run: its directory, or the record file itself. The record of a run that was
 /// killed is made from what it had written.
@@ -80,7 +78,7 @@ impl Parts {
         record.target.tables.clone_from(&existing.tables);
         for (name, value) in &request.tables.settings {
             let settings = &mut record.target.settings;
-            settings.insert(format!("{WITH}{name}"), value.clone());
+            settings.insert(format!("{TABLE_SETTING}{name}"), value.clone());
         }
         Self {
             ceiling: ceiling(request, &facts),
@@ -115,7 +113,7 @@ fn ceiling(request: &RunRequest, facts: &TargetFacts) -> ClientRecord {
 pub(crate) fn settings_given(record: &RunRecord) -> Vec<(String, String)> {
     let settings = record.target.settings.iter();
     let given = settings.filter_map(|(name, value)| {
-        let name = name.strip_prefix(WITH)?;
+        let name = name.strip_prefix(TABLE_SETTING)?;
         Some((name.to_owned(), value.clone()))
     });
     given.collect()
@@ -141,7 +139,6 @@ pub(crate) fn record(
     audit: AuditRecord,
     collector: &mut Collector<'_>,
 ) -> RunRecord {
-    let plan = &request.plan;
     let mut record = parts.record;
     record.header.started_at = later(&record.header.started_at, passes.origin());
     record.target.hosts = hosts(request, &passes);
@@ -150,7 +147,7 @@ pub(crate) fn record(
         add_load(&mut record, request, load, collector);
     }
     if let Some(main) = &mut passes.main {
-        add_main(&mut record, plan, main, &ops_of(request), collector);
+        add_main(&mut record, request, main, collector);
     }
     add_seconds(&mut record, request, passes, collector);
     for client in &mut record.clients {
@@ -250,6 +247,15 @@ fn ops_of(request: &RunRequest) -> Vec<String> {
         .collect()
 }
 
+/// Of the ops of a stream that has several, by name.
+fn weights(request: &RunRequest, stream: &str) -> BTreeMap<String, u32> {
+    let spec = request.workload.stream(stream);
+    let ops = spec.map(|spec| spec.ops).filter(|ops| ops.len() > 1);
+    let ops = ops.into_iter().flatten();
+    ops.map(|(op, weight)| (request.workload.op_name(op).to_owned(), weight))
+        .collect()
+}
+
 fn add_load(
     record: &mut RunRecord,
     request: &RunRequest,
@@ -278,11 +284,11 @@ fn add_load(
 
 fn add_main(
     record: &mut RunRecord,
-    plan: &Plan,
+    request: &RunRequest,
     main: &mut PassRecord,
-    ops: &[String],
     collector: &mut Collector<'_>,
 ) {
+    let (plan, ops) = (&request.plan, ops_of(request));
     let mut counted = collector.windows_of(&mut main.windows, main.stats.len());
     for phase in &main.phases {
         let recorded = phase_record(phase);
@@ -303,7 +309,8 @@ fn add_main(
                 .collect();
             if phase.kind == PhaseKind::Measure && recorded.duration_ns > 0 {
                 let worked = main.worked.get(stream);
-                let of_stream = stream_record(plan, stream, phase, &results, worked);
+                let mut of_stream = stream_record(plan, stream, phase, &results, worked);
+                of_stream.weights = weights(request, &planned.name);
                 record.streams.push(of_stream);
             }
             record.results.extend(results);
@@ -384,6 +391,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
             version: facts.version.clone(),
             settings: facts.settings.clone(),
             traits: facts.traits.clone(),
+            memory: facts.memory.clone(),
             simulated: capabilities.simulated,
             embedded: capabilities.embedded,
             sink: request.target.is_sink(),

@@ -4,7 +4,7 @@ use crate::telemetry::{OverTime, TimeRange, mean, measured, named, rejected};
 use highwater_model::display::{bytes, count, percent, plain};
 use highwater_model::numbers::{len_to_f64, round_to_u64};
 use highwater_model::outcome::ErrorClass;
-use highwater_model::record::{PhaseRecord, RunRecord};
+use highwater_model::record::{PhaseRecord, RunRecord, TABLE_SETTING};
 use highwater_model::target_telemetry::{TelemetrySeries, names};
 
 use super::rule::{RuleFinding, RuleInput};
@@ -72,15 +72,45 @@ pub(super) fn unequal_nodes(read: &RuleInput<'_>) -> Option<RuleFinding> {
 
 /// Sessions wait for locks.
 pub(super) fn locks(read: &RuleInput<'_>) -> Option<RuleFinding> {
-    let waiting = inside(read)?.sum(names::LOCK_WAITS);
+    let inside = inside(read)?;
+    let waiting = inside.sum(names::LOCK_WAITS);
     let sessions: u32 = read.measured.iter().map(|m| m.stream.sessions).max()?;
+    let (most, hint) = lock_kind(&inside, waiting);
     (waiting >= 1.0 && waiting >= LOCKED * f64::from(sessions)).then(|| RuleFinding {
         code: "locks",
         sentence: "sessions waited for locks".to_owned(),
-        evidence: format!("{} on average, {sessions} sessions", plain(waiting)),
-        hint: "ops that write the same rows take turns: more keys (--set), fewer sessions (-c), or \
-               shorter transactions",
+        evidence: format!("{} on average, {sessions} sessions{most}", plain(waiting)),
+        hint,
     })
+}
+
+/// What most of these sessions wait for, in the words of the evidence, and what to try.
+fn lock_kind(inside: &OverTime<'_>, waiting: f64) -> (String, &'static str) {
+    const ROWS: &str = "ops that write the same rows take turns: more keys (--set), fewer sessions (-c), or \
+                        shorter transactions";
+    const TABLE: &str = "something locks the whole table, such as a change of the schema or maintenance during the load; \
+                         fewer sessions (-c) if it is the load's own statements";
+    const EXTEND: &str = "inserts take turns to make the table's file larger: fewer sessions (-c) with larger batches, or \
+                          several partitions; more keys do not help";
+    const UNKNOWN: &str = "ask the target which locks they wait for; fewer sessions (-c), shorter transactions or \
+                           larger batches hold fewer of them";
+    let kinds = [
+        (names::LOCK_WAITS_ROW, "rows", ROWS),
+        (names::LOCK_WAITS_TABLE, "a whole table", TABLE),
+        (
+            names::LOCK_WAITS_EXTEND,
+            "a table's file to be made larger",
+            EXTEND,
+        ),
+    ];
+    let kinds = kinds.map(|(name, what, hint)| (inside.sum(name), what, hint));
+    let most = kinds
+        .into_iter()
+        .find(|(of_kind, ..)| 2.0 * of_kind > waiting);
+    most.map_or_else(
+        || (String::new(), UNKNOWN),
+        |(of_kind, what, hint)| (format!("; {} waited for {what}", plain(of_kind)), hint),
+    )
 }
 
 /// Each insert is a part of its own until it is merged, and merging does not keep up.
@@ -88,7 +118,7 @@ pub(super) fn too_many_parts(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let inside = inside(read)?;
     let most = inside.highest(names::PARTS_OF_PARTITION)?;
     let delayed = inside.highest(names::DELAYED_INSERTS).unwrap_or(0.0);
-    let setting = |name| read.record.target.settings.get(name)?.parse::<f64>().ok();
+    let setting = |name| read.record.target.setting(name)?.parse::<f64>().ok();
     let limit = setting(PARTS_LIMIT).filter(|limit| most >= *limit);
     let parts = format!("{} in the fullest partition", plain(most));
     let evidence = match limit {
@@ -264,16 +294,28 @@ pub(super) fn few_sessions(read: &RuleInput<'_>) -> Option<RuleFinding> {
 /// What is acknowledged may be lost.
 pub(super) fn durability_relaxed(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let settings = &read.record.target.settings;
+    let of_table = |name: &str| settings.get(&format!("{TABLE_SETTING}{name}"));
+    // What the tables set for themselves is in force there.
+    let is_in_force = |stated: &&str| {
+        let own = stated
+            .split_once('=')
+            .and_then(|(name, value)| Some((of_table(name)?, value)));
+        own.is_none_or(|(own, value)| own == value)
+    };
     let stated = settings
         .get("durability.relaxed")
-        .filter(|stated| !stated.is_empty());
-    let of_table = settings.iter().find(|(name, value)| {
-        name.starts_with("with.")
-            && name.contains("durability")
-            && value.eq_ignore_ascii_case("async")
+        .map_or("", String::as_str);
+    let stated: String = stated
+        .split_inclusive(' ')
+        .filter(|part| is_in_force(&part.trim_end()))
+        .collect();
+    let mut of_tables = settings.iter().filter_map(|(name, value)| {
+        let name = name.strip_prefix(TABLE_SETTING)?;
+        let is_relaxed = name.contains("durability") && value.eq_ignore_ascii_case("async");
+        is_relaxed.then(|| format!("{name}={value}"))
     });
-    let of_table = of_table.map(|(name, value)| format!("{}={value}", &name["with.".len()..]));
-    let evidence = stated.cloned().or(of_table)?;
+    let stated = Some(stated.trim_end().to_owned()).filter(|stated| !stated.is_empty());
+    let evidence = stated.or_else(|| of_tables.next())?;
     Some(RuleFinding {
         code: "durability_relaxed",
         sentence: "acknowledged rows may be lost if the machine crashes".to_owned(),

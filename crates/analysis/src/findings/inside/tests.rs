@@ -65,6 +65,18 @@ fn parts_are_too_many_from_the_setting_on_or_where_inserts_are_held_up() {
     // A table may have a limit of its own.
     assert_eq!(parts(20.0, Some("150"), 1.0), ["too_many_parts"]);
     assert_eq!(parts(900.0, None, 0.0), NONE, "nobody knows the limit");
+    let of_table = |most: f64| {
+        codes_after(move |record| {
+            cpu(record, 0.9);
+            let settings = &mut record.target.settings;
+            for (name, limit) in [(PARTS_LIMIT, "150"), ("with.parts_to_delay_insert", "300")] {
+                settings.insert(name.to_owned(), limit.to_owned());
+            }
+            add_levels(record, names::PARTS_OF_PARTITION, "n1", move |_| most);
+        })
+    };
+    assert_eq!(of_table(299.0), NONE, "its own limit is in force");
+    assert_eq!(of_table(300.0), ["too_many_parts"]);
     let warming_up = codes_after(|record| {
         cpu(record, 0.9);
         let early = |second| if second <= 1 { 9.0 } else { 0.0 };
@@ -108,6 +120,32 @@ fn waiting_for_locks_is_reported_from_a_tenth_of_the_sessions_on() {
     assert_eq!(locks(1.0, 4), ["locks"]);
     assert_eq!(locks(0.9, 4), NONE);
     assert_eq!(locks(3.9, 40), NONE);
+}
+
+#[test]
+fn advice_against_waiting_for_locks_goes_by_what_most_sessions_wait_for() {
+    let hint = |kind: Option<&'static str>, of_kind: f64| {
+        let mut record = fixture::closed();
+        add_levels(&mut record, names::LOCK_WAITS, "n1", |_| 8.0);
+        if let Some(kind) = kind {
+            add_levels(&mut record, kind, "n1", move |_| of_kind);
+        }
+        let found = findings(&record);
+        let locks = found.into_iter().find(|found| found.code == "locks");
+        locks.map_or("", |found| found.hint)
+    };
+    let of_rows = hint(Some(names::LOCK_WAITS_ROW), 7.0);
+    assert!(of_rows.contains("more keys"), "{of_rows}");
+    let of_file = hint(Some(names::LOCK_WAITS_EXTEND), 7.0);
+    assert!(
+        of_file.contains("larger batches") && of_file.contains("do not help"),
+        "{of_file}"
+    );
+    let of_table = hint(Some(names::LOCK_WAITS_TABLE), 7.0);
+    assert!(of_table.contains("locks the whole table"), "{of_table}");
+    for unknown in [hint(None, 0.0), hint(Some(names::LOCK_WAITS_ROW), 4.0)] {
+        assert!(!unknown.contains("keys"), "{unknown}");
+    }
 }
 
 /// Ops per second of the fixture's run, by its seconds.
@@ -297,4 +335,14 @@ fn relaxed_durability_is_reported_with_the_setting() {
     assert_eq!(with(relaxed, ""), NONE);
     assert_eq!(with(translog, "ASYNC"), ["durability_relaxed"]);
     assert_eq!(with(translog, "REQUEST"), NONE);
+    let of_table = |value: &'static str| {
+        codes_after(move |record| {
+            let settings = &mut record.target.settings;
+            for (name, value) in [(relaxed, "fsync=off"), ("with.fsync", value)] {
+                settings.insert(name.to_owned(), value.to_owned());
+            }
+        })
+    };
+    assert_eq!(of_table("off"), ["durability_relaxed"]);
+    assert_eq!(of_table("on"), NONE, "the table's own setting is in force");
 }

@@ -91,6 +91,11 @@ fn buckets_that_were_not_narrowed_say_so() {
     record.audit.narrowed = false;
     let expected = vec![ReasonCode::RowsAltered, ReasonCode::NotNarrowed];
     assert_eq!(data(&record), (Data::Altered, expected));
+    let said = |record: &RunRecord| judge(record).data.reasons[1].sentence();
+    assert!(!said(&record).contains("merged"), "{}", said(&record));
+    // Shares that were merged had no target to ask.
+    record.clients.push(record.clients[0].clone());
+    assert!(said(&record).contains("merged without the target"));
 }
 
 #[test]

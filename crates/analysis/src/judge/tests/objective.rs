@@ -43,6 +43,29 @@ fn a_rate_must_be_sustained_as_far_as_it_was_offered_and_but_for_one_op() {
 }
 
 #[test]
+fn an_op_is_planned_by_its_weight_and_not_by_what_was_drawn_of_it() {
+    let mut record = open_steps();
+    let planned = |record: &RunRecord| -> Vec<Option<f64>> {
+        let measured = measured_streams(record);
+        let queries = measured.iter().find(|of| of.stream.stream == "dashboards");
+        let queries = queries.expect("its stream");
+        let results = queries.results.iter();
+        results
+            .map(|result| queries.planned_rate_of(result))
+            .collect()
+    };
+    for stream in &mut record.streams {
+        let weights = [("last-point", 3), ("by-host", 2)];
+        stream.weights = weights.map(|(op, weight)| (op.to_owned(), weight)).into();
+    }
+    assert_eq!(planned(&record), [Some(6.0), Some(4.0)]);
+    for result in &mut record.results {
+        result.offered /= if result.op == "by-host" { 2 } else { 1 };
+    }
+    assert_eq!(planned(&record), [Some(6.0), Some(4.0)]);
+}
+
+#[test]
 fn nothing_measured_meets_no_objective() {
     let bounded = || {
         let mut record = closed();
@@ -60,6 +83,12 @@ fn nothing_measured_meets_no_objective() {
     let mut record = bounded();
     record.phases.truncate(1);
     assert_eq!(objective(&record), missed, "no measured phase");
+    incident(&mut record, IncidentKind::Interrupted, "in the warm-up");
+    let undecided = (
+        ObjectiveValue::NotDecided,
+        vec![ReasonCode::RateNotSustained],
+    );
+    assert_eq!(objective(&record), undecided, "nothing was tried");
 }
 
 #[test]
@@ -82,7 +111,7 @@ fn a_row_latency_counts_rows_of_all_batches() {
 }
 
 #[test]
-fn too_few_ops_leave_a_percentile_unknown_and_the_objective_missed() {
+fn too_few_ops_leave_a_percentile_and_its_objective_undecided_and_name_the_length_that_decides() {
     let gate = |n| {
         let mut op = gate_op();
         op.latencies = vec![(4 * MS, n)];
@@ -90,10 +119,50 @@ fn too_few_ops_leave_a_percentile_unknown_and_the_objective_missed() {
     };
     let few = gate(999);
     assert_eq!(measurement(&few), inconclusive(ReasonCode::TooFewSamples));
-    assert_eq!(objective(&few), missed(ReasonCode::ObjectiveLatency));
+    let undecided = (
+        ObjectiveValue::NotDecided,
+        vec![ReasonCode::ObjectiveLatency],
+    );
+    assert_eq!(objective(&few), undecided);
+    assert_eq!(exit_code(&judge(&few), Ended::Complete), 3);
+    // 1,000 ops and five standard deviations more of them take 1.16 times the phase's ten seconds.
+    let said = judge(&few).objective.reasons[0].sentence();
+    let expected = "p99 cannot be judged: 999 ops measured, 1,000 needed; about 20 s would decide";
+    assert!(said.contains(expected), "{said}");
+    // What is missed besides is missed.
+    let mut failing = few;
+    let bounds = &mut failing.plan.definition.objectives;
+    bounds.push(Objective::Errors { max_ppm: 0 });
+    failing.results[0].errors.insert("sql".to_owned(), 1);
+    assert_eq!(objective(&failing).0, ObjectiveValue::Missed);
     let enough = gate(1_000);
     assert_eq!(measurement(&enough), VALID);
     assert_eq!(objective(&enough), MET);
+}
+
+#[test]
+fn too_few_batches_leave_a_percentile_of_rows_undecided_beside_one_that_is_met() {
+    let mut op = gate_op();
+    op.latencies = vec![(4 * MS, 500)];
+    let mut record = open_gate_of(&op);
+    record.plan.definition.streams[0].units_per_op = 100;
+    let result = &mut record.results[0];
+    result.row_latency_ns = Some(result.latency_ns.clone());
+    record.plan.definition.objectives = [500_000, 990_000]
+        .map(|quantile_ppm| Objective::RowLatency {
+            quantile_ppm,
+            max: Nanos::SECOND,
+        })
+        .to_vec();
+    let zeros = vec![0; record.results[0].windows.ended.len()];
+    record.results[0].windows.over = vec![zeros; 2];
+    let judged = judge(&record).objective;
+    assert_eq!(judged.value, ObjectiveValue::NotDecided, "{judged:?}");
+    let said = &judged.reasons[0].evidence;
+    assert!(
+        said.contains("p99 of rows cannot be judged") && !said.contains("p50"),
+        "{said}"
+    );
 }
 
 #[test]

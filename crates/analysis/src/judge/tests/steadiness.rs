@@ -55,9 +55,13 @@ fn the_words_hold_the_drift_both_thirds_and_how_long_a_run_would_show_it() {
         let reason = judge(&record).measurement.reasons.remove(0);
         reason.evidence
     };
-    let drifted = "insert: throughput fell by 12.0% (95% CI 10.1% to 13.9%) during the measured phase: \
-                   421,000 rows/s in its first third, 380,000 in its last";
+    let thirds = "insert: throughput fell from 421,000 rows/s in the first third to 380,000 in the last of the \
+                  measured phase";
+    let drifted = format!("{thirds}; drift -12.0% (95% CI -13.9% to -10.1%)");
     assert_eq!(words(&drifts(-12.0, 1.9)), drifted);
+    // A line that falls by more than the mean would end below nothing.
+    assert_eq!(words(&drifts(-139.3, 10.0)), thirds);
+    assert_eq!(words(&drifts(-95.0, 10.0)), thirds, "its interval does");
     // (1.8 · 15 / 10)² times the 10 s of the phase.
     let unknown = "insert: drift +2.0% (95% CI -13.0% to +17.0%) over the measured phase; the bound \
                    is 10%; about 80 s would show it";

@@ -123,6 +123,86 @@ fn what_ended_a_search_ends_its_record_and_is_noted_once() {
 }
 
 #[test]
+fn a_search_without_a_mark_is_not_missed_by_what_its_last_probe_missed() {
+    // As an estimate is: closed load has no latency to be judged by.
+    let mut last = open_gate();
+    last.results[0].backlog = true;
+    let last = judged(last);
+    assert_eq!(last.judgments.objective.value, ObjectiveValue::Missed);
+    for why in [
+        NoMarkReason::Interrupted,
+        NoMarkReason::TargetLost,
+        NoMarkReason::BudgetSpent,
+        NoMarkReason::ClientCeiling,
+    ] {
+        let undecided = (ObjectiveValue::NotDecided, vec![]);
+        assert_eq!(
+            objective(&unmarked(last.clone(), why)),
+            undecided,
+            "{why:?}"
+        );
+    }
+    let undecided = (ObjectiveValue::NotDecided, vec![]);
+    assert_eq!(objective(&concluded(last.clone(), None)), undecided);
+    let missed = objective(&unmarked(last, NoMarkReason::BelowLowest)).0;
+    assert_eq!(missed, ObjectiveValue::Missed, "every value was");
+}
+
+#[test]
+fn too_few_ops_name_the_length_and_the_budget_that_would_decide() {
+    let mut search = SearchRecord {
+        outcome: Some(SearchOutcome::NoMark(NoMark {
+            why: NoMarkReason::TooFewOps,
+            highest_met: Some(7_520.0),
+            estimate: None,
+            lowest_failed: None,
+            limited_by: Vec::new(),
+        })),
+        ..search()
+    };
+    // 1,159 batches of 1,000 rows: 154.1 s at this rate, and ten more around each of four probes.
+    search.policy.units_needed = 1_159_000.0;
+    let record = conclude(open_gate(), search, "find".to_owned());
+    let hint = record.judgments.measurement.reasons[0].hint.clone();
+    let hint = hint.unwrap_or_default();
+    for words in ["at 7,520 rows/s", "2 min 40 s", "--budget 11 min"] {
+        assert!(hint.contains(words), "{words}: {hint}");
+    }
+}
+
+#[test]
+fn how_often_a_mark_was_confirmed_is_said_as_its_probes_show_it() {
+    use ProbeVerdict::{Failed, NotDecided, Passed};
+    let said = |verdicts: &[ProbeVerdict]| {
+        let probes = verdicts.iter().map(|verdict| ProbeRecord {
+            pressure: Some(0.1),
+            late: Some(if *verdict == Failed { 2.0 } else { 0.9 }),
+            ..fixture::probe(ProbePurpose::Confirm, 1_000.0, *verdict)
+        });
+        let mark = Mark {
+            confirmations: None,
+            ..fixture::mark(1_000.0, 1_020.0)
+        };
+        let search = SearchRecord {
+            probes: probes.collect(),
+            ..search()
+        };
+        times_confirmed(&search, &mark)
+    };
+    let check = |verdicts: &[ProbeVerdict], expected: &str| assert_eq!(said(verdicts), expected);
+    check(&[Passed, Passed, Passed], "3 of 3 times for 5 min");
+    check(
+        &[NotDecided, Passed, Passed],
+        "2 of 3 times for 5 min, and all 3 together",
+    );
+    check(&[Passed, Failed, Passed, Passed], "3 of 4 times for 5 min");
+    check(
+        &[Passed, Failed, Passed, NotDecided],
+        "2 of 4 times for 5 min, and 3 of them together",
+    );
+}
+
+#[test]
 fn a_mark_is_met_by_all_its_confirmations_together_and_must_reach_the_floor() {
     let mut last = open_gate();
     last.results[0].backlog = true;

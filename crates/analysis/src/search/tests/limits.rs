@@ -270,6 +270,58 @@ fn where_the_longest_probe_is_too_short_nothing_is_confirmed_in_vain() {
     assert!(!found.probes.iter().any(confirms), "{}", found.story());
 }
 
+/// A search whose probes need as many ops as batches of 1,000 rows have, and so long a budget.
+fn of_batches(budget_s: u64) -> SearchRecord {
+    let mut search = with_p99(Nanos::SECOND);
+    let policy = &mut search.policy;
+    policy.units_needed = ops_needed(&search.objective.stated).unwrap().ops * 1_000.0;
+    (policy.probe_ns, policy.confirmation_ns) = (10 * S, 30 * S);
+    (policy.budget_ns, policy.longest_ns) = (Some(budget_s * S), budget_s * S / 8 - 10 * S);
+    policy.lowest = 10.0 * 1_000.0 / 10.0;
+    search
+}
+
+/// Sustains so much, and judges a percentile from a thousand batches on.
+fn of_large_ops(capacity: f64) -> impl Target {
+    too_little(capacity, |at, seconds| at * seconds < 1_000_000.0)
+}
+
+#[test]
+fn the_first_probe_is_never_above_what_closed_load_made() {
+    // At none of these rates a thousand batches fit an eighth of the budget.
+    for closed in [9_400.0, 30_000.0, 300.0] {
+        let found = find(&of_batches(300), &mut of_large_ops(closed));
+        let first = &found.probes[1];
+        assert!(first.at <= closed, "{}", found.story());
+        assert!(first.at >= closed * 0.75, "{}", found.story());
+    }
+}
+
+#[test]
+fn a_search_that_has_time_left_goes_lower_than_its_usual_probes_allow() {
+    // An eighth of half an hour shows 5,400 rows/s and more. A fourth of what an estimate leaves is enough for one probe
+    // of 2,720 and its confirmations, and for nothing besides.
+    let found = find(&of_batches(1_800), &mut of_large_ops(3_400.0));
+    let mark = found.mark();
+    assert!(
+        (2_700.0..=3_434.0).contains(&mark.confirmed),
+        "{}",
+        found.story()
+    );
+    let spent: u64 = found.probes.iter().map(|p| p.took_ns + p.settled_ns).sum();
+    assert!(spent <= 1_800 * S, "{}", found.story());
+}
+
+#[test]
+fn where_no_time_is_enough_the_search_ends_as_soon_as_a_rate_failed_above_one_that_passed() {
+    let found = find(&of_batches(300), &mut of_large_ops(9_400.0));
+    let no_mark = found.no_mark();
+    assert_eq!(no_mark.why, NoMarkReason::TooFewOps, "{}", found.story());
+    assert!(no_mark.highest_met.is_some(), "{}", found.story());
+    let spent: u64 = found.probes.iter().map(|p| p.took_ns + p.settled_ns).sum();
+    assert!(spent <= 200 * S, "{}", found.story());
+}
+
 /// From one session on.
 fn by_sessions(search: &mut SearchRecord) {
     (search.axis, search.policy.axis) = (SearchAxis::Sessions, SearchAxis::Sessions);

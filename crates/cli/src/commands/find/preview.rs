@@ -108,7 +108,7 @@ impl Preview {
         Ok(preview)
     }
 
-    /// With the lowest rate that is searched: below it a probe has hardly an op, or too few.
+    /// With the lowest rate that is searched: below it a probe has hardly an op.
     fn bounded(mut self, stream: &StreamPlan) -> Result<Self, Failure> {
         let policy = &self.search.policy;
         if policy.axis == SearchAxis::Sessions {
@@ -117,7 +117,7 @@ impl Preview {
         let hardly_any =
             LEAST_OPS * to_f64(stream.units_per_op) / Nanos(policy.probe_ns).as_secs_f64();
         let most = policy.highest.unwrap_or(f64::MAX);
-        self.search.policy.lowest = hardly_any.min(most).max(self.rarest());
+        self.search.policy.lowest = hardly_any.min(most);
         let policy = &self.search.policy;
         let given = [("--start", policy.first), ("--max", policy.highest)];
         let too_low = given
@@ -131,7 +131,7 @@ impl Preview {
                     "{flag}: at {} {unit}/s, the longest probe that fits the budget ({}) has too few \
                      ops for {}; the minimum is {} {unit}/s",
                     plain(value),
-                    duration(policy.longest_ns),
+                    duration(self.longest_ns()),
                     name_of(self.needed),
                     rate(self.rarest().ceil()),
                 );
@@ -142,8 +142,14 @@ impl Preview {
 
     /// Below this rate the longest probe has too few ops; 0 without a percentile.
     fn rarest(&self) -> f64 {
+        self.search.policy.units_needed / Nanos(self.longest_ns()).as_secs_f64()
+    }
+
+    /// The longest probe that fits the budget with its confirmations.
+    fn longest_ns(&self) -> u64 {
         let policy = &self.search.policy;
-        policy.units_needed / Nanos(policy.longest_ns).as_secs_f64()
+        let budget = policy.budget_ns.unwrap_or(policy.longest_ns);
+        policy.longest_of_ns(budget, 1 + CONFIRMATIONS, policy.around_ns)
     }
 
     /// What nine of ten searches take at most, tables that are filled not counted.
@@ -194,7 +200,7 @@ impl Preview {
         )
     }
 
-    /// The rates at which probes are lengthened, and those that are not searched.
+    /// The rates at which probes are lengthened, and those that cannot be confirmed.
     fn lengthened(&self) -> String {
         let (search, policy) = (&self.search, &self.search.policy);
         let Some(needed) = self.needed else {
@@ -212,9 +218,9 @@ impl Preview {
                 let from = policy.units_needed / Nanos(policy.probe_ns).as_secs_f64();
                 format!(
                     "{ops}. Below {} {unit}/s, probes take longer (up to {}). Rates below {} \
-                     {unit}/s are not searched; raise --budget to include them\n",
+                     {unit}/s cannot be confirmed; raise --budget to include them\n",
                     rate(from.ceil()),
-                    duration(policy.longest_ns),
+                    duration(self.longest_ns()),
                     rate(self.rarest().ceil())
                 )
             }

@@ -5,7 +5,8 @@ use maud::{Markup, html};
 use crate::answer::plural;
 use crate::layout::list;
 use crate::text::search as search_text;
-use highwater_model::display::{count, duration, rate};
+use highwater_analysis::search::times_confirmed;
+use highwater_model::display::{count, rate};
 use highwater_model::record::RunRecord;
 use highwater_model::search::{Mark, ProbeVerdict, SearchOutcome, SearchRecord};
 
@@ -43,7 +44,7 @@ pub(in crate::html) fn search(
     }
 }
 
-/// `11 probes: 3 confirmed at 126,900 rows/s, 4 failed`.
+/// `11 probes: 126,900 rows/s confirmed 3 of 3 times for 30 s; 4 failed`.
 fn abstract_line(search: &SearchRecord, unit: &str) -> String {
     let number = |verdict: ProbeVerdict| {
         let probes = search.probes.iter();
@@ -51,14 +52,14 @@ fn abstract_line(search: &SearchRecord, unit: &str) -> String {
     };
     let confirmed = match &search.outcome {
         Some(SearchOutcome::Mark(mark)) => {
-            let times = search_text::confirming(search, mark).count();
-            format!(": {times} confirmed {} {unit}", rate(mark.confirmed))
+            let times = times_confirmed(search, mark);
+            format!(": {} {unit} confirmed {times}", rate(mark.confirmed))
         }
         _ => format!(": {} passed", number(ProbeVerdict::Passed)),
     };
     let failed = number(ProbeVerdict::Failed);
     format!(
-        "{}{confirmed}, {failed} failed",
+        "{}{confirmed}; {failed} failed",
         plural(search.probes.len(), "probe")
     )
 }
@@ -70,7 +71,7 @@ fn found(search: &SearchRecord, mark: &Mark, unit: &str) -> Markup {
             p class="lead" { "Estimate: " (search_text::estimate(search, estimate)) "." }
         }
         p class="lead" {
-            "Confirmed " (search.policy.confirmations) " times for " (duration(mark.hold_ns)) ", with "
+            "Confirmed " (times_confirmed(search, mark)) ", with "
             (count(mark.rows)) " rows" (bytes.unwrap_or_default()) " in the tables before."
             @if let Some(failed) = mark.failed {
                 " The lowest value that was shown to fail: " (rate(failed)) " " (unit) "."

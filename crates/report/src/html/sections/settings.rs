@@ -6,6 +6,7 @@ use maud::{Markup, html};
 
 use crate::layout::{Row, headed};
 use crate::text::head::short_hash;
+use highwater_analysis::memory::data_in_memory;
 use highwater_model::display::{bytes, count, foreign};
 use highwater_model::record::RunRecord;
 
@@ -34,6 +35,7 @@ pub(in crate::html) fn settings(record: &RunRecord) -> Part {
                     ("version", foreign(&target.version, WORDS)),
                     ("tables before the measured phases", size(target.bytes_before)),
                     ("tables after the last phase", size(target.bytes_after)),
+                    ("in memory", data_in_memory(record).map_or_else(|| "not reported".to_owned(), |data| data.words())),
                 ].into_iter()))
                 (hosts(record))
                 @if !target.settings.is_empty() { h4 { "Settings" } (map(&target.settings)) }

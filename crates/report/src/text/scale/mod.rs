@@ -388,7 +388,7 @@ fn fault(trial: &ScaleTrial) -> String {
     let figures = &trial.figures;
     let what = match figures.verdict {
         SizeVerdict::Counts => return String::new(),
-        SizeVerdict::Missed => "missed its objective",
+        SizeVerdict::Missed => "did not meet its objective",
         SizeVerdict::NotMeasured => "NO FIGURE",
         SizeVerdict::ClientCeiling => "LOAD GENERATOR",
         SizeVerdict::TargetLost => "TARGET LOST",
