@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use highwater_model::checksum::{self, KEY_PRIME, NULL_RESIDUE, VALUE_PRIME};
 use highwater_model::op::{BoundColumn, ColumnData, Dictionary, RowBatch};
+use highwater_model::stored_form::StoredForm;
 
 /// Rows whose products fit together: weights below 2¹⁷ and values below 2²⁸ are added before the
 /// sum is taken modulo 2⁶⁴.
@@ -178,6 +179,8 @@ impl Buckets {
 #[derive(Debug, Clone)]
 struct ColumnSummer {
     attributes: Vec<String>,
+    /// What becomes of the values in their column.
+    form: StoredForm,
     /// The dictionary last seen, and the residues of its entries as far as they were needed.
     words: Option<Arc<[Box<str>]>>,
     residues: Vec<u32>,
@@ -191,6 +194,7 @@ impl Summer {
                 .iter()
                 .map(|column| ColumnSummer {
                     attributes: column.attributes.clone(),
+                    form: column.form(),
                     words: None,
                     residues: Vec::new(),
                 })
@@ -223,6 +227,23 @@ impl Summer {
 
 impl ColumnSummer {
     fn sum(&mut self, data: &ColumnData, rows: Range<usize>, weight: u64) -> u64 {
+        let (count, form) = (rows.len(), self.form);
+        match (data, form) {
+            (ColumnData::TimestampMs(values), StoredForm::Times { .. }) => {
+                weighted(values.get(rows), weight, count, |ms| {
+                    checksum::residue(form.time(*ms))
+                })
+            }
+            (ColumnData::Float(values), StoredForm::Decimals { .. }) => {
+                weighted(values.get(rows), weight, count, |value| {
+                    checksum::residue(checksum::float_value(form.float(*value)))
+                })
+            }
+            (data, _) => self.sum_as_sent(data, rows, weight),
+        }
+    }
+
+    fn sum_as_sent(&mut self, data: &ColumnData, rows: Range<usize>, weight: u64) -> u64 {
         let count = rows.len();
         match data {
             ColumnData::Integer(values) | ColumnData::TimestampMs(values) => {

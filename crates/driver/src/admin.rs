@@ -2,8 +2,9 @@
 //!
 //! Must not retry or print; a question that a target cannot answer has a default that says so.
 
-use highwater_model::op::{BoundTable, BoundWorkload, Value};
+use highwater_model::op::{BoundColumn, BoundTable, BoundWorkload, Value};
 use highwater_model::stored::{KeyRange, StoredRow};
+use highwater_model::stored_form::DeclaredColumn;
 use highwater_model::table_shape::TableShape;
 use highwater_model::units::Nanos;
 
@@ -167,6 +168,28 @@ pub trait TableReader {
     /// too; it is empty where nothing is left. None for a target without SQL.
     fn condition(&self, _table: &BoundTable, _row: &[Value]) -> Option<String> {
         None
+    }
+    /// The table's columns as they are declared, in the workload's order; empty where that is not known,
+    /// and values are taken to stay as they were sent.
+    fn declared_columns<'a>(
+        &'a mut self,
+        _table: &'a BoundTable,
+    ) -> Response<'a, Vec<DeclaredColumn>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+    /// The text that the target gives back of a text that is sent to such a column; none if it cannot
+    /// say that.
+    fn text_in<'a>(
+        &'a mut self,
+        _column: &'a BoundColumn,
+        _text: &'a str,
+    ) -> Response<'a, Option<String>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+    /// Why rows of the table may be hidden from this user, as a clause; none if it sees every row.
+    /// What is not seen is no loss then.
+    fn hidden_rows<'a>(&'a mut self, _table: &'a BoundTable) -> Response<'a, Option<String>> {
+        Box::pin(std::future::ready(Ok(None)))
     }
     /// Runs a query and returns its rows as text, null as none.
     fn query<'a>(&'a mut self, _sql: &'a str) -> Response<'a, Vec<Vec<Option<String>>>> {

@@ -8,6 +8,9 @@ use highwater_model::units::Seed;
 
 use crate::error::{TargetError, TargetErrorKind};
 
+/// What the fingerprint of a table begins with that holds nothing but rows that were tried.
+const CANARY: &str = "canary of ";
+
 /// Name of the registry's own table.
 pub const REGISTRY_TABLE: &str = "highwater_tables";
 
@@ -26,6 +29,21 @@ pub struct RegistryEntry {
     pub next_index: u64,
     /// A run writes rows from `next_index` on, or was killed before it updated the entry.
     pub writing: bool,
+}
+
+impl RegistryEntry {
+    /// The entry while rows are tried that must not stay: whoever comes next makes the table anew.
+    pub fn as_canary(&self) -> Self {
+        Self {
+            fingerprint: format!("{CANARY}{}", self.fingerprint),
+            ..self.clone()
+        }
+    }
+
+    /// Whether the table holds nothing but rows that were tried.
+    pub fn is_canary(&self) -> bool {
+        self.fingerprint.starts_with(CANARY)
+    }
 }
 
 /// How a run treats existing tables.
@@ -52,6 +70,34 @@ pub enum TableAction {
     Keep(RegistryEntry),
     /// Drop it, then create and register it.
     Replace,
+    /// It holds nothing but rows that were tried: make it anew, or empty it where its statements create
+    /// more than a table; then register it.
+    Remake,
+}
+
+/// Whether statements create something that stays when the table is dropped, so that they would fail
+/// if they were run again.
+pub fn creates_more_than_tables(statements: &[String]) -> bool {
+    const OTHERS: [&str; 12] = [
+        "TYPE",
+        "DOMAIN",
+        "FUNCTION",
+        "PROCEDURE",
+        "SEQUENCE",
+        "EXTENSION",
+        "SCHEMA",
+        "VIEW",
+        "SERVER",
+        "ROLE",
+        "COLLATION",
+        "AGGREGATE",
+    ];
+    statements.iter().any(|statement| {
+        let words = statement.split_whitespace().take(4);
+        let words: Vec<String> = words.map(str::to_ascii_uppercase).collect();
+        let creates = words.first().is_some_and(|word| word == "CREATE");
+        creates && words.iter().any(|word| OTHERS.contains(&word.as_str()))
+    })
 }
 
 impl<'a> TablePolicy<'a> {
@@ -100,6 +146,7 @@ impl<'a> TablePolicy<'a> {
         let foreign = || self.drop_foreign.iter().any(|name| name == table);
         match (exists, entry) {
             (false, _) => Ok(TableAction::Create),
+            (true, Some(entry)) if entry.is_canary() => Ok(TableAction::Remake),
             (true, None) if foreign() => Ok(TableAction::Replace),
             (true, None) => Err(refused(
                 format!("table `{table}` exists and was not created by Highwater"),
@@ -186,6 +233,36 @@ mod tests {
             drop_foreign: foreign,
             ..TablePolicy::new("mine", Seed(1))
         }
+    }
+
+    #[test]
+    fn a_table_in_which_rows_were_tried_is_made_anew_whatever_comes() {
+        for (fingerprint, drop) in [("mine", false), ("other", false), ("mine", true)] {
+            let tried = entry(fingerprint).as_canary();
+            assert!(tried.is_canary() && !entry(fingerprint).is_canary());
+            let action = policy(drop, &[]).action("t", true, Some(tried));
+            assert_eq!(action, Ok(TableAction::Remake), "{fingerprint}");
+        }
+        let statements = |all: &[&str]| -> Vec<String> {
+            all.iter()
+                .map(|statement| (*statement).to_owned())
+                .collect()
+        };
+        let plain = [
+            "CREATE TABLE t (type text)",
+            "CREATE UNIQUE INDEX i ON t (type)",
+        ];
+        assert!(!creates_more_than_tables(&statements(&plain)));
+        let more = [
+            "create type mood as enum ('sad')",
+            "CREATE TABLE t (m mood)",
+        ];
+        assert!(creates_more_than_tables(&statements(&more)));
+        let view = [
+            "CREATE TABLE t (n int)",
+            "CREATE MATERIALIZED VIEW v AS SELECT 1",
+        ];
+        assert!(creates_more_than_tables(&statements(&view)));
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub mod sample;
 pub mod scale;
 pub mod search;
 pub mod stored;
+pub mod stored_form;
 pub mod table_shape;
 pub mod target_telemetry;
 pub mod tune;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::literal::LiteralSql;
 use super::named::named;
+use super::stored_form::{DeclaredColumn, StoredForm};
 pub use super::value::Value;
 
 /// The position of an op in [`BoundWorkload::ops`].
@@ -197,6 +198,9 @@ pub struct BoundColumn {
     /// An integer expression over the table's columns for what stands for the value in checksums;
     /// without one the dialect makes it from the type. See [`super::checksum`].
     pub value: Option<String>,
+    /// As the table declares it, once that was read: a column with an expression of its own is compared
+    /// by that.
+    pub declared: DeclaredColumn,
 }
 
 impl BoundColumn {
@@ -207,6 +211,15 @@ impl BoundColumn {
             kind,
             attributes: Vec::new(),
             value: None,
+            declared: DeclaredColumn::default(),
+        }
+    }
+
+    /// What becomes of its values in the table.
+    pub const fn form(&self) -> StoredForm {
+        match self.value {
+            None => self.declared.form,
+            Some(_) => StoredForm::AsSent,
         }
     }
 }

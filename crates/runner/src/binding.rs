@@ -1,8 +1,11 @@
-//! Binds a workload to the dialects of a target. What must not be here: a run.
+//! Binds a workload to the dialects of a target, and to the types of its tables. What must not be here: a
+//! run.
 
 use std::sync::Arc;
 
+use highwater_driver::{Admin, TargetError};
 use highwater_model::op::{BoundWorkload, PlaceholderStyle, RowGenerator};
+use highwater_model::stored_form::{DeclaredColumn, StoredForm};
 use highwater_workload::Workload;
 
 use crate::request::RunError;
@@ -27,4 +30,49 @@ pub(crate) fn bind(
     };
     bound.rows = Some(RowGenerator(Arc::new(fill)));
     Ok(bound)
+}
+
+/// The columns of a workload's tables as they are declared, by table; of a table that is not there none.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DeclaredTables(Vec<Vec<DeclaredColumn>>);
+
+impl DeclaredTables {
+    /// Reads them.
+    pub(crate) async fn read(
+        admin: &mut dyn Admin,
+        bound: &BoundWorkload,
+    ) -> Result<Self, TargetError> {
+        let mut tables = Vec::with_capacity(bound.tables.len());
+        for table in &bound.tables {
+            tables.push(admin.declared_columns(table).await?);
+        }
+        Ok(Self(tables))
+    }
+
+    /// Leaves out columns that cannot be compared.
+    pub(crate) fn leave_out(&mut self, columns: &[(usize, usize)], bound: &BoundWorkload) {
+        self.0.resize_with(bound.tables.len(), Vec::new);
+        for (table, column) in columns {
+            let Some(declared) = self.0.get_mut(*table) else {
+                continue;
+            };
+            let columns = bound
+                .tables
+                .get(*table)
+                .map_or(0, |table| table.columns.len());
+            declared.resize_with(columns, DeclaredColumn::default);
+            if let Some(declared) = declared.get_mut(*column) {
+                declared.form = StoredForm::Uncompared;
+            }
+        }
+    }
+
+    /// Has the audit expect what these columns keep.
+    pub(crate) fn bind(&self, bound: &mut BoundWorkload) {
+        for (table, columns) in bound.tables.iter_mut().zip(&self.0) {
+            for (column, declared) in table.columns.iter_mut().zip(columns) {
+                column.declared.clone_from(declared);
+            }
+        }
+    }
 }

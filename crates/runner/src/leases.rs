@@ -23,6 +23,7 @@ use procfs::ProcError;
 use procfs::process::Process;
 use tokio::sync::oneshot;
 
+use crate::canary::Uncompared;
 use crate::clock::{RealClock, RealTimeline, wall_clock};
 use crate::deadline::within;
 
@@ -250,12 +251,16 @@ impl Drop for HeldLeases {
 
 /// What the runs of a search or a tuning hand to each other, so that their tables are never free in between.
 #[derive(Clone, Default)]
-pub struct KeptLeases(Rc<RefCell<Option<HeldLeases>>>);
+pub struct KeptLeases {
+    held: Rc<RefCell<Option<HeldLeases>>>,
+    /// What came of trying the audit: once for all of these runs.
+    tried: Rc<RefCell<Option<Vec<Uncompared>>>>,
+}
 
 impl KeptLeases {
     /// Keeps what a run held.
     pub(crate) fn keep(&self, held: HeldLeases) {
-        drop(self.0.replace(Some(held)));
+        drop(self.held.replace(Some(held)));
     }
 
     /// Hands over what the run before held, if it is what this one needs; else it is given back, or this
@@ -266,7 +271,7 @@ impl KeptLeases {
         tables: &[&str],
         timeline: &dyn Timeline,
     ) -> Result<Option<HeldLeases>, TargetError> {
-        let Some(held) = self.0.take() else {
+        let Some(held) = self.held.take() else {
             return Ok(None);
         };
         if held.covers(admin, tables).await? {
@@ -276,9 +281,19 @@ impl KeptLeases {
         Ok(None)
     }
 
+    /// The columns that an earlier run found not to be comparable, if one has tried.
+    pub(crate) fn tried(&self) -> Option<Vec<Uncompared>> {
+        self.tried.borrow().clone()
+    }
+
+    /// Keeps what came of trying.
+    pub(crate) fn keep_tried(&self, uncompared: &[Uncompared]) {
+        self.tried.replace(Some(uncompared.to_vec()));
+    }
+
     /// Gives the tables back, if the target can be reached soon.
     pub fn end(&self) {
-        let Some(held) = self.0.take() else {
+        let Some(held) = self.held.take() else {
             return;
         };
         let ending = |timeline: Rc<RealTimeline>| async move {

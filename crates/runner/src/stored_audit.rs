@@ -18,7 +18,7 @@ use highwater_model::units::Nanos;
 use highwater_workload::Workload;
 
 use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, audit_unless};
-use crate::binding;
+use crate::binding::{self, DeclaredTables};
 use crate::clock::{RealClock, RealTimeline};
 use crate::executor;
 use crate::interrupts::Interrupts;
@@ -151,7 +151,9 @@ impl StoredAudit {
         let facts = admin.facts().await?;
         let literals = self.record.plan.definition.workload.literals;
         let style = target.placeholders();
-        let bound = binding::bind(&self.request.workload, literals, &facts.dialects, style)?;
+        let mut bound = binding::bind(&self.request.workload, literals, &facts.dialects, style)?;
+        let declared = DeclaredTables::read(admin.as_mut(), &bound).await?;
+        declared.bind(&mut bound);
         let tables = ExistingTables::of_record(&self.record.target.tables);
         let mut ledgers = self.ledgers(&bound, &tables, admin.as_mut()).await?;
         let ends = ledgers.iter().map(|ledger| ledger.rows().end).max();

@@ -247,6 +247,49 @@ impl ExistingTables {
         }
     }
 
+    /// The positions of tables that no run has written to, and that hold nothing.
+    pub(crate) async fn unwritten(
+        &self,
+        admin: &mut dyn Admin,
+        bound: &BoundWorkload,
+    ) -> Result<Vec<usize>, TargetError> {
+        let mut unwritten = Vec::new();
+        for (position, (entry, table)) in self.entries.iter().zip(&bound.tables).enumerate() {
+            let is_new = entry.next_index == 0 && !entry.writing && entry.rows == Some(0);
+            if is_new && rows_of(&admin.count_by_key(table, u64::MAX).await?) == 0 {
+                unwritten.push(position);
+            }
+        }
+        Ok(unwritten)
+    }
+
+    /// Registers that rows are tried in these tables, which must not stay.
+    pub(crate) async fn begin_canary(
+        &self,
+        admin: &mut dyn Admin,
+        positions: &[usize],
+    ) -> Result<(), TargetError> {
+        let entries = positions.iter().filter_map(|at| self.entries.get(*at));
+        let entries: Vec<RegistryEntry> = entries.map(RegistryEntry::as_canary).collect();
+        admin.update_registry(&entries).await
+    }
+
+    /// Makes the tables anew in which rows were tried.
+    pub(crate) async fn end_canary(
+        &mut self,
+        admin: &mut dyn Admin,
+        bound: &BoundWorkload,
+        request: &RunRequest,
+        row_identity: &str,
+    ) -> Result<(), TargetError> {
+        let policy = TablePolicy {
+            settings: &request.tables.settings,
+            ..TablePolicy::new(row_identity, request.plan.seed)
+        };
+        self.entries = admin.create_tables(bound, &policy).await?;
+        Ok(())
+    }
+
     /// The tables as the audit of this run sees them: rows of earlier runs have no key.
     pub(crate) fn own_rows(&self, bound: &BoundWorkload) -> BoundWorkload {
         let mut own = bound.clone();

@@ -13,6 +13,7 @@ use highwater_model::op::{
     BoundColumn, BoundOp, BoundOpKind, BoundStatement, BoundTable, BoundWorkload, ColumnType,
     PlaceholderStyle,
 };
+use highwater_model::stored_form::DeclaredColumn;
 
 impl Workload {
     /// The workload in SQL: for every table and op the first of `dialects` that it knows.
@@ -120,6 +121,7 @@ impl Workload {
                 kind: column.kind,
                 attributes: attributes(column),
                 value: values.and_then(|values| values.get(&column.name)).cloned(),
+                declared: DeclaredColumn::default(),
             })
             .collect()
     }

@@ -3,27 +3,29 @@
 //!
 //! Must not measure time, or know a wire.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use highwater_model::op::{BoundTable, BoundWorkload, Value};
+use highwater_model::op::{BoundColumn, BoundTable, BoundWorkload, Value};
 use highwater_model::stored::{KeyRange, is_within};
+use highwater_model::stored_form::DeclaredColumn;
 use highwater_model::table_shape::TableShape;
 use highwater_model::units::Nanos;
 
-use super::connection::{SqlConnection, TextWire};
+use super::connection::{Kept, Row, SqlConnection, TextWire};
 use super::describe::number;
 use super::dialect::Dialect;
-use super::{appended_leases, audit, leases, tables};
+use super::{appended_leases, audit, leases, registry, tables};
 use crate::contract::{
     KeyCounts, KeySums, Response, RowTaker, ServerAdmin, ShardCopies, TableAdmin, TableDescriber,
-    TableReader, TargetError, TargetFacts,
+    TableReader, TargetError, TargetErrorKind, TargetFacts,
 };
 use crate::disk::DiskSpace;
 use crate::lease::{Lease, LeaseAction};
 use crate::lingering::LingeringBackends;
 use crate::rights::{self, Right};
-use crate::sql_query::{SqlQuery, Texts};
+use crate::sql_query::{SqlQuery, Texts, first_value};
 use crate::table_registry::{RegistryEntry, TablePolicy};
 
 /// First pause between two polls of a server that is not done.
@@ -106,6 +108,12 @@ pub trait SqlServer {
             None => Ok(None),
         }
     }
+}
+
+/// Whether the server refused a statement itself, and would again.
+fn is_lasting(error: &TargetError) -> bool {
+    use TargetErrorKind::{MissingTable, Statement};
+    matches!(error.kind, Statement | MissingTable)
 }
 
 /// Everything around the load, on a connection of its own.
@@ -197,16 +205,33 @@ impl<S: SqlServer> SqlAdmin<S> {
         Ok(())
     }
 
-    /// Prepares for reading a whole table: settings, and what was written becomes visible.
+    /// Prepares for reading a whole table: what was written becomes visible.
     async fn make_visible(&mut self, table: &BoundTable) -> Result<(), TargetError> {
-        let dialect = self.server.dialect();
-        if let Some(statement) = dialect.before_full_scan() {
-            self.connection.rows(statement).await?;
-        }
-        if let Some(statement) = dialect.refresh(&table.name) {
+        if let Some(statement) = self.server.dialect().refresh(&table.name) {
             self.connection.long_rows(&statement).await?;
         }
         Ok(())
+    }
+
+    /// Runs a statement of the audit in a transaction that has settings of its own, and hands over its
+    /// rows. Statements of one message are one transaction.
+    async fn each_audited(
+        &mut self,
+        sql: &str,
+        take: &mut dyn FnMut(Row) -> io::Result<()>,
+    ) -> Result<(), TargetError> {
+        let Some(settings) = self.server.dialect().audit_settings() else {
+            return self.connection.each_row(sql, take).await;
+        };
+        let mut is_of_settings = true;
+        let mut behind = |row| {
+            if std::mem::take(&mut is_of_settings) {
+                return Ok(());
+            }
+            take(row)
+        };
+        let both = format!("{settings}; {sql}");
+        self.connection.each_row(&both, &mut behind).await
     }
 
     /// Runs a statement of the audit, and reads its response; `read` returns none if that is not
@@ -218,8 +243,9 @@ impl<S: SqlServer> SqlAdmin<S> {
         read: impl FnOnce(&Texts) -> Option<T>,
     ) -> Result<T, TargetError> {
         self.make_visible(table).await?;
-        let rows = self.connection.long_rows(sql).await?;
-        read(&rows).ok_or_else(|| audit::not_integers(self.connection.place()))
+        let mut kept = Kept::default();
+        self.each_audited(sql, &mut |row| kept.take(row)).await?;
+        read(&kept.rows).ok_or_else(|| audit::not_integers(self.connection.place()))
     }
 }
 
@@ -329,9 +355,74 @@ impl<S: SqlServer> TableReader for SqlAdmin<S> {
                     }
                     Ok(())
                 };
-                self.connection.each_row(&sql, &mut pick).await?;
+                self.each_audited(&sql, &mut pick).await?;
             }
             Ok(())
+        })
+    }
+
+    fn declared_columns<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+    ) -> Response<'a, Vec<DeclaredColumn>> {
+        Box::pin(async move {
+            let dialect = self.server.dialect();
+            let Some(query) = dialect.declared_columns(&table.name) else {
+                return Ok(Vec::new());
+            };
+            match self.connection.rows(&query).await {
+                Ok(rows) => Ok(dialect.declared(table, &rows)),
+                // There is no such table, or a relative of the server has other catalogs.
+                Err(error) if !is_lasting(&error) => Err(error),
+                Err(_) => Ok(Vec::new()),
+            }
+        })
+    }
+
+    fn text_in<'a>(
+        &'a mut self,
+        column: &'a BoundColumn,
+        text: &'a str,
+    ) -> Response<'a, Option<String>> {
+        Box::pin(async move {
+            let dialect = self.server.dialect();
+            let Some(query) = dialect.text_in(text, &column.declared) else {
+                return Ok(None);
+            };
+            let mut kept = Kept::default();
+            let read = self.each_audited(&query, &mut |row| kept.take(row)).await;
+            match read {
+                Ok(()) => Ok(first_value(kept.rows)),
+                Err(error) if is_lasting(&error) => Ok(None),
+                Err(error) => Err(error),
+            }
+        })
+    }
+
+    fn hidden_rows<'a>(&'a mut self, table: &'a BoundTable) -> Response<'a, Option<String>> {
+        Box::pin(async move {
+            let dialect = self.server.dialect();
+            // The registry stays where its table is dropped: without both, this is another place.
+            let entry = registry::select(dialect, &table.name);
+            let registered = match self.connection.rows(&entry).await {
+                Err(error) if is_lasting(&error) => false,
+                entry => !entry?.is_empty(),
+            };
+            if !registered {
+                let why = "the registry of the tables that Highwater created is not there: the \
+                           search path, the schema or the database is another one than before";
+                return Ok(Some(why.to_owned()));
+            }
+            let Some(query) = dialect.hides_rows(&table.name) else {
+                return Ok(None);
+            };
+            let answered = match self.connection.rows(&query).await {
+                // A relative of the server may not know the function, and hides nothing so.
+                Err(error) if is_lasting(&error) => return Ok(None),
+                answered => answered?,
+            };
+            let hides = first_value(answered).is_some_and(|text| text == "t");
+            Ok(hides.then(|| "a row-level security policy applies to this user".to_owned()))
         })
     }
 

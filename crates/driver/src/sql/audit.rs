@@ -82,6 +82,10 @@ pub fn sums(dialect: Dialect, table: &BoundTable, width: u64) -> String {
     let mut values = String::new();
     let mut sums = String::new();
     for (at, column) in table.columns.iter().enumerate() {
+        if !column.form().is_summed() {
+            sums.push_str(", 0");
+            continue;
+        }
         let name = dialect.inner_name(&format!("v{at}"));
         values.push_str(&format!(", {} AS {name}", inner(dialect, column)));
         // What `inner` made.
@@ -110,7 +114,7 @@ fn group_width(width: u64) -> u64 {
 /// The response to [`sums`]; none if it is not made of integers.
 pub fn summed(table: &BoundTable, width: u64, rows: &Texts) -> Option<KeySums> {
     let mut sums = KeySums {
-        covered: vec![true; table.columns.len()],
+        covered: table.columns.iter().map(|c| c.form().is_summed()).collect(),
         ..KeySums::default()
     };
     let mut rows = rows.iter();
@@ -157,7 +161,7 @@ fn inner(dialect: Dialect, column: &BoundColumn) -> String {
             dialect.integer(FLOAT_SMALL),
             dialect.integer(FLOAT_LARGE)
         ),
-        ColumnType::Text => dialect.hash(&name),
+        ColumnType::Text => dialect.hash(&dialect.text_of(&name, &column.declared)),
         ColumnType::Object => {
             let mut parts = Vec::new();
             for attribute in &column.attributes {
@@ -269,6 +273,7 @@ fn raw(dialect: Dialect, column: &BoundColumn) -> String {
         (Some(expression), _) => dialect.bigint(&format!("({expression})")),
         (None, ColumnType::Timestamp) => dialect.exact_milliseconds(&name),
         (None, ColumnType::Float) => dialect.double(&name),
+        (None, ColumnType::Text) => dialect.text_of(&name, &column.declared),
         _ => name,
     }
 }
@@ -292,7 +297,13 @@ fn value(column: &BoundColumn, text: String) -> Value {
         None => column.kind,
     };
     let read = match kind {
-        ColumnType::Integer | ColumnType::Bigint => text.parse().ok().map(Value::Integer),
+        ColumnType::Integer | ColumnType::Bigint => {
+            // A decimal has digits behind its point, whatever it holds.
+            let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
+            let is_whole = part.bytes().all(|digit| digit == b'0');
+            let whole = whole.parse().ok().filter(|_| is_whole);
+            whole.map(Value::Integer)
+        }
         ColumnType::Float => text.parse().ok().map(Value::Float),
         ColumnType::Boolean => match text.as_str() {
             "t" | "true" | "1" => Some(Value::Boolean(true)),

@@ -38,13 +38,13 @@ pub trait TextWire {
 
 /// Rows that are kept, as many as an answer may have.
 #[derive(Default)]
-struct Kept {
-    rows: Texts,
+pub(super) struct Kept {
+    pub(super) rows: Texts,
     limit: AnswerLimit,
 }
 
 impl Kept {
-    fn take(&mut self, row: Row) -> io::Result<()> {
+    pub(super) fn take(&mut self, row: Row) -> io::Result<()> {
         if !self.limit.takes(&row) {
             return Err(invalid(TOO_LONG));
         }

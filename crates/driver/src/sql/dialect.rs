@@ -368,17 +368,30 @@ impl Dialect {
         }
     }
 
-    /// The statement to run before reading a whole table. PostgreSQL takes the rows that its
-    /// workers would hand over for so costly that it computes every checksum in one process; a
-    /// server that does not know these settings is left as it is.
-    pub fn before_full_scan(self) -> Option<&'static str> {
+    /// A query of one row that gives the transaction of an audit's statement, which is sent with it,
+    /// settings of its own: those of the database or of the user may have changed since the load, and
+    /// change how values come back. PostgreSQL besides takes the rows that its workers would hand over
+    /// for so costly that it computes every checksum in one process. A server that does not know these
+    /// settings is left as it is.
+    pub fn audit_settings(self) -> Option<&'static str> {
         match self {
-            Self::PostgreSql => Some(
-                "SELECT set_config(name, '0', false) FROM pg_catalog.pg_settings \
-                 WHERE name IN ('parallel_setup_cost', 'parallel_tuple_cost')",
+            Self::PostgreSql | Self::YugabyteDb => Some(
+                "SELECT count(set_config(s.name, v.value, true)) FROM pg_catalog.pg_settings AS s \
+                 JOIN (VALUES ('extra_float_digits', '3'), ('DateStyle', 'ISO, YMD'), \
+                 ('IntervalStyle', 'postgres'), ('TimeZone', 'UTC'), ('bytea_output', 'hex'), \
+                 ('lc_monetary', 'C'), \
+                 ('parallel_setup_cost', '0'), ('parallel_tuple_cost', '0')) \
+                 AS v (name, value) ON s.name = v.name",
             ),
             _ => None,
         }
+    }
+
+    /// The query of whether rows of a table may be hidden from this user: `t` if so.
+    pub fn hides_rows(self, table: &str) -> Option<String> {
+        let name = escape_literal(&self.identifier(table));
+        matches!(self, Self::PostgreSql | Self::YugabyteDb)
+            .then(|| format!("SELECT pg_catalog.row_security_active(CAST({name} AS regclass))"))
     }
 }
 

@@ -10,6 +10,8 @@ use super::quoting::{backslashed, escaped, literal, quoted};
 use super::table_words::TableWords;
 use super::with_clause::{with_engine, with_options, with_settings, with_tablets};
 
+/// The engine of our own tables.
+const MYSQL_ENGINE: &str = " ENGINE=InnoDB";
 /// Of each table only the newest row is kept, sooner or later.
 const CLICKHOUSE_REGISTRY: &str = "CREATE TABLE IF NOT EXISTS highwater_tables (\
      name String, fingerprint String, seed String, `rows` Nullable(Int64), \
@@ -67,6 +69,8 @@ impl Dialect {
             Self::MySql => TableWords {
                 with_settings: |create, settings| with_options(create, settings, backslashed),
                 key_text: "VARCHAR(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+                // The server's own default may keep nothing, such as BLACKHOLE.
+                registry_options: MYSQL_ENGINE,
                 exists: "SELECT count(*) FROM information_schema.tables \
                          WHERE table_schema = database() AND table_name = {name}",
                 without_transactions: Some(
@@ -147,6 +151,7 @@ impl Dialect {
             // Its named locks are a node's own, and the nodes of a cluster do not share them.
             Self::MySql => LeaseWords {
                 or_ignore: "ON DUPLICATE KEY UPDATE share = VALUES(share)",
+                table_options: MYSQL_ENGINE,
                 ..plain(backslashed, "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)")
             },
             // Nothing is updated there, see `appended_leases`; its clock has seconds.

@@ -12,6 +12,7 @@ pub mod condition;
 pub mod connection;
 pub mod cratedb_describe;
 pub mod cratedb_telemetry;
+mod declared;
 pub mod describe;
 pub mod dialect;
 pub mod dialect_values;

@@ -11,7 +11,9 @@ use super::dialect::Dialect;
 use super::registry;
 use crate::contract::{TargetError, TargetErrorKind};
 use crate::sql_query::{SqlQuery, first_value};
-use crate::table_registry::{REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy};
+use crate::table_registry::{
+    REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy, creates_more_than_tables,
+};
 
 /// See [`crate::contract::TableAdmin::create_tables`].
 ///
@@ -144,23 +146,32 @@ async fn apply_all(
     steps: Vec<(&BoundTable, TableAction)>,
     policy: &TablePolicy<'_>,
 ) -> Result<Vec<RegistryEntry>, TargetError> {
+    // A table that another one refers to is dropped behind it.
+    for (table, action) in steps.iter().rev() {
+        let name = dialect.identifier(&table.name);
+        match action {
+            TableAction::Keep(_) | TableAction::Create => {}
+            TableAction::Remake if creates_more_than_tables(&table.create) => {
+                connection.texts(&format!("DELETE FROM {name}")).await?;
+            }
+            TableAction::Replace | TableAction::Remake => {
+                connection.texts(&format!("DROP TABLE {name}")).await?;
+            }
+        }
+    }
     let mut entries = Vec::with_capacity(steps.len());
     for (table, action) in steps {
         let drop = format!("DROP TABLE {}", dialect.identifier(&table.name));
-        match action {
-            TableAction::Keep(entry) => {
-                check_engine(connection, dialect, table).await?;
-                entries.push(entry);
-                continue;
-            }
-            TableAction::Create => {}
-            TableAction::Replace => {
-                connection.texts(&drop).await?;
-            }
+        let is_emptied = action == TableAction::Remake && creates_more_than_tables(&table.create);
+        if let TableAction::Keep(entry) = action {
+            check_engine(connection, dialect, table).await?;
+            entries.push(entry);
+            continue;
         }
         // Create the table before registering it: a registry entry without our table would let a later
         // run drop someone else's.
-        for statement in &table.create {
+        let create = if is_emptied { &[][..] } else { &table.create };
+        for statement in create {
             let statement = (dialect.table_words().with_settings)(statement, policy.settings);
             connection.texts(&statement).await?;
         }

@@ -9,7 +9,9 @@ use rusqlite::{Connection, params};
 use highwater_driver::contract::{KeyCounts, TargetError, TargetErrorKind};
 use highwater_driver::sql::quoting::{literal, quoted};
 use highwater_driver::sql::registry;
-use highwater_driver::table_registry::{REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy};
+use highwater_driver::table_registry::{
+    REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy, creates_more_than_tables,
+};
 
 use super::describe;
 use super::error::statement_error;
@@ -82,12 +84,20 @@ fn apply(
 ) -> Result<RegistryEntry, TargetError> {
     let what = format!("table `{}`", table.name);
     let change = |sql: &str| run(connection, &what, sql);
+    let mut is_emptied = false;
     match action {
         TableAction::Keep(entry) => return Ok(entry),
         TableAction::Create => {}
-        TableAction::Replace => change(&format!("DROP TABLE {}", quoted(&table.name)))?,
+        TableAction::Remake if creates_more_than_tables(&table.create) => {
+            change(&format!("DELETE FROM {}", quoted(&table.name)))?;
+            is_emptied = true;
+        }
+        TableAction::Replace | TableAction::Remake => {
+            change(&format!("DROP TABLE {}", quoted(&table.name)))?;
+        }
     }
-    for sql in &table.create {
+    let create = if is_emptied { &[][..] } else { &table.create };
+    for sql in create {
         change(sql)?;
     }
     if !exists(connection, &table.name)? {

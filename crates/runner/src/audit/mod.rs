@@ -4,6 +4,7 @@
 //! wrong buckets to their rows, and then reads the server's own counters and replicas. What must not
 //! be here: whether a run is audited at all, and judgments.
 
+mod comparable;
 mod input;
 mod narrow;
 mod own_sql;
@@ -38,7 +39,9 @@ use table::{Figures, TableAudit, add};
 use input::TableTimes;
 
 pub(crate) use input::AuditInput;
+pub(crate) use own_sql::form;
 pub(crate) use progress::AuditProgressReporter;
+pub(crate) use rows::push_range;
 
 /// Looks for a table that seems to be dropped; together with their waits 8 seconds.
 const MISSING_LOOKS: u32 = 5;
@@ -259,6 +262,16 @@ async fn compare_table(
         figures: Figures::default(),
         before,
     };
+    let left_out = match audit.uncomparable().await {
+        // The comparison says so, too.
+        Err(error) if error.kind == TargetErrorKind::MissingTable => Vec::new(),
+        left_out => left_out?,
+    };
+    let compared = comparable::without(table, &left_out);
+    if !left_out.is_empty() {
+        audit.table = &compared;
+        audit.rows = Regenerator::new(input.workload, position, &compared.columns);
+    }
     let compared = match input.workload.replacing_column(position) {
         Some(column) => audit.run_replaced(column, times).await,
         None => audit.run(times).await,
@@ -273,13 +286,35 @@ async fn compare_table(
         compared => compared,
     };
     let compared = compared.map(|()| audit.figures);
+    if let Ok(figures) = &compared
+        && figures.record.missing > 0
+    {
+        check_visible(admin, table).await?;
+    }
     match compared {
         Err(error) if error.kind == TargetErrorKind::MissingTable && input.plan.share.of == 1 => {
             confirm_missing(admin, table, &error).await?;
+            check_visible(admin, table).await?;
             Ok(Figures::of_dropped(acknowledged, before))
         }
         compared => compared,
     }
+}
+
+/// Fails if rows of the table may be hidden from this user: what is not seen there is not lost.
+async fn check_visible(
+    admin: &mut PatientAdmin<'_>,
+    table: &BoundTable,
+) -> Result<(), TargetError> {
+    let hidden = admin
+        .ask(async |admin| admin.hidden_rows(table).await)
+        .await?;
+    hidden.map_or(Ok(()), |why| {
+        let name = &table.name;
+        Err(TargetError::statement(format!(
+            "rows of table `{name}` may be hidden from this connection: {why}"
+        )))
+    })
 }
 
 /// Fails unless a table is still missing after a while: a target that just started may not know all

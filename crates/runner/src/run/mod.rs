@@ -9,6 +9,7 @@ mod holding;
 mod passes;
 mod preparing;
 mod state;
+mod trying;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -137,6 +138,8 @@ impl Run {
             // The first share makes the tables, without which nothing can be prepared.
             unless_stopped(&self.later_interrupts, self.check_statements(&bound)).await?;
         }
+        let bound = self.bind_to_types(admin.as_mut(), bound, &facts).await?;
+        let bound = self.try_audit(admin, bound, &facts).await?;
         let mut parts = Parts::new(&self.request, facts, &self.tables);
         let stop = self.later_interrupts.clone();
         let estimated = self.estimate(&mut parts, admin.as_mut(), &bound);
@@ -168,6 +171,13 @@ impl Run {
         if !stopped {
             self.wait_for_start().await;
         }
+        let bound = if plan.share.index > 1 {
+            // The first share may not have made the tables before.
+            self.bind_to_types(admin.as_mut(), bound, &parts.facts)
+                .await?
+        } else {
+            bound
+        };
         let main = if stopped || self.interrupts.requested().is_some() {
             None
         } else {
@@ -190,7 +200,8 @@ impl Run {
     fn bind(&self, dialects: &[String]) -> Result<Arc<BoundWorkload>, RunError> {
         let style = self.request.target.placeholders();
         let literals = self.request.plan.workload.literals;
-        let bound = binding::bind(&self.request.workload, literals, dialects, style)?;
+        let mut bound = binding::bind(&self.request.workload, literals, dialects, style)?;
+        self.declared.bind(&mut bound);
         Ok(Arc::new(bound))
     }
 
@@ -266,6 +277,7 @@ impl Run {
         parts.record.interventions = self.controls.obeyed();
         let of_phases = record::notes_of_phases(&self.request.plan, &passes);
         notes.extend(of_phases);
+        notes.extend(trying::uncompared_note(&bound));
         notes.extend(remarks);
         parts.record.notes = notes;
         let origin = passes.origin();

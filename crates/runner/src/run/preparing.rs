@@ -4,12 +4,14 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_driver::{Admin, Connect, TargetError, TargetErrorKind};
+use highwater_driver::{Admin, Connect, TargetError, TargetErrorKind, TargetFacts};
 use highwater_model::op::BoundWorkload;
+use highwater_model::plan::AuditLevel;
 use highwater_model::units::Nanos;
 
 use super::RunError;
 use super::state::Run;
+use crate::binding::DeclaredTables;
 use crate::deadline::within;
 use crate::interrupts::Interrupts;
 
@@ -58,6 +60,21 @@ impl Run {
             },
             Ok(()) => Ok(()),
         }
+    }
+
+    /// The workload with the types that its tables declare, which the first share has made.
+    pub(super) async fn bind_to_types(
+        &mut self,
+        admin: &mut dyn Admin,
+        bound: Arc<BoundWorkload>,
+        facts: &TargetFacts,
+    ) -> Result<Arc<BoundWorkload>, RunError> {
+        if self.request.plan.audit.level == AuditLevel::Off {
+            return Ok(bound);
+        }
+        let declared = DeclaredTables::read(admin, &bound);
+        self.declared = unless_stopped(&self.later_interrupts, declared).await?;
+        self.bind(&facts.dialects)
     }
 
     /// Opens the connection again on which a statement was given up, whose answer would be taken for that of the next

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use highwater_driver::{DiskSpace, Timeline};
 use highwater_model::event::{Event, Part};
 
+use crate::binding::DeclaredTables;
 use crate::control::Controls;
 use crate::interrupts::Interrupts;
 use crate::leases::KeptLeases;
@@ -29,6 +30,8 @@ pub(super) struct Run {
     pub(super) executors: Executors,
     /// Identity of the workload's rows in this target.
     pub(super) row_identity: String,
+    /// The columns of the tables as they are declared.
+    pub(super) declared: DeclaredTables,
     /// The tables as this run found them.
     pub(super) tables: ExistingTables,
     /// Free disk space of the target before the load, if it is watched.
@@ -75,6 +78,7 @@ impl Run {
             timeline,
             executors,
             row_identity: String::new(),
+            declared: DeclaredTables::default(),
             tables: ExistingTables::default(),
             space: None,
             disk_full: None,

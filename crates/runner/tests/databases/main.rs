@@ -10,6 +10,7 @@ mod audit;
 mod beside;
 mod clickhouse;
 mod continuing;
+mod declared;
 mod disk;
 mod first_run;
 mod galera;

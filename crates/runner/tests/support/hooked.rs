@@ -8,8 +8,9 @@ use highwater_driver::{
     RowTaker, ServerAdmin, Session, TableAdmin, TableDescriber, TablePolicy, TableReader, Target,
     TargetError, TargetFacts, Timeline,
 };
-use highwater_model::op::{BoundTable, BoundWorkload, PlaceholderStyle, Value};
+use highwater_model::op::{BoundColumn, BoundTable, BoundWorkload, PlaceholderStyle, Value};
 use highwater_model::stored::KeyRange;
+use highwater_model::stored_form::DeclaredColumn;
 use highwater_model::units::Nanos;
 
 /// What a target does otherwise than the one behind it.
@@ -76,7 +77,7 @@ pub(crate) trait AdminHooks {
         Box::pin(std::future::ready(Ok(quiet)))
     }
 
-    /// The tables have been made.
+    /// The tables have been made, and the load is about to begin.
     fn made(&self) {}
 
     /// Whether leases are ended on request.
@@ -133,15 +134,17 @@ impl<H: AdminHooks> TableAdmin for HookedAdmin<H> {
         workload: &'a BoundWorkload,
         policy: &'a TablePolicy<'a>,
     ) -> Response<'a, Vec<RegistryEntry>> {
-        Box::pin(async move {
-            let entries = self.inner.create_tables(workload, policy).await?;
-            self.hooks.made();
-            Ok(entries)
-        })
+        self.inner.create_tables(workload, policy)
     }
 
     fn update_registry<'a>(&'a mut self, entries: &'a [RegistryEntry]) -> Response<'a, ()> {
-        self.inner.update_registry(entries)
+        Box::pin(async move {
+            self.inner.update_registry(entries).await?;
+            if entries.iter().any(|entry| entry.writing) {
+                self.hooks.made();
+            }
+            Ok(())
+        })
     }
 
     fn leases<'a>(&'a mut self, action: LeaseAction<'a>) -> Response<'a, Vec<Lease>> {
@@ -201,6 +204,25 @@ impl<H: AdminHooks> TableReader for HookedAdmin<H> {
             self.inner.read_rows(table, ranges, take).await?;
             refusal.map_or(Ok(()), Err)
         })
+    }
+
+    fn declared_columns<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+    ) -> Response<'a, Vec<DeclaredColumn>> {
+        self.inner.declared_columns(table)
+    }
+
+    fn text_in<'a>(
+        &'a mut self,
+        column: &'a BoundColumn,
+        text: &'a str,
+    ) -> Response<'a, Option<String>> {
+        self.inner.text_in(column, text)
+    }
+
+    fn hidden_rows<'a>(&'a mut self, table: &'a BoundTable) -> Response<'a, Option<String>> {
+        self.inner.hidden_rows(table)
     }
 
     fn condition(&self, table: &BoundTable, row: &[Value]) -> Option<String> {

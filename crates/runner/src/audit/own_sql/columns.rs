@@ -301,7 +301,7 @@ fn digits(value: &Value) -> String {
 }
 
 /// A value with its type, for people.
-fn form(value: &Value) -> String {
+pub(crate) fn form(value: &Value) -> String {
     let name = match value {
         Value::Null => return "null".to_owned(),
         Value::Integer(_) => "the integer",

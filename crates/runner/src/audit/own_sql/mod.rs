@@ -8,6 +8,8 @@
 mod columns;
 mod key;
 
+pub(crate) use columns::form;
+
 use std::collections::BTreeSet;
 
 use highwater_driver::{TargetError, TargetErrorKind};

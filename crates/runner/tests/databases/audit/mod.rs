@@ -1,6 +1,6 @@
 //! Faults planted inside real databases: every one is found and named, and no other.
 
-mod database;
+pub(crate) mod database;
 mod levels;
 mod named;
 mod own_sql;

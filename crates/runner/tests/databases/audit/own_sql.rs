@@ -4,15 +4,17 @@
 use std::path::Path;
 
 use highwater_analysis::{Ended, exit_code};
+use highwater_driver::TargetErrorKind;
 use highwater_model::audit_record::SqlPart;
 use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::RunRecord;
+use highwater_runner::run::RunError;
 
 use super::database::{Database, on, on_both};
 use super::plans::job;
 use super::tampered::{Faults, tampered};
-use crate::support::data_reasons;
+use crate::support::{data_reasons, try_run_on};
 
 const METERS: &str = include_str!("meters.toml");
 
@@ -212,34 +214,33 @@ fn an_expression_for_a_value_that_the_target_refuses_is_named() {
     });
 }
 
+/// The audit's try before the load names the column.
+fn assert_named_before_the_load(text: &str, database: &Database, root: &Path, parts: [&str; 2]) {
+    let mut job = job(AuditLevel::Sums);
+    job.text = Some(Box::leak(text.to_owned().into_boxed_str()));
+    let Err(RunError::Target(error)) = try_run_on(&job, database.open(None, None), root) else {
+        panic!("it ran");
+    };
+    assert_eq!(error.kind, TargetErrorKind::Usage, "{error}");
+    for part in parts {
+        assert!(error.message.contains(part), "{part}: {error}");
+    }
+}
+
 #[test]
 fn a_column_of_another_type_than_the_workloads_is_named() {
     let root = tempfile::tempdir().unwrap();
     let sqlite = Database::sqlite(root.path());
-    let typed = |column, expression, evidence| Named {
-        part: SqlPart::Type,
-        column: Some(column),
-        expression,
-        evidence,
-    };
     let text = changed(&[(", n INTEGER, x REAL", ", n TEXT, x REAL")]);
-    let named = typed("n", "integer", "holds the text '");
-    assert_wrong(&text, &sqlite, root.path(), &named);
+    let named = ["column `n` is integer", "gives back the text '"];
+    assert_named_before_the_load(&text, &sqlite, root.path(), named);
     on(Database::postgres(), |database, root| {
         let text = changed(&[("x double precision", "x real")]);
-        assert_wrong(
-            &text,
-            database,
-            root,
-            &typed("x", "float", "holds the float"),
-        );
+        let named = ["column `x` is real", "gives back the float"];
+        assert_named_before_the_load(&text, database, root, named);
         let text = changed(&[("note text, tags jsonb", "note char(40), tags jsonb")]);
-        assert_wrong(
-            &text,
-            database,
-            root,
-            &typed("note", "text", "the text 'note "),
-        );
+        let named = ["column `note` is character(40)", "the text 'note "];
+        assert_named_before_the_load(&text, database, root, named);
     });
 }
 

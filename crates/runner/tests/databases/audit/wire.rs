@@ -18,6 +18,9 @@ const LAST_DIGIT: usize = 10;
 const CANCEL: u32 = 80_877_102;
 const ENCRYPT: u32 = 80_877_103;
 
+/// The number of the first batch before the load begins: no fault is done to it.
+const BEFORE: u64 = 1 << 32;
+
 /// What is done to a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WireFault {
@@ -95,7 +98,10 @@ impl WireProxy {
         let shared = Arc::new(Shared {
             planned,
             server,
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                arrived: BEFORE,
+                ..State::default()
+            }),
             changed: Condvar::new(),
         });
         let accepting = Arc::clone(&shared);
@@ -110,6 +116,15 @@ impl WireProxy {
             }
         });
         Self { port, shared }
+    }
+
+    /// Has the batches be counted from then on: what a run tries before its load is not among them.
+    pub(crate) fn beginner(&self) -> Box<dyn FnOnce() + Send> {
+        let shared = Arc::clone(&self.shared);
+        Box::new(move || {
+            let mut state = shared.state.lock().unwrap();
+            (state.arrived, state.answered) = (0, 0);
+        })
     }
 
     /// Batches that arrived.

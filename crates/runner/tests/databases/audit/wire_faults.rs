@@ -11,6 +11,7 @@ use highwater_testing::postgres::{Postgres, skipped};
 
 use super::database::Database;
 use super::plans::{BATCH, BATCHES, ROWS, job};
+use super::tampered::{Faults, tampered};
 use super::wire::{Planned, WireFault, WireProxy};
 use crate::support::verdict::Verdict;
 use crate::support::{closed, measured};
@@ -153,6 +154,11 @@ fn expect_verdict(server: &Arc<Postgres>, mode: &str, fault: WireFault) {
     };
     let proxy = WireProxy::start(server.port(), planned);
     let target = Database::Postgres(Arc::clone(server)).open(Some(proxy.port), Some(mode));
+    let faults = Faults {
+        made: Some(proxy.beginner()),
+        ..Faults::default()
+    };
+    let target = tampered(target, faults);
     let mut job = job(AuditLevel::Sums);
     // With one session the order of batches is that of rows.
     job.streams = vec![("insert", vec![closed(1)])];

@@ -3,5 +3,5 @@
 mod failing;
 mod loading;
 mod locking;
-mod server;
+pub(crate) mod server;
 mod tables;

@@ -52,9 +52,10 @@ impl Database {
         wait_for(condition, || self.sql(condition) == "t");
     }
 
-    /// Looks until so many rows are in the table; it may not be there yet.
+    /// Looks until so many rows of a load are in the table; it may not be there yet.
     pub(crate) fn wait_for_rows(&self, rows: u64) {
-        self.wait_for("SELECT to_regclass('cpu') IS NOT NULL");
+        self.wait_for("SELECT to_regclass('highwater_tables') IS NOT NULL");
+        self.wait_for("SELECT count(*) > 0 FROM highwater_tables WHERE writing");
         self.wait_for(&format!("SELECT count(*) >= {rows} FROM cpu"));
     }
 

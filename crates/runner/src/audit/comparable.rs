@@ -1,0 +1,111 @@
+//! Columns of other types than the workload's, on a table that this run did not try by writing: whether the
+//! texts that they give back are those that were sent is tried on rows of the ledger.
+//!
+//! What must not be here: which rows should be there.
+
+use highwater_driver::{TargetError, TargetErrorKind};
+use highwater_model::op::{BoundColumn, BoundTable, RowBatch, Value};
+use highwater_model::stored::{KeyRange, StoredRow, difference, value_at};
+use highwater_model::stored_form::StoredForm;
+
+use super::patient::Waits;
+use super::rows::push_range;
+use super::table::TableAudit;
+
+/// Rows that are tried, at most.
+const TRIED_MAX: usize = 24;
+/// Rows that are kept of one answer.
+const KEPT_MAX: usize = 1_024;
+
+impl TableAudit<'_, '_> {
+    /// The columns that cannot be compared: the target gives back another text of what was sent, and
+    /// says so itself; or it makes no checksum of their type. Whatever else differs there is judged by
+    /// the comparison.
+    pub(super) async fn uncomparable(&mut self) -> Result<Vec<usize>, TargetError> {
+        let others: Vec<usize> = (0..self.table.columns.len())
+            .filter(|at| is_other(&self.table.columns[*at]))
+            .collect();
+        let mut left_out = Vec::new();
+        if others.is_empty() {
+            return Ok(left_out);
+        }
+        let rows = self.sampled_rows();
+        let step = rows.len().div_ceil(TRIED_MAX).max(1);
+        let mut ranges: Vec<KeyRange> = Vec::new();
+        for row in rows.into_iter().step_by(step) {
+            push_range(&mut ranges, row..row + 1);
+        }
+        let found = self.read_some(&ranges).await?;
+        for row in found {
+            let sent = self.rows.batch(row.key..row.key + 1);
+            for at in &others {
+                if !left_out.contains(at) && self.is_other_text(*at, &sent, &row).await? {
+                    left_out.push(*at);
+                }
+            }
+        }
+        Ok(left_out)
+    }
+
+    async fn read_some(&mut self, ranges: &[KeyRange]) -> Result<Vec<StoredRow>, TargetError> {
+        let mut waits = Waits::default();
+        loop {
+            let mut found = Vec::new();
+            let mut take = |row| {
+                if found.len() < KEPT_MAX {
+                    found.push(row);
+                }
+            };
+            match self.admin.read_rows(self.table, ranges, &mut take).await {
+                Ok(()) => return Ok(found),
+                Err(error) if error.kind == TargetErrorKind::Statement => return Ok(Vec::new()),
+                Err(error) => self.admin.recover(error, &mut waits).await?,
+            }
+        }
+    }
+
+    /// Whether a column holds the text that the target itself makes of the one that was sent, and it is
+    /// another one.
+    async fn is_other_text(
+        &mut self,
+        at: usize,
+        sent: &RowBatch,
+        stored: &StoredRow,
+    ) -> Result<bool, TargetError> {
+        let column = &self.table.columns[at];
+        let (Some(data), Some(value)) = (sent.columns.get(at), stored.values.get(at)) else {
+            return Ok(false);
+        };
+        let batch = RowBatch {
+            columns: vec![data.clone()],
+            ..sent.clone()
+        };
+        let one = std::slice::from_ref(column);
+        if difference(one, &batch, 0, std::slice::from_ref(value)).is_none() {
+            return Ok(false);
+        }
+        let (Value::Text(sent), Value::Text(found)) = (value_at(column, data, 0), value) else {
+            return Ok(false);
+        };
+        let made = self
+            .admin
+            .ask(async |admin| admin.text_in(column, &sent).await)
+            .await?;
+        Ok(made.as_deref() == Some(found))
+    }
+}
+
+/// The table without these columns in its comparison.
+pub(super) fn without(table: &BoundTable, columns: &[usize]) -> BoundTable {
+    let mut table = table.clone();
+    for at in columns {
+        if let Some(column) = table.columns.get_mut(*at) {
+            column.declared.form = StoredForm::Uncompared;
+        }
+    }
+    table
+}
+
+fn is_other(column: &BoundColumn) -> bool {
+    matches!(column.form(), StoredForm::Text | StoredForm::Equivalent)
+}

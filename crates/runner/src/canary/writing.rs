@@ -1,0 +1,85 @@
+//! Sends rows as the load does: by the same session, encoder and op. Must not know which rows.
+
+use std::collections::BTreeSet;
+
+use highwater_driver::{Encoder, Request, Session};
+use highwater_model::op::{Op, OpBody, OpId, RowBatch};
+use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
+
+/// What became of a batch.
+pub(super) enum Sent {
+    /// All of its rows are stored.
+    Stored,
+    /// A value does not fit its column, in the target's words; none of its rows is stored.
+    Refused(String),
+    /// Anything else, about which the load may say more.
+    Unclear,
+}
+
+/// A session that sends a bounded number of rows.
+pub(super) struct Writer {
+    session: Box<dyn Session>,
+    encoder: Box<dyn Encoder>,
+    request: Request,
+    /// Rows that may still be sent; none on a session that ended.
+    left: usize,
+    /// Rows of the table that were sent.
+    sent: BTreeSet<u64>,
+}
+
+impl Writer {
+    pub(super) fn new(session: Box<dyn Session>, rows: usize) -> Self {
+        Self {
+            encoder: session.encoder(),
+            session,
+            request: Request::empty(),
+            left: rows,
+            sent: BTreeSet::new(),
+        }
+    }
+
+    /// Begins with another table.
+    pub(super) fn begin(&mut self) {
+        self.sent.clear();
+    }
+
+    /// The first row from `first` on that was not sent.
+    pub(super) fn fresh(&self, first: u64) -> Option<u64> {
+        (first..).find(|row| !self.sent.contains(row))
+    }
+
+    /// Sends a batch.
+    pub(super) async fn send(&mut self, op: OpId, batch: RowBatch) -> Sent {
+        let Some(left) = self.left.checked_sub(batch.rows) else {
+            return Sent::Unclear;
+        };
+        self.left = left;
+        self.sent.extend((batch.first_row..).take(batch.rows));
+        let rows = batch.rows as u64;
+        // No op of the load has this index.
+        self.request.op = Op {
+            id: op,
+            index: u64::MAX,
+            body: OpBody::Insert(batch),
+        };
+        self.encoder.encode(&mut self.request);
+        let outcome = self.session.execute(&mut self.request).await;
+        if !outcome.session_usable {
+            self.left = 0;
+        }
+        judged(outcome, rows)
+    }
+}
+
+fn judged(outcome: Outcome, rows: u64) -> Sent {
+    let is_certain = outcome.certainty != Certainty::Unknown && outcome.rows_unknown == 0;
+    match outcome.error {
+        None if is_certain && outcome.rows_applied == rows => Sent::Stored,
+        Some(error)
+            if is_certain && outcome.rows_applied == 0 && error.class == ErrorClass::Data =>
+        {
+            Sent::Refused(error.message)
+        }
+        _ => Sent::Unclear,
+    }
+}
