@@ -115,7 +115,11 @@ pub fn percent_whole(fraction: f64) -> String {
 
 /// `5 rows`, `1.25%`: a figure with its unit; only the percent sign has no space before it.
 pub fn with_unit(figure: &str, unit: &str) -> String {
-    let space = if unit == "%" { "" } else { " " };
+    let space = if unit == "%" || unit.is_empty() {
+        ""
+    } else {
+        " "
+    };
     format!("{figure}{space}{unit}")
 }
 

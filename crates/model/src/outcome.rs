@@ -202,6 +202,17 @@ impl Outcome {
     pub fn is_success(&self) -> bool {
         self.error.is_none()
     }
+
+    /// Whether the target acknowledged some rows of the op, and others failed.
+    pub fn is_partial(&self) -> bool {
+        let is_certain = self.certainty == Certainty::Applied;
+        is_certain && self.error.is_some() && self.rows_applied > 0
+    }
+
+    /// Whether the target acknowledged the op, as a whole or in part.
+    pub fn is_acknowledged(&self) -> bool {
+        self.is_success() || self.is_partial()
+    }
 }
 
 #[cfg(test)]

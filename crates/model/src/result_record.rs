@@ -29,7 +29,7 @@ pub struct ResultRecord {
     pub offered: u64,
     /// Ops that were sent, each counted once whatever its attempts.
     pub sent: u64,
-    /// Ops that the target acknowledged in full.
+    /// Ops that the target acknowledged, as a whole or in part.
     pub acknowledged: u64,
     /// Ops that were due and never sent.
     pub dropped: u64,
@@ -38,8 +38,11 @@ pub struct ResultRecord {
     pub answered: AnsweredRecord,
     /// Further attempts.
     pub retries: u64,
-    /// Ops whose last attempt failed, by class.
+    /// Ops whose last attempt failed, as a whole or in part, by class.
     pub errors: BTreeMap<String, u64>,
+    /// Those of them of which some rows were acknowledged, by class: these ops are among the acknowledged ones.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub partial: BTreeMap<String, u64>,
     /// One example of the target's words per class.
     pub error_examples: BTreeMap<String, String>,
     /// Rows written.
@@ -50,7 +53,7 @@ pub struct ResultRecord {
     pub response_bytes: u64,
     /// Rows of the answers.
     pub response_rows: u64,
-    /// Finished minus intended, of acknowledged ops; dropped and timed-out ones rank as infinite.
+    /// Finished minus intended, of acknowledged ops; failed and dropped ones rank as infinite.
     pub latency_ns: LatencySummary,
     /// Finished minus started.
     pub service_ns: LatencySummary,
@@ -61,7 +64,8 @@ pub struct ResultRecord {
     /// Latency without the load generator's own delay of each op; open load only.
     #[serde(default)]
     pub undelayed_ns: Option<LatencySummary>,
-    /// Latency of a row: waiting for its batch to fill, and the op's latency. Open inserts only.
+    /// Latency of a row: waiting for its batch to fill, and the op's latency; rows that were not acknowledged rank as
+    /// infinite. Open inserts only.
     pub row_latency_ns: Option<LatencySummary>,
     /// Finished minus intended, of failed ops.
     pub error_latency_ns: LatencySummary,
@@ -71,6 +75,19 @@ pub struct ResultRecord {
     pub histograms: Histograms,
     /// Counts per window of 100 ms, for the statistics.
     pub windows: Windows,
+}
+
+impl ResultRecord {
+    /// Ops that failed as a whole.
+    pub fn failed_ops(&self) -> u64 {
+        let with_errors: u64 = self.errors.values().sum();
+        with_errors.saturating_sub(self.partial_ops())
+    }
+
+    /// Ops of which only some rows were acknowledged.
+    pub fn partial_ops(&self) -> u64 {
+        self.partial.values().sum()
+    }
 }
 
 /// Rows of insert ops.
@@ -89,7 +106,7 @@ pub struct RowCounts {
 /// Work that was acknowledged within a phase, by the time of its answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AnsweredRecord {
-    /// Ops.
+    /// Ops, partial ones included.
     pub ops: u64,
     /// Their rows, as the target said it stored them.
     pub rows: u64,
@@ -231,7 +248,7 @@ pub struct Windows {
     pub failed: Vec<u64>,
     /// Ended or dropped ops, by intended; only where an objective bounds a percentile.
     pub ended: Vec<u64>,
-    /// Per latency or row latency objective of the plan, in order: ended ops above its bound; for
-    /// a row latency objective their rows above it, of `ended` times the rows per op.
+    /// Per latency or row latency objective of the plan, in order: ended ops above its bound, failed and dropped ones
+    /// among them; for a row latency objective their rows above it, of `ended` times the rows per op.
     pub over: Vec<Vec<u64>>,
 }

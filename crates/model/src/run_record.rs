@@ -238,6 +238,9 @@ pub struct HostRecord {
     pub sessions: u64,
     /// Ops that it acknowledged in measured phases.
     pub acknowledged: u64,
+    /// Ops that failed at it, as a whole or in part.
+    #[serde(default)]
+    pub failed: u64,
 }
 
 /// One phase as it happened.
@@ -444,7 +447,7 @@ pub struct IntervalRecord {
     pub acknowledged: u64,
     /// Rows acknowledged, by finished.
     pub rows_acknowledged: u64,
-    /// Ops failed, by finished.
+    /// Ops failed, as a whole or in part, by finished.
     pub errors: u64,
     /// Those of them that the target rejected for lack of capacity.
     #[serde(default)]

@@ -26,6 +26,14 @@ pub struct SampledFigure {
     pub value: f64,
     /// How many ops or seconds a share is of; 1 for anything else.
     pub of: f64,
+    /// The value is a lower bound of a percentile that falls among failed ops, which never end: it has none.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub at_least: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 /// A figure by name.

@@ -115,6 +115,9 @@ pub(crate) fn difference(compared: &Compared) -> (String, String) {
         None if scale.is_share() => b - a,
         None => b / a - 1.0,
     };
+    if !a.is_finite() || !b.is_finite() {
+        return (ABSENT.to_owned(), String::new());
+    }
     (signed(difference), unit_of(scale).to_owned())
 }
 
@@ -154,6 +157,7 @@ fn mean(values: &[f64], scale: Scale) -> f64 {
 
 fn shown(unit: &str, value: f64) -> String {
     match unit {
+        _ if !value.is_finite() => "∞".to_owned(),
         "ns" => duration(round_to_u64(value)),
         "bytes" => bytes(round_to_u64(value)),
         units::SHARE => percent(value),
@@ -196,8 +200,11 @@ const HEADLINES: usize = 3;
 /// `insert throughput -32.8%`: the figures that decide, the question's own first; where none differs, that one.
 pub(crate) fn headlines(comparison: &Comparison) -> Vec<String> {
     let named = |compared: &&Compared| {
-        let effect = compared.effect?;
         let name = name_of(compared);
+        if let Some(group) = without_end(compared) {
+            return Some(format!("{name} ∞ in {group}"));
+        }
+        let effect = compared.effect?;
         let unit = unit_of(compared.figure.scale);
         let difference = with_unit(&signed(effect.difference), unit);
         Some(format!("{name} {difference}"))
@@ -212,6 +219,15 @@ pub(crate) fn headlines(comparison: &Comparison) -> Vec<String> {
     let shown = decisive.iter().take(HEADLINES).filter_map(named);
     let rest = (more > 0).then(|| format!("and {more} more"));
     shown.chain(rest).collect()
+}
+
+/// The group of which a percentile falls among failed ops, so that it is longer than any.
+fn without_end(compared: &Compared) -> Option<&'static str> {
+    match means(compared).map(f64::is_finite) {
+        [true, false] => Some("B"),
+        [false, true] => Some("A"),
+        _ => None,
+    }
 }
 
 /// What would decide about the question's own figure, most certain first; nothing where it is decided.

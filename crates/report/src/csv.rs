@@ -28,7 +28,7 @@ pub fn csv(record: &RunRecord) -> String {
 /// `*_at_least` names the percentiles that are lower bounds, separated by spaces.
 pub fn results_csv(record: &RunRecord) -> String {
     const COUNTS: &str = "phase,stream,op,open,offered,sent,acknowledged,dropped,retries,errors,\
-        rows_sent,rows_acknowledged,rows_refused,rows_unknown,ops_per_s,rows_per_s,ci95_low,\
+        partial,rows_sent,rows_acknowledged,rows_refused,rows_unknown,ops_per_s,rows_per_s,ci95_low,\
         ci95_high,response_bytes,response_rows,backlog";
     let mut head = COUNTS.to_owned();
     for name in ["latency", "service", "session_wait", "client_lag"] {
@@ -51,6 +51,7 @@ pub fn results_csv(record: &RunRecord) -> String {
                 result.dropped.to_string(),
                 result.retries.to_string(),
                 result.errors.values().sum::<u64>().to_string(),
+                result.partial_ops().to_string(),
                 result.rows.sent.to_string(),
                 result.rows.acknowledged.to_string(),
                 result.rows.refused.to_string(),

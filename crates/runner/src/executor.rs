@@ -24,7 +24,7 @@ use crate::scheduling::Scheduling;
 use crate::sessions::Sessions;
 use crate::source::Source;
 use crate::store::RunDirectory;
-use crate::thread_record::{SessionsWorked, ThreadRecord};
+use crate::thread_record::{HostCounts, SessionsWorked, ThreadRecord};
 use crate::watchdog::Watchdog;
 use crate::worker::{ReconnectOrder, Think, Worker};
 
@@ -129,7 +129,7 @@ impl Pass {
         ThreadRecord {
             recorder: self.recorder(),
             ledgers: self.ledgers(),
-            hosts: vec![(0, 0); self.target.urls().len()],
+            hosts: vec![HostCounts::default(); self.target.urls().len()],
             worked: vec![SessionsWorked::default(); self.streams.len()],
             fatal: None,
             away: 0,

@@ -24,7 +24,7 @@ use crate::schedule::{EarlyEnd, ScheduledPhase};
 use crate::source::Claim;
 use crate::stalls::StallWatch;
 use crate::store::Spool;
-use crate::thread_record::{SessionsWorked, ThreadRecord};
+use crate::thread_record::{HostCounts, SessionsWorked, ThreadRecord};
 
 /// Reports that may wait for the controller.
 const TICKS_QUEUED_MAX: usize = 64;
@@ -47,7 +47,7 @@ pub(crate) struct PassRecord {
     /// Counts per 100 ms, of which those of a key are added up.
     pub(crate) windows: Spool<WindowDelta>,
     pub(crate) ledgers: Vec<Ledger>,
-    pub(crate) hosts: Vec<(u64, u64)>,
+    pub(crate) hosts: Vec<HostCounts>,
     /// When the pass began, on the run's timeline; its other times count from here.
     pub(crate) origin: Nanos,
     /// In the order in which they were run.
@@ -220,7 +220,7 @@ fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRe
         stats: Vec::new(),
         windows: pass.directory.spool(),
         ledgers: pass.ledgers(),
-        hosts: vec![(0, 0); pass.target.urls().len()],
+        hosts: vec![HostCounts::default(); pass.target.urls().len()],
         origin: pass.start,
         phases: pass.phases(),
         end: Nanos::ZERO,
@@ -241,8 +241,7 @@ fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRe
                     mine.merge(theirs);
                 }
                 for (mine, theirs) in whole.hosts.iter_mut().zip(record.hosts) {
-                    mine.0 += theirs.0;
-                    mine.1 += theirs.1;
+                    mine.merge(theirs);
                 }
                 for (mine, theirs) in whole.worked.iter_mut().zip(record.worked) {
                     mine.merge(theirs);

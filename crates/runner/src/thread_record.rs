@@ -12,8 +12,8 @@ pub(crate) struct ThreadRecord {
     pub(crate) recorder: Recorder,
     /// By table.
     pub(crate) ledgers: Vec<Ledger>,
-    /// By host: sessions opened, ops acknowledged.
-    pub(crate) hosts: Vec<(u64, u64)>,
+    /// By host.
+    pub(crate) hosts: Vec<HostCounts>,
     /// By stream: sessions that had work.
     pub(crate) worked: Vec<SessionsWorked>,
     /// When the last op was acknowledged.
@@ -25,6 +25,26 @@ pub(crate) struct ThreadRecord {
     pub(crate) away_for: Option<TargetError>,
     /// In which class the thread was scheduled.
     pub(crate) scheduling: SchedulingClass,
+}
+
+/// What happened at one host.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct HostCounts {
+    /// Sessions that were opened.
+    pub(crate) sessions: u64,
+    /// Ops that it acknowledged, as a whole or in part.
+    pub(crate) acknowledged: u64,
+    /// Ops that failed, as a whole or in part.
+    pub(crate) failed: u64,
+}
+
+impl HostCounts {
+    /// Adds those of another thread.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.sessions += other.sessions;
+        self.acknowledged += other.acknowledged;
+        self.failed += other.failed;
+    }
 }
 
 /// Sessions of a stream that had work, and why others could not connect.

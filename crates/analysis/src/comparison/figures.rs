@@ -1,6 +1,7 @@
 //! The figures of a run that can be compared, matched by name between two groups.
 
 use crate::growth;
+use crate::judge::shares::{failed_ops, offered};
 use crate::judge::{MeasuredStream, measured_streams};
 use crate::tuning::server_cpu_per_row;
 use highwater_model::import_record::{ImportedPace, MissingField};
@@ -32,6 +33,7 @@ pub(super) const fn practical(scale: Scale, ratio: f64) -> f64 {
 /// What a run says of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Value {
+    /// +∞ where a percentile falls among failed ops.
     pub(super) value: f64,
     /// How many ops or seconds a share is of; 1 for anything else.
     pub(super) of: f64,
@@ -41,7 +43,8 @@ pub(super) struct Value {
 pub(super) type FigureOfBoth = (Figure, [Vec<Value>; 2]);
 
 /// Figures that every run of both groups has, with their values; those whose ratio is compared are
-/// above 0 in all of them.
+/// above 0 in all of them. Of a percentile that is not finite in every run of one group, that group has none; without
+/// one in both groups there is nothing to compare.
 pub(super) fn figures(a: &[&Sample], b: &[&Sample]) -> Vec<FigureOfBoth> {
     let Some(first) = a.first() else {
         return Vec::new();
@@ -54,16 +57,27 @@ pub(super) fn figures(a: &[&Sample], b: &[&Sample]) -> Vec<FigureOfBoth> {
                     .map(|run| {
                         let mut figures = run.figures.iter();
                         let sampled = figures.find(|sampled| sampled.figure == figure)?;
-                        let &SampledFigure { value, of, .. } = sampled;
+                        let of = sampled.of;
+                        let value = if sampled.at_least {
+                            f64::INFINITY
+                        } else {
+                            sampled.value
+                        };
                         let is_compared = figure.scale.is_share() || value > 0.0;
                         is_compared.then_some(Value { value, of })
                     })
                     .collect()
             };
             let values = [values(a)?, values(b)?];
-            Some((figure, values))
+            let is_in_one = values.iter().any(|of_group| is_finite(of_group));
+            is_in_one.then_some((figure, values))
         })
         .collect()
+}
+
+/// Whether a group has a figure: it is finite in all of its runs.
+pub(super) fn is_finite(of_group: &[Value]) -> bool {
+    of_group.iter().all(|value| value.value.is_finite())
 }
 
 /// The name of the figure that a record's question is about: throughput in closed load; in open
@@ -181,8 +195,7 @@ fn failed(
     if needed.into_iter().any(|what| leaves_out(record, what)) {
         return None;
     }
-    let failed = result.errors.values().sum::<u64>() + result.dropped;
-    let of_ops = [failed, result.offered.max(result.sent)];
+    let of_ops = [failed_ops(result), offered(result)];
     share(stream.place_of(result), "failed", Scale::ShareOfOps, of_ops)
 }
 
@@ -236,14 +249,14 @@ fn of_stream(stream: &MeasuredStream<'_>) -> Vec<SampledFigure> {
             ("p99", latency.p99),
             ("p999", latency.p999),
         ];
-        // A lower bound is no value to compare.
-        let known = percentiles
-            .into_iter()
-            .filter(|(name, _)| latency.at_least.iter().all(|bound| bound != name));
-        figures.extend(known.filter_map(|(name, value)| {
+        figures.extend(percentiles.into_iter().filter_map(|(name, value)| {
+            let at_least = latency.at_least.iter().any(|bound| bound == name);
             let name = if name == "p999" { "p99.9" } else { name };
             let figure = figure(stream.place_of(result), name, "ns", Better::Less);
-            Some(plain(figure, to_f64(value?)))
+            Some(SampledFigure {
+                at_least,
+                ..plain(figure, to_f64(value?))
+            })
         }));
     }
     figures
@@ -254,8 +267,12 @@ fn per_s(unit: Unit) -> String {
 }
 
 fn plain(figure: Figure, value: f64) -> SampledFigure {
-    let of = 1.0;
-    SampledFigure { figure, value, of }
+    SampledFigure {
+        figure,
+        value,
+        of: 1.0,
+        at_least: false,
+    }
 }
 
 fn figure(place: String, name: &str, unit: &str, better: Better) -> Figure {
@@ -276,8 +293,7 @@ fn share(place: String, name: &str, scale: Scale, parts: [u64; 2]) -> Option<Sam
         ..figure(place, name, units::SHARE, Better::Less)
     };
     (of > 0.0).then(|| SampledFigure {
-        figure,
-        value: part / of,
         of,
+        ..plain(figure, part / of)
     })
 }

@@ -24,7 +24,7 @@ pub use differences::Difference;
 pub use highwater_model::sample::{Better, Figure, Kind, Scale};
 pub use statistics::{Effect, POWER, PRIMARY_RISK, RISK};
 
-use figures::{FigureOfBoth, figures, practical as matters, primary};
+use figures::{FigureOfBoth, figures, is_finite, practical as matters, primary};
 use statistics::Pair;
 
 /// A difference of so much matters, unless the user says otherwise: 5%.
@@ -69,11 +69,11 @@ pub struct Compared {
     pub figure: Figure,
     /// Whether it is the question's own figure, which is tested first.
     pub is_primary: bool,
-    /// Its values in the runs of A.
+    /// Its values in the runs of A; +∞ where a percentile falls among failed ops.
     pub a: Vec<f64>,
     /// Its values in the runs of B.
     pub b: Vec<f64>,
-    /// Difference with its interval; absent where a group has one run only.
+    /// Difference with its interval; absent where a group has one run only, or a value that is not finite.
     pub effect: Option<Effect>,
     /// The difference that matters.
     pub practical: f64,
@@ -161,7 +161,16 @@ pub fn compare_samples(a: &[&Sample], b: &[&Sample], criteria: Criteria<'_>) -> 
     let pairs: Vec<(FigureOfBoth, Pair)> = of_both
         .into_iter()
         .map(|of_both| {
-            let pair = Pair::new(of_both.0.scale, &of_both.1);
+            // A group without a value in one of its runs has none.
+            let [a, b] = &of_both.1;
+            let finite = [a, b].map(|values| {
+                if is_finite(values) {
+                    values.clone()
+                } else {
+                    vec![]
+                }
+            });
+            let pair = Pair::new(of_both.0.scale, &finite);
             (of_both, pair)
         })
         .collect();
@@ -182,11 +191,14 @@ pub fn compare_samples(a: &[&Sample], b: &[&Sample], criteria: Criteria<'_>) -> 
             let is_primary = first == Some(position);
             let Level { threshold, risk } = if is_primary { of_primary } else { of_others };
             Compared {
-                verdict: effect
-                    .filter(|_| !guarded)
-                    .map_or(Verdict::Inconclusive, |effect| {
-                        judged(effect, figure.better, practical, threshold)
-                    }),
+                verdict: match (effect, [&a, &b].map(|values| is_finite(values))) {
+                    _ if guarded => Verdict::Inconclusive,
+                    // What never ends is slower than anything, however often it is measured.
+                    (_, [true, false]) => Verdict::Worse,
+                    (_, [false, true]) => Verdict::Better,
+                    (None, _) => Verdict::Inconclusive,
+                    (Some(effect), _) => judged(effect, figure.better, practical, threshold),
+                },
                 figure,
                 is_primary,
                 a: a.iter().map(|value| value.value).collect(),

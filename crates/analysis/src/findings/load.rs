@@ -1,10 +1,10 @@
 //! Rules about how the load met the target: rejections and sessions.
 
 use highwater_model::display::{count, duration, percent, rate, ratio};
-use highwater_model::outcome::ErrorClass;
 use highwater_model::search::{ProbeRecord, SearchAxis, SearchRecord};
 
 use super::rule::{RuleFinding, RuleInput};
+use crate::judge::shares::rejected_ops;
 
 /// Fewer rejected ops, or a smaller share of them, are no pattern.
 const REJECTED_OPS: u64 = 10;
@@ -17,8 +17,7 @@ pub(super) fn rejected_writes(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let results = read.measured.iter().flat_map(|stream| &stream.results);
     let (mut rejected, mut offered) = (0_u64, 0_u64);
     for result in results {
-        let of_class = result.errors.get(ErrorClass::Rejected.name());
-        rejected += of_class.copied().unwrap_or(0);
+        rejected += rejected_ops(result);
         offered += result.offered;
     }
     let share = ratio(rejected, offered);

@@ -140,6 +140,7 @@ fn a_host_that_does_more_than_its_share_is_reported() {
                 url: format!("db://h{number}"),
                 sessions: 4,
                 acknowledged: *acknowledged,
+                failed: 0,
             })
             .collect();
         move |record: &mut RunRecord| record.target.hosts = hosts

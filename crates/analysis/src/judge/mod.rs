@@ -5,6 +5,7 @@
 
 pub mod client_lag;
 mod data;
+mod failed_work;
 pub mod hopeless;
 mod imported;
 mod measured;
@@ -22,6 +23,7 @@ use highwater_model::record::{InterventionRecord, RunRecord};
 
 pub use highwater_model::record::Ended;
 
+pub use failed_work::{FailedWork, failed_work};
 pub use imported::judge as judge_imported;
 pub use measured::{MeasuredStream, littles_law_sessions, measured_streams};
 
@@ -80,15 +82,22 @@ pub fn exit_code(judgments: &Judgments, ended: Ended) -> u8 {
     }
 }
 
-/// Valid, or of a plain run whose throughput drifted. A drift is first a statement about the target, and
-/// nobody asked for anything that it spoils.
+/// Valid, or of a run whose throughput drifted, and of which nothing is asked that this spoils: a drift is first a
+/// statement about the target, and of ops that failed too many failed whether it drifted or not.
 fn is_good_enough(judgments: &Judgments) -> bool {
     let measurement = &judgments.measurement;
     let is_of_drift = |code| matches!(code, ReasonCode::NotSteady | ReasonCode::SteadinessNotShown);
+    let objective = &judgments.objective;
+    let mut missed = objective.reasons.iter();
+    let is_spoiled = match objective.value {
+        ObjectiveValue::NoneSet => false,
+        ObjectiveValue::Missed => missed.any(|r| r.code != ReasonCode::ObjectiveErrors),
+        ObjectiveValue::Met | ObjectiveValue::NotDecided => true,
+    };
     match measurement.value {
         Measurement::Valid => true,
         Measurement::Inconclusive => {
-            judgments.objective.value == ObjectiveValue::NoneSet
+            !is_spoiled
                 && !measurement.reasons.is_empty()
                 && measurement.reasons.iter().all(|r| is_of_drift(r.code))
         }

@@ -3,6 +3,7 @@
 //!
 //! A percentile passes only with 95% confidence; what was not shown to be met is missed. Only where there were
 //! too few ops to judge any percentile by, and nothing else was missed, the objective is not decided.
+//! Work that failed has a bound also where the plan states none: see `failed_work`.
 
 use crate::telemetry;
 use highwater_model::display::{
@@ -14,6 +15,7 @@ use highwater_model::plan::Objective;
 use highwater_model::record::{IncidentKind, ResultRecord, RunRecord};
 use highwater_model::units::Rate;
 
+use super::failed_work;
 use super::measured::MeasuredStream;
 use super::reasons::{incident, judgment, reason};
 use super::shares::{
@@ -26,11 +28,15 @@ pub(super) fn judge(
     measured: &[MeasuredStream<'_>],
 ) -> Judgment<ObjectiveValue> {
     let objectives = &record.plan.definition.objectives;
-    if objectives.is_empty() {
-        return judgment(ObjectiveValue::NoneSet, Vec::new());
+    let failed_work = failed_work::reason_of(record, measured);
+    if objectives.is_empty() || failed_work::may_all_fail(objectives) {
+        return match failed_work {
+            None => judgment(ObjectiveValue::NoneSet, Vec::new()),
+            Some(reason) => judgment(ObjectiveValue::Missed, vec![reason]),
+        };
     }
     let latencies = latency_verdicts(objectives, measured);
-    let mut reasons = vec![latency(&latencies)];
+    let mut reasons = vec![failed_work, latency(&latencies)];
     for objective in objectives {
         reasons.push(match *objective {
             Objective::Latency { .. } | Objective::RowLatency { .. } => None,

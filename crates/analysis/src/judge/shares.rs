@@ -189,14 +189,15 @@ impl Failures {
     }
 
     /// The share of the ops that failed so, where its margin is known: in open load, with as many ops as a
-    /// percentile of that share needs. Windows count all failures, so that there must be no others; a merged
-    /// record may have no such windows.
+    /// percentile of that share needs. Windows count all ops that failed as a whole, so that there must be no others; a
+    /// merged record may have no such windows.
     fn margin_in(&self, result: &ResultRecord) -> Option<Exceedance> {
         let windows = &result.windows;
         let offered: u64 = windows.offered.iter().sum();
         let is_known = self.max_ppm > 0
             && offered >= ops_needed(u64::from(self.max_ppm))
-            && self.ops == result.errors.values().sum::<u64>()
+            && result.partial.is_empty()
+            && self.ops == result.failed_ops()
             && (self.ops == 0 || !windows.failed.is_empty());
         is_known.then(|| {
             let mut failed = windows.failed.clone();
@@ -220,12 +221,12 @@ fn failures(objectives: &[Objective], result: &ResultRecord) -> impl Iterator<It
     })
 }
 
-/// Ops that failed or were dropped.
-pub(super) fn failed_ops(result: &ResultRecord) -> u64 {
+/// Ops that failed, as a whole or in part, or were dropped.
+pub(crate) fn failed_ops(result: &ResultRecord) -> u64 {
     result.errors.values().sum::<u64>() + result.dropped
 }
 
-/// Ops that were rejected for lack of capacity.
+/// Ops that were rejected for lack of capacity, as a whole or in part.
 pub(crate) fn rejected_ops(result: &ResultRecord) -> u64 {
     let class = ErrorClass::Rejected.name();
     result.errors.get(class).copied().unwrap_or(0)

@@ -19,7 +19,8 @@ pub(super) const REJECTED_PART: f64 = 0.001;
 /// The last phase that was saturated.
 pub(super) fn last_saturated(record: &RunRecord) -> Option<(&PhaseRecord, SaturationSign)> {
     let measured = measured_streams(record);
-    let is_missed = record.judgments.objective.value == ObjectiveValue::Missed;
+    let is_missed = record.judgments.objective.value == ObjectiveValue::Missed
+        && !record.plan.definition.objectives.is_empty();
     let mut phases = measured.iter().map(|stream| stream.phase).rev();
     phases.find_map(|phase| {
         let streams = measured.iter().filter(|of| of.phase.name == phase.name);

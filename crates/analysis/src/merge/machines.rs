@@ -21,6 +21,7 @@ pub(super) fn target(shares: &[&RunRecord]) -> TargetRecord {
                 Some(merged_one) => {
                     merged_one.sessions += host.sessions;
                     merged_one.acknowledged += host.acknowledged;
+                    merged_one.failed += host.failed;
                 }
             }
         }

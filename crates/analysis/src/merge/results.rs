@@ -1,5 +1,7 @@
 //! The figures per phase, stream and op, over all shares.
 
+use std::collections::BTreeMap;
+
 use highwater_model::histogram::{LatencyHistogram, LatencySummary};
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::Pace;
@@ -47,9 +49,8 @@ fn one(group: &Group<'_>, phases: &[PhaseRecord]) -> Result<ResultRecord, MergeE
         merged.answered.ops += other.answered.ops;
         merged.answered.rows += other.answered.rows;
         merged.retries += other.retries;
-        for (class, number) in &other.errors {
-            *merged.errors.entry(class.clone()).or_default() += number;
-        }
+        add_classes(&mut merged.errors, &other.errors);
+        add_classes(&mut merged.partial, &other.partial);
         for (class, example) in &other.error_examples {
             let merged_one = merged.error_examples.entry(class.clone());
             merged_one.or_insert_with(|| example.clone());
@@ -66,6 +67,12 @@ fn one(group: &Group<'_>, phases: &[PhaseRecord]) -> Result<ResultRecord, MergeE
     merged.throughput = throughput(&merged, phases);
     distributions(&mut merged, group)?;
     Ok(merged)
+}
+
+fn add_classes(sum: &mut BTreeMap<String, u64>, other: &BTreeMap<String, u64>) {
+    for (class, number) in other {
+        *sum.entry(class.clone()).or_default() += number;
+    }
 }
 
 fn add_windows(sum: &mut Windows, other: &Windows) {

@@ -83,7 +83,7 @@ pub fn probed(search: &SearchRecord, purpose: ProbePurpose, record: &RunRecord) 
     }
 }
 
-/// Ops that failed with an error of such classes.
+/// Ops that failed, as a whole or in part, with an error of such classes.
 fn failed(measured: &[MeasuredStream<'_>], of: impl Fn(&str) -> bool) -> u64 {
     let results = measured.iter().flat_map(|stream| &stream.results);
     let errors = results.flat_map(|result| &result.errors);
@@ -189,7 +189,11 @@ fn unproven_failures(objectives: &[Objective], measured: &[MeasuredStream<'_>]) 
 fn is_of_a_share(missed: ReasonCode, objectives: &[Objective]) -> bool {
     match missed {
         ReasonCode::ObjectiveLatency => true,
-        ReasonCode::ObjectiveErrors => !objectives.contains(&Objective::Errors { max_ppm: 0 }),
+        // Without such an objective the search itself allows none.
+        ReasonCode::ObjectiveErrors => {
+            let is_share = |of: &Objective| matches!(of, Objective::Errors { max_ppm: 1.. });
+            objectives.iter().any(is_share)
+        }
         ReasonCode::ObjectiveRejected => !objectives.contains(&Objective::Rejected { max_ppm: 0 }),
         _ => false,
     }

@@ -1,5 +1,6 @@
 //! What a run is to meet: a bound for each op, or for one of them. Must not judge anything.
 
+use highwater_model::display::{percent_asked, quantile};
 use highwater_model::plan::Objective;
 use highwater_model::quantity::{parse_duration, parse_percent, parse_rate};
 use highwater_model::units::Nanos;
@@ -75,5 +76,37 @@ pub(super) fn objectives(layers: &Layers) -> Result<Vec<Objective>, Failure> {
         max_cpu.map(|ppm| Objective::Cpu { max_ppm: ppm.0 }),
     ];
     all.extend(others.into_iter().flatten());
+    check_tails(layers, &all)?;
     Ok(all)
+}
+
+/// A failed op ranks as +∞, so a percentile cannot be met while as many may fail as it leaves beyond it.
+fn check_tails(layers: &Layers, objectives: &[Objective]) -> Result<(), Failure> {
+    let mut quantiles = objectives.iter().filter_map(Objective::quantile_ppm);
+    let Some(finest) = quantiles.by_ref().max() else {
+        return Ok(());
+    };
+    let tail = 1_000_000_u32.saturating_sub(finest);
+    for objective in objectives {
+        let (flag, max_ppm) = match *objective {
+            Objective::Errors { max_ppm } => ("errors", max_ppm),
+            Objective::Rejected { max_ppm } => ("rejected", max_ppm),
+            _ => continue,
+        };
+        if let Some(given) = layers.value(flag)
+            && tail <= max_ppm
+        {
+            let (name, tail) = (quantile(finest), percent_asked(tail));
+            let what = format!(
+                "{name} cannot be met where {} may fail",
+                percent_asked(max_ppm)
+            );
+            return Err(given
+                .failure(format!("{what}: a failed op is slower than any limit"))
+                .with_hint(format!(
+                    "allow less than {tail}, or leave out the limit of {name}"
+                )));
+        }
+    }
+    Ok(())
 }

@@ -5,7 +5,7 @@
 
 use highwater_model::judgment::{Data, ObjectiveValue, ReasonCode};
 use highwater_model::quantity::print_instant;
-use highwater_model::record::{AuditStatus, RunRecord};
+use highwater_model::record::{AuditStatus, IntervalRecord, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_runner::clock::wall_clock;
 
@@ -101,7 +101,16 @@ fn rows_that_a_full_write_pool_rejects_are_refused_one_by_one() {
     assert!(refused > 0 && acknowledged > 0, "{record:?}");
     assert_eq!(acknowledged + refused, sent);
     assert_eq!(found, acknowledged);
-    assert!(measured(&record).errors["rejected"] > 0);
+    let result = measured(&record);
+    let (failed, partial) = (result.failed_ops(), result.partial["rejected"]);
+    assert!(partial > 0 && result.errors["rejected"] >= partial);
+    // Every op of which any row was stored is an acknowledgement, with those rows.
+    assert_eq!(result.acknowledged + failed, result.sent);
+    assert_eq!(result.latency_ns.beyond, failed);
+    let counted = |of: fn(&IntervalRecord) -> u64| -> u64 { record.intervals.iter().map(of).sum() };
+    assert_eq!(counted(|second| second.rows_acknowledged), acknowledged);
+    assert_eq!(counted(|second| second.acknowledged), result.acknowledged);
+    assert!(record.streams[0].throughput.rows_per_s > 0.0);
     assert_eq!(record.judgments.data.value, Data::Clean, "{record:?}");
     assert_eq!(record.judgments.objective.value, ObjectiveValue::Missed);
     assert!(reasons(&record).contains(&ReasonCode::ObjectiveRejected));

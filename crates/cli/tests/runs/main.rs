@@ -17,6 +17,7 @@ mod demonstrating;
 mod endings;
 mod events;
 mod exit_codes;
+mod failing;
 mod finding;
 mod foreign;
 mod growing;

@@ -1,7 +1,7 @@
 //! A histogram of latencies that also counts the ops which never ended.
 //!
 //! It wraps an HdrHistogram (Gil Tene; 2 or 3 significant digits) and adds a count of ops *beyond*
-//! it: dropped, unsent or timed out, whose latency is +∞. They take part in every rank, so that a
+//! it: failed, dropped, unsent or timed out, whose latency is +∞. They take part in every rank, so that a
 //! percentile which falls among them is reported as the lower bound that it is.
 //!
 //! It must not average percentiles, nor print one that its samples cannot carry.
@@ -65,7 +65,7 @@ pub struct Percentile {
 pub struct LatencySummary {
     /// All ops, with those beyond.
     pub count: u64,
-    /// Ops whose latency is +∞: dropped, unsent or timed out.
+    /// Ops whose latency is +∞: failed, dropped, unsent or timed out.
     pub beyond: u64,
     /// Each of those was waited for at least so long; absent where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -139,7 +139,7 @@ impl LatencyHistogram {
         }
     }
 
-    /// Counts `n` ops whose latency is +∞: dropped, unsent or timed out. Each was waited for at
+    /// Counts `n` ops whose latency is +∞: failed, dropped, unsent or timed out. Each was waited for at
     /// least `waited`; zero where that is not known.
     #[inline]
     pub fn record_beyond(&mut self, n: u64, waited: Nanos) {

@@ -59,6 +59,9 @@ pub(super) fn of_comparison(names: [&str; 2], comparison: &Comparison) -> Answer
         caveat: caveat(comparison, primary),
         interval: match primary.effect {
             Some(_) => format!("95% CI {}", interval(primary)),
+            None if primary.verdict != Verdict::Inconclusive => {
+                "the percentile of one group falls among failed ops, which never end".to_owned()
+            }
             None => "interval not known: one run does not show how runs vary".to_owned(),
         },
         basis: format!(

@@ -234,7 +234,7 @@ fn keys(
     }
     if !leaves_out(run, MissingField::Errors) {
         let results = || measured.iter().flat_map(|stream| &stream.results);
-        let failed: u64 = results().map(|r| r.errors.values().sum::<u64>()).sum();
+        let failed: u64 = results().map(|result| result.failed_ops()).sum();
         let offered: u64 = results().map(|result| result.offered).sum();
         let note = format!("of {}", count(offered));
         let figure = format!("{} ops", count(failed));

@@ -1,15 +1,15 @@
 //! A run: what it reached, at which latency, with which errors, and whether what was acknowledged is there.
 
-use highwater_analysis::judge::MeasuredStream;
+use highwater_analysis::judge::{MeasuredStream, failed_work};
 use highwater_model::display::{count, foreign, rate};
 use highwater_model::histogram::LatencySummary;
 use highwater_model::import_record::MissingField;
-use highwater_model::judgment::Data;
+use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::limit::Limit;
 use highwater_model::record::{AuditStatus, MeasuredRun, RecordRef};
 
 use super::layout::{Ink, Line, Span};
-use super::lines::{WORDS, first_of, first_rows};
+use super::lines::{WORDS, and_more, first_of, first_rows};
 use crate::events::intervention;
 use crate::findings::findings;
 use crate::layout::{Row, or_absent};
@@ -51,7 +51,8 @@ fn parts(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<Span> {
     if measured.is_empty() {
         return vec![Span::new(Ink::Bad, "nothing was measured")];
     }
-    let mut parts = Vec::new();
+    let mut parts: Vec<Span> = failed(run, measured).into_iter().collect();
+    let names_failed = !parts.is_empty();
     if counts::leaves_out(run, MissingField::Throughput) {
         parts.push(Span::plain("throughput not reported"));
     } else {
@@ -60,7 +61,7 @@ fn parts(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<Span> {
     if let [one] = measured {
         parts.extend(one.latency().map(|summary| Span::plain(latency(&summary))));
     }
-    if !counts::leaves_out(run, MissingField::Errors) {
+    if !names_failed && !counts::leaves_out(run, MissingField::Errors) {
         parts.push(errors(measured));
     }
     parts.extend(found(run));
@@ -115,9 +116,21 @@ pub(super) fn latency(summary: &LatencySummary) -> String {
     format!("p99 {}", ops::figure(summary, "p99", summary.p99))
 }
 
+/// What failed, where it was judged to be too much without a stated bound.
+fn failed(run: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Option<Span> {
+    let judged = run.judgments.objective.codes();
+    if !judged.contains(&ReasonCode::ObjectiveErrors) {
+        return None;
+    }
+    let all = failed_work(run, measured);
+    let more = all.len().saturating_sub(1);
+    let first = foreign(&all.first()?.to_string(), WORDS);
+    Some(Span::new(Ink::Bad, and_more(&first, more)))
+}
+
 fn errors(measured: &[MeasuredStream<'_>]) -> Span {
     let results = measured.iter().flat_map(|m| &m.results);
-    let failed: u64 = results.flat_map(|result| result.errors.values()).sum();
+    let failed: u64 = results.map(|result| result.failed_ops()).sum();
     let ink = if failed == 0 { Ink::Plain } else { Ink::Bad };
     let plural = if failed == 1 { "" } else { "s" };
     Span::new(ink, format!("{} error{plural}", count(failed)))
@@ -184,7 +197,7 @@ fn streams(measured: &[MeasuredStream<'_>]) -> Vec<Row> {
     }
     let rows = measured.iter().map(|m| {
         let latency = or_absent(m.latency(), |summary| latency(&summary));
-        let failed: u64 = m.results.iter().flat_map(|r| r.errors.values()).sum();
+        let failed: u64 = m.results.iter().map(|result| result.failed_ops()).sum();
         let mut cells = vec![
             foreign(&m.stream.stream, WORDS),
             offered(m.stream.planned_rate),

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use highwater_analysis::judge::MeasuredStream;
-use highwater_model::display::{ABSENT, count, rate};
+use highwater_model::display::{ABSENT, count, percent_of, rate};
 use highwater_model::import_record::MissingField;
 use highwater_model::plan::Unit;
 use highwater_model::record::{AuditStatus, MeasuredRun, ResultRecord};
@@ -185,6 +185,14 @@ pub(crate) fn other_counts(measured: &[MeasuredStream<'_>]) -> Option<String> {
     // Some ops always straddle the ends of a phase; most of them doing so is worth a word.
     let mostly_earlier = answered > 2 * sum(|r| r.acknowledged);
     let earlier = if mostly_earlier { answered } else { 0 };
+    let (partial, sent) = (sum(ResultRecord::partial_ops), sum(|r| r.sent));
+    let partial = (partial > 0).then(|| {
+        let part = percent_of(partial, sent);
+        format!(
+            "{} ops acknowledged in part ({part} of those sent)",
+            count(partial)
+        )
+    });
     let parts = [
         (
             earlier,
@@ -198,5 +206,6 @@ pub(crate) fn other_counts(measured: &[MeasuredStream<'_>]) -> Option<String> {
     .into_iter()
     .filter(|(number, _)| *number > 0)
     .map(|(number, what)| format!("{} {what}", count(number)));
+    let parts = partial.into_iter().chain(parts);
     Some(list(parts, " · ")).filter(|parts| !parts.is_empty())
 }

@@ -119,7 +119,7 @@ fn row(
     }
     cells.push(match imported {
         Some(origin) if origin.leaves_out(MissingField::Errors) => ABSENT.to_owned(),
-        _ => count(result.errors.values().sum()),
+        _ => count(result.failed_ops()),
     });
     let begins = match imported {
         Some(origin) if origin.leaves_out(MissingField::Latency) => None,

@@ -56,6 +56,8 @@ pub(crate) fn journal_line(delta: &IntervalDelta, names: [String; 3]) -> Journal
         acknowledged: delta.acknowledged,
         rows_acknowledged: delta.rows_acknowledged,
         errors: delta.errors,
+        partial: delta.partial,
+        rows_refused: delta.rows_refused,
         dropped: delta.dropped,
         latency,
         max_ns: delta.latency.greatest().0,
@@ -79,6 +81,8 @@ pub(crate) fn delta_of(line: &JournalLine) -> IntervalDelta {
         acknowledged: line.acknowledged,
         rows_acknowledged: line.rows_acknowledged,
         errors: line.errors,
+        partial: line.partial,
+        rows_refused: line.rows_refused,
         dropped: line.dropped,
         latency,
         ..IntervalDelta::new(line.second, 0)

@@ -22,8 +22,8 @@ const UNCLASSIFIED: &str = "unclassified";
 /// The counts of the lines so far.
 #[derive(Debug, Default)]
 pub(super) struct Journaled {
-    /// By phase, stream and op; and how many failed.
-    sums: BTreeMap<[String; 3], (KeyStats, u64)>,
+    /// By phase, stream and op; and how many failed, and how many of these in part.
+    sums: BTreeMap<[String; 3], (KeyStats, [u64; 2])>,
     /// By phase: its first second and its last.
     seconds: BTreeMap<String, [u64; 2]>,
 }
@@ -37,19 +37,22 @@ impl Journaled {
 
     /// Adds what was counted of (phase, stream, op).
     pub(super) fn add(&mut self, names: &[String; 3], delta: &IntervalDelta) {
-        let (stats, failed) = self.sums.entry(names.clone()).or_default();
+        let (stats, [failed, partial]) = self.sums.entry(names.clone()).or_default();
         add(stats, delta);
         *failed += delta.errors;
+        *partial += delta.partial;
     }
 
     /// Gives a draft its phases, results and streams.
     pub(super) fn fill(&self, record: &mut RunRecord) {
         let plan = record.plan.definition.clone();
         record.phases = phases_of(&plan, &self.seconds);
-        for (names, (stats, failed)) in &self.sums {
+        for (names, (stats, [failed, partial])) in &self.sums {
             let mut result = result_of(&plan, &record.phases, names.clone(), stats);
-            if *failed > 0 {
-                result.errors.insert(UNCLASSIFIED.to_owned(), *failed);
+            for (ops, by_class) in [(failed, &mut result.errors), (partial, &mut result.partial)] {
+                if *ops > 0 {
+                    by_class.insert(UNCLASSIFIED.to_owned(), *ops);
+                }
             }
             if record
                 .phases
@@ -74,6 +77,7 @@ fn add(stats: &mut KeyStats, delta: &IntervalDelta) {
     stats.answered.rows += delta.rows_acknowledged;
     stats.rows.sent += delta.rows_sent;
     stats.rows.acknowledged += delta.rows_acknowledged;
+    stats.rows.refused += delta.rows_refused;
     stats.latency.merge(&delta.latency);
 }
 
@@ -173,6 +177,6 @@ mod tests {
         assert_eq!(journaled.sums.len(), 2);
         assert_eq!(journaled.seconds["measure"], [0, 86_399]);
         assert_eq!(journaled.sums[&names("insert")].0.offered, 864_000);
-        assert_eq!(journaled.sums[&names("upsert")].1, 86_400);
+        assert_eq!(journaled.sums[&names("upsert")].1, [86_400, 0]);
     }
 }

@@ -343,6 +343,7 @@ fn hosts_at(urls: Vec<String>) -> Vec<HostRecord> {
         url,
         sessions: 0,
         acknowledged: 0,
+        failed: 0,
     };
     urls.into_iter().map(host).collect()
 }
@@ -350,9 +351,10 @@ fn hosts_at(urls: Vec<String>) -> Vec<HostRecord> {
 fn hosts(request: &RunRequest, passes: &Passes) -> Vec<HostRecord> {
     let mut hosts = hosts_at(request.target.urls());
     if let Some(main) = &passes.main {
-        for (host, (sessions, acknowledged)) in hosts.iter_mut().zip(&main.hosts) {
-            host.sessions = *sessions;
-            host.acknowledged = *acknowledged;
+        for (host, counts) in hosts.iter_mut().zip(&main.hosts) {
+            host.sessions = counts.sessions;
+            host.acknowledged = counts.acknowledged;
+            host.failed = counts.failed;
         }
     }
     hosts

@@ -1,6 +1,7 @@
 //! Totals become the figures of a record. Pure.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use highwater_analysis as analysis;
 use highwater_analysis::availability::{acknowledged_per_s, of_gaps};
@@ -14,7 +15,7 @@ use highwater_model::record::{
 use highwater_model::units::Nanos;
 
 use crate::planner::sessions_of;
-use crate::recorder::{Gap, KeyStats};
+use crate::recorder::{ClassErrors, Gap, KeyStats};
 use crate::schedule::{PhaseTimes, ScheduledPhase};
 use crate::telemetry::{self, Counters};
 use crate::thread_record::SessionsWorked;
@@ -48,15 +49,12 @@ pub(crate) fn result_record(
         dropped: stats.dropped,
         answered: stats.answered,
         retries: stats.retries,
-        errors: stats
-            .errors
-            .iter()
-            .map(|(class, (n, _))| (class.name().to_owned(), *n))
-            .collect(),
+        errors: by_class(stats, |of| of.failed),
+        partial: by_class(stats, |of| of.partial),
         error_examples: stats
             .errors
             .iter()
-            .map(|(class, (_, text))| (class.name().to_owned(), text.clone()))
+            .map(|(class, of)| (class.name().to_owned(), of.example.clone()))
             .collect(),
         rows: stats.rows,
         throughput: throughput(duration, stats, &windows.acknowledged),
@@ -81,6 +79,13 @@ pub(crate) fn result_record(
         },
         windows,
     }
+}
+
+/// Ops with an error by class, those of one kind; no class without any.
+fn by_class(stats: &KeyStats, of: fn(&ClassErrors) -> u64) -> BTreeMap<String, u64> {
+    let counts = stats.errors.iter();
+    let counts = counts.map(|(class, errors)| (class.name().to_owned(), of(errors)));
+    counts.filter(|(_, ops)| *ops > 0).collect()
 }
 
 /// Acknowledged work by the time of its answer, over the whole windows of the phase.

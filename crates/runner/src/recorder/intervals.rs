@@ -64,14 +64,16 @@ pub struct IntervalDelta {
     pub sent: u64,
     /// Rows sent, by intended.
     pub rows_sent: u64,
-    /// Ops acknowledged, by finished.
+    /// Ops acknowledged, as a whole or in part, by finished.
     pub acknowledged: u64,
     /// The same per 100 ms of the second.
     pub windows: [u32; WINDOWS_PER_SECOND],
     /// Rows acknowledged, by finished.
     pub rows_acknowledged: u64,
-    /// Ops failed, by finished.
+    /// Ops failed, as a whole or in part, by finished.
     pub errors: u64,
+    /// Those of them that were acknowledged in part.
+    pub partial: u64,
     /// Those of them that were rejected for lack of capacity.
     pub rejected: u64,
     /// Rows that the target said it did not store, by finished.
@@ -101,6 +103,7 @@ impl IntervalDelta {
             windows: [0; WINDOWS_PER_SECOND],
             rows_acknowledged: 0,
             errors: 0,
+            partial: 0,
             rejected: 0,
             rows_refused: 0,
             dropped: 0,
@@ -129,6 +132,7 @@ impl IntervalDelta {
         }
         self.rows_acknowledged += other.rows_acknowledged;
         self.errors += other.errors;
+        self.partial += other.partial;
         self.rejected += other.rejected;
         self.rows_refused += other.rows_refused;
         self.dropped += other.dropped;

@@ -35,14 +35,24 @@ impl RowWait {
     /// 16 strata, each at its middle, so a wait is off by at most a 32nd of the time in which the
     /// batch filled, and a latency of `ops` by the resolution of its histogram.
     ///
-    /// A batch that never ended makes as many rows that never ended.
-    pub fn row_latencies(self, ops: &LatencyHistogram) -> LatencyHistogram {
+    /// A batch that failed or never ended makes as many rows that never ended. So do the rows of partial ops that were
+    /// not acknowledged: `failed` has them by the latency of their op. They are taken from all strata alike, because not
+    /// every target says which they were.
+    pub fn row_latencies(
+        self,
+        ops: &LatencyHistogram,
+        failed: Option<&LatencyHistogram>,
+    ) -> LatencyHistogram {
         let finite = ops.inner();
-        let latencies: Vec<(Nanos, u64)> = finite
+        let latencies: Vec<(Nanos, u64, u64)> = finite
             .iter_recorded()
             .map(|bin| {
-                let latency = finite.median_equivalent(bin.value_iterated_to());
-                (Nanos(latency), bin.count_at_value())
+                let value = bin.value_iterated_to();
+                let lowest = Nanos(finite.lowest_equivalent(value));
+                let failed = failed.filter(|failed| lowest <= failed.greatest());
+                let failed = failed.map_or(0, |failed| failed.inner().count_at(value));
+                let latency = Nanos(finite.median_equivalent(value));
+                (latency, bin.count_at_value(), failed)
             })
             .collect();
         let mut rows = KeyStats::histogram();
@@ -52,26 +62,38 @@ impl RowWait {
             let begin = stratum * self.rows / strata;
             let end = (stratum + 1) * self.rows / strata;
             let wait = self.wait(self.rows - 1 - u64::midpoint(begin, end - 1));
-            for (latency, n) in &latencies {
-                let n = n.saturating_mul(end - begin);
-                rows.record_n(latency.saturating_add(wait), n);
+            for (latency, ops, failed) in &latencies {
+                let failed = part(*failed, end, self.rows) - part(*failed, begin, self.rows);
+                let all = ops.saturating_mul(end - begin);
+                rows.record_n(latency.saturating_add(wait), all.saturating_sub(failed));
+                rows.record_beyond(failed, latency.saturating_add(wait));
             }
         }
         rows
     }
 
-    /// Rows of a batch whose latency is above `bound`.
-    pub(super) fn rows_above(self, op_latency: Nanos, bound: Nanos) -> u64 {
+    /// Rows of a batch that rank above `bound`: those that `failed`, and of the others those whose latency is above it,
+    /// taken alike from the whole batch.
+    pub(super) fn rows_above(self, op_latency: Nanos, failed: u64, bound: Nanos) -> u64 {
         if op_latency > bound {
             return self.rows;
         }
         let spare = u128::from(bound.saturating_sub(op_latency).0);
         // wait(behind) > spare  ⇔  behind > spare × rate
         let within = spare * u128::from(self.rate.micro_per_s) / 1_000_000_000_000_000;
-        self.rows
+        let late = self
+            .rows
             .saturating_sub(1)
-            .saturating_sub(u64::try_from(within).unwrap_or(u64::MAX))
+            .saturating_sub(u64::try_from(within).unwrap_or(u64::MAX));
+        let failed = failed.min(self.rows);
+        failed + part(late, self.rows - failed, self.rows)
     }
+}
+
+/// `number` × `part` / `whole`, rounded down; `whole` is above 0.
+fn part(number: u64, part: u64, whole: u64) -> u64 {
+    let product = u128::from(number) * u128::from(part) / u128::from(whole.max(1));
+    u64::try_from(product).unwrap_or(u64::MAX)
 }
 
 /// The totals of one (phase, stream, op).
@@ -81,7 +103,7 @@ pub struct KeyStats {
     pub offered: u64,
     /// Ops sent.
     pub sent: u64,
-    /// Ops acknowledged in full.
+    /// Ops acknowledged, as a whole or in part.
     pub acknowledged: u64,
     /// Ops due and never sent.
     pub dropped: u64,
@@ -89,8 +111,8 @@ pub struct KeyStats {
     pub answered: AnsweredRecord,
     /// Further attempts.
     pub retries: u64,
-    /// Failed ops by class, with one example each.
-    pub errors: BTreeMap<ErrorClass, (u64, String)>,
+    /// Ops with an error, by class.
+    pub errors: BTreeMap<ErrorClass, ClassErrors>,
     /// Rows by fate.
     pub rows: RowCounts,
     /// Bytes of answers.
@@ -109,8 +131,21 @@ pub struct KeyStats {
     pub undelayed: Option<LatencyHistogram>,
     /// Rows of open inserts.
     pub row_latency: Option<LatencyHistogram>,
+    /// Their rows that partial ops did not store, by the latency of the op.
+    pub(super) rows_failed: Option<LatencyHistogram>,
     /// Failed ops.
     pub error_latency: LatencyHistogram,
+}
+
+/// Ops with errors of one class.
+#[derive(Debug, Clone, Default)]
+pub struct ClassErrors {
+    /// Ops that failed, as a whole or in part.
+    pub failed: u64,
+    /// Those of them that were acknowledged in part.
+    pub partial: u64,
+    /// The target's words about the first.
+    pub example: String,
 }
 
 impl Default for KeyStats {
@@ -133,6 +168,7 @@ impl Default for KeyStats {
             client_lag: Self::histogram(),
             undelayed: None,
             row_latency: None,
+            rows_failed: None,
             error_latency: Self::histogram(),
         }
     }
@@ -160,12 +196,13 @@ impl KeyStats {
         self.answered.ops += other.answered.ops;
         self.answered.rows += other.answered.rows;
         self.retries += other.retries;
-        for (class, (count, example)) in &other.errors {
-            let mine = self
-                .errors
-                .entry(*class)
-                .or_insert_with(|| (0, example.clone()));
-            mine.0 += count;
+        for (class, theirs) in &other.errors {
+            let mine = self.errors.entry(*class).or_insert_with(|| ClassErrors {
+                example: theirs.example.clone(),
+                ..ClassErrors::default()
+            });
+            mine.failed += theirs.failed;
+            mine.partial += theirs.partial;
         }
         self.rows.sent += other.rows.sent;
         self.rows.acknowledged += other.rows.acknowledged;
@@ -196,14 +233,23 @@ impl KeyStats {
             Certainty::Applied => {
                 self.rows.acknowledged += outcome.rows_applied;
                 self.rows.refused += outcome.rows_refused;
+                self.rows.unknown += outcome.rows_unknown;
             }
             Certainty::NotApplied => self.rows.refused += rows,
             Certainty::Unknown => self.rows.unknown += rows,
         }
     }
 
+    /// Notes rows of a partial op of this latency that were not acknowledged.
+    pub(super) fn note_rows_failed(&mut self, latency: Nanos, rows: u64) {
+        if rows > 0 {
+            let failed = self.rows_failed.get_or_insert_with(Self::histogram);
+            failed.record_n(latency, rows);
+        }
+    }
+
+    /// Notes why an op failed, as a whole or in part.
     pub(super) fn note_error(&mut self, outcome: &Outcome, latency: Nanos) {
-        self.error_latency.record(latency);
         let Some(error) = &outcome.error else { return };
         let entry = self.errors.entry(error.class).or_insert_with(|| {
             let code = error
@@ -212,8 +258,16 @@ impl KeyStats {
                 .map(|code| format!("{code}: "))
                 .unwrap_or_default();
             let text = format!("{code}{}", error.message);
-            (0, text.chars().take(EXAMPLE_BYTES_MAX).collect())
+            ClassErrors {
+                example: text.chars().take(EXAMPLE_BYTES_MAX).collect(),
+                ..ClassErrors::default()
+            }
         });
-        entry.0 += 1;
+        entry.failed += 1;
+        if outcome.is_partial() {
+            entry.partial += 1;
+        } else {
+            self.error_latency.record(latency);
+        }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Latency belongs to the second and the phase in which an op was *due*, throughput to the
 //! second in which it *finished*. Results are keyed by (phase, stream, op), so that steps never
-//! blend. Failed ops have a histogram of their own; dropped and timed-out ones rank as infinite.
+//! blend. Failed and dropped ops rank as infinite; failed ones have a histogram of their own as well. Of an op that the
+//! target acknowledged in part the rows that it did not rank as infinite.
 
 mod acknowledgements;
 mod intervals;
@@ -16,11 +17,11 @@ use highwater_model::units::Nanos;
 
 pub use acknowledgements::{AcknowledgementMap, Gap, GapSearch, MILLIS_PER_MAP};
 pub use intervals::{BoundedTimes, IntervalDelta, Intervals, WINDOWS_PER_SECOND};
-pub use key_stats::{KeyStats, RowWait};
+pub use key_stats::{ClassErrors, KeyStats, RowWait};
 pub(crate) use phase_keys::PhaseKeys;
 pub use windows::{WindowCounts, WindowDelta};
 
-use windows::WindowDeltas;
+use windows::{EndedOp, WindowDeltas};
 
 /// An op that has ended, with its times.
 #[derive(Debug)]
@@ -62,6 +63,24 @@ impl Ended<'_> {
 
     fn service(&self) -> Nanos {
         self.finished.saturating_sub(self.started)
+    }
+
+    /// Its latency as percentiles have it; `None` where it ranks as infinite.
+    fn ranked(&self) -> Option<Nanos> {
+        let is_acknowledged = self.outcome.is_acknowledged();
+        is_acknowledged.then(|| self.latency())
+    }
+
+    /// From its intended time to its end, whatever that was.
+    fn latency(&self) -> Nanos {
+        self.finished.saturating_sub(self.intended)
+    }
+
+    /// Rows that were not acknowledged.
+    fn rows_failed(&self) -> u64 {
+        let is_partial = self.outcome.is_partial();
+        let missing = self.rows.saturating_sub(self.outcome.rows_applied);
+        if is_partial { missing } else { 0 }
     }
 }
 
@@ -137,10 +156,7 @@ impl Recorder {
     /// Records an op that was sent.
     pub fn record(&mut self, op: &Ended<'_>) {
         self.know(op.key);
-        let latency = op.finished.saturating_sub(op.intended);
-        let acknowledged = op.outcome.is_success();
-        let class = op.outcome.error.as_ref().map(|error| error.class);
-        let timed_out = class == Some(ErrorClass::Timeout);
+        let ranked = op.ranked();
         let row_wait = self.keys[op.key];
         let stats = stats_of(&mut self.stats, op.key);
         stats.offered += 1;
@@ -154,9 +170,12 @@ impl Recorder {
         stats.note_rows(op.rows, op.outcome);
         stats.response_bytes += op.outcome.response_bytes;
         stats.response_rows += op.outcome.response_rows;
-        if acknowledged {
+        if let Some(latency) = ranked {
             stats.acknowledged += 1;
             stats.latency.record(latency);
+            if row_wait.is_some() {
+                stats.note_rows_failed(latency, op.rows_failed());
+            }
             if !op.closed {
                 stats
                     .undelayed
@@ -164,24 +183,26 @@ impl Recorder {
                     .record(latency.saturating_sub(lag));
             }
             stats.service.record(op.service());
-            self.note_acknowledged(op.finished);
         } else {
-            stats.note_error(op.outcome, latency);
-            if timed_out {
-                stats.latency.record_beyond(1, latency);
-            }
+            stats.latency.record_beyond(1, op.latency());
         }
-        self.note_end(op, acknowledged);
+        stats.note_error(op.outcome, op.latency());
+        if ranked.is_some() {
+            self.note_acknowledged(op.finished);
+        }
+        self.note_end(op, ranked.is_some());
         let windows = self.windows.at(op.key);
         let offset = op.intended.saturating_sub(op.phase_start);
         if !op.closed {
             windows.offered.add(offset, 1);
         }
-        if acknowledged || timed_out {
-            let shown = if timed_out { None } else { Some(latency) };
-            windows.count_over(offset, shown, &self.bounds, row_wait);
-        }
-        self.record_intervals(op, acknowledged, class, latency);
+        let ended = EndedOp {
+            latency: ranked,
+            row_wait,
+            rows_failed: op.rows_failed(),
+        };
+        windows.count_over(offset, ended, &self.bounds);
+        self.record_intervals(op, ranked);
     }
 
     /// Notes an op in the phase in which it ended, if that is any.
@@ -201,36 +222,29 @@ impl Recorder {
         }
     }
 
-    fn record_intervals(
-        &mut self,
-        op: &Ended<'_>,
-        acknowledged: bool,
-        class: Option<ErrorClass>,
-        latency: Nanos,
-    ) {
+    fn record_intervals(&mut self, op: &Ended<'_>, ranked: Option<Nanos>) {
         let due = self
             .intervals
             .at(op.intended.saturating_sub(self.origin), op.key);
         due.offered += 1;
         due.sent += 1;
         due.rows_sent += op.rows;
-        if acknowledged {
-            due.latency.record(latency);
-        } else if class == Some(ErrorClass::Timeout) {
-            due.latency.record_beyond(1, latency);
+        match ranked {
+            Some(latency) => due.latency.record(latency),
+            None => due.latency.record_beyond(1, op.latency()),
         }
         let finished = op.finished.saturating_sub(self.origin);
         let done = self.intervals.at(finished, op.key);
         done.lag.record(op.lag());
-        if acknowledged {
+        if ranked.is_some() {
             done.acknowledge(finished);
             done.service.record(op.service());
-        } else {
+        }
+        if let Some(error) = &op.outcome.error {
             done.errors += 1;
-            done.rejected += u64::from(class == Some(ErrorClass::Rejected));
-            if let Some(class) = class {
-                done.failed[class as usize] += 1;
-            }
+            done.partial += u64::from(ranked.is_some());
+            done.rejected += u64::from(error.class == ErrorClass::Rejected);
+            done.failed[error.class as usize] += 1;
         }
         match op.outcome.certainty {
             Certainty::Applied => {
@@ -253,7 +267,12 @@ impl Recorder {
         let windows = self.windows.at(key);
         let offset = intended.saturating_sub(phase_start);
         windows.offered.add(offset, 1);
-        windows.count_over(offset, None, &self.bounds, row_wait);
+        let ended = EndedOp {
+            latency: None,
+            row_wait,
+            rows_failed: 0,
+        };
+        windows.count_over(offset, ended, &self.bounds);
         let due = self.intervals.at(intended.saturating_sub(self.origin), key);
         due.offered += 1;
         due.dropped += 1;
@@ -274,7 +293,8 @@ impl Recorder {
     pub fn finish(mut self) -> Vec<Option<Box<KeyStats>>> {
         for (stats, wait) in self.stats.iter_mut().zip(&self.keys) {
             if let (Some(stats), Some(wait)) = (stats, wait) {
-                stats.row_latency = Some(wait.row_latencies(&stats.latency));
+                let failed = stats.rows_failed.as_ref();
+                stats.row_latency = Some(wait.row_latencies(&stats.latency, failed));
             }
         }
         self.stats

@@ -88,7 +88,7 @@ fn latency_belongs_to_the_second_when_due_and_throughput_to_the_second_when_fini
 }
 
 #[test]
-fn errors_stand_apart_and_timeouts_rank_as_infinite() {
+fn failed_and_dropped_ops_rank_as_infinite_and_errors_stand_apart() {
     let mut recorder = recorder(None, &[]);
     let error = |class| OpError {
         class,
@@ -119,12 +119,11 @@ fn errors_stand_apart_and_timeouts_rank_as_infinite() {
         (stats.offered, stats.sent, stats.acknowledged, stats.dropped),
         (4, 3, 0, 1)
     );
-    assert_eq!((stats.latency.count(), stats.latency.beyond()), (2, 2));
+    assert_eq!((stats.latency.count(), stats.latency.beyond()), (4, 4));
     assert_eq!(stats.error_latency.count(), 3);
-    assert_eq!(
-        stats.errors[&ErrorClass::Constraint],
-        (1, "X1: no".to_owned())
-    );
+    let constraint = &stats.errors[&ErrorClass::Constraint];
+    assert_eq!((constraint.failed, constraint.partial), (1, 0));
+    assert_eq!(constraint.example, "X1: no");
     assert_eq!(
         (
             stats.rows.refused,
@@ -265,6 +264,88 @@ fn rows_of_a_batch_that_never_ended_rank_as_infinite() {
     recorder.record_dropped(0, ms(5), Nanos::ZERO);
     let rows = recorder.finish().remove(0).unwrap().row_latency.unwrap();
     assert_eq!((rows.count(), rows.beyond()), (30, 20));
+}
+
+/// Of ten rows of a batch the target stored seven, and it is not known of one whether it did.
+fn partial() -> Outcome {
+    let mut outcome = Outcome::by_row(10, |row| match row {
+        2 | 5 => Certainty::NotApplied,
+        6 => Certainty::Unknown,
+        _ => Certainty::Applied,
+    });
+    outcome.error = Some(OpError {
+        class: ErrorClass::Rejected,
+        code: None,
+        message: "queue full".into(),
+    });
+    outcome
+}
+
+#[test]
+fn an_op_that_was_acknowledged_in_part_counts_by_its_rows() {
+    let wait = RowWait {
+        rows: 10,
+        rate: Rate::per_second(1_000),
+    };
+    let bounds = [
+        Objective::Latency {
+            quantile_ppm: 990_000,
+            max: ms(500),
+            op: None,
+        },
+        Objective::RowLatency {
+            quantile_ppm: 990_000,
+            max: ms(500),
+        },
+    ];
+    let mut recorder = recorder(Some(wait), &bounds);
+    let (whole_op, partial) = (Outcome::applied(10), partial());
+    recorder.record(&ended([0, 0, 0, 10], &whole_op));
+    recorder.record(&ended([0, 0, 0, 310], &partial));
+    let Recorded {
+        intervals,
+        acknowledgements,
+        windows,
+    } = recorder.take();
+    let second = &intervals[0];
+    assert_eq!(
+        [second.acknowledged, second.errors, second.partial],
+        [2, 1, 1]
+    );
+    assert_eq!([second.rows_acknowledged, second.rows_refused], [17, 2]);
+    assert_eq!(gaps(&acknowledgements, ms(400), 1)[0].length, ms(299));
+    let windows = whole(&windows);
+    assert_eq!(windows.acknowledged, [1, 0, 0, 1]);
+    assert_eq!(windows.failed, [0; 0], "it waits for nothing any more");
+    let over: Vec<u64> = windows.over.iter().map(|of| of.iter().sum()).collect();
+    assert_eq!(over, [0, 3], "three rows are later than anything");
+
+    let stats = recorder.finish().remove(0).unwrap();
+    assert_eq!((stats.acknowledged, stats.answered.rows), (2, 17));
+    let rows = stats.rows;
+    assert_eq!([rows.acknowledged, rows.refused, rows.unknown], [17, 2, 1]);
+    let rejected = &stats.errors[&ErrorClass::Rejected];
+    assert_eq!((rejected.failed, rejected.partial), (1, 1));
+    assert_eq!((stats.latency.count(), stats.latency.beyond()), (2, 0));
+    assert_eq!(stats.error_latency.count(), 0, "its latency is an op's");
+    let rows = stats.row_latency.unwrap();
+    assert_eq!((rows.count(), rows.beyond()), (20, 3));
+}
+
+#[test]
+fn of_an_op_of_which_nothing_was_acknowledged_nothing_counts() {
+    let mut recorder = recorder(None, &[]);
+    let mut none = Outcome::by_row(10, |row| match row {
+        0 => Certainty::Unknown,
+        _ => Certainty::NotApplied,
+    });
+    none.error = partial().error;
+    recorder.record(&ended([0, 0, 0, 10], &none));
+    let stats = recorder.finish().remove(0).unwrap();
+    assert_eq!((stats.acknowledged, stats.latency.beyond()), (0, 1));
+    let rejected = &stats.errors[&ErrorClass::Rejected];
+    assert_eq!((rejected.failed, rejected.partial), (1, 0));
+    assert_eq!((stats.rows.refused, stats.rows.unknown), (9, 1));
 }
 
 #[test]

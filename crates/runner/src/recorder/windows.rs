@@ -111,23 +111,17 @@ impl WindowDelta {
         }
     }
 
-    /// Counts an op towards the latency bounds; `latency` is `None` where it ranks as infinite.
-    pub(super) fn count_over(
-        &mut self,
-        offset: Nanos,
-        latency: Option<Nanos>,
-        bounds: &[Objective],
-        row_wait: Option<RowWait>,
-    ) {
+    /// Counts an op towards the latency bounds.
+    pub(super) fn count_over(&mut self, offset: Nanos, op: EndedOp, bounds: &[Objective]) {
         if bounds.is_empty() {
             return;
         }
         self.ended.add(offset, 1);
         for (over, bound) in self.over.iter_mut().zip(bounds) {
-            let n = match (bound, row_wait, latency) {
+            let n = match (bound, op.row_wait, op.latency) {
                 (Objective::RowLatency { .. }, Some(wait), None) => wait.rows,
                 (Objective::RowLatency { max, .. }, Some(wait), Some(latency)) => {
-                    wait.rows_above(latency, *max)
+                    wait.rows_above(latency, op.rows_failed, *max)
                 }
                 (Objective::Latency { max, .. }, _, latency) => {
                     u64::from(latency.is_none_or(|latency| latency > *max))
@@ -137,6 +131,17 @@ impl WindowDelta {
             over.add(offset, u32::try_from(n).unwrap_or(u32::MAX));
         }
     }
+}
+
+/// An op that ended or was dropped, as latency bounds count it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EndedOp {
+    /// `None` where it ranks as infinite.
+    pub(super) latency: Option<Nanos>,
+    /// In open load of rows: how its rows wait for their batch.
+    pub(super) row_wait: Option<RowWait>,
+    /// Rows of an acknowledged op that rank as infinite.
+    pub(super) rows_failed: u64,
 }
 
 /// The additions since they were last taken.

@@ -29,12 +29,18 @@ pub struct JournalLine {
     pub sent: u64,
     /// Rows sent.
     pub rows_sent: u64,
-    /// Ops acknowledged, by finished.
+    /// Ops acknowledged, as a whole or in part, by finished.
     pub acknowledged: u64,
     /// Rows acknowledged, by finished.
     pub rows_acknowledged: u64,
-    /// Ops failed.
+    /// Ops failed, as a whole or in part.
     pub errors: u64,
+    /// Those of them that were acknowledged in part.
+    #[serde(default)]
+    pub partial: u64,
+    /// Rows that the target said it did not store, by finished.
+    #[serde(default)]
+    pub rows_refused: u64,
     /// Ops dropped.
     pub dropped: u64,
     /// Base64 histogram of the latencies, nanoseconds, two digits; empty without any.

@@ -118,7 +118,7 @@ impl Worker {
 
     fn connected(&self, session: Box<dyn Session>, attempt: u32) -> Connected {
         let host = self.target.host_of(self.number, attempt);
-        self.record.borrow_mut().hosts[host].0 += 1;
+        self.record.borrow_mut().hosts[host].sessions += 1;
         let now = self.timeline.now();
         Connected {
             encoder: session.encoder(),

@@ -283,8 +283,10 @@ impl Worker {
             reported,
         };
         self.note(&mut record.ledgers, &prepared.request.op, write, &outcome);
-        if outcome.is_success() {
-            record.hosts[link.host].1 += 1;
+        let host = &mut record.hosts[link.host];
+        host.failed += u64::from(!outcome.is_success());
+        if outcome.is_acknowledged() {
+            host.acknowledged += 1;
             record.acknowledged_at = Some(finished);
         }
         link.free = finished;

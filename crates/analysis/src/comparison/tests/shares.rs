@@ -291,3 +291,32 @@ fn what_another_tool_does_not_report_is_not_compared() {
         assert_eq!(shares(&[what]), seconds, "{what:?}");
     }
 }
+
+/// What failed never ended, and no latency is longer than that.
+#[test]
+fn a_percentile_that_only_one_group_has_is_worse_in_the_other() {
+    let endless = |names: &[&str]| {
+        let mut record = run(1.0, 1.0);
+        let bounds = names.iter().map(|name| (*name).to_owned());
+        record.results[0].latency_ns.at_least = bounds.collect();
+        record
+    };
+    let well = [endless(&[]), endless(&[]), endless(&[])];
+    let badly = [endless(&[]), endless(&["p99", "p999"]), endless(&[])];
+    for name in ["p99", "p99.9"] {
+        assert_eq!(verdict_on(name, &well, &badly), Verdict::Worse, "{name}");
+        assert_eq!(verdict_on(name, &badly, &well), Verdict::Better, "{name}");
+        assert_eq!(figure(&verdict_of(&badly, &badly), name), None, "{name}");
+    }
+    let compared = verdict_of(&well, &badly);
+    assert_eq!(compared.verdict(), Verdict::Worse);
+    let p99 = figure(&compared, "p99").unwrap();
+    assert!(p99.effect.is_none() && p99.b[1].is_infinite() && p99.a[1].is_finite());
+    assert_eq!(verdict_on("p50", &well, &badly), Verdict::Equal);
+    // That needs no second run: it does not vary.
+    assert_eq!(verdict_on("p99", &well[..1], &badly[1..2]), Verdict::Worse);
+    // Too few ops for a percentile are no failure.
+    let mut short = endless(&[]);
+    short.results[0].latency_ns.p999 = None;
+    assert_eq!(figure(&verdict_of(&well, &[short]), "p99.9"), None);
+}

@@ -1,9 +1,9 @@
 //! Rules about what the target said of itself while it was measured.
 
+use crate::judge::shares::rejected_ops;
 use crate::telemetry::{OverTime, TimeRange, mean, measured, named, rejected};
 use highwater_model::display::{bytes, count, percent, plain};
 use highwater_model::numbers::{len_to_f64, round_to_u64};
-use highwater_model::outcome::ErrorClass;
 use highwater_model::record::{PhaseRecord, RunRecord, TABLE_SETTING};
 use highwater_model::target_telemetry::{TelemetrySeries, names};
 
@@ -247,9 +247,7 @@ pub(super) fn growing_queue(read: &RuleInput<'_>) -> Option<RuleFinding> {
 pub(super) fn rejected_inside(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let pieces = rejected(read.record).filter(|pieces| *pieces > 0)?;
     let results = read.measured.iter().flat_map(|stream| &stream.results);
-    let client_rejections: u64 = results
-        .filter_map(|result| result.errors.get(ErrorClass::Rejected.name()))
-        .sum();
+    let client_rejections: u64 = results.map(|result| rejected_ops(result)).sum();
     (client_rejections == 0).then(|| RuleFinding {
         code: "rejected_inside",
         sentence: "the target rejected work for lack of capacity and tried it again itself"

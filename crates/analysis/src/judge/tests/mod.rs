@@ -15,6 +15,7 @@ use highwater_model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySe
 use highwater_model::units::{Nanos, Rate};
 
 mod data;
+mod failed_work;
 mod objective;
 mod steadiness;
 

@@ -50,7 +50,7 @@ fn latency(record: &RunRecord, named: &[(String, &ResultRecord)]) -> Option<Char
     series.retain(|series| series.points.len() > 1);
     let cut = named.iter().any(|(_, result)| result.latency_ns.beyond > 0);
     let cut = if cut {
-        " A curve that ends early: the rest of its ops never ended."
+        " A curve that ends early: the rest of its ops failed or never ended."
     } else {
         ""
     };

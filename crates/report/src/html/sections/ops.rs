@@ -34,7 +34,7 @@ pub(in crate::html) fn latency(
             (table("Latency of each op", &rows, words))
             p class="term" {
                 "A percentile is the latency that this part of the ops did not exceed; p50 is the median. It \
-                 needs enough ops and is left out without them; ≥ marks ops that never ended. "
+                 needs enough ops and is left out without them; ≥ marks ops that failed or never ended. "
                 @if let Some(origin) = record.origin {
                     (begin(origin.begin))
                 } @else if open {
