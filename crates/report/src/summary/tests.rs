@@ -6,7 +6,7 @@ use highwater_analysis::comparison::Criteria;
 use highwater_analysis::fixture;
 use highwater_analysis::{search as searching, tuning};
 use highwater_model::plan::Arrivals;
-use highwater_model::record::{ExperimentRecord, IncidentKind, RunRecord};
+use highwater_model::record::{ExperimentRecord, HostRecord, IncidentKind, RunRecord};
 use highwater_model::search::{ProbePurpose, ProbeVerdict, SearchOutcome};
 use highwater_model::tune::{
     BestConfiguration, RunnerUp, TrialPurpose, TuneFigure, TuneOutcome, TuneRecord,
@@ -157,6 +157,29 @@ fn missed() -> RunRecord {
     op.dropped = 300;
     op.errors = vec![("rejected", 12), ("timeout", 3)];
     fixture::judged(fixture::open_gate_of(&op))
+}
+
+/// A closed load of which half of the ops failed, at one of two hosts.
+fn failing() -> RunRecord {
+    let mut record = fixture::closed();
+    let result = &mut record.results[0];
+    result.errors = [("conflict".to_owned(), 2_106)].into();
+    result.partial = [("conflict".to_owned(), 6)].into();
+    (result.sent, result.offered, result.acknowledged) = (4_212, 4_212, 2_112);
+    record.target.hosts = ["a", "b"]
+        .map(|host| HostRecord {
+            url: format!("postgres://bench@{host}:5432/bench"),
+            sessions: 2,
+            acknowledged: 1_056,
+            failed: if host == "b" { 2_106 } else { 0 },
+        })
+        .into();
+    fixture::judged(record)
+}
+
+#[test]
+fn what_failed_without_a_stated_bound_leads_the_answer() {
+    insta::assert_snapshot!(shown(&failing(), 100), @"");
 }
 
 /// A run in which everything is wrong: the target was overloaded and rows are lost.

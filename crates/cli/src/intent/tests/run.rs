@@ -337,7 +337,7 @@ fn a_warm_up_has_a_length_or_goes_on_until_throughput_is_steady() {
 #[test]
 fn objectives_and_the_audit() {
     let settings = run(
-        "--p50|1ms|--p999|2s|--row-p99|100ms|--errors|0.1%|--rejected|0|--min-rate|49.5k|\
+        "--p50|1ms|--p999|2s|--row-p99|100ms|--errors|0.05%|--rejected|0|--min-rate|49.5k|\
          --max-cpu|80%|--audit|off",
     );
     assert_eq!(
@@ -357,7 +357,7 @@ fn objectives_and_the_audit() {
                 quantile_ppm: 990_000,
                 max: Nanos::from_millis(100),
             },
-            Objective::Errors { max_ppm: 1_000 },
+            Objective::Errors { max_ppm: 500 },
             Objective::Rejected { max_ppm: 0 },
             Objective::Throughput {
                 min: Rate::per_second(49_500),
