@@ -122,7 +122,7 @@ pub struct ParsedOp {
     pub examples: BTreeMap<String, String>,
     /// Ops per second, where the tool prints them; else they follow from count and duration.
     pub ops_per_s: Option<f64>,
-    /// Latency of ops that succeeded, with failed and dropped ones as +∞.
+    /// Latency of ops that succeeded, with dropped ones as +∞.
     pub latency: ParsedLatency,
     /// From the sending, where that is another time.
     pub service: ParsedLatency,

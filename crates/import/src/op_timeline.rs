@@ -197,9 +197,7 @@ impl Op {
             }
             ParsedOutcome::Failed(class, word) => {
                 intended.interval.sent += 1;
-                intended.beyond += 1;
                 self.counts.sent += 1;
-                self.latency.histogram.record_beyond(1, latency);
                 *self.counts.errors.entry(class.clone()).or_default() += 1;
                 let examples = &mut self.counts.examples;
                 examples

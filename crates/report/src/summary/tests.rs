@@ -179,7 +179,7 @@ fn failing() -> RunRecord {
 
 #[test]
 fn what_failed_without_a_stated_bound_leads_the_answer() {
-    insta::assert_snapshot!(shown(&failing(), 100), @"");
+    insta::assert_snapshot!("failed_work", shown(&failing(), 100));
 }
 
 /// A run in which everything is wrong: the target was overloaded and rows are lost.
