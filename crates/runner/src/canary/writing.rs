@@ -45,7 +45,7 @@ impl Writer {
 
     /// The first row from `first` on that was not sent.
     pub(super) fn fresh(&self, first: u64) -> Option<u64> {
-        (first..).find(|row| !self.sent.contains(row))
+        (first..=u64::MAX).find(|row| !self.sent.contains(row))
     }
 
     /// Sends a batch.

@@ -14,6 +14,7 @@ use super::preparing::unless_stopped;
 use super::state::Run;
 use crate::canary::{self, Canary, Uncompared};
 use crate::deadline::within;
+use crate::leases::KeptLeases;
 use crate::record::note;
 use crate::table_setup::writes;
 
@@ -33,7 +34,7 @@ impl Run {
         if facts.tables.shards || !self.has_canary() {
             return Ok(bound);
         }
-        let tried = self.kept.as_ref().and_then(|kept| kept.tried());
+        let tried = self.kept.as_ref().and_then(KeptLeases::tried);
         let uncompared = match tried {
             Some(uncompared) => uncompared,
             None => self.try_new_tables(admin, &bound).await?,

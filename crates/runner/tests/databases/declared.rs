@@ -434,7 +434,7 @@ fn tables_are_made_anew_although_others_refer_to_them_or_more_was_created_with_t
     };
     on(Database::mariadb(), |database, _| run(database, "mysql"));
     on(Database::postgres(), |database, _| {
-        run(database, "postgresql")
+        run(database, "postgresql");
     });
     on(Database::postgres(), |database, root| {
         let create = "[\"CREATE TYPE mood AS ENUM ('sad', 'ok')\", \
