@@ -7,6 +7,7 @@ pub mod availability;
 pub mod buckets;
 pub mod change_points;
 pub mod changes;
+pub mod cluster_changes;
 pub mod comparison;
 pub mod exceedance;
 pub mod findings;

@@ -80,6 +80,8 @@ pub struct ShardCopies {
     pub rows: Vec<u64>,
     /// A checksum of the values of each, where the target makes one; else empty.
     pub sums: Vec<u64>,
+    /// Copies that there should be besides, and that cannot be counted: they are on no node, or on one that is away.
+    pub missing: u64,
 }
 
 /// Takes rows that are read back, one by one.

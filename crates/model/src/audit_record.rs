@@ -50,6 +50,9 @@ pub struct AuditRecord {
     pub server_counter: Option<u64>,
     /// Copies of shards that were compared.
     pub copies: u64,
+    /// Copies that there should have been besides: they were on no node, or on one that was away.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub copies_missing: u64,
     /// Shards whose copies hold different rows, or different numbers of them, for people; at most 20.
     pub copies_differ: Vec<String>,
     /// A bounded number of rows or buckets that are wrong.
@@ -346,4 +349,9 @@ pub struct AuditExample {
     pub expected: Option<String>,
     /// What is there.
     pub stored: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }

@@ -47,6 +47,8 @@ pub enum IncidentKind {
     TablesLost,
     /// The plan stopped the run because an objective could no longer be met.
     Hopeless,
+    /// The target changed: a node left, copies were on no node, a server was restarted or took another's place.
+    ClusterChanged,
 }
 
 impl IncidentKind {
@@ -54,7 +56,7 @@ impl IncidentKind {
     pub const fn reason(self) -> Option<ReasonCode> {
         match self {
             Self::Interrupted => Some(ReasonCode::Interrupted),
-            Self::AuditInterrupted | Self::Hopeless => None,
+            Self::AuditInterrupted | Self::Hopeless | Self::ClusterChanged => None,
             Self::TargetLost => Some(ReasonCode::TargetLost),
             Self::DiskFull => Some(ReasonCode::DiskFull),
             Self::RecordIncomplete => Some(ReasonCode::RecordIncomplete),

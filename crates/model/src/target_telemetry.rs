@@ -47,6 +47,14 @@ pub mod names {
     pub const PARTS_OF_PARTITION: &str = "parts_of_fullest_partition";
     /// Inserts that the target holds up, because merging cannot keep up with them.
     pub const DELAYED_INSERTS: &str = "inserts_delayed";
+    /// Nodes that take part in a cluster, as one of them counts them.
+    pub const CLUSTER_SIZE: &str = "cluster_size";
+    /// Copies of shards that are on no node.
+    pub const COPIES_UNASSIGNED: &str = "copies_unassigned";
+    /// Seconds since a server was started.
+    pub const UPTIME: &str = "uptime";
+    /// 1 where a server follows another one, 0 where it takes writes.
+    pub const STANDBY: &str = "standby";
     /// Part of the time in which nodes did not replicate, because one of them had to catch up.
     pub const REPLICATION_PAUSED: &str = "flow_control_paused";
     /// How overloaded the compaction of a store is; 1 is what the target considers an overload.

@@ -21,7 +21,9 @@ pub const STATEMENTS: [&str; 3] = [
      (SELECT sum(total_count) FROM sys.jobs_metrics), \
      (SELECT sum(failed_count) FROM sys.jobs_metrics), \
      (SELECT sum(total_affected_row_count) FROM sys.jobs_metrics \
-     WHERE classification['type'] = 'INSERT')",
+     WHERE classification['type'] = 'INSERT'), \
+     (SELECT count(*) FROM sys.nodes), \
+     (SELECT count(*) FROM sys.shards WHERE routing_state = 'UNASSIGNED')",
 ];
 
 /// Adds what a row says.
@@ -87,6 +89,8 @@ fn cluster(row: &[Option<String>], samples: &mut Vec<MetricSample>) {
         ("statements", "1", Measure::Count),
         ("statements_failed", "1", Measure::Count),
         ("rows_inserted", "rows", Measure::Count),
+        (names::CLUSTER_SIZE, "1", Measure::Level),
+        (names::COPIES_UNASSIGNED, "1", Measure::Level),
     ];
     for (column, (name, unit, measure)) in figures.into_iter().enumerate() {
         let sample = |value| MetricSample::new(name, unit, measure, value);
@@ -120,7 +124,7 @@ mod tests {
                 row(&["n1", "search", "0", "0", "2"]),
                 row(&["n1", "write", "3", "11", "5"]),
             ],
-            vec![row(&["1", "6", "4", "12", "0", "null"])],
+            vec![row(&["1", "6", "4", "12", "0", "null", "2", "4"])],
         ];
         let samples = metric_samples(&answers);
         let value = |name: &str| {
@@ -128,6 +132,9 @@ mod tests {
             Some((found.value, found.measure, found.node.as_deref()))
         };
         assert_eq!(value(names::CPU_BUSY), None, "-1 is not a fraction");
+        let level = |value| Some((value, Measure::Level, None));
+        assert_eq!(value(names::CLUSTER_SIZE), level(2.0));
+        assert_eq!(value(names::COPIES_UNASSIGNED), level(4.0));
         assert_eq!(
             value(names::HEAP_USED),
             Some((0.25, Measure::Level, Some("n1")))

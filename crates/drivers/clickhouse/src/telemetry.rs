@@ -33,12 +33,13 @@ const FIGURES: &[Figure] = &[
     )
     .in_unit("bytes"),
     count("ReadBufferFromFileDescriptorReadBytes", "read_by_server").in_unit("bytes"),
+    level("uptime", names::UPTIME).in_unit("s"),
     level("parts", "parts_active"),
     level("parts_most", names::PARTS_OF_PARTITION),
 ];
 
-/// Parts of all tables of the database, and of the partition that has most.
-const PARTS: &str = "SELECT 'parts', toInt64(sum(n)) FROM \
+/// How long it has run; parts of all tables of the database, and of the partition that has most.
+const PARTS: &str = "SELECT 'uptime', toInt64(uptime()) UNION ALL SELECT 'parts', toInt64(sum(n)) FROM \
     (SELECT count() AS n FROM system.parts WHERE active AND database = currentDatabase() \
      GROUP BY table, partition) UNION ALL \
     SELECT 'parts_most', toInt64(max(n)) FROM \

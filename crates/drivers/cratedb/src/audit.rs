@@ -91,37 +91,74 @@ pub(super) async fn copies(
     }
     let rows = connection
         .long_rows(&format!(
-            "SELECT table_name, partition_ident, id, num_docs FROM sys.shards \
+            "SELECT table_name, partition_ident, id, num_docs, \
+             CASE WHEN routing_state IN ('STARTED', 'RELOCATING') THEN 1 ELSE 0 END FROM sys.shards \
              WHERE schema_name = current_schema AND table_name IN ({}) \
-             AND routing_state IN ('STARTED', 'RELOCATING') \
              ORDER BY table_name, partition_ident, id, \"primary\" DESC",
             name_list(&tables)
         ))
         .await?;
+    of_rows(&rows).ok_or_else(|| sql::not_integers(&connection.node.shown))
+}
+
+/// The copies of each shard: table, partition, shard, rows, and 1 for a copy that is in use. A copy on no node has no rows
+/// to compare. Absent where a cell is no number.
+fn of_rows(rows: &Texts) -> Option<Vec<ShardCopies>> {
     let mut found: Vec<ShardCopies> = Vec::new();
     for row in rows {
-        let [Some(table), Some(partition), Some(shard), Some(rows)] = row.as_slice() else {
-            return Err(sql::not_integers(&connection.node.shown));
-        };
-        let Ok(rows) = rows.parse() else {
-            return Err(sql::not_integers(&connection.node.shown));
+        let [
+            Some(table),
+            Some(partition),
+            Some(shard),
+            rows,
+            Some(in_use),
+        ] = row.as_slice()
+        else {
+            return None;
         };
         let shard = format!("{table} {partition} shard {shard}").replace("  ", " ");
-        match found.last_mut() {
-            Some(last) if last.shard == shard => last.rows.push(rows),
-            _ => found.push(ShardCopies {
+        if found.last().is_none_or(|last| last.shard != shard) {
+            found.push(ShardCopies {
                 shard,
-                rows: vec![rows],
-                sums: Vec::new(),
-            }),
+                ..ShardCopies::default()
+            });
+        }
+        let copies = found.last_mut()?;
+        if in_use == "1" {
+            copies.rows.push(rows.as_deref()?.parse().ok()?);
+        } else {
+            copies.missing += 1;
         }
     }
-    Ok(found)
+    Some(found)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn copies_on_no_node_are_counted_and_not_compared() {
+        let row = |shard: &str, rows: Option<&str>, in_use: &str| {
+            let cells = [Some("t"), Some(""), Some(shard), rows, Some(in_use)];
+            cells.map(|cell| cell.map(str::to_owned)).to_vec()
+        };
+        let rows = vec![
+            row("0", Some("100"), "1"),
+            row("0", None, "0"),
+            row("1", Some("7"), "1"),
+            row("1", Some("7"), "1"),
+        ];
+        let of = |shard: &str, rows: &[u64], missing| ShardCopies {
+            shard: shard.to_owned(),
+            rows: rows.to_vec(),
+            missing,
+            ..ShardCopies::default()
+        };
+        let expected = vec![of("t shard 0", &[100], 1), of("t shard 1", &[7, 7], 0)];
+        assert_eq!(of_rows(&rows), Some(expected));
+        assert_eq!(of_rows(&vec![row("0", Some("many"), "1")]), None);
+    }
 
     #[test]
     fn ranges_are_halved_down_to_one_key() {

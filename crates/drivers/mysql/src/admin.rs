@@ -7,6 +7,7 @@ use std::sync::Arc;
 use highwater_driver::contract::{ShardCopies, TargetError, TargetFacts, Timeline};
 use highwater_driver::sql::admin::{SqlAdmin, SqlServer};
 use highwater_driver::sql::connection::SqlConnection;
+use highwater_driver::sql::describe::number;
 use highwater_driver::sql::dialect::Dialect;
 use highwater_model::op::BoundWorkload;
 use highwater_model::table_shape::TableShape;
@@ -19,6 +20,9 @@ use super::facts;
 use super::options::Node;
 use super::product::Product;
 use super::wire::Connection;
+
+/// The views of the files of tables: MariaDB's, MySQL's.
+const FILES: [&str; 2] = ["innodb_sys_tablespaces", "innodb_tablespaces"];
 
 /// A server as it presented itself.
 pub(super) struct MySqlServer {
@@ -112,11 +116,35 @@ impl SqlServer for MySqlServer {
         places.filter(|place| place.is_absolute()).collect()
     }
 
-    fn storage_query(&self, names: &str) -> Option<String> {
-        Some(format!(
+    /// The files, where the account may see them: what the server's statistics say of a table may be of long ago.
+    async fn storage_bytes(
+        &self,
+        connection: &mut SqlConnection<Connection>,
+        workload: &BoundWorkload,
+    ) -> Result<Option<u64>, TargetError> {
+        let names = workload.tables.iter();
+        let names = names.map(|table| self.dialect().literal(&table.name));
+        let names = names.collect::<Vec<String>>().join(", ");
+        if names.is_empty() {
+            return Ok(Some(0));
+        }
+        for files in FILES {
+            let sql = format!(
+                "SELECT CAST(coalesce(sum(file_size), 0) AS SIGNED) FROM information_schema.{files} \
+                 WHERE name LIKE concat(database(), '/%') AND substring_index(\
+                 substring(name, char_length(database()) + 2), '#', 1) IN ({names})"
+            );
+            let bytes = connection.rows(&sql).await.map(|rows| number(&rows, 0));
+            if let Ok(bytes @ 1..) = bytes {
+                return Ok(Some(bytes));
+            }
+        }
+        let statistics = format!(
             "SELECT CAST(coalesce(sum(data_length + index_length), 0) AS SIGNED) \
              FROM information_schema.tables \
              WHERE table_schema = database() AND table_name IN ({names})"
-        ))
+        );
+        let rows = connection.rows(&statistics).await?;
+        Ok(Some(number(&rows, 0)))
     }
 }

@@ -156,14 +156,15 @@ impl Peers {
         with_values: bool,
     ) -> Result<Vec<ShardCopies>, TargetError> {
         let mut connections = vec![main];
+        let mut away = 0;
         for peer in &mut self.nodes {
             match peer.member().await {
                 Ok(connection) => connections.extend(connection),
-                Err(error) if error.kind == TargetErrorKind::Unreachable => {}
+                Err(error) if error.kind == TargetErrorKind::Unreachable => away += 1,
                 Err(error) => return Err(error),
             }
         }
-        if connections.len() == 1 {
+        if connections.len() == 1 && away == 0 {
             return Ok(Vec::new());
         }
         let mut found = Vec::with_capacity(workload.tables.len());
@@ -172,6 +173,7 @@ impl Peers {
             let answers = answers.map(|connection| copy(connection, table, with_values));
             let mut copies = ShardCopies {
                 shard: table.name.clone(),
+                missing: away,
                 ..ShardCopies::default()
             };
             for counted in join_all(answers).await {

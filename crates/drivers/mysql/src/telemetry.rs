@@ -18,6 +18,7 @@ use super::wire::Connection;
 /// All of them.
 const FIGURES: &[Figure] = &[
     level("Threads_running", names::ACTIVE),
+    level("Uptime", names::UPTIME).in_unit("s"),
     level("Threads_connected", "connections"),
     count("Aborted_clients", "connections_aborted"),
     count("Connection_errors_max_connections", "connections_refused"),
@@ -45,7 +46,7 @@ const FIGURES: &[Figure] = &[
 /// The same of each node of a Galera cluster. The averages and shares that the server makes itself are
 /// those since its last FLUSH STATUS, so what they are made of is polled in place of them.
 const NODE_FIGURES: &[Figure] = &[
-    level("wsrep_cluster_size", "cluster_size"),
+    level("wsrep_cluster_size", names::CLUSTER_SIZE),
     // In nanoseconds; see `node_samples`.
     Figure {
         measure: Measure::Seconds,

@@ -42,6 +42,15 @@ const FIGURES: &[(Versions, &[Figure])] = &[
             level("a.lock_table", names::LOCK_WAITS_TABLE),
             level("a.lock_extend", names::LOCK_WAITS_EXTEND),
             level("a.io", names::DISK_WAITS),
+            level(
+                "extract(epoch FROM now() - pg_catalog.pg_postmaster_start_time())",
+                names::UPTIME,
+            )
+            .in_unit("s"),
+            level(
+                "CASE WHEN pg_catalog.pg_is_in_recovery() THEN 1 ELSE 0 END",
+                names::STANDBY,
+            ),
             level("a.latch", "latch_waits"),
             level("a.log", "log_waits"),
         ],

@@ -116,13 +116,24 @@ pub(crate) fn audited(record: &RunRecord) -> String {
             let invariants = (of > 0).then(|| format!("{held} of {of} invariants hold"));
             let counter = audit.server_counter.map(count);
             let counter = counter.map(|rows| format!("the server counted {rows} inserted rows"));
-            let copies = Some(audit.copies).filter(|copies| *copies > 0).map(count);
-            let copies = copies.map(|copies| format!("{copies} copies compared"));
+            let copies = (audit.copies > 0).then(|| copies(audit));
             list(
                 [rows, invariants, counter, copies].into_iter().flatten(),
                 " · ",
             )
         }
+    }
+}
+
+/// `8 of 12 copies compared`; all of them without the second number.
+fn copies(audit: &AuditRecord) -> String {
+    let compared = count(audit.copies);
+    match audit.copies_missing {
+        0 => format!("{compared} copies compared"),
+        missing => format!(
+            "{compared} of {} copies compared",
+            count(audit.copies + missing)
+        ),
     }
 }
 

@@ -356,6 +356,7 @@ async fn compare_copies(
         .await?;
     for shard in shards {
         record.copies += shard.rows.len() as u64;
+        record.copies_missing += shard.missing;
         let differ = |figures: &[u64]| figures.windows(2).any(|pair| pair[0] != pair[1]);
         let values_differ = differ(&shard.sums);
         if (differ(&shard.rows) || values_differ) && record.copies_differ.len() < SHARDS_NAMED_MAX {

@@ -15,6 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_analysis as analysis;
+use highwater_analysis::cluster_changes::cluster_changes;
 use highwater_driver::{Admin, TableFeatures, TargetError, TargetErrorKind, TargetFacts, Timeline};
 use highwater_model::audit_record::EarlierAudit;
 use highwater_model::event::{Event, WarningKind};
@@ -287,6 +288,8 @@ impl Run {
         };
         let mut record = record::record(&self.request, parts, passes, audit, &mut collector);
         record.target_telemetry = self.poller.record();
+        let changes = record.target_telemetry.as_ref().map(cluster_changes);
+        record.incidents.extend(changes.into_iter().flatten());
         let empty = empty_responses::notes(&record, &self.request.workload);
         record.notes.extend(empty);
         record.judgments = analysis::judge(&record);

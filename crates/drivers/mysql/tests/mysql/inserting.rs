@@ -46,6 +46,23 @@ fn lines_that_load_data_skips_are_refused_and_those_that_it_alters_are_acknowled
 }
 
 #[test]
+fn tables_are_as_large_as_their_files_at_once_and_the_cache_of_data_is_a_fact() {
+    on_stage(started(), Some("values"), async |_server, _, mut stage| {
+        let empty = stage.admin.storage_bytes(&stage.workload).await.unwrap();
+        assert!(empty < Some(1_000_000), "{empty:?}");
+        // The server's statistics of a table follow later.
+        for batch in 0..20 {
+            assert!(stage.client.insert(batch * 5_000, 5_000).await.is_success());
+        }
+        let filled = stage.admin.storage_bytes(&stage.workload).await.unwrap();
+        assert!(filled > Some(3_000_000), "{filled:?}");
+        let memory = stage.admin.facts().await.unwrap().memory;
+        let pool = memory.caches.get("innodb_buffer_pool_size");
+        assert!(pool.is_some_and(|bytes| *bytes > 1_000_000), "{memory:?}");
+    });
+}
+
+#[test]
 fn a_server_without_local_files_refuses_load_data_and_the_session_goes_on() {
     on_stage(
         started_with(&["--local-infile=0"]),

@@ -73,6 +73,9 @@ fn values_beyond_the_most_parameters_are_one_transaction() {
         let inserted = admin.rows_inserted(&workload).await.unwrap();
         assert!(inserted.is_some());
         assert!(admin.storage_bytes(&workload).await.unwrap() > Some(1_000_000));
+        let memory = admin.facts().await.unwrap().memory;
+        let buffers = memory.caches.get("shared_buffers");
+        assert!(buffers.is_some_and(|bytes| *bytes > 100_000), "{memory:?}");
     });
 }
 
