@@ -2,7 +2,10 @@
 //!
 //! Works on the text alone and reads no URL, because what is to be hidden is often no valid one. It
 //! rather hides too much: between the first `:` behind the scheme and the last `@` of a word nothing
-//! is shown. Must not fail on any text.
+//! is shown. Secrets of this run are cut out of what a server says besides, wherever they stand in it. Must not fail on
+//! any text.
+
+use std::sync::{PoisonError, RwLock};
 
 /// Stands in place of what is hidden.
 const HIDDEN: &str = "***";
@@ -20,6 +23,49 @@ const SECRET_PARTS: [&str; 9] = [
 ];
 /// A parameter of exactly one of these names has a secret as its value.
 const SECRET_NAMES: [&str; 6] = ["auth", "key", "pass", "sig", "signature", "access_key"];
+
+/// What the targets of this process were opened with; as many as hosts of a large cluster have.
+static OF_THIS_RUN: RwLock<Vec<String>> = RwLock::new(Vec::new());
+const REMEMBERED_MAX: usize = 4_096;
+/// Ends a text that was cut.
+const CUT: char = '…';
+
+/// Remembers a secret of this run, so that no server's text shows it.
+pub fn remember(secret: &str) {
+    let mut all = OF_THIS_RUN.write().unwrap_or_else(PoisonError::into_inner);
+    // As it stands in a text of one line, too.
+    let words: Vec<&str> = secret.split_whitespace().collect();
+    for form in [secret.to_owned(), words.join(" ")] {
+        if !form.is_empty() && all.len() < REMEMBERED_MAX && !all.contains(&form) {
+            all.push(form);
+        }
+    }
+    // One that holds another one is hidden as a whole.
+    all.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+}
+
+/// A server's words without the secrets of this run. Only for text that nothing decides by: a password may be `1`.
+pub fn without_secrets(text: String) -> String {
+    let all = OF_THIS_RUN.read().unwrap_or_else(PoisonError::into_inner);
+    hidden(text, &all)
+}
+
+fn hidden(mut text: String, secrets: &[String]) -> String {
+    for secret in secrets {
+        if text.contains(secret.as_str()) {
+            text = text.replace(secret.as_str(), HIDDEN);
+        }
+        // The begin of one, where the text was cut within it.
+        if let Some(shown) = text.strip_suffix(CUT) {
+            let begins = secret.char_indices().skip(1).map(|(end, _)| &secret[..end]);
+            let begin = begins.filter(|begin| shown.ends_with(begin)).last();
+            if let Some(shown) = begin.and_then(|begin| shown.strip_suffix(begin)) {
+                text = format!("{shown}{HIDDEN}{CUT}");
+            }
+        }
+    }
+    text
+}
 
 /// Whether a URL's parameter of this name holds a secret.
 pub fn is_secret(parameter: &str) -> bool {
@@ -134,6 +180,26 @@ mod tests {
         ] {
             assert_eq!(without_passwords(given), shown);
         }
+    }
+
+    #[test]
+    fn secrets_of_this_run_are_hidden_wherever_a_server_says_them() {
+        let secrets = ["ge heim".to_owned(), "geheim".to_owned(), "1".to_owned()];
+        for (given, shown) in [
+            ("no role for geheim here", "no role for *** here"),
+            ("xgeheimx, ge heim", "x***x, ***"),
+            ("relation 1 of 21", "relation *** of 2***"),
+            ("cut in ge…", "cut in ***…"),
+            ("cut in gehei…", "cut in ***…"),
+            ("not cut in gehei", "not cut in gehei"),
+            ("nothing", "nothing"),
+        ] {
+            assert_eq!(hidden(given.to_owned(), &secrets), shown);
+        }
+        assert_eq!(hidden("a".to_owned(), &[]), "a");
+        remember("S3cr3t  of this\nrun");
+        let said = "the password is S3cr3t of this run".to_owned();
+        assert_eq!(without_secrets(said), "the password is ***");
     }
 
     proptest! {

@@ -9,7 +9,7 @@ use highwater_model::units::Nanos;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
 use crate::error::TargetError;
-use crate::redaction::{is_secret, redacted};
+use crate::redaction::{is_secret, redacted, remember};
 
 /// What a value of a URL's parameters may not hold as it is.
 const RESERVED: &AsciiSet = &CONTROLS
@@ -31,6 +31,12 @@ impl Secret {
     /// Wraps a value.
     pub fn new(value: impl Into<String>) -> Self {
         Self(value.into())
+    }
+
+    /// Wraps a value that was found in a file, and that no server's text may show.
+    pub fn of_this_run(value: String) -> Self {
+        remember(&value);
+        Self(value)
     }
 
     /// The value, for the wire only.

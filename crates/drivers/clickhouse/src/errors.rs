@@ -8,6 +8,7 @@
 use highwater_driver::contract::{TargetError, TargetErrorKind};
 use highwater_driver::failure::ServerMessage;
 use highwater_driver::network::one_line;
+use highwater_driver::redaction::without_secrets;
 use highwater_model::outcome::{Certainty, ErrorClass, OpError};
 
 /// An error that the server answered with.
@@ -70,7 +71,7 @@ impl ServerError {
             } else {
                 self.code.to_string()
             }),
-            message: self.message,
+            message: without_secrets(self.message),
         }
     }
 }
@@ -95,7 +96,7 @@ impl ServerMessage for ServerError {
         };
         TargetError {
             kind,
-            message: format!("{place}: {}", self.message),
+            message: format!("{place}: {}", without_secrets(self.message)),
             hint: hint.map(str::to_owned),
         }
     }

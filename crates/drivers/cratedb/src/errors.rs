@@ -9,6 +9,7 @@ use highwater_model::outcome::{ErrorClass, OpError};
 use super::answer::{Answer, Reason};
 use highwater_driver::contract::{TargetError, TargetErrorKind};
 use highwater_driver::network::one_line;
+use highwater_driver::redaction::without_secrets;
 
 /// What the text of a refusal by the write pool begins with; its code says only "error".
 const REJECTED: &str = "EsRejectedExecution";
@@ -132,14 +133,19 @@ fn is_resource(text: &str) -> bool {
     text.starts_with("OutOfMemoryError") || text.starts_with("CircuitBreaking")
 }
 
+/// The server's words, on one line.
+fn said(text: &str) -> String {
+    without_secrets(one_line(text))
+}
+
 /// The failure of an op, in the server's words.
 pub(super) fn op_error(class: ErrorClass, reason: &Reason) -> OpError {
     OpError {
         class,
         code: (reason.code != 0).then(|| reason.code.to_string()),
         message: match reason.code {
-            BLOCKED => format!("{}: {BLOCKED_HINT}", one_line(&reason.text)),
-            _ => one_line(&reason.text),
+            BLOCKED => format!("{}: {BLOCKED_HINT}", said(&reason.text)),
+            _ => said(&reason.text),
         },
     }
 }
@@ -203,7 +209,7 @@ pub(super) fn target_error(place: &str, status: u16, reason: &Reason) -> TargetE
     };
     TargetError {
         kind,
-        message: format!("{place}: {}{code}", one_line(&reason.text)),
+        message: format!("{place}: {}{code}", said(&reason.text)),
         hint: hint.map(str::to_owned),
     }
 }

@@ -21,6 +21,7 @@ use highwater_driver::failure::{self, ServerMessage};
 use highwater_driver::network::{
     AttemptError, SslMode, Stream, by_kind, connect_tcp, lost, no_tls, one_line, unreachable,
 };
+use highwater_driver::redaction::without_secrets;
 use highwater_driver::sql::connection::{TextWire, rows_of};
 use highwater_driver::sql_query::values;
 use highwater_driver::time_limit;
@@ -212,7 +213,7 @@ async fn log_in(
 }
 
 fn unspoken(node: &Node, what: &[u8]) -> TargetError {
-    let what = one_line(&String::from_utf8_lossy(what));
+    let what = without_secrets(one_line(&String::from_utf8_lossy(what)));
     TargetError::refused(format!("{}: the server requires {what}", node.shown)).with_hint(
         "mysql_native_password, client_ed25519, caching_sha2_password and, over TLS, \
          mysql_clear_password are spoken",

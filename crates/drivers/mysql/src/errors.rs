@@ -9,6 +9,7 @@ use super::packet::Reader;
 use highwater_driver::contract::{TargetError, TargetErrorKind};
 use highwater_driver::failure::{self, ServerMessage};
 use highwater_driver::network::one_line;
+use highwater_driver::redaction::without_secrets;
 
 /// An error packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +85,7 @@ impl ServerError {
         OpError {
             class,
             code: Some(self.code.to_string()),
-            message: self.message,
+            message: without_secrets(self.message),
         }
     }
 }
@@ -116,7 +117,7 @@ impl ServerMessage for ServerError {
         };
         TargetError {
             kind,
-            message: format!("{place}: {} ({})", self.message, self.code),
+            message: format!("{place}: {} ({})", without_secrets(self.message), self.code),
             hint: hint.map(str::to_owned),
         }
     }

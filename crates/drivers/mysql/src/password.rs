@@ -27,7 +27,7 @@ pub(super) fn password(node: &Node) -> Result<Option<Secret>, TargetError> {
         Address::Tcp(host, _) => host,
         Address::Socket(_) => "localhost",
     };
-    Ok(find(&text, &node.login.user, host).map(Secret::new))
+    Ok(find(&text, &node.login.user, host).map(Secret::of_this_run))
 }
 
 /// The last password of the section, if the section is for any user and host, or for these.

@@ -9,6 +9,7 @@ use super::error_texts;
 use highwater_driver::contract::{TargetError, TargetErrorKind};
 use highwater_driver::failure::{self, ServerMessage};
 use highwater_driver::network::one_line;
+use highwater_driver::redaction::without_secrets;
 
 /// An `ErrorResponse`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -84,7 +85,7 @@ impl ServerError {
         OpError {
             class: self.judge().0,
             code: Some(self.code),
-            message: self.message,
+            message: without_secrets(self.message),
         }
     }
 }
@@ -124,7 +125,7 @@ impl ServerMessage for ServerError {
         };
         TargetError {
             kind,
-            message: format!("{place}: {} ({})", self.message, self.code),
+            message: format!("{place}: {} ({})", without_secrets(self.message), self.code),
             hint: hint.map(str::to_owned),
         }
     }

@@ -24,7 +24,7 @@ pub(super) fn password(node: &Node) -> Result<Secret, TargetError> {
     let found = text
         .flatten()
         .and_then(|text| find(&text, &pgpass_fields(node)));
-    found.map(Secret::new).ok_or_else(|| {
+    found.map(Secret::of_this_run).ok_or_else(|| {
         TargetError::refused(format!(
             "{}: the server requires the password of user `{}`, and none is given",
             node.shown, node.login.user

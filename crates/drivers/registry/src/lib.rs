@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use highwater_driver::contract::{Driver, Target, TargetError, TargetOptions};
+use highwater_driver::redaction::{is_secret, remember};
 use highwater_driver::sim::SimDriver;
-use highwater_driver::target_url::TargetUrl;
+use highwater_driver::target_url::{Secret, TargetUrl};
 use highwater_driver_clickhouse::ClickHouseDriver;
 use highwater_driver_cratedb::CrateDbDriver;
 use highwater_driver_mysql::MySqlDriver;
@@ -35,7 +36,22 @@ pub fn open_urls(
     urls: &[TargetUrl],
     options: &TargetOptions,
 ) -> Result<Arc<dyn Target>, TargetError> {
-    driver_of(urls)?.open(urls, options)
+    let driver = driver_of(urls)?;
+    remember_secrets(driver, urls);
+    driver.open(urls, options)
+}
+
+/// What URLs and environment give a driver to log in with: no server's text may show it.
+fn remember_secrets(driver: &dyn Driver, urls: &[TargetUrl]) {
+    for url in urls {
+        let password = url.password.as_ref().map(Secret::reveal);
+        let parameters = url.parameters.iter().filter(|(name, _)| is_secret(name));
+        let parameters = parameters.map(|(_, value)| value.as_str());
+        password.into_iter().chain(parameters).for_each(remember);
+    }
+    let variables = driver.secret_variables().iter();
+    let values = variables.filter_map(|name| std::env::var(name).ok());
+    values.for_each(|value| remember(&value));
 }
 
 /// The URL of the target that is used when none is named: it needs nothing installed.
