@@ -397,7 +397,7 @@ impl StallRecord {
 pub enum StallKind {
     /// The process was stopped, or got no CPU: its own clock thread woke late.
     NotRunning,
-    /// The wall clock jumped ahead of the monotonic one: the machine was paused.
+    /// The clock of the time since boot ran ahead of the monotonic one: the machine was suspended.
     MachinePaused,
 }
 

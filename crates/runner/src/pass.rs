@@ -22,7 +22,7 @@ use crate::record::collector::Collector;
 use crate::recorder::{KeyStats, Recorder, WindowDelta};
 use crate::schedule::{EarlyEnd, ScheduledPhase};
 use crate::source::Claim;
-use crate::stalls::StallWatch;
+use crate::stalls::{ClockStep, StallWatch};
 use crate::store::Spool;
 use crate::thread_record::{HostCounts, SessionsWorked, ThreadRecord};
 
@@ -57,6 +57,8 @@ pub(crate) struct PassRecord {
     pub(crate) interrupted: bool,
     /// Times at which this process stood still.
     pub(crate) stalls: Vec<StallRecord>,
+    /// Times at which the wall clock was set.
+    pub(crate) clock_steps: Vec<ClockStep>,
     /// The class in which executors were scheduled; where they differ, the one that is further from
     /// what was sought.
     pub(crate) scheduling: SchedulingClass,
@@ -122,7 +124,10 @@ pub(crate) async fn run(
     };
     let mut record = merge(pass, records);
     record.interrupted = interrupted;
-    record.stalls = stalls.map_or_else(Vec::new, |watch| watch.end(pass.start));
+    let faults = stalls
+        .map(|watch| watch.end(pass.start))
+        .unwrap_or_default();
+    (record.stalls, record.clock_steps) = (faults.stalls, faults.steps);
     let end = timeline.now();
     record.end = end.saturating_sub(pass.start);
     drop_unclaimed(pass, end, &mut record, collector);
@@ -227,6 +232,7 @@ fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRe
         fatal: None,
         interrupted: false,
         stalls: Vec::new(),
+        clock_steps: Vec::new(),
         scheduling: SchedulingClass::default(),
         worked: vec![SessionsWorked::default(); pass.streams.len()],
         ends: Vec::new(),

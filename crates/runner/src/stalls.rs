@@ -1,68 +1,123 @@
-//! Whether this process itself stood still: stopped, starved of CPU, or its machine paused.
+//! Whether this process itself stood still: stopped, starved of CPU, or its machine suspended; and whether its wall clock
+//! was set.
 //!
-//! A thread of its own wakes every few milliseconds and compares two clocks. A wake-up that comes
-//! late means that nothing here ran; a wall clock that jumps ahead of the monotonic one means that
-//! the machine was paused. It touches no op.
+//! A thread of its own wakes every few milliseconds and compares clocks. A wake-up that comes late means that nothing
+//! here ran; a boot clock that runs ahead of the monotonic one, that the machine was suspended. A wall clock that alone
+//! leaps was set: no time of a run is taken from it. The thread touches no op.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use highwater_model::display::duration;
 use highwater_model::record::{STALL_NS, StallKind, StallRecord};
 use highwater_model::units::Nanos;
 
-use crate::clock::{RealClock, wall_clock};
+use crate::clock::{ClockReadings, RealClock};
 use crate::scheduling::Scheduling;
 
 /// Time between two wake-ups.
 const TICK: Nanos = Nanos::from_millis(10);
 /// Stalls that are kept, the longest ones.
 const STALLS_KEPT: usize = 256;
+/// A wall clock that is slewed changes by less from one wake-up to the next.
+const STEP_MIN_NS: i128 = 10_000_000;
+/// Steps of the wall clock that are kept, the first ones.
+const STEPS_KEPT: usize = 16;
+
+/// A time at which the wall clock was set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ClockStep {
+    /// When it was seen.
+    pub(crate) at: Nanos,
+    /// How much it leapt, nanoseconds; below 0 backwards.
+    by_ns: i128,
+}
+
+impl ClockStep {
+    /// In words.
+    pub(crate) fn message(self) -> String {
+        let way = if self.by_ns < 0 { "back" } else { "forward" };
+        let by = u64::try_from(self.by_ns.unsigned_abs()).unwrap_or(u64::MAX);
+        format!(
+            "the wall clock stepped {way} by {} {} into the run: it was corrected, or its host was paused; no time of \
+             the run is taken from it",
+            duration(by),
+            duration(self.at.0)
+        )
+    }
+}
+
+/// What a watch saw.
+#[derive(Debug, Default)]
+pub(crate) struct ClockFaults {
+    pub(crate) stalls: Vec<StallRecord>,
+    pub(crate) steps: Vec<ClockStep>,
+}
 
 /// Finds stalls in readings that should be a tick apart.
 #[derive(Debug, Default)]
 struct StallDetector {
-    last: Option<[Nanos; 2]>,
-    stalls: Vec<StallRecord>,
+    last: Option<Nanos>,
+    /// The last readings of one moment: monotonic, boot and wall clock.
+    last_of_all: Option<[Nanos; 3]>,
+    found: ClockFaults,
 }
 
 impl StallDetector {
-    fn read(&mut self, monotonic: Nanos, wall: Nanos) {
-        let Some([since, wall_before]) = self.last.replace([monotonic, wall]) else {
+    fn read(&mut self, readings: ClockReadings) {
+        let now = readings.monotonic;
+        let suspended = readings
+            .boot_and_wall
+            .map_or(Nanos::ZERO, |[boot, wall]| self.compared([now, boot, wall]));
+        let Some(since) = self.last.replace(now) else {
             return;
         };
-        let passed = monotonic.saturating_sub(since);
-        let late = passed.saturating_sub(TICK);
-        let jump = wall.saturating_sub(wall_before).saturating_sub(passed);
+        let late = now.saturating_sub(since).saturating_sub(TICK);
         // Of a pause that both clocks show, each shows a part.
-        let (length, kind) = if jump.0 >= STALL_NS {
-            (late.saturating_add(jump), StallKind::MachinePaused)
+        let (length, kind) = if suspended.0 >= STALL_NS {
+            (late.saturating_add(suspended), StallKind::MachinePaused)
         } else {
             (late, StallKind::NotRunning)
         };
         if length.0 < STALL_NS {
             return;
         }
-        self.stalls.push(StallRecord {
+        let stalls = &mut self.found.stalls;
+        stalls.push(StallRecord {
             start_ns: since.0,
             duration_ns: length.0,
             kind,
         });
-        if self.stalls.len() > STALLS_KEPT {
-            let lengths = self.stalls.iter().enumerate();
+        if stalls.len() > STALLS_KEPT {
+            let lengths = stalls.iter().enumerate();
             let shortest = lengths.min_by_key(|(_, stall)| stall.duration_ns);
             if let Some((at, _)) = shortest {
-                self.stalls.remove(at);
+                stalls.remove(at);
             }
         }
+    }
+
+    /// For how long the machine was suspended since the clocks were compared last. Sees a step of the wall clock.
+    fn compared(&mut self, readings: [Nanos; 3]) -> Nanos {
+        let Some(before) = self.last_of_all.replace(readings) else {
+            return Nanos::ZERO;
+        };
+        let passed = |clock: usize| i128::from(readings[clock].0) - i128::from(before[clock].0);
+        let by_ns = passed(2) - passed(1);
+        if by_ns.abs() >= STEP_MIN_NS && self.found.steps.len() < STEPS_KEPT {
+            let at = readings[0];
+            self.found.steps.push(ClockStep { at, by_ns });
+        }
+        Nanos(u64::try_from(passed(1) - passed(0)).unwrap_or(0))
     }
 }
 
 /// Watches until it is ended.
 pub(crate) struct StallWatch {
     over: Arc<AtomicBool>,
-    thread: JoinHandle<Vec<StallRecord>>,
+    thread: JoinHandle<ClockFaults>,
 }
 
 impl StallWatch {
@@ -76,25 +131,27 @@ impl StallWatch {
             let _scheduling = Scheduling::enter(must_send_on_time, clock.now());
             let mut detector = StallDetector::default();
             while !ends.load(Ordering::Relaxed) {
-                detector.read(clock.now(), wall_clock());
+                detector.read(clock.readings());
                 thread::park_timeout(Duration::from_nanos(TICK.0));
             }
-            detector.stalls
+            detector.found
         });
         let thread = thread.ok()?;
         Some(Self { over, thread })
     }
 
-    /// The stalls, with times that count from `origin`.
-    pub(crate) fn end(self, origin: Nanos) -> Vec<StallRecord> {
+    /// What was seen, with times that count from `origin`.
+    pub(crate) fn end(self, origin: Nanos) -> ClockFaults {
         self.over.store(true, Ordering::Relaxed);
         self.thread.thread().unpark();
-        let stalls = self.thread.join().unwrap_or_default();
-        let since = stalls.into_iter().map(|stall| StallRecord {
-            start_ns: stall.start_ns.saturating_sub(origin.0),
-            ..stall
-        });
-        since.collect()
+        let mut found = self.thread.join().unwrap_or_default();
+        for stall in &mut found.stalls {
+            stall.start_ns = stall.start_ns.saturating_sub(origin.0);
+        }
+        for step in &mut found.steps {
+            step.at = step.at.saturating_sub(origin);
+        }
+        found
     }
 }
 
@@ -102,76 +159,159 @@ impl StallWatch {
 mod tests {
     use super::*;
 
-    /// (start in ms, length in ms, kind) of the stalls that such readings show: milliseconds of
-    /// the monotonic clock, and of the wall clock.
-    #[track_caller]
-    fn check(readings: &[[u64; 2]], expected: &[(u64, u64, StallKind)]) {
+    /// What such readings show: milliseconds of the monotonic, the boot and the wall clock.
+    fn found(readings: &[[u64; 3]]) -> ClockFaults {
         let mut detector = StallDetector::default();
-        for [monotonic, wall] in readings {
+        for [monotonic, boot, wall] in readings {
+            let boot = Nanos::from_millis(500_000 + boot);
             let wall = Nanos::from_millis(1_000_000 + wall);
-            detector.read(Nanos::from_millis(*monotonic), wall);
+            detector.read(ClockReadings {
+                monotonic: Nanos::from_millis(*monotonic),
+                boot_and_wall: Some([boot, wall]),
+            });
         }
-        let found = detector.stalls.iter();
-        let found: Vec<_> = found
+        detector.found
+    }
+
+    /// (start in ms, length in ms, kind) of the stalls, and (when in ms, by ms) of the steps.
+    #[track_caller]
+    fn check(readings: &[[u64; 3]], stalls: &[(u64, u64, StallKind)], steps: &[(u64, i128)]) {
+        let found = found(readings);
+        let stalled = found.stalls.iter();
+        let stalled: Vec<_> = stalled
             .map(|s| (s.start_ns / 1_000_000, s.duration_ns / 1_000_000, s.kind))
             .collect();
-        assert_eq!(found, expected);
+        assert_eq!(stalled, stalls);
+        let stepped = found.steps.iter();
+        let stepped: Vec<_> = stepped
+            .map(|step| (step.at.0 / 1_000_000, step.by_ns / 1_000_000))
+            .collect();
+        assert_eq!(stepped, steps);
+    }
+
+    /// Readings of clocks that agree.
+    fn together(times: &[u64]) -> Vec<[u64; 3]> {
+        times.iter().map(|at| [*at; 3]).collect()
     }
 
     #[test]
     fn wake_ups_in_time_are_no_stall() {
-        check(&[[0, 0], [10, 10], [21, 21], [90, 90], [100, 100]], &[]);
+        check(&together(&[0, 10, 21, 90, 100]), &[], &[]);
     }
 
     #[test]
-    fn a_process_that_was_stopped_wakes_late_by_both_clocks() {
-        let readings = [[0, 0], [10, 10], [5_020, 5_020], [5_030, 5_030]];
-        check(&readings, &[(10, 5_000, StallKind::NotRunning)]);
-        check(&[[0, 0], [110, 110]], &[(0, 100, StallKind::NotRunning)]);
-        check(&[[0, 0], [109, 109]], &[]);
+    fn a_process_that_was_stopped_wakes_late_by_all_clocks() {
+        let stopped = StallKind::NotRunning;
+        let readings = together(&[0, 10, 5_020, 5_030]);
+        check(&readings, &[(10, 5_000, stopped)], &[]);
+        check(&together(&[0, 110]), &[(0, 100, stopped)], &[]);
+        check(&together(&[0, 109]), &[], &[]);
     }
 
     #[test]
-    fn a_machine_that_was_paused_shows_it_by_its_wall_clock_alone() {
-        let readings = [[0, 0], [10, 10], [20, 3_020], [30, 3_030]];
-        check(&readings, &[(10, 3_000, StallKind::MachinePaused)]);
-        // A clock that is set back, or slewed, says nothing.
-        check(&[[0, 9_000], [10, 10], [20, 70]], &[]);
+    fn a_machine_that_was_suspended_shows_it_by_its_boot_clock() {
+        let paused = StallKind::MachinePaused;
+        let readings = [
+            [0, 0, 0],
+            [10, 10, 10],
+            [20, 3_020, 3_020],
+            [30, 3_030, 3_030],
+        ];
+        check(&readings, &[(10, 3_000, paused)], &[]);
+        // It stood for three seconds, and the process was let run five seconds after.
+        let readings = [[0, 0, 0], [10, 10, 10], [5_020, 8_020, 8_020]];
+        check(&readings, &[(10, 8_000, paused)], &[]);
     }
 
     #[test]
-    fn a_pause_that_both_clocks_show_is_as_long_as_both_parts_of_it() {
-        // The machine stood for three seconds, and the process was let run five seconds after.
-        let readings = [[0, 0], [10, 10], [5_020, 8_020], [5_030, 8_030]];
-        check(&readings, &[(10, 8_000, StallKind::MachinePaused)]);
-        // A wall clock that is set back meanwhile hides nothing of what the other one shows.
-        let readings = [[0, 9_000], [10, 9_010], [5_020, 20]];
-        check(&readings, &[(10, 5_000, StallKind::NotRunning)]);
-    }
-
-    #[test]
-    fn pauses_shorter_than_a_stall_do_not_add_up_to_one() {
-        let readings = [[0, 0], [10, 109], [20, 218], [30, 327], [40, 436]];
-        check(&readings, &[]);
+    fn a_wall_clock_that_alone_leaps_was_set_and_nothing_was_paused() {
+        // Forward by 0.2 s as by NTP, by an hour, and back.
+        check(&[[0, 0, 0], [10, 10, 210]], &[], &[(10, 200)]);
+        check(&[[0, 0, 0], [10, 10, 3_600_010]], &[], &[(10, 3_600_000)]);
+        check(&[[0, 0, 9_000], [10, 10, 10]], &[], &[(10, -9_000)]);
+        // Slewed.
         check(
-            &[[0, 0], [10, 110], [20, 220]],
-            &[
-                (0, 100, StallKind::MachinePaused),
-                (10, 100, StallKind::MachinePaused),
-            ],
+            &[[0, 0, 0], [10, 10, 11], [20, 20, 22], [30, 30, 33]],
+            &[],
+            &[],
+        );
+        // Set back while the process was stopped: that hides nothing of it.
+        let readings = [[0, 0, 9_000], [10, 10, 9_010], [5_020, 5_020, 20]];
+        check(
+            &readings,
+            &[(10, 5_000, StallKind::NotRunning)],
+            &[(5_020, -14_000)],
+        );
+        // Corrected after the machine was suspended.
+        let readings = [[0, 0, 0], [10, 3_010, 10], [20, 3_020, 3_020]];
+        let paused = (0, 3_000, StallKind::MachinePaused);
+        check(&readings, &[paused], &[(10, -3_000), (20, 3_000)]);
+    }
+
+    #[test]
+    fn a_step_says_its_size_and_its_way() {
+        let steps = found(&[[0, 0, 9_000], [10, 10, 9_210], [20, 20, 20]]).steps;
+        let expected = "the wall clock stepped forward by 200 ms 10.0 ms into the run: it was corrected, or its host was \
+                        paused; no time of the run is taken from it";
+        assert_eq!(steps[0].message(), expected);
+        assert!(
+            steps[1].message().contains("stepped back by 9.20 s"),
+            "{}",
+            steps[1].message()
         );
     }
 
     #[test]
-    fn the_longest_are_kept() {
+    fn clocks_that_were_not_read_at_one_moment_say_nothing_of_each_other() {
         let mut detector = StallDetector::default();
-        let mut now = Nanos::ZERO;
-        for number in 0..300 {
-            now = now.saturating_add(Nanos::from_millis(200 + number));
-            detector.read(now, now);
+        let all = |at: u64, between: u64| ClockReadings {
+            monotonic: Nanos::from_millis(at),
+            boot_and_wall: (between == 0).then_some([Nanos::from_millis(at); 2]),
+        };
+        for (at, between) in [(0, 0), (10, 0), (20, 900), (30, 0)] {
+            detector.read(all(at, between));
         }
-        assert_eq!(detector.stalls.len(), STALLS_KEPT);
-        let lengths = detector.stalls.iter().map(|stall| stall.duration_ns);
+        assert!(detector.found.stalls.is_empty() && detector.found.steps.is_empty());
+        // That it woke late is seen all the same.
+        detector.read(all(530, 900));
+        assert_eq!(detector.found.stalls.len(), 1);
+    }
+
+    #[test]
+    fn pauses_shorter_than_a_stall_do_not_add_up_to_one() {
+        let apart =
+            |step: u64| -> Vec<[u64; 3]> { (0..5).map(|n| [n * 10, n * step, n * step]).collect() };
+        check(&apart(109), &[], &[]);
+        let paused = |start| (start, 100, StallKind::MachinePaused);
+        check(&apart(110)[..3], &[paused(0), paused(10)], &[]);
+    }
+
+    #[test]
+    fn the_longest_are_kept() {
+        let mut now = 0;
+        let readings: Vec<u64> = (0..300)
+            .map(|number| {
+                now += 200 + number;
+                now
+            })
+            .collect();
+        let stalls = found(&together(&readings)).stalls;
+        assert_eq!(stalls.len(), STALLS_KEPT);
+        let lengths = stalls.iter().map(|stall| stall.duration_ns);
         assert_eq!(lengths.max(), Some(Nanos::from_millis(489).0));
+    }
+
+    #[test]
+    fn the_clocks_of_this_machine_agree() {
+        let clock = RealClock::start();
+        let mut detector = StallDetector::default();
+        for _ in 0..1_000 {
+            detector.read(clock.readings());
+        }
+        assert!(
+            detector.found.steps.is_empty(),
+            "{:?}",
+            detector.found.steps
+        );
     }
 }

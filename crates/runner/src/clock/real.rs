@@ -42,6 +42,54 @@ impl RealClock {
     }
 }
 
+/// The clocks of this machine at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ClockReadings {
+    /// Time since the origin.
+    pub(crate) monotonic: Nanos,
+    /// Time since the machine was started, and since 1970; absent where this thread was interrupted between reading
+    /// them, so that they are of different moments.
+    pub(crate) boot_and_wall: Option<[Nanos; 2]>,
+}
+
+impl RealClock {
+    /// All clocks.
+    pub(crate) fn readings(self) -> ClockReadings {
+        /// Reading all of them takes less.
+        const MOMENT: Nanos = Nanos::from_micros(500);
+        const TRIES: u32 = 5;
+        for _ in 0..TRIES {
+            let monotonic = self.now();
+            let both = [self.boot_clock(), wall_clock()];
+            if self.now().saturating_sub(monotonic) < MOMENT {
+                return ClockReadings {
+                    monotonic,
+                    boot_and_wall: Some(both),
+                };
+            }
+        }
+        ClockReadings {
+            monotonic: self.now(),
+            boot_and_wall: None,
+        }
+    }
+
+    /// Time since the machine was started, with what it was suspended.
+    #[cfg(target_os = "linux")]
+    #[expect(clippy::unused_self, reason = "elsewhere there is no such clock")]
+    fn boot_clock(self) -> Nanos {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        let seconds = Nanos::from_secs(u64::try_from(now.tv_sec).unwrap_or(0));
+        seconds.saturating_add(Nanos(u64::try_from(now.tv_nsec).unwrap_or(0)))
+    }
+
+    /// Where no clock counts on while the machine is suspended, nobody sees that it was.
+    #[cfg(not(target_os = "linux"))]
+    fn boot_clock(self) -> Nanos {
+        self.now()
+    }
+}
+
 /// Nanoseconds since 1970-01-01T00:00:00Z.
 #[expect(clippy::disallowed_methods, reason = "this is the clock")]
 pub fn wall_clock() -> Nanos {

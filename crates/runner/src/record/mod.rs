@@ -198,7 +198,8 @@ fn add_seconds(
     }];
 }
 
-/// Which phases the plan itself ended before their length was over, and why; and of a warm-up that waited in vain.
+/// Which phases the plan itself ended before their length was over, and why; of a warm-up that waited in vain; and of a
+/// wall clock that was set meanwhile.
 pub(crate) fn notes_of_phases(plan: &Plan, passes: &Passes) -> Vec<RunNote> {
     let phases = passes.main.iter().flat_map(|main| &main.phases);
     let note = |phase: &ScheduledPhase| {
@@ -221,7 +222,9 @@ pub(crate) fn notes_of_phases(plan: &Plan, passes: &Passes) -> Vec<RunNote> {
         let message = format!("{name} ended after {lasted} of {length}: {why}");
         Some(self::note("stopped_early", message))
     };
-    phases.filter_map(note).collect()
+    let steps = passes.main.iter().flat_map(|main| &main.clock_steps);
+    let steps = steps.map(|step| self::note("clock_stepped", step.message()));
+    phases.filter_map(note).chain(steps).collect()
 }
 
 /// A note; reports go by its code.
