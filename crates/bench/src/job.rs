@@ -91,6 +91,7 @@ impl<'a> Job<'a> {
             start_in: Nanos::ZERO,
             labels: BTreeMap::new(),
             given: BTreeMap::new(),
+            settings_file: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let (_keep, interrupts) = interrupts::channel();

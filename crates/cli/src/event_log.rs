@@ -4,7 +4,6 @@
 //! what it cannot take in time is counted, and the last line says how many. Must not change what a
 //! run does.
 
-use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -26,7 +25,7 @@ use crate::exit;
 use crate::failure::Failure;
 use crate::intent::{LineStream, RunOutput};
 use crate::progress::WarningsOnly;
-use crate::terminal;
+use crate::{output_file, terminal};
 
 /// Events that wait to be written.
 const WAITING_MAX: usize = 4_096;
@@ -51,10 +50,12 @@ impl EventLog {
         let out: Box<dyn Write + Send> = match sink {
             None => return Ok(None),
             Some(LineStream::Standard) => Box::new(io::stdout()),
-            Some(LineStream::File(path)) => Box::new(File::create(path).map_err(|error| {
-                let message = format!("--events: cannot write {}: {error}", path.display());
-                Failure::usage(message).with_hint("name a file in a directory that is there")
-            })?),
+            Some(LineStream::File(path)) => {
+                Box::new(output_file::create(path).map_err(|error| {
+                    let message = format!("--events: cannot write {}: {error}", path.display());
+                    Failure::usage(message).with_hint("name a file in a directory that is there")
+                })?)
+            }
         };
         let log = Self::to(out);
         let log = log.map_err(|error| Failure::usage(format!("--events: {error}")))?;

@@ -4,9 +4,9 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use highwater_driver::regular_file;
 use highwater_model::record::{ExperimentRecord, Record, RecordRef};
 use highwater_runner::{record, store};
 use highwater_sizing::series::{self, SeriesSet};
@@ -103,12 +103,7 @@ fn directory(path: &Path) -> Result<SeriesSet, Failure> {
 
 fn csv(path: &Path) -> Result<SeriesSet, Failure> {
     let name = path.display().to_string();
-    let mut text = String::new();
-    let read =
-        fs::File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
-    read.map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
-    if text.len() as u64 > LARGEST {
-        return Err(Failure::usage(format!("{name} is larger than 16 MiB")));
-    }
+    let text = regular_file::read_text(path, LARGEST)
+        .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
     series::read(&text).map_err(|errors| workload_file::report_errors(&errors, &name, &text))
 }

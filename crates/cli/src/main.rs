@@ -1,6 +1,5 @@
 //! Highwater: words → intent → plan → run → record → report → exit code.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use highwater_cli::commands::{self, manual};
@@ -45,15 +44,10 @@ fn execute(
     arguments: Arguments,
     invocation: &Invocation,
 ) -> Result<u8, Failure> {
-    let file = ConfigFile::read(Path::new("."))?;
+    let named = arguments.flags.get("config").and_then(|files| files.last());
+    let files = ConfigFile::all(named.map(String::as_str))?;
     let environment = &invocation.environment;
-    let mut layers = gather(
-        command,
-        commands::ALL,
-        arguments,
-        environment,
-        file.as_ref(),
-    )?;
+    let mut layers = gather(command, commands::ALL, arguments, environment, &files)?;
     if layers.switch("no-color")? {
         terminal::without_color();
     }

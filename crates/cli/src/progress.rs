@@ -79,11 +79,15 @@ impl Progress {
                 urls,
                 target,
                 objectives,
+                settings_file,
                 ..
             } => {
                 self.objectives.borrow_mut().clone_from(objectives);
                 let title = report::begun(workload, urls, target);
-                format!("{title}\n{directory}\n")
+                let settings = settings_file
+                    .iter()
+                    .map(|file| report::settings_line(file) + "\n");
+                format!("{title}\n{directory}\n{}", settings.collect::<String>())
             }
             Event::Estimate(estimate) => format!("estimate: {}", report::estimate(estimate)),
             Event::Part(part) => report::part_line(part),
@@ -141,7 +145,11 @@ impl Observer for Progress {
 fn draw(screen: &Screen, event: &Event) {
     screen.note(|live, now| match event {
         Event::Trial { progress, .. } => live.probe(now, *progress),
-        Event::Begun { objectives, .. } => live.begin(objectives),
+        Event::Begun {
+            objectives,
+            settings_file,
+            ..
+        } => live.begin(objectives, settings_file.as_deref()),
         Event::Load(bounds) => live.load(*bounds),
         Event::Second(line) => live.second(line),
         Event::Audit(progress) => live.audit(now, progress.clone()),

@@ -9,6 +9,7 @@ use highwater_runner::{record, store};
 
 use crate::failure::Failure;
 use crate::layers::{Layers, Origin, Strength};
+use crate::trust;
 
 /// Axes that are flags of the same name.
 pub(crate) const FLAGS: [&str; 4] = ["batch", "sessions", "shards", "replicas"];
@@ -26,6 +27,7 @@ pub fn apply(layers: &mut Layers) -> Result<(), Failure> {
     };
     let out = layers.value("out").map(|out| PathBuf::from(&out.text));
     let path = store::find(&out.unwrap_or_default(), Some(&given.text))?;
+    trust::of_settings(layers, &path)?;
     let record = record::read(&path)?;
     let id = &record.header().id;
     let tune = RecordRef::from(&record)

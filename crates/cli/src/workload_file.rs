@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use highwater_driver::regular_file::{self, WRITTEN_BYTES_MAX};
 use highwater_driver::{RefusedStatement, TargetError, TargetErrorKind};
 use highwater_runner::run::RunError;
 use highwater_workload::{
@@ -16,9 +15,6 @@ use highwater_workload::{
 use crate::failure::{Failure, Place, did_you_mean, suggestion};
 use crate::intent::WorkloadChoice;
 use crate::terminal;
-
-/// A workload file beyond this many bytes is not one.
-const LARGEST: u64 = 1 << 20;
 
 /// The chosen workload, with these values of its parameters.
 pub fn choose(
@@ -77,13 +73,10 @@ fn scripts(
     })
 }
 
-/// The text of a file, as far as one may be long.
+/// The text of a file that a person wrote.
 pub fn text_of(path: &Path) -> Result<String, Failure> {
-    let mut text = String::new();
-    fs::File::open(path)
-        .and_then(|file| file.take(LARGEST).read_to_string(&mut text))
-        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
-    Ok(text)
+    regular_file::read_text(path, WRITTEN_BYTES_MAX)
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
 }
 
 /// Shows all failures except the last one, which is returned.

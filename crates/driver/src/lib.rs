@@ -22,6 +22,7 @@ pub mod network;
 pub mod outcomes;
 pub mod private_file;
 pub mod redaction;
+pub mod regular_file;
 pub mod rights;
 pub mod sim;
 pub mod sql;

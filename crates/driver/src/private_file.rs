@@ -6,9 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::error::TargetError;
-
-/// Largest file that is read, in bytes.
-const FILE_BYTES_MAX: u64 = 1024 * 1024;
+use crate::regular_file::{self, WRITTEN_BYTES_MAX};
 
 /// A kind of such files, for errors.
 #[derive(Debug, Clone, Copy)]
@@ -24,23 +22,20 @@ impl PrivateFile {
     ///
     /// # Errors
     ///
-    /// If others may read it, or if it is no plain file of at most 1 MiB.
+    /// If others may read it, or if it is no regular file of at most 1 MiB.
     pub fn read(self, path: &Path) -> Result<Option<String>, TargetError> {
-        let about = match fs::metadata(path) {
-            Ok(about) => about,
+        let bytes = match regular_file::read(path, WRITTEN_BYTES_MAX) {
+            Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(self.unreadable(path, &error.to_string())),
         };
-        if !about.is_file() || about.len() > FILE_BYTES_MAX {
-            return Err(self.unreadable(path, "not a plain file of at most 1 MiB"));
-        }
+        let about = fs::metadata(path);
+        let about = about.map_err(|error| self.unreadable(path, &error.to_string()))?;
         if about.permissions().mode() & 0o077 != 0 {
             let error = self.unreadable(path, "others may read it");
             return Err(error.with_hint(format!("chmod 0600 {}", path.display())));
         }
-        fs::read(path)
-            .map(|bytes| Some(String::from_utf8_lossy(&bytes).into_owned()))
-            .map_err(|error| self.unreadable(path, &error.to_string()))
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
     fn unreadable(self, path: &Path, cause: &str) -> TargetError {

@@ -1,6 +1,6 @@
 //! Who may see the page, and who may send to it.
 //!
-//! On loopback everybody on this machine may, unless the page can run any command; a page of another site that a
+//! On loopback everybody on this machine may, unless the page starts commands; a page of another site that a
 //! browser has open may not, whatever name it gives to this address. Elsewhere, and for such a page, a token is needed,
 //! which is in the URL's fragment: no browser sends it to anybody, and nothing writes it down.
 
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn on_loopback_a_page_that_runs_commands_needs_a_token_and_our_own_names() {
+    fn on_loopback_a_page_that_starts_commands_needs_a_token_and_our_own_names() {
         let access = Access::to("127.0.0.1:4790".parse().unwrap(), true).unwrap();
         let url = access.url();
         let set = access.cookie(url.split_once("#token=").unwrap().1).unwrap();

@@ -1,11 +1,16 @@
-//! Serves connections within bounds: their number, the time for a request's head, the time for a reader that
-//! takes nothing, and the memory of each. Must not know what is served.
+//! Serves connections within bounds: their number, the time for a request's head and for its body, the time for a
+//! reader that takes nothing, and the memory of each. Must not know what is served.
 
 use std::net::TcpListener as StdListener;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -17,6 +22,10 @@ use tokio_io_timeout::TimeoutStream;
 const CONNECTIONS_MAX: usize = 256;
 /// For the head of a request, also of the next one on the same connection.
 const HEAD: Duration = Duration::from_secs(10);
+/// For the body of a request, from its head on.
+const BODY: Duration = Duration::from_secs(10);
+/// Bytes of a body.
+const BODY_MAX: usize = 16 * 1_024;
 /// For a reader that takes nothing: a browser connects anew, and gets what is then to be seen.
 const WRITE: Duration = Duration::from_secs(15);
 /// Headers of a request.
@@ -33,6 +42,7 @@ pub(crate) async fn serve(listener: StdListener, router: Router) {
     let Ok(listener) = TcpListener::from_std(listener) else {
         return;
     };
+    let router = router.layer(middleware::from_fn(whole_body));
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         let Ok((stream, _)) = listener.accept().await else {
@@ -42,6 +52,16 @@ pub(crate) async fn serve(listener: StdListener, router: Router) {
         if let Ok(place) = Arc::clone(&room).try_acquire_owned() {
             tokio::spawn(connection(stream, router.clone(), place));
         }
+    }
+}
+
+/// Passes a request on when its body is there, so that no one waits for what never comes.
+async fn whole_body(request: Request, next: Next) -> Response {
+    let (head, body) = request.into_parts();
+    match tokio::time::timeout(BODY, to_bytes(body, BODY_MAX)).await {
+        Ok(Ok(body)) => next.run(Request::from_parts(head, Body::from(body))).await,
+        Ok(Err(_)) => StatusCode::PAYLOAD_TOO_LARGE.into_response(),
+        Err(_) => StatusCode::REQUEST_TIMEOUT.into_response(),
     }
 }
 

@@ -119,6 +119,7 @@ mod tests {
             target: String::new(),
             phases: Vec::new(),
             objectives: Vec::new(),
+            settings_file: None,
         });
         follower.follow(&mut run);
         assert_eq!(run.record, None);

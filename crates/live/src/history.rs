@@ -101,11 +101,8 @@ impl History {
     pub fn open(settings: HistorySettings) -> Result<Self, ListenError> {
         let listener = listen(settings.address, settings.may_move)?;
         let address = local(&listener, settings.address)?;
-        let always_token = settings
-            .starter
-            .as_ref()
-            .is_some_and(|of| of.runs_commands());
-        let access = Access::to(address, always_token);
+        // What starts commands is for its user alone, also on loopback, where others may be.
+        let access = Access::to(address, settings.starter.is_some());
         let access = access.map_err(|error| ListenError { address, error })?;
         let (metrics, metrics_url) = listen_for_metrics(settings.metrics)?;
         Ok(Self {
@@ -165,7 +162,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .with_state(Arc::clone(&shared))
         .merge(starting)
         .layer(middleware::from_fn_with_state(shared, guard));
-    routes::bounded(open.merge(seen))
+    routes::with_headers(open.merge(seen))
 }
 
 /// The answers of stored runs alone.

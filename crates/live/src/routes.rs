@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::extract::{Request, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, SET_COOKIE,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
@@ -24,8 +24,6 @@ use crate::access::{Access, Refused};
 use crate::shared::Shared;
 use crate::{families, metrics};
 
-/// Bytes of what may be sent to the page.
-const BODY_MAX: usize = 16 * 1_024;
 /// Nothing is loaded but from here; charts carry no style of their own.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
                       img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
@@ -48,14 +46,12 @@ pub(crate) fn page(shared: Arc<Shared>) -> Router {
         .route("/control", post(control))
         .layer(middleware::from_fn_with_state(Arc::clone(&shared), guard))
         .with_state(shared);
-    bounded(open.merge(seen))
+    with_headers(open.merge(seen))
 }
 
-/// With bodies that end, and headers that keep a browser from more than the page needs.
-pub(crate) fn bounded(router: Router) -> Router {
-    router
-        .layer(DefaultBodyLimit::max(BODY_MAX))
-        .layer(middleware::map_response(secured))
+/// With headers that keep a browser from more than the page needs.
+pub(crate) fn with_headers(router: Router) -> Router {
+    router.layer(middleware::map_response(secured))
 }
 
 /// Metrics alone.

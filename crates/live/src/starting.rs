@@ -18,10 +18,6 @@ use crate::routes::{conflict, refusal, to_the_list};
 
 /// Starts commands for the page.
 pub trait Starter: Send + Sync {
-    /// Whether it starts whatever runs commands and reads or writes files of this machine: then its page needs a token,
-    /// also on loopback, where others than its user may be.
-    fn runs_commands(&self) -> bool;
-
     /// What the form has, in order.
     fn fields(&self) -> Vec<StartField>;
 

@@ -134,6 +134,7 @@ impl Run {
             target: "simulated cluster".to_owned(),
             phases: plan.phases.clone(),
             objectives: plan.objectives.clone(),
+            settings_file: None,
         });
         live.event(&Event::Load(LoadBounds::default()));
         let mut latency = LatencyHistogram::coarse();

@@ -109,6 +109,7 @@ fn begin(live: &Live) {
         target: "simulated \"cluster\"".to_owned(),
         phases: Vec::new(),
         objectives: vec![Objective::Errors { max_ppm: 500_000 }],
+        settings_file: None,
     });
     live.event(&Event::Load(LoadBounds::default()));
 }
@@ -451,6 +452,31 @@ fn long_two_hundred_connections_that_send_a_byte_at_a_time_keep_nobody_out() {
         });
         std::thread::sleep(BETWEEN_LOOKS);
     }
+}
+
+#[test]
+#[ignore = "long: until bodies that never come are no longer waited for, ten seconds"]
+fn long_bodies_that_never_come_keep_nobody_out() {
+    let served = served(LiveRights::View, "127.0.0.1:0");
+    begin(&served.live);
+    let at = served.address;
+    let silent = (0..256).map(|_| {
+        let mut stream = connected(at);
+        let head = format!("POST /control HTTP/1.1\r\nHost: {at}\r\nContent-Length: 9\r\n\r\n{{");
+        stream.write_all(head.as_bytes()).unwrap();
+        stream
+    });
+    let silent: Vec<TcpStream> = silent.collect();
+    let mut looks = 0_u32;
+    while fetched(at, "GET /", &[], "").0 != 200 {
+        looks += 1;
+        assert!(looks < 600, "they keep their places for ever");
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
+    let mut response = String::new();
+    let mut first = &silent[0];
+    first.read_to_string(&mut response).unwrap();
+    assert!(response.starts_with("HTTP/1.1 408"), "{response}");
 }
 
 #[test]

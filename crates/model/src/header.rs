@@ -28,6 +28,12 @@ pub struct Header {
     /// What the user gave that the plan does not show as such, by flag: the workload file, its
     /// parameters, the insert mode, the seed … Said again, it goes on with this run.
     pub given: BTreeMap<String, Vec<String>>,
+    /// Others than its user can have written what was read. Nothing of it is proposed as a command.
+    #[serde(skip)]
+    pub is_of_others: bool,
+    /// The working directory's file of settings, where it decided anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings_file: Option<String>,
 }
 
 /// The program that measured.

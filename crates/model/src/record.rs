@@ -130,6 +130,15 @@ impl Record {
     pub fn header(&self) -> &Header {
         RecordRef::from(self).header()
     }
+
+    /// The same, to be changed.
+    pub fn header_mut(&mut self) -> &mut Header {
+        match self {
+            Self::Run(run) => &mut run.header,
+            Self::Experiment(experiment) => &mut experiment.header,
+            Self::Imported(imported) => &mut imported.run.header,
+        }
+    }
 }
 
 impl<'a> From<&'a Record> for RecordRef<'a> {

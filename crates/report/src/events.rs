@@ -1,7 +1,7 @@
 //! Events and answers to commands as words, one line each, and the schemas of events and commands.
 
 use highwater_model::control::{Change, Command, Refusal};
-use highwater_model::display::{about, bytes, count, duration, plain, span};
+use highwater_model::display::{about, bytes, count, duration, foreign, plain, span};
 use highwater_model::event::{AuditStage, Event, Part, TableStep, TimedEvent, Trial, WarningKind};
 use highwater_model::pace_text::pace;
 use highwater_model::plan::AuditLevel;
@@ -12,6 +12,9 @@ use highwater_model::units::Nanos;
 
 use super::json::pretty;
 use super::layout::{joined, list};
+
+/// Characters of a file's name.
+const FILE_WORDS: usize = 80;
 
 /// JSON Schema (draft 2020-12) of a line of `--events`, pretty, with a newline at the end.
 pub fn event_schema() -> String {
@@ -123,6 +126,11 @@ pub fn refusal(why: &Refusal) -> String {
 /// What runs against what.
 pub fn begun(workload: &str, urls: &[String], target: &str) -> String {
     format!("{workload} → {}   {target}", urls.join(" "))
+}
+
+/// The file of the working directory whose settings are in force.
+pub fn settings_line(file: &str) -> String {
+    format!("settings from {}", foreign(file, FILE_WORDS))
 }
 
 /// What a run is expected to take, in one line.

@@ -38,7 +38,7 @@ pub use compare_report::{CompareReport, Group, GrowthsReport, NamedGrowth};
 pub use csv::{csv, results_csv, telemetry_csv};
 pub use events::{
     audit_stage, begun, control_schema, estimate, event_line, event_schema, intervention,
-    part_line, refusal, trial_begun, warmed_up, warning,
+    part_line, refusal, settings_line, trial_begun, warmed_up, warning,
 };
 pub use figures::{FIGURES_SCHEMA, FiguresReport, figures_json, figures_text, warnings_text};
 pub use history::{HistoryAnswer, HistoryKind, HistoryProgress, HistoryRow};

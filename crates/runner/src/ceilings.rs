@@ -7,6 +7,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use highwater_driver::regular_file::{self, WRITTEN_BYTES_MAX};
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{Pace, PhaseKind, Plan, Unit};
 use highwater_model::record::{CeilingBound, Ended, RunRecord};
@@ -181,7 +182,7 @@ pub fn keep(directory: &Path, ceiling: Ceiling) -> io::Result<()> {
 }
 
 fn read(directory: &Path) -> File {
-    let text = fs::read(directory.join(FILE)).unwrap_or_default();
+    let text = regular_file::read(&directory.join(FILE), WRITTEN_BYTES_MAX).unwrap_or_default();
     let file: File = serde_json::from_slice(&text).unwrap_or_default();
     if file.version == VERSION {
         file

@@ -9,15 +9,13 @@ use highwater_model::units::{Nanos, Rate};
 
 use crate::control::{Controls, Received};
 use crate::executor::Pass;
-use crate::planner::rate_max;
+use crate::generator_bounds::{SESSIONS_MAX, rate_max};
 use crate::schedule::{NewPhase, NoChange, Schedule, ScheduledPhase, SessionRamp};
 use crate::sessions::Appearance;
 
 /// From a command to the phase that begins with it: until then all executors know of the phase, and sessions that
 /// it needs besides are being opened.
 pub const LEAD: Nanos = Nanos::from_millis(100);
-/// Sessions of a stream that a command can have.
-const SESSIONS_MAX: u32 = 65_536;
 /// Characters of a note.
 const NOTE_MAX: u32 = 1_000;
 /// Notes of a run.

@@ -2,7 +2,6 @@
 //!
 //! Pure. Everything that could be decided before the run is decided here.
 
-use highwater_model::display;
 use highwater_model::plan::{
     Arrivals, AuditLevel, AuditPlan, Objective, PLAN_SCHEMA, Pace, PhaseKind, PhasePlan, Plan,
     RetryPlan, Share, SteadinessRule, StopRule, StreamPlan, Unit, WorkloadPlan,
@@ -10,7 +9,9 @@ use highwater_model::plan::{
 use highwater_model::units::{Nanos, Rate};
 use highwater_workload::{StreamSpec, Workload};
 
+use crate::generator_bounds::{check_rates, check_sessions, closed_sessions};
 use crate::pacer::time_of;
+pub use crate::plan_error::PlanError;
 use crate::request::rows_per_op;
 
 /// A pace as asked for; a missing number of sessions is the default's.
@@ -68,31 +69,6 @@ pub struct PlanInput {
     pub share: Share,
 }
 
-/// Why no plan can be made.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct PlanError {
-    /// What is wrong.
-    pub message: String,
-    /// What to do.
-    pub hint: String,
-}
-
-impl PlanError {
-    fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            hint: hint.into(),
-        }
-    }
-}
-
-/// Ops that one load generator hands out to the sessions of a stream: each takes a lock that all of
-/// them share, and none takes and returns it in less than 100 ns.
-const OPS_PER_SECOND_MAX: u64 = 10_000_000;
-/// Units that one load generator can account for: times are whole nanoseconds.
-const UNITS_PER_SECOND_MAX: u64 = 1_000_000_000;
-
 /// Sessions that open load may use when the user says nothing: enough for a thousand ops a second
 /// that take a quarter of a second each.
 const OPEN_SESSIONS_MIN: u32 = 64;
@@ -115,6 +91,7 @@ pub fn plan(
     check_writers(workload, &streams)?;
     check_spawn_rate(&streams, input)?;
     check_share(&streams, &input.share)?;
+    check_sessions(&streams, &input.share)?;
     check_rates(&streams, &input.share)?;
     check_identity(workload, input)?;
     check_literals(workload, input)?;
@@ -149,40 +126,6 @@ pub fn plan(
         audit: input.audit,
         share: input.share.clone(),
     })
-}
-
-/// The greatest rate, in units, that so many load generators can pace together.
-pub(crate) fn rate_max(units_per_op: u64, shares: u32) -> Rate {
-    let of_each = OPS_PER_SECOND_MAX.saturating_mul(units_per_op);
-    let of_each = of_each.min(UNITS_PER_SECOND_MAX);
-    Rate::per_second(of_each.saturating_mul(u64::from(shares)))
-}
-
-/// What no load generator offers is a slip of the keyboard, whatever the target's disk has room for.
-fn check_rates(streams: &[StreamPlan], share: &Share) -> Result<(), PlanError> {
-    for stream in streams {
-        let most = rate_max(stream.units_per_op, share.of);
-        let rates = stream.paces.iter().filter_map(|pace| match pace {
-            Pace::Open { rate } => Some(*rate),
-            Pace::Closed { .. } => None,
-        });
-        let unit = stream.unit.name();
-        if let Some(rate) = rates.max().filter(|rate| *rate > most) {
-            return Err(PlanError::new(
-                format!(
-                    "stream `{}` is planned at {} {unit}/s, and {} load generator{} can pace \
-                     {} {unit}/s at most",
-                    stream.name,
-                    display::rate(rate.as_f64()),
-                    share.of,
-                    if share.of == 1 { "" } else { "s" },
-                    display::rate(most.as_f64()),
-                ),
-                "lower --rate, or leave it out: then sessions send as fast as they are answered",
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// A share without sessions would wait for the others' end and measure nothing.
@@ -346,14 +289,6 @@ fn check_spawn_rate(streams: &[StreamPlan], input: &PlanInput) -> Result<(), Pla
     ))
 }
 
-/// The sessions of a closed pace.
-fn closed_sessions(pace: &Pace) -> Option<u32> {
-    match pace {
-        Pace::Closed { sessions } => Some(*sessions),
-        Pace::Open { .. } => None,
-    }
-}
-
 /// How long it takes until the last closed session has appeared and had its own share of the time
 /// to connect: sessions / rate, of the stream that takes longest.
 fn ramp(streams: &[StreamPlan]) -> Nanos {
@@ -439,44 +374,5 @@ pub(crate) fn load_plan(plan: &Plan, op_name: &str, sessions: u32) -> Plan {
         stop: StopRule::default(),
         objectives: Vec::new(),
         ..plan.clone()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Whether one of so many load generators can pace a rate of ops of so many rows.
-    #[track_caller]
-    fn check(rate: Rate, units_per_op: u64, shares: u32, expected: bool) {
-        let stream = StreamPlan {
-            name: "insert".to_owned(),
-            unit: Unit::Rows,
-            units_per_op,
-            paces: vec![Pace::Closed { sessions: 1 }, Pace::Open { rate }],
-            sessions: 1,
-            arrivals: Arrivals::Constant,
-            spawn_rate: None,
-            think: None,
-        };
-        let share = Share {
-            of: shares,
-            ..Share::WHOLE
-        };
-        let found = check_rates(&[stream], &share);
-        assert_eq!(found.is_ok(), expected, "{rate:?} {found:?}");
-    }
-
-    #[test]
-    fn a_rate_is_bounded_by_its_ops_and_by_its_rows() {
-        let more = |units: u64| Rate {
-            micro_per_s: Rate::per_second(units).micro_per_s + 1,
-        };
-        check(Rate::per_second(OPS_PER_SECOND_MAX), 1, 1, true);
-        check(more(OPS_PER_SECOND_MAX), 1, 1, false);
-        check(more(OPS_PER_SECOND_MAX), 1, 2, true);
-        check(Rate::per_second(UNITS_PER_SECOND_MAX), 1_000, 1, true);
-        check(more(UNITS_PER_SECOND_MAX), 1_000, 1, false);
-        check(more(UNITS_PER_SECOND_MAX), u64::MAX, 1, false);
     }
 }

@@ -50,6 +50,8 @@ pub struct RunRequest {
     pub labels: BTreeMap<String, String>,
     /// See [`highwater_model::header::Header::given`].
     pub given: BTreeMap<String, Vec<String>>,
+    /// The working directory's file of settings, where it decides anything.
+    pub settings_file: Option<String>,
     /// Version of the program.
     pub version: String,
 }

@@ -15,7 +15,7 @@ use highwater_workload::Workload;
 use crate::event_log::{self, EventLog};
 use crate::failure::Failure;
 use crate::grammar::flags::{
-    AUDIT, AUDIT_TIMEOUT, EVENTS, JSON, NO_COLOR, OUT, OUTPUT, QUIET, VERBOSE,
+    AUDIT, AUDIT_TIMEOUT, CONFIG, EVENTS, JSON, NO_COLOR, OUT, OUTPUT, QUIET, VERBOSE,
 };
 use crate::grammar::{CommandSpec, Flag, flag, words};
 use crate::intent::resolve::{as_values, duration_above_zero, files, output, targets};
@@ -23,7 +23,7 @@ use crate::intent::{WorkloadChoice, parsers};
 use crate::layers::{Layers, has_scheme};
 use crate::prepare::{self, signals, target};
 use crate::progress::Progress;
-use crate::{prompt, workload_file};
+use crate::{prompt, trust, workload_file};
 
 /// `highwater audit`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
@@ -37,7 +37,10 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     )],
     flags: &[
         (AUDIT, AUDIT_FLAGS),
-        (OUTPUT, &[OUT, VERBOSE, QUIET, JSON, EVENTS, NO_COLOR]),
+        (
+            OUTPUT,
+            &[OUT, VERBOSE, QUIET, JSON, EVENTS, CONFIG, NO_COLOR],
+        ),
     ],
     examples: "  highwater audit
       the latest run again, from the ledger in its directory: after a power failure, a failover, or
@@ -75,6 +78,7 @@ fn audit(layers: &Layers) -> Result<u8, Failure> {
     let out = PathBuf::from(layers.require("out", parsers::word)?);
     let output = output(layers)?;
     let run = store::find(&out, run.first().copied())?;
+    trust::of_target(&run, !now_at.is_empty())?;
     let stored = record::read(&run)?;
     let measured = RecordRef::from(&stored).measured_run().run;
     let log = EventLog::open(output.events.as_ref())?;

@@ -9,7 +9,7 @@ use highwater_model::cluster::schema;
 use super::check::facts::{Fact, fact, table};
 use crate::cluster_file::{self, ClusterFlags};
 use crate::failure::{Failure, did_you_mean};
-use crate::grammar::flags::{NO_COLOR, OUTPUT};
+use crate::grammar::flags::{CONFIG, NO_COLOR, OUTPUT};
 use crate::grammar::{CommandSpec, Flag, flag, words};
 use crate::intent::parsers;
 use crate::layers::Layers;
@@ -26,7 +26,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
          changes its number of nodes; `restore FILE` runs the file's command that brings data back; \
          `down FILE` ends it; `schema` prints the JSON Schema of cluster files for editors",
     )],
-    flags: &[("Cluster", FLAGS), (OUTPUT, &[NO_COLOR])],
+    flags: &[("Cluster", FLAGS), (OUTPUT, &[CONFIG, NO_COLOR])],
     examples: "  highwater cluster up lab.toml --nodes 3
       start three nodes, wait until they are ready, print their URLs, and leave them running
   highwater cluster resize lab.toml --nodes 5

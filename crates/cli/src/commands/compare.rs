@@ -15,7 +15,7 @@ use highwater_report::{self as report, CompareReport, Group, GrowthsReport, Name
 use highwater_runner::{record, store};
 
 use crate::failure::Failure;
-use crate::grammar::flags::{FIGURES, NO_COLOR, OUT, OUTPUT, VERBOSE};
+use crate::grammar::flags::{CONFIG, FIGURES, NO_COLOR, OUT, OUTPUT, VERBOSE};
 use crate::grammar::{CommandSpec, Flag, flag, words};
 use crate::intent::RunOutput;
 use crate::intent::parsers::{self, one_of};
@@ -75,6 +75,7 @@ const OUTPUT_FLAGS: &[Flag] = &[
     flag("--format <FORMAT>", "Print text, markdown, or html").default("text"),
     VERBOSE,
     OUT,
+    CONFIG,
     NO_COLOR,
 ];
 

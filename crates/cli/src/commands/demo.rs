@@ -10,7 +10,7 @@ use highwater_next::quoted;
 use super::{find, scale, size};
 use crate::failure::Failure;
 use crate::grammar::CommandSpec;
-use crate::grammar::flags::{NO_COLOR, OUT, OUTPUT};
+use crate::grammar::flags::{CONFIG, NO_COLOR, OUT, OUTPUT};
 use crate::intent::parsers;
 use crate::layers::Layers;
 use crate::sources::of_words;
@@ -22,7 +22,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     summary: "Search, growth, and sizing on a simulated cluster, in seconds",
     usage: "",
     positionals: &[],
-    flags: &[(OUTPUT, &[OUT, NO_COLOR])],
+    flags: &[(OUTPUT, &[OUT, CONFIG, NO_COLOR])],
     examples: "  highwater demo
       find the mark of a simulated cluster, measure its growth with nodes, and size one; each step \
       prints its command",

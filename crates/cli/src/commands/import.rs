@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use highwater_driver::regular_file;
 use highwater_import::{
     self as import, Format, HEAD, Import, ImportError, LONGEST_LINE, Stamp, TimeUnit, tools,
 };
@@ -14,7 +15,7 @@ use highwater_report as report;
 use highwater_runner::store::RunDirectory;
 
 use crate::failure::{Failure, Place};
-use crate::grammar::flags::{FIGURES, LABEL, NO_COLOR, OUT, OUTPUT, VERBOSE};
+use crate::grammar::flags::{CONFIG, FIGURES, LABEL, NO_COLOR, OUT, OUTPUT, VERBOSE};
 use crate::grammar::{CommandSpec, Flag, flag, words};
 use crate::intent::parsers;
 use crate::intent::resolve::pairs;
@@ -32,7 +33,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     )],
     flags: &[
         (FIGURES, FIGURES_FLAGS),
-        (OUTPUT, &[LABEL, OUT, VERBOSE, NO_COLOR]),
+        (OUTPUT, &[LABEL, OUT, VERBOSE, CONFIG, NO_COLOR]),
     ],
     examples:
         "  pgbench -c 4 -T 60 -l -P 1 > pgbench.out 2>&1; highwater import pgbench_log.* pgbench.out
@@ -93,7 +94,7 @@ fn import(layers: &Layers) -> Result<u8, Failure> {
     let mut files = Vec::new();
     for name in names {
         let path = Path::new(name);
-        let mut file = File::open(path).map_err(|error| unreadable(name, &error))?;
+        let mut file = regular_file::open(path).map_err(|error| unreadable(name, &error))?;
         let format = format_of(name, &mut file, tool.as_deref())?;
         let import = import.get_or_insert_with(|| Import::new(format));
         let whole_file = |wrong| failure(&wrong, None);

@@ -4,16 +4,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use highwater_driver::TargetUrl;
 use highwater_live::{self as live, History, HistorySettings, Starter};
 
 use super::{find, load, run, scale, tune};
 use crate::failure::Failure;
-use crate::grammar::flags::{NO_COLOR, OUT, OUTPUT};
-use crate::grammar::{CommandSpec, Flag, flag};
+use crate::grammar::flags::{CONFIG, NO_COLOR, OUT, OUTPUT};
+use crate::grammar::{CommandSpec, Flag, Reach, flag};
 use crate::intent::{PageAddress, parsers};
 use crate::layers::Layers;
 use crate::live::{failure, place};
-use crate::starting::PageStarter;
+use crate::starting::{PageStarter, StartRights};
 use crate::{exit, prepare, terminal};
 
 /// `highwater serve`.
@@ -22,13 +23,13 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     summary: "Show the stored runs in a browser: list, open, compare, start",
     usage: "",
     positionals: &[],
-    flags: &[("Serving", FLAGS), (OUTPUT, &[OUT, NO_COLOR])],
+    flags: &[("Serving", FLAGS), (OUTPUT, &[OUT, CONFIG, NO_COLOR])],
     examples: "  highwater serve
       the runs below highwater-runs, at http://127.0.0.1:4790/ until Ctrl-C
   highwater serve -o /srv/runs --listen 0.0.0.0:8080
       for others, too, who need the URL with its token
-  highwater serve --allow-start
-      the same, and runs and searches can be started from a form",
+  highwater serve --allow-start --allow-target $URL
+      the same, and runs and searches on this database can be started from a form",
     run: serve,
 };
 
@@ -37,25 +38,31 @@ const FLAGS: &[Flag] = &[
         "--listen <ADDR>",
         "Listen at PORT of this machine, or at ADDR, such as 0.0.0.0:4790, which needs the token that is printed \
          [default: 127.0.0.1:4790]",
-    ),
+    ).reach(Reach::Outside),
     flag(
         "--allow-delete",
         "Let the page remove runs, each after a confirmation",
-    ),
+    ).reach(Reach::Outside),
     flag(
         "--allow-start",
         "Let the page start and stop runs and searches, one at a time, with what this process may do. They go on \
-         when it ends",
-    ),
+         when it ends. The page then needs the token that is printed, at every address",
+    ).reach(Reach::Outside),
+    flag(
+        "--allow-target <URL>...",
+        "Let what is started load this database, as the form names it, with the passwords of this environment. Others \
+         than these are refused, unless they are inside the process, such as sim:",
+    )
+    .reach(Reach::Outside),
     flag(
         "--allow-commands",
-        "Let what is started have any flag, also those that run commands, or read and write files of this machine. The \
-         page then needs the token that is printed, at every address",
-    ),
+        "Let what is started have any flag, also those that run commands, or read and write files of this machine",
+    )
+    .reach(Reach::Outside),
     flag(
         "--metrics-listen <ADDR>",
         "Serve the newest answers in OpenMetrics for Prometheus, at PORT of this machine or at ADDR",
-    ),
+    ).reach(Reach::Outside),
 ];
 
 /// What a page may start.
@@ -77,13 +84,23 @@ fn serve(layers: &Layers) -> Result<u8, Failure> {
         let cause = "--allow-commands: the page may start nothing";
         return Err(Failure::usage(cause).with_hint("add --allow-start"));
     }
+    let targets = allowed_targets(layers)?;
+    if !targets.is_empty() && !may_start {
+        let cause = "--allow-target: the page may start nothing";
+        return Err(Failure::usage(cause).with_hint("add --allow-start"));
+    }
     let may_delete = layers.switch("allow-delete")?;
     let metrics = layers.parse("metrics-listen", parsers::address)?;
     let root: PathBuf = layers.require("out", parsers::word)?.into();
     let interrupts = prepare::signals()?;
     let starter = may_start.then(|| {
-        let starter = PageStarter::new(STARTED, root.clone(), may_run_commands);
-        Arc::new(starter) as Arc<dyn Starter>
+        let rights = StartRights {
+            out: root.clone(),
+            config: layers.value("config").map(|file| file.text.clone()),
+            targets,
+            allows_all: may_run_commands,
+        };
+        Arc::new(PageStarter::new(STARTED, rights)) as Arc<dyn Starter>
     });
     let history = History::open(HistorySettings {
         root,
@@ -101,4 +118,19 @@ fn serve(layers: &Layers) -> Result<u8, Failure> {
     let served = live::serve(history, interrupts);
     served.map_err(|error| Failure::usage(format!("cannot serve: {error}")))?;
     Ok(exit::SUCCESS)
+}
+
+/// The targets that may be loaded. Their passwords come from where each
+/// run has them.
+fn allowed_targets(layers: &Layers) -> Result<Vec<TargetUrl>, Failure> {
+    let given = layers.list("allow-target").iter();
+    let urls = given.map(|given| {
+        let url = TargetUrl::parse(&given.text)?;
+        if url.password.is_some() {
+            let failure = given.failure("the URL takes no password here");
+            return Err(failure.with_hint("give it in the environment, or in a password file"));
+        }
+        Ok(url)
+    });
+    urls.collect()
 }

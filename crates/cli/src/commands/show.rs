@@ -10,8 +10,8 @@ use highwater_runner::record;
 use highwater_runner::store::{self, StoreError};
 
 use crate::failure::Failure;
-use crate::grammar::flags::{NO_COLOR, OUT, OUTPUT, VERBOSE};
-use crate::grammar::{CommandSpec, Flag, flag, words};
+use crate::grammar::flags::{CONFIG, NO_COLOR, OUT, OUTPUT, VERBOSE};
+use crate::grammar::{CommandSpec, Flag, Reach, flag, words};
 use crate::intent::parsers::{self, one_of};
 use crate::layers::Layers;
 use crate::{exit, terminal};
@@ -45,9 +45,11 @@ const OUTPUT_FLAGS: &[Flag] = &[
     flag(
         "--open",
         "Write report.html in the run's directory again, and open it in the browser",
-    ),
+    )
+    .reach(Reach::Outside),
     VERBOSE,
     OUT,
+    CONFIG,
     NO_COLOR,
 ];
 

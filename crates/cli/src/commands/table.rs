@@ -10,7 +10,7 @@ use highwater_sizing::series::SeriesSet;
 use highwater_sizing::tables::{AxisError, tables};
 
 use crate::failure::{Failure, did_you_mean, suggestion};
-use crate::grammar::flags::{FIGURES, NO_COLOR, OUT, OUTPUT};
+use crate::grammar::flags::{CONFIG, FIGURES, NO_COLOR, OUT, OUTPUT};
 use crate::grammar::{CommandSpec, Flag, flag, words};
 use crate::intent::parsers;
 use crate::layers::Layers;
@@ -46,6 +46,7 @@ const FIGURES_FLAGS: &[Flag] = &[
 const OUTPUT_FLAGS: &[Flag] = &[
     flag("--json", "Print tables and warnings as JSON"),
     OUT,
+    CONFIG,
     NO_COLOR,
 ];
 

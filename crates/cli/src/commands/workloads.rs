@@ -11,7 +11,7 @@ use highwater_runner::clock::{RealClock, RealTimeline};
 use highwater_workload::{EXAMPLE, WorkloadSpec, builtin, catalog, file_schema, sketch};
 
 use crate::failure::{Failure, did_you_mean};
-use crate::grammar::flags::{DATA, NO_COLOR, OUTPUT};
+use crate::grammar::flags::{CONFIG, DATA, NO_COLOR, OUTPUT};
 use crate::grammar::{CommandSpec, flag, words};
 use crate::intent::parsers;
 use crate::intent::resolve::{as_values, targets};
@@ -38,7 +38,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
                 "Sketch a workload from table NAME (with `from`)",
             )],
         ),
-        (OUTPUT, &[NO_COLOR]),
+        (OUTPUT, &[CONFIG, NO_COLOR]),
     ],
     examples: "  highwater workloads
       list the built-in workloads

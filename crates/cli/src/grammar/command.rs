@@ -1,7 +1,7 @@
 //! What a command is: how it is called, and what it does. Must not hold any command, or parse
 //! anything.
 
-use super::flag::Flag;
+use super::flag::{Flag, Reach};
 use crate::failure::Failure;
 use crate::layers::Layers;
 
@@ -77,6 +77,21 @@ impl CommandSpec {
         let positionals = self.positionals.iter();
         let positionals = positionals.filter_map(|positional| positional.setting);
         self.all_flags().map(|flag| flag.name).chain(positionals)
+    }
+
+    /// What a setting of it reaches; absent where it has none of this name.
+    pub fn reach(&self, setting: &str) -> Option<Reach> {
+        let mut flags = self.all_flags();
+        let of_flag = flags
+            .find(|flag| flag.name == setting)
+            .map(|flag| flag.reach);
+        let mut settings = self.settings();
+        let is_own = settings.any(|name| name == setting);
+        let of_positional = match setting {
+            "target" => Reach::Outside,
+            _ => Reach::Behavior,
+        };
+        of_flag.or_else(|| is_own.then_some(of_positional))
     }
 
     /// Whether it runs a workload, whose parameters are flags, too.

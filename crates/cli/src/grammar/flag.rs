@@ -1,6 +1,22 @@
 //! One flag: its names, its value and its help. Must not hold any command's list of flags.
 
-/// A flag, and at the same time a setting of `highwater.toml` and of the environment.
+/// What a setting reaches, by which it is decided where it may come from. The greater, the fewer origins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reach {
+    /// No more than what the command does: from anywhere.
+    Behavior,
+    /// A file or a directory: from the working directory's file only one in that directory.
+    File,
+    /// A target, what is polled, a sink, who is let in, tables of others, storage of new tables: not from the working
+    /// directory's file.
+    Outside,
+    /// It runs commands: from the command line, or from a file that `--config` names there.
+    Shell,
+    /// The file of settings itself: from the command line.
+    Settings,
+}
+
+/// A flag, and at the same time a setting of files and of the environment.
 #[derive(Debug, Clone, Copy)]
 pub struct Flag {
     /// Long name without dashes.
@@ -18,6 +34,8 @@ pub struct Flag {
     pub repeats: bool,
     /// The default as text, parsed like any other value, so that the help cannot drift.
     pub default: Option<&'static str>,
+    /// What it reaches.
+    pub reach: Reach,
     /// One or two sentences with the unit, and with the default where it is a rule, not a text.
     pub help: &'static str,
 }
@@ -49,6 +67,7 @@ pub(crate) const fn flag(spelled: &'static str, help: &'static str) -> Flag {
         alone: None,
         repeats,
         default: None,
+        reach: Reach::Behavior,
         help,
     }
 }
@@ -78,6 +97,11 @@ impl Flag {
 
     pub(crate) const fn default(mut self, default: &'static str) -> Self {
         self.default = Some(default);
+        self
+    }
+
+    pub(crate) const fn reach(mut self, reach: Reach) -> Self {
+        self.reach = reach;
         self
     }
 

@@ -1,7 +1,7 @@
 //! Headings of the help, and flags that several commands have. Must not hold what one command alone
 //! has.
 
-use super::flag::{Flag, flag};
+use super::flag::{Flag, Reach, flag};
 
 pub(crate) const LOAD: &str = "Load";
 pub(crate) const LENGTH: &str = "Length";
@@ -16,7 +16,14 @@ pub(crate) const OUT: Flag = flag(
     "-o, --out <DIR>",
     "Store each run in its own directory under DIR",
 )
+.reach(Reach::File)
 .default("highwater-runs");
+/// Of all commands.
+pub(crate) const CONFIG: Flag = flag(
+    "--config <FILE>",
+    "Take settings from FILE, also targets, sinks, and commands to run",
+)
+.reach(Reach::Settings);
 pub(crate) const NO_COLOR: Flag = flag("--no-color", "Disable colors (same as setting NO_COLOR)");
 /// Of all commands that print a summary.
 pub(crate) const VERBOSE: Flag = flag(
@@ -30,26 +37,30 @@ pub(crate) const EVENTS: Flag = flag(
     "--events <FILE>",
     "Write progress as JSON, one event per line, to FILE, or to standard output (-), with the \
      summary on standard error",
-);
+)
+.reach(Reach::File);
 const UI: Flag = flag(
     "--ui <ADDR>",
     "Serve a page that shows what goes on, at PORT of this machine or at ADDR, such as 0.0.0.0:4790, which needs \
      the token that is printed [default: 127.0.0.1:4790]",
-)
+).reach(Reach::Outside)
 .alone("usual");
 const UI_CONTROL: Flag = flag(
     "--ui-control",
     "Let that page stop the run, change its rates and sessions, and note something",
-);
+)
+.reach(Reach::Outside);
 const METRICS_LISTEN: Flag = flag(
     "--metrics-listen <ADDR>",
     "Serve metrics in OpenMetrics for Prometheus, at PORT of this machine or at ADDR",
-);
+)
+.reach(Reach::Outside);
 const OTLP: Flag = flag(
     "--otlp <URL>",
     "Push the same metrics every 5 s to a collector that takes OTLP over HTTP, such as \
      http://localhost:4318",
-);
+)
+.reach(Reach::Outside);
 pub(crate) const LABEL: Flag = flag("--label <KEY=VALUE>...", "Store a label in the record");
 /// Of all commands that run a workload.
 pub(crate) const STORED: &[Flag] = &[
@@ -139,13 +150,15 @@ pub(crate) const ROWS: Flag = flag(
 pub(crate) const TUNED: Flag = flag(
     "--tuned <RUN>",
     "Use the settings found by this `highwater tune` run (directory or ID). Flags override them",
-);
+)
+.reach(Reach::File);
 /// Of commands that load a cluster as it is.
 pub(crate) const CLUSTER: Flag = flag(
     "--cluster <FILE>",
     "Load the cluster of this cluster file that `highwater cluster up` started: its URLs are the \
      target, and its nodes are measured against their quotas of CPU",
-);
+)
+.reach(Reach::Shell);
 pub(crate) const MIN_RATE: Flag = flag(
     "--min-rate <RATE>",
     "Require at least RATE acknowledged per second, in the stream's unit, such as 50k",
@@ -168,7 +181,8 @@ pub(crate) const TABLES: &[Flag] = &[
         "-f, --file <FILE[@WEIGHT]>...",
         "Run your own workload file (.toml), or SQL files (.sql) with one statement or one \
          BEGIN…END transaction each, on your own tables. Repeat with weights for a mix",
-    ),
+    )
+    .reach(Reach::File),
     flag(
         "--set <NAME=VALUE>...",
         "Set a workload parameter. Parameters of built-in workloads are also flags, such as \
@@ -192,7 +206,8 @@ pub(crate) const TABLES: &[Flag] = &[
     flag(
         "--with <NAME=VALUE>...",
         "Create tables WITH (NAME = 'VALUE')",
-    ),
+    )
+    .reach(Reach::Outside),
     flag(
         "--seed <N>",
         "Generate all random values from seed N. The same seed gives the same rows and ops",
@@ -209,7 +224,8 @@ pub(crate) const RUNNING: &[Flag] = &[
     flag(
         "--drop-foreign <TABLE>...",
         "Drop TABLE even though Highwater did not create it",
-    ),
+    )
+    .reach(Reach::Outside),
     flag(
         "--no-disk-guard",
         "Do not check free disk space: neither reject a run that may not fit, nor stop it when \
@@ -222,7 +238,8 @@ pub(crate) const RUNNING: &[Flag] = &[
     flag(
         "--metrics <URL>...",
         "Also poll this Prometheus text endpoint, such as http://host:9100/metrics",
-    ),
+    )
+    .reach(Reach::Outside),
     flag(
         "--metric <NAME=METRIC>...",
         "Read METRIC from the --metrics endpoints as NAME. METRIC can select labels \

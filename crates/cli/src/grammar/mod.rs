@@ -16,6 +16,6 @@ mod tests;
 
 pub(crate) use command::words;
 pub use command::{CommandSpec, Positional, WORKLOAD_AND_TARGETS};
-pub use flag::Flag;
 pub(crate) use flag::flag;
+pub use flag::{Flag, Reach};
 pub use parse::{Arguments, Request, command_line, parse};

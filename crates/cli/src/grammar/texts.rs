@@ -20,10 +20,12 @@ Examples:
 pub(super) const SETTINGS: &str = "\
 Numbers take k, M, and G; durations ns, us, ms, s, m, and h, also combined (1h30m).
 
-Precedence: command line, then HIGHWATER_* variables, then highwater.toml. A variable is \
-HIGHWATER_ and the flag's name (HIGHWATER_RATE=50k, HIGHWATER_WARM_UP=5s); lists are separated by \
-spaces, in HIGHWATER_TARGET also by commas. highwater.toml is read from the working directory. Its \
-keys are the long flag names, at the top for all commands, or in a table named after one command.
+Precedence: command line, then HIGHWATER_* variables, then the file of --config, highwater.toml \
+in the working directory, and ~/.config/highwater/config.toml. A variable is HIGHWATER_ and the \
+flag's name (HIGHWATER_RATE=50k, HIGHWATER_WARM_UP=5s); lists are separated by spaces, in \
+HIGHWATER_TARGET also by commas. Keys of a file are the long flag names, at the top for all \
+commands, or in a table named after one command. highwater.toml names no target, sink, or \
+command.
 
 Highwater removes a password in a target URL from the process title at startup. Passwords from a \
 prompt or the environment never appear there.";

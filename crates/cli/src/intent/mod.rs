@@ -58,6 +58,8 @@ pub struct RunIntent {
     pub labels: BTreeMap<String, String>,
     /// Flags that a later command repeats to continue this run; without targets, load and length.
     pub repeated_flags: BTreeMap<String, Vec<String>>,
+    /// The working directory's file of settings, where it decides anything.
+    pub settings_file: Option<String>,
     /// Where commands come from while it runs.
     pub control: Option<LineStream>,
     /// Output.

@@ -62,6 +62,7 @@ impl RunIntent {
         let streams = with_think(layers, streams)?;
         Ok(Self {
             repeated_flags: repeated_flags(layers, &workload, &parameters, &streams),
+            settings_file: layers.directory_file().map(str::to_owned),
             workload,
             parameters,
             targets: with_parameters(layers, targets(layers, layers.list("target"))?)?,

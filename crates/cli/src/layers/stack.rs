@@ -15,10 +15,18 @@ use crate::failure::Failure;
 pub enum Strength {
     /// Built in.
     Default,
-    /// The top of the file.
-    File,
-    /// The command's own table in the file.
-    FileTable,
+    /// The top of the user's own file.
+    UserFile,
+    /// The command's own table in it.
+    UserTable,
+    /// The top of the working directory's file.
+    DirectoryFile,
+    /// The command's own table in it.
+    DirectoryTable,
+    /// The top of the file that the command line names.
+    NamedFile,
+    /// The command's own table in it.
+    NamedTable,
     /// The environment.
     Environment,
     /// The result of the tuning named by `--tuned`.
@@ -111,6 +119,18 @@ impl Layers {
             let values = layer.get(name).map_or(&[][..], Vec::as_slice);
             values.iter().map(|given| (*strength, given))
         })
+    }
+
+    /// Whether the working directory's file decides any setting.
+    pub fn directory_file(&self) -> Option<&str> {
+        let names = self.by_strength.values().flat_map(BTreeMap::keys);
+        let own = [Strength::DirectoryFile, Strength::DirectoryTable];
+        let mut decided =
+            names.filter(|name| self.strength(name).is_some_and(|of| own.contains(&of)));
+        match &self.value(decided.next()?)?.origin {
+            Origin::File(place) => Some(&place.file),
+            _ => None,
+        }
     }
 
     /// The value of a setting.

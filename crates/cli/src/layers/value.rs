@@ -13,7 +13,7 @@ pub enum Origin {
     CommandLine,
     /// In this environment variable.
     Environment(String),
-    /// In `highwater.toml`.
+    /// In a file of settings.
     File(Place),
     /// The default.
     Default,

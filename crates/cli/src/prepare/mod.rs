@@ -205,6 +205,7 @@ pub fn request(
         },
         labels: settings.labels.clone(),
         given: settings.repeated_flags.clone(),
+        settings_file: settings.settings_file.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     })
 }

@@ -1,30 +1,37 @@
-//! `highwater.toml` in the working directory: defaults under the names of the long flags.
+//! Files of settings: defaults under the names of the long flags.
 //!
-//! Keys at the top apply to every command that has the flag. Keys in a table named after a command,
+//! There are three: the user's own, `highwater.toml` of the working directory, and the one that `--config` names. The
+//! working directory may be anybody's, so its file sets nothing that reaches beyond it, whoever owns it. Keys at the top apply to every command that has the flag. Keys in a table named after a command,
 //! such as `[run]`, apply to that command and override the top. An unknown key is an error with its
 //! place, so that a misspelled default is never ignored. Must not interpret a value.
 
 use std::collections::BTreeMap;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use highwater_driver::regular_file::{self, WRITTEN_BYTES_MAX};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 use super::names::{is_list, names};
+use super::reach::{self, FileKind};
 use crate::failure::{Failure, Place, did_you_mean};
-use crate::grammar::CommandSpec;
-use crate::layers::{Layers, Origin, Strength};
+use crate::grammar::{CommandSpec, Reach};
+use crate::layers::{Layers, Origin};
 
 /// The file's name in the working directory.
 pub const NAME: &str = "highwater.toml";
-/// A file beyond this many bytes is not one of ours.
-const LARGEST: u64 = 1 << 20;
+/// The name of the user's own, below the directory of his configuration.
+const OF_USER: &str = "highwater/config.toml";
 
-/// The file's text.
+/// A file's text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConfigFile {
+    /// Which of the three it is.
+    pub kind: FileKind,
+    /// What it is called in errors.
+    pub name: String,
     /// TOML. It may hold a password.
     pub text: String,
 }
@@ -33,23 +40,30 @@ pub struct ConfigFile {
 type Value<'a> = Spanned<DeValue<'a>>;
 
 impl ConfigFile {
-    /// Reads the file of a directory, if there is one.
-    pub fn read(directory: &Path) -> Result<Option<Self>, Failure> {
-        let fail =
-            |cause: &dyn std::fmt::Display| Failure::usage(format!("cannot read {NAME}: {cause}"));
-        let file = match std::fs::File::open(directory.join(NAME)) {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(fail(&error)),
-        };
-        let mut text = String::new();
-        file.take(LARGEST + 1)
-            .read_to_string(&mut text)
-            .map_err(|error| fail(&error))?;
-        if text.len() as u64 > LARGEST {
-            return Err(fail(&"it is larger than 1 MiB"));
+    /// Those that are there, the weakest first; `named` by the command line.
+    ///
+    /// # Errors
+    /// One of them cannot be read, or the named one is not there.
+    pub fn all(named: Option<&str>) -> Result<Vec<Self>, Failure> {
+        let own = user_directory().map(|directory| (FileKind::User, directory.join(OF_USER)));
+        let usual = own
+            .into_iter()
+            .chain([(FileKind::Directory, PathBuf::from(NAME))]);
+        let named = named.map(|path| (FileKind::Named, PathBuf::from(path)));
+        let all = usual.chain(named);
+        let files = all.filter_map(|(kind, path)| Self::read(kind, &path).transpose());
+        files.collect()
+    }
+
+    fn read(kind: FileKind, path: &Path) -> Result<Option<Self>, Failure> {
+        let name = path.display().to_string();
+        match regular_file::read_text(path, WRITTEN_BYTES_MAX) {
+            Ok(text) => Ok(Some(Self { kind, name, text })),
+            Err(error) if error.kind() == ErrorKind::NotFound && kind != FileKind::Named => {
+                Ok(None)
+            }
+            Err(error) => Err(Failure::usage(format!("cannot read {name}: {error}"))),
         }
-        Ok(Some(Self { text }))
     }
 
     /// Adds the values for a command. The rest of the file is checked all the same.
@@ -62,9 +76,10 @@ impl ConfigFile {
         let table = DeTable::parse(&self.text).map_err(|error| {
             let cause = error.message().lines().next().unwrap_or_default();
             let place = error.span().map(|span| self.place(&span));
-            Failure::usage(format!("{NAME} is not TOML: {cause}")).at(place)
+            Failure::usage(format!("{} is not TOML: {cause}", self.name)).at(place)
         })?;
-        let mut add = |strength, setting, value: &Value<'_>, texts: Vec<String>| {
+        let mut add = |is_table, setting, value: &Value<'_>, texts: Vec<String>| {
+            let strength = self.kind.strength(is_table);
             let origin = Origin::File(self.place(&value.span()));
             for text in texts {
                 layers.add(strength, setting, text, origin.clone());
@@ -79,19 +94,35 @@ impl ConfigFile {
                 for (key, value) in table {
                     let setting = self.setting(key, &[owner], commands, &mut written)?;
                     let texts = self.texts(setting, value, commands)?;
+                    self.check_reach(setting, key, &texts, commands)?;
                     if owner.name == command.name {
-                        add(Strength::FileTable, setting, value, texts);
+                        add(true, setting, value, texts);
                     }
                 }
             } else {
                 let setting = self.setting(key, commands, commands, &mut top)?;
                 let texts = self.texts(setting, value, commands)?;
+                self.check_reach(setting, key, &texts, commands)?;
                 if command.settings().any(|name| name == setting) {
-                    add(Strength::File, setting, value, texts);
+                    add(false, setting, value, texts);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Refuses what a file of this kind may not set, whichever command it is for.
+    fn check_reach(
+        &self,
+        setting: &'static str,
+        key: &Spanned<DeString<'_>>,
+        texts: &[String],
+        commands: &[&CommandSpec],
+    ) -> Result<(), Failure> {
+        let reaches = commands.iter().filter_map(|command| command.reach(setting));
+        let reach = reaches.max().unwrap_or(Reach::Behavior);
+        reach::check(self.kind, setting, reach, texts)
+            .map_err(|failure| failure.at(Some(self.place(&key.span()))))
     }
 
     /// The setting that a key names; `written` holds the keys of the same table by setting.
@@ -181,8 +212,15 @@ impl ConfigFile {
     }
 
     fn place(&self, range: &Range<usize>) -> Place {
-        Place::new(NAME, &self.text, range)
+        Place::new(&self.name, &self.text, range)
     }
+}
+
+/// The directory of the user's configuration, as the XDG specification says; none where there is no home.
+fn user_directory() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let own = set("XDG_CONFIG_HOME").map(PathBuf::from);
+    own.or_else(|| Some(Path::new(&set("HOME")?).join(".config")))
 }
 
 /// A plain value as it would be written on the command line.

@@ -1,21 +1,22 @@
 //! Puts the layers of a command together: command line, environment, file and defaults.
 
 use crate::failure::{Failure, did_you_mean};
-use crate::grammar::{self, Arguments, CommandSpec, Request};
+use crate::grammar::{self, Arguments, CommandSpec, Reach, Request};
 use crate::invocation::{HANDOVER, PREFIX};
 use crate::layers::{Layers, Origin, Strength, has_scheme};
 
 use super::file::ConfigFile;
 use super::names::{Name, is_list, names, variable};
+use super::reach::check_variable;
 
-/// Puts the layers of one of the `commands` together. `environment` may hold variables of other
+/// Puts the layers of one of the `commands` together; `files` have the weakest first. `environment` may hold variables of other
 /// programs; they are ignored.
 pub fn gather(
     command: &CommandSpec,
     commands: &[&CommandSpec],
     arguments: Arguments,
     environment: &[(String, String)],
-    file: Option<&ConfigFile>,
+    files: &[ConfigFile],
 ) -> Result<Layers, Failure> {
     let mut layers = Layers::default();
     for flag in command.all_flags() {
@@ -23,7 +24,7 @@ pub fn gather(
             layers.add(Strength::Default, flag.name, default, Origin::Default);
         }
     }
-    if let Some(file) = file {
+    for file in files {
         file.fill(command, commands, &mut layers)?;
     }
     add_environment(&mut layers, command, commands, environment)?;
@@ -45,7 +46,7 @@ pub fn of_words(command: &'static CommandSpec, words: &[&str]) -> Result<Layers,
     let program = ["highwater"].iter().chain(words);
     let arguments: Vec<String> = program.map(|word| (*word).to_owned()).collect();
     match grammar::parse(&[command], &arguments)? {
-        Request::Command(command, words) => gather(command, &[command], words, &[], None),
+        Request::Command(command, words) => gather(command, &[command], words, &[], &[]),
         _ => Err(Failure::usage("these words are no command")),
     }
 }
@@ -82,6 +83,7 @@ fn add_environment(
             continue;
         }
         check_one_name(layers, setting, given)?;
+        check_variable(given, command.reach(setting).unwrap_or(Reach::Behavior))?;
         let origin = Origin::Environment(given.clone());
         if is_list(command, setting) {
             for word in text.split_whitespace() {

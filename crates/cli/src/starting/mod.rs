@@ -18,6 +18,7 @@ use highwater_workload::{builtin, catalog};
 use crate::failure::Failure;
 use crate::grammar::{self, Arguments, CommandSpec, Request};
 use crate::prepare::target;
+use crate::secret_variables;
 use crate::tuned::WITH;
 use processes::Processes;
 
@@ -31,7 +32,7 @@ const ALLOWED: &str = "abort-on-miss arrivals audit audit-timeout axis batch bud
 /// Commands that start or resize clusters, by commands of a file.
 const OF_CLUSTERS: [&str; 1] = ["scale"];
 /// What the page sets itself.
-const OWN: [&str; 2] = ["out", "quiet"];
+const OWN: [&str; 3] = ["out", "quiet", "config"];
 /// Fields that become a flag of the same name.
 const FLAGS: [(&str, &str, &str); 5] = [
     (
@@ -52,29 +53,36 @@ const FLAGS: [(&str, &str, &str); 5] = [
 /// Starts commands for a page.
 pub(crate) struct PageStarter {
     commands: &'static [&'static CommandSpec],
-    out: PathBuf,
-    allows_all: bool,
+    rights: StartRights,
     processes: Processes,
 }
 
+/// What the page may start, as the command line of `highwater serve` says.
+#[derive(Debug, Default)]
+pub(crate) struct StartRights {
+    /// Where runs are stored.
+    pub(crate) out: PathBuf,
+    /// The file of settings that holds for what is started, too.
+    pub(crate) config: Option<String>,
+    /// Databases that may be loaded besides new ones inside the process, without passwords.
+    pub(crate) targets: Vec<TargetUrl>,
+    /// Any command with any flag.
+    pub(crate) allows_all: bool,
+}
+
 impl PageStarter {
-    /// Starts some of these commands, which store their runs below `out`; with `allows_all` any of them with any flag.
-    pub(crate) fn new(
-        commands: &'static [&'static CommandSpec],
-        out: PathBuf,
-        allows_all: bool,
-    ) -> Self {
+    /// Starts some of these commands.
+    pub(crate) fn new(commands: &'static [&'static CommandSpec], rights: StartRights) -> Self {
         Self {
             commands,
-            out,
-            allows_all,
+            rights,
             processes: Processes::default(),
         }
     }
 
     fn commands(&self) -> impl Iterator<Item = &'static CommandSpec> {
         let all = self.commands.iter().copied();
-        all.filter(|command| self.allows_all || !OF_CLUSTERS.contains(&command.name))
+        all.filter(|command| self.rights.allows_all || !OF_CLUSTERS.contains(&command.name))
     }
 
     /// Whether the page may start this.
@@ -83,7 +91,12 @@ impl PageStarter {
         if let Some(own) = flags().find(|flag| OWN.contains(flag)) {
             return Err(format!("--{own} is set by the page: leave it out"));
         }
-        if self.allows_all {
+        let words = given.positionals.iter();
+        let others = given.flags.get("interleave").into_iter().flatten();
+        for target in words.filter(|word| word.contains(':')).chain(others) {
+            self.check_target(target)?;
+        }
+        if self.rights.allows_all {
             return Ok(());
         }
         let is_allowed = |flag: &str| ALLOWED.split(' ').any(|allowed| allowed == flag);
@@ -100,49 +113,65 @@ impl PageStarter {
         if let Some(axis) = axes.find(|axis| axis.trim_start().starts_with(WITH)) {
             return Err(format!("--over {axis} {needs}"));
         }
-        for word in &given.positionals {
-            if word.contains(':') {
-                self.check_target(word)?;
-            } else if builtin(word).is_none() {
-                return Err(format!(
-                    "`{word}` is no workload of Highwater's own, and {needs}"
-                ));
-            }
+        let mut workloads = given.positionals.iter();
+        match workloads.find(|word| !word.contains(':') && builtin(word).is_none()) {
+            Some(word) => Err(format!(
+                "`{word}` is no workload of Highwater's own, and {needs}"
+            )),
+            None => Ok(()),
         }
-        Ok(())
     }
 
-    /// Files of this machine are named by nobody but its user.
+    /// Servers, and files of this machine, are named by nobody but its user.
     fn check_target(&self, text: &str) -> Result<(), String> {
-        let given = [text.to_owned()];
-        let said = |error: TargetError| words(Failure::from(error), &given);
-        let url = TargetUrl::parse(text).map_err(said)?;
-        // Certificates, keys and passwords; before anything is opened, which would look for them. Names are those that
-        // drivers see, without percent-encoding.
-        let is_file =
-            |name: &str| name == "passfile" || name.starts_with("ssl") && name != "sslmode";
-        if let Some(name) = url.parameters.keys().find(|name| is_file(name)) {
-            return Err(format!(
-                "`{name}` in the URL names a file of this machine: give it to `highwater serve` in HIGHWATER_TARGET"
-            ));
+        if self.is_named(text)? || self.is_new(text)? {
+            return Ok(());
         }
-        let options = target::options("highwater serve", Some(&self.out), Seed(0));
-        let target = highwater_drivers::open(&given, &options).map_err(said)?;
+        Err(format!(
+            "`{text}` is no target that `highwater serve` was started with: add --allow-target '{text}' there"
+        ))
+    }
+
+    /// Whether it is one of the targets that the user named.
+    fn is_named(&self, text: &str) -> Result<bool, String> {
+        let url = TargetUrl::parse(text).map_err(|error| said(error, text))?;
+        Ok(self.rights.targets.contains(&url))
+    }
+
+    /// Whether it is inside the process that is started, and leads to no file and no server.
+    fn is_new(&self, text: &str) -> Result<bool, String> {
+        let url = TargetUrl::parse(text).map_err(|error| said(error, text))?;
+        if !url.hosts.is_empty() {
+            return Ok(false);
+        }
+        let options = target::options("highwater serve", Some(&self.rights.out), Seed(0));
+        let target = highwater_drivers::open(&[text.to_owned()], &options);
+        let target = target.map_err(|error| said(error, text))?;
+        let of_process = target.capabilities();
         // A sink is in this process, too, but its path is the name of what it stands for.
-        if target.capabilities().embedded && !target.is_sink() && !url.path.is_empty() {
-            let hint =
-                "name a server, or leave the path out for a new database in the run's directory";
-            return Err(format!("`{text}` is a file of this machine: {hint}"));
-        }
-        Ok(())
+        Ok(
+            target.is_sink()
+                || (of_process.embedded || of_process.simulated) && url.path.is_empty(),
+        )
+    }
+
+    /// Whether passwords of the environment are for what this starts: for the targets that the user named, or that his
+    /// environment and settings name where the form names none.
+    fn has_passwords(&self, arguments: &[String]) -> bool {
+        let all: Vec<String> = ["highwater".to_owned()]
+            .into_iter()
+            .chain(arguments.iter().cloned())
+            .collect();
+        let Ok(Request::Command(_, given)) = grammar::parse(self.commands, &all) else {
+            return false;
+        };
+        let is_named = |word: &&String| self.is_named(word).unwrap_or(false);
+        let mut targets = given.positionals.iter().filter(|word| word.contains(':'));
+        !given.flags.contains_key("cluster") && targets.all(|word| is_named(&word))
     }
 }
 
 impl Starter for PageStarter {
-    fn runs_commands(&self) -> bool {
-        self.allows_all
-    }
-
     fn fields(&self) -> Vec<StartField> {
         let field = |name, label, hint| StartField {
             name,
@@ -162,7 +191,7 @@ impl Starter for PageStarter {
             field(
                 "target",
                 "target",
-                "a URL without a password; empty: as the server's environment says, or a new database",
+                "one of --allow-target, or sim:; empty: as the server's environment says, or a new database",
             ),
         ];
         fields.extend(FLAGS.map(|(name, label, hint)| field(name, label, hint)));
@@ -206,10 +235,14 @@ impl Starter for PageStarter {
         };
         self.check(command, &given)?;
         // Right behind the command, which is the first word: a `--` further back would make words of them.
+        let config = self.rights.config.as_ref();
         let own = [
-            format!("--out={}", self.out.display()),
+            format!("--out={}", self.rights.out.display()),
             "--quiet".to_owned(),
         ];
+        let own = own
+            .into_iter()
+            .chain(config.map(|file| format!("--config={file}")));
         arguments.splice(1..1, own);
         Ok(arguments)
     }
@@ -221,7 +254,13 @@ impl Starter for PageStarter {
 
     fn start(&self, arguments: Vec<String>) -> Result<(), String> {
         let command_line = self.command_line(&arguments);
-        self.processes.start(&arguments, command_line, &self.out)
+        let hidden = if self.has_passwords(&arguments) {
+            Vec::new()
+        } else {
+            secret_variables::all()
+        };
+        self.processes
+            .start(&arguments, &hidden, command_line, &self.rights.out)
     }
 
     fn started(&self) -> Vec<StartedCommand> {
@@ -231,6 +270,11 @@ impl Starter for PageStarter {
     fn stop(&self, number: u32) -> Result<(), String> {
         self.processes.stop(number)
     }
+}
+
+/// What is wrong with a target, on one line.
+fn said(error: TargetError, text: &str) -> String {
+    words(Failure::from(error), &[text.to_owned()])
 }
 
 /// A failure on one line, without the passwords of these words.

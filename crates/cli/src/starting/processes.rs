@@ -1,6 +1,7 @@
 //! Processes that a page started: one at a time, because two loads on one machine spoil each other's measurement. They
 //! are in groups of their own, so that whatever ends the server does not end them. Must not decide what may be started.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
@@ -37,10 +38,12 @@ struct Started {
 }
 
 impl Processes {
-    /// Starts one that stores its runs below `root`, unless one goes on there, whoever started it.
+    /// Starts one that stores its runs below `root`, without the variables that are `hidden` from it, unless one goes on
+    /// there, whoever started it.
     pub(super) fn start(
         &self,
         arguments: &[String],
+        hidden: &[OsString],
         command_line: String,
         root: &Path,
     ) -> Result<(), String> {
@@ -58,7 +61,7 @@ impl Processes {
         }
         let number = all.last().map_or(1, |last| last.number + 1);
         let (child, output) =
-            spawned(arguments).map_err(|error| format!("it cannot be started: {error}"))?;
+            spawned(arguments, hidden).map_err(|error| format!("it cannot be started: {error}"))?;
         all.push(Started {
             number,
             command_line,
@@ -119,9 +122,13 @@ fn going_on(root: &Path) -> Option<String> {
     Some(run.file_name()?.to_string_lossy().into_owned())
 }
 
-fn spawned(arguments: &[String]) -> io::Result<(Child, File)> {
+fn spawned(arguments: &[String], hidden: &[OsString]) -> io::Result<(Child, File)> {
     let output = tempfile::tempfile()?;
-    let child = Command::new(std::env::current_exe()?)
+    let mut command = Command::new(std::env::current_exe()?);
+    for name in hidden {
+        command.env_remove(name);
+    }
+    let child = command
         .args(arguments)
         .env_remove(HANDOVER)
         .stdin(Stdio::null())

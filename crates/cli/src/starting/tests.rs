@@ -10,8 +10,16 @@ static COMMANDS: [&CommandSpec; 4] = [
     &scale::COMMAND,
 ];
 
+const ALLOWED_TARGET: &str = "postgres://me@db/x?sslmode=require";
+
 fn arguments(allows_all: bool, fields: &[(&str, &str)]) -> Result<String, String> {
-    let starter = PageStarter::new(&COMMANDS, PathBuf::from("runs"), allows_all);
+    let rights = StartRights {
+        out: PathBuf::from("runs"),
+        targets: vec![TargetUrl::parse(ALLOWED_TARGET).unwrap()],
+        allows_all,
+        ..StartRights::default()
+    };
+    let starter = PageStarter::new(&COMMANDS, rights);
     let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
     let filled = fields.iter().map(own).collect();
     let arguments = starter.arguments(&filled)?;
@@ -84,6 +92,7 @@ fn the_page_takes_neither_passwords_nor_its_own_flags_nor_what_is_no_command() {
     let error = arguments(true, &secret).unwrap_err();
     assert!(!error.contains("secret"), "{error}");
     refused(&[RUN, ("more", "--out /tmp/x")], "set by the page");
+    refused(&[RUN, ("more", "--config /tmp/x")], "set by the page");
     refused(&[RUN, ("more", "--label 'x")], "a quote has no end");
     refused(&[RUN, ("more", "--help")], "start nothing");
     refused(&[("command", "serve")], "serve");
@@ -109,23 +118,49 @@ fn the_flags_of_the_page_hold_whatever_the_further_arguments_end() {
 }
 
 #[test]
-fn files_of_this_machine_are_not_a_target() {
-    refused(
-        &[RUN, ("target", "sqlite:/tmp/x.db")],
-        "a file of this machine",
-    );
-    let url = "postgres://db/x?sslmode=require&sslkey=/keys/own";
-    refused(&[RUN, ("target", url)], "names a file");
-    let encoded = "postgres://db/x?%73slkey=/keys/own";
-    refused(&[RUN, ("target", encoded)], "`sslkey` in the URL");
-    let password = "postgres://db/x?passfil%65=/keys/own";
-    refused(&[RUN, ("target", password)], "`passfile` in the URL");
-    refused(
-        &[RUN, ("target", "sqlite:%2Ftmp/x.db")],
-        "a file of this machine",
-    );
-    for allowed in ["sqlite:", "null:mysql", "postgres://db/x?sslmode=require"] {
+fn targets_are_those_that_were_named_and_those_inside_the_process() {
+    for target in [
+        "postgres://me@db/x",
+        "postgres://me@127.0.0.1:1/x?sslmode=require",
+        "postgres://me@db/x%3Fsslmode=require",
+        "postgres://me@db/x?sslmode=require&sslkey=/keys/own",
+        "postgres:",
+        "sqlite:/tmp/x.db",
+        "sqlite:%2Ftmp/x.db",
+        "sim://db",
+    ] {
+        for allows_all in [false, true] {
+            let error = arguments(allows_all, &[RUN, ("target", target)]).unwrap_err();
+            let is_refused = error.contains("--allow-target") || target == "sim://db";
+            assert!(is_refused, "{target}: {error}");
+        }
+        let beside = format!("--interleave '{target}'");
+        let error = arguments(true, &[RUN, ("target", "sim:"), ("more", &beside)]).unwrap_err();
+        assert!(
+            error.contains("--allow-target") || target == "sim://db",
+            "{error}"
+        );
+    }
+    for allowed in ["sqlite:", "null:mysql", "sim:?nodes=2", ALLOWED_TARGET] {
         let filled = [RUN, ("target", allowed)];
         assert!(arguments(false, &filled).is_ok(), "{allowed}");
     }
+}
+
+#[test]
+fn passwords_are_for_named_targets_and_for_those_of_the_users_own_environment() {
+    let has = |words: &str| {
+        let rights = StartRights {
+            targets: vec![TargetUrl::parse(ALLOWED_TARGET).unwrap()],
+            allows_all: true,
+            ..StartRights::default()
+        };
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        PageStarter::new(&COMMANDS, rights).has_passwords(&words)
+    };
+    assert!(has("run cpu"), "the target of the environment");
+    assert!(has(&format!("run cpu {ALLOWED_TARGET}")));
+    assert!(!has("run cpu sim:"));
+    assert!(!has(&format!("run cpu {ALLOWED_TARGET} sim:")));
+    assert!(!has("run cpu --cluster lab.toml"));
 }

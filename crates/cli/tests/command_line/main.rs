@@ -25,6 +25,8 @@ fn highwater(directory: &TempDir) -> Command {
         command.env_remove(name);
     }
     command.current_dir(directory).env_remove("NO_COLOR");
+    // Settings of who runs the tests have no part in them.
+    command.env("XDG_CONFIG_HOME", directory.path());
     command
 }
 

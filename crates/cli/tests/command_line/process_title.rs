@@ -1,15 +1,15 @@
 //! What other users of the machine can see of a running process holds no password.
 //!
-//! The process is held where it opens `highwater.toml`, which is a named pipe here: opening its
-//! other end waits until the process is there, so nothing needs to be timed.
+//! The process is held where it reads its settings, from standard input, which is a pipe that stays open.
 #![cfg(target_os = "linux")]
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
-use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
 const PASSWORD: &str = "geheim";
@@ -18,27 +18,43 @@ const PASSWORD: &str = "geheim";
 struct Held {
     process: Child,
     _directory: TempDir,
-    pipe: File,
+    pipe: ChildStdin,
 }
 
-fn hold(words: &[&str], environment: &[(&str, &str)]) -> Held {
+/// Looks at a process that is to open its settings.
+const LOOKS_MAX: u32 = 10_000;
+
+/// With `restarted`, one that began once more without its password, and keeps a copy of its standard input.
+fn hold(words: &[&str], environment: &[(&str, &str)], restarted: bool) -> Held {
     let directory = TempDir::new().unwrap();
-    let path = directory.path().join("highwater.toml");
-    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    let process = Command::new(env!("CARGO_BIN_EXE_highwater"))
-        .args(words)
+    let mut process = Command::new(env!("CARGO_BIN_EXE_highwater"))
+        .args(&words[..1])
+        .args(["--config", "/dev/stdin"])
+        .args(&words[1..])
         .envs(environment.iter().copied())
         .current_dir(&directory)
         .stdin(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let pipe = File::options().write(true).open(path).unwrap();
-    Held {
+    let pipe = process.stdin.take().unwrap();
+    let held = Held {
         process,
         _directory: directory,
         pipe,
+    };
+    for _ in 0..LOOKS_MAX {
+        let open = held.descriptors();
+        // Standard input, and the same opened as a file of settings.
+        let ours = fs::read_link(format!("/proc/{}/fd/0", held.process.id())).unwrap();
+        let ours = ours.display().to_string();
+        let expected = if restarted { 3 } else { 2 };
+        if open.iter().filter(|link| **link == ours).count() == expected {
+            return held;
+        }
+        thread::sleep(Duration::from_millis(1));
     }
+    panic!("no settings are read");
 }
 
 impl Held {
@@ -73,10 +89,14 @@ impl Held {
 fn a_password_on_the_command_line_is_seen_neither_in_words_nor_in_the_environment() {
     let url = format!("postgres://user:{PASSWORD}@127.0.0.1:1/name");
     let variable = format!("postgres://user:{PASSWORD}@127.0.0.1:2/name");
-    let held = hold(&["run", "kv", &url], &[("HIGHWATER_TARGET", &variable)]);
+    let held = hold(
+        &["run", "kv", &url],
+        &[("HIGHWATER_TARGET", &variable)],
+        true,
+    );
     let words = held.read("cmdline");
     assert!(
-        words.ends_with(" run kv postgres://user@127.0.0.1:1/name "),
+        words.ends_with(" kv postgres://user@127.0.0.1:1/name "),
         "{words}"
     );
     let environment = held.read("environ");
@@ -95,7 +115,7 @@ fn a_password_on_the_command_line_is_seen_neither_in_words_nor_in_the_environmen
 #[test]
 fn a_token_of_an_endpoint_is_not_seen() {
     let url = format!("http://127.0.0.1:1/metrics?token={PASSWORD}");
-    let held = hold(&["run", "sim:", "--metrics", &url], &[]);
+    let held = hold(&["run", "sim:", "--metrics", &url], &[], true);
     let words = held.read("cmdline");
     assert!(words.ends_with("/metrics?token=*** "), "{words}");
     let (code, text) = held.go_on("wrong = 1");
@@ -105,7 +125,11 @@ fn a_token_of_an_endpoint_is_not_seen() {
 
 #[test]
 fn standard_input_is_the_same_before_and_after() {
-    let held = hold(&["run", "postgres://user:geheim@127.0.0.1:1/name"], &[]);
+    let held = hold(
+        &["run", "postgres://user:geheim@127.0.0.1:1/name"],
+        &[],
+        true,
+    );
     let path = format!("/proc/{}/fd/0", held.process.id());
     let link = fs::read_link(Path::new(&path)).unwrap();
     assert!(link.display().to_string().starts_with("pipe:"), "{link:?}");
@@ -117,7 +141,7 @@ fn the_new_process_knows_the_words_with_the_password() {
     // A label of more than 256 bytes is an error, and without its password it is shorter.
     let long = "x".repeat(300);
     let label = format!("url=db://user:{long}@h");
-    let held = hold(&["run", "sim:", "--label", &label], &[]);
+    let held = hold(&["run", "sim:", "--label", &label], &[], true);
     assert!(!held.read("cmdline").contains(&long));
     let (code, text) = held.go_on("");
     assert_eq!(code, Some(2));
@@ -126,7 +150,7 @@ fn the_new_process_knows_the_words_with_the_password() {
 
 #[test]
 fn without_a_password_nothing_is_restarted() {
-    let held = hold(&["run", "db://user@h/name"], &[]);
+    let held = hold(&["run", "db://user@h/name"], &[], false);
     assert!(!held.read("environ").contains("HIGHWATER_HANDOVER"));
     held.go_on("wrong = 1");
 }

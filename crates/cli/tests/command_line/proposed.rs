@@ -44,7 +44,7 @@ fn the_grammar_reads_every_proposal() {
         let Ok(Request::Command(command, arguments)) = parse(ALL, &words) else {
             panic!("{words:?}");
         };
-        let layers = gather(command, ALL, arguments, &[], None);
+        let layers = gather(command, ALL, arguments, &[], &[]);
         assert!(layers.is_ok(), "{words:?}: {layers:?}");
     }
 }

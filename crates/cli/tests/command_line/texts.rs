@@ -87,6 +87,9 @@ fn help_of_show() {
       -o, --out <DIR>
               Store each run in its own directory under DIR [default: highwater-runs]
 
+          --config <FILE>
+              Take settings from FILE, also targets, sinks, and commands to run
+
           --no-color
               Disable colors (same as setting NO_COLOR)
 
@@ -100,10 +103,11 @@ fn help_of_show() {
 
     Numbers take k, M, and G; durations ns, us, ms, s, m, and h, also combined (1h30m).
 
-    Precedence: command line, then HIGHWATER_* variables, then highwater.toml. A variable is HIGHWATER_
-    and the flag's name (HIGHWATER_RATE=50k, HIGHWATER_WARM_UP=5s); lists are separated by spaces, in
-    HIGHWATER_TARGET also by commas. highwater.toml is read from the working directory. Its keys are the
-    long flag names, at the top for all commands, or in a table named after one command.
+    Precedence: command line, then HIGHWATER_* variables, then the file of --config, highwater.toml in
+    the working directory, and ~/.config/highwater/config.toml. A variable is HIGHWATER_ and the flag's
+    name (HIGHWATER_RATE=50k, HIGHWATER_WARM_UP=5s); lists are separated by spaces, in HIGHWATER_TARGET
+    also by commas. Keys of a file are the long flag names, at the top for all commands, or in a table
+    named after one command. highwater.toml names no target, sink, or command.
 
     Highwater removes a password in a target URL from the process title at startup. Passwords from a
     prompt or the environment never appear there.
@@ -145,8 +149,9 @@ fn help_of_check() {
                            three, averaged]
 
     Output:
-      -o, --out <DIR>  Store each run in its own directory under DIR [default: highwater-runs]
-          --no-color   Disable colors (same as setting NO_COLOR)
+      -o, --out <DIR>      Store each run in its own directory under DIR [default: highwater-runs]
+          --config <FILE>  Take settings from FILE, also targets, sinks, and commands to run
+          --no-color       Disable colors (same as setting NO_COLOR)
 
     Examples:
       highwater check $URL

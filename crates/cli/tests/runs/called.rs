@@ -85,7 +85,7 @@ impl Place {
 
     /// The same, where summaries print everything that is known.
     pub(crate) fn verbose(self) -> Self {
-        self.file("highwater.toml", "verbose = true\n");
+        self.own_settings("verbose = true\n");
         self
     }
 
@@ -103,6 +103,12 @@ impl Place {
 
     pub(crate) fn path(&self) -> &Path {
         self.directory.path()
+    }
+
+    /// Writes the user's own settings.
+    pub(crate) fn own_settings(&self, text: &str) {
+        fs::create_dir_all(self.path().join("config/highwater")).unwrap();
+        self.file("config/highwater/config.toml", text);
     }
 
     /// Writes a file.
@@ -157,8 +163,9 @@ impl Place {
             command.env("HIGHWATER_AUDIT", "count");
         }
         command.args(words).current_dir(self.path());
-        // Ceilings of the machine that runs the tests have no part in them.
+        // Ceilings and settings of who runs the tests have no part in them.
         command.env("XDG_STATE_HOME", self.path().join("state"));
+        command.env("XDG_CONFIG_HOME", self.path().join("config"));
         command.stdin(Stdio::null());
         command
     }

@@ -97,7 +97,7 @@ fn a_wrong_certificate() {
     let url = |rest: &str| format!("postgres://127.0.0.1:1/x?sslmode=verify-full&{rest}");
     let missing = url("sslrootcert=none.pem");
     assert_snapshot!(said(&place, &["run", &missing]), @"
-    error: sslrootcert `none.pem`: I/O error: No such file or directory (os error 2)
+    error: sslrootcert `none.pem`: No such file or directory (os error 2)
 
     hint: `sslrootcert` names a PEM file
     ");

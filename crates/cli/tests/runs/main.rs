@@ -14,6 +14,7 @@ mod continuing;
 mod control;
 mod cratedb;
 mod demonstrating;
+mod doors;
 mod endings;
 mod events;
 mod exit_codes;

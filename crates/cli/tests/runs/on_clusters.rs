@@ -102,9 +102,9 @@ fn a_cluster_that_is_not_up_or_is_not_the_target_is_refused() {
     expect("sim: --cluster lab.toml", 2, other);
     expect(&format!("{url} --cluster lab.toml"), 0, "");
     // A target of the command line is one in spite of the settings' cluster, and the other way round.
-    lab.0.file("highwater.toml", "cluster = 'none.toml'\n");
-    expect("sim:", 0, "");
-    lab.0.file("highwater.toml", "target = 'sim:?nodes=9'\n");
+    lab.0.file("own.toml", "cluster = 'none.toml'\n");
+    expect("sim: --config own.toml", 0, "");
+    lab.0.own_settings("target = 'sim:?nodes=9'\n");
     let before = lab.0.runs();
     expect("--cluster lab.toml", 0, "");
     // Two runs of one second have their names in any order.

@@ -1,7 +1,9 @@
 //! Asks pages of the program over HTTP, and waits until they say something.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -20,14 +22,27 @@ pub(crate) fn served(running: &mut Running, what: &str) -> SocketAddr {
         .unwrap_or_else(|| panic!("{line}"))
 }
 
+/// The tokens of pages that need one.
+static TOKENS: Mutex<BTreeMap<SocketAddr, String>> = Mutex::new(BTreeMap::new());
+
+/// The header that lets a browser in, with the end of its line; empty for a page that needs none.
+pub(crate) fn cookie(at: SocketAddr) -> String {
+    let tokens = TOKENS.lock().unwrap();
+    let header = tokens
+        .get(&at)
+        .map(|token| format!("Cookie: highwater={token}\r\n"));
+    header.unwrap_or_default()
+}
+
 /// The response to a request; empty where nobody listens any more.
 pub(crate) fn fetched(at: SocketAddr, line: &str, body: &str) -> String {
     let mut response = String::new();
     if let Ok(mut stream) = TcpStream::connect(at) {
         let length = body.len();
+        let cookie = cookie(at);
         let request = format!(
             "{line} HTTP/1.1\r\nHost: {at}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\
-             Connection: close\r\n\r\n{body}"
+             {cookie}Connection: close\r\n\r\n{body}"
         );
         let _ = stream.write_all(request.as_bytes());
         let _ = stream.read_to_string(&mut response);
@@ -46,7 +61,12 @@ pub(crate) fn expect(response: &str, status: u16, all: &[&str]) {
 /// Starts a server, and returns where its page is.
 pub(crate) fn serving(place: &Place, more: &str) -> (Running, SocketAddr) {
     let mut running = place.start(&split(&format!("serve --listen 0 {more}")));
-    let page = served(&mut running, "page");
+    let line = running.wait_for("page: http://");
+    let (page, token) = line.split_once("//").unwrap().1.split_once('/').unwrap();
+    let page = page.parse().unwrap();
+    if let Some(token) = token.strip_prefix("#token=") {
+        TOKENS.lock().unwrap().insert(page, token.to_owned());
+    }
     (running, page)
 }
 
@@ -83,7 +103,8 @@ pub(crate) fn listed(at: SocketAddr, said: &str) -> String {
 /// The lines of an event stream, until it ends.
 pub(crate) fn events_of(at: SocketAddr, path: &str) -> impl Iterator<Item = String> {
     let mut stream = TcpStream::connect(at).unwrap();
-    let request = format!("GET {path} HTTP/1.1\r\nHost: {at}\r\n\r\n");
+    let cookie = cookie(at);
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {at}\r\n{cookie}\r\n");
     stream.write_all(request.as_bytes()).unwrap();
     BufReader::new(stream).lines().map_while(Result::ok)
 }

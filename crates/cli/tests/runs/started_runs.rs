@@ -1,12 +1,12 @@
 //! `serve --allow-start`: runs that are started and stopped from a page, and who may not.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::called::{Place, experiment, split};
-use crate::pages::{expect, fetched, listed, sent, served, serving, stop};
+use crate::pages::{cookie, expect, fetched, listed, sent, served, serving, stop};
 use crate::stored_runs::with_runs;
 
 const FORM: [(&str, &str); 5] = [
@@ -176,7 +176,7 @@ fn a_search_is_started_from_the_form() {
 fn another_site_another_name_and_too_much_change_nothing_in_a_store() {
     let (place, [_, first, _]) = with_runs();
     let (running, page) = serving(&place, "--allow-delete --allow-start");
-    let own = format!("Host: {page}\r\n");
+    let own = format!("Host: {page}\r\n{}", cookie(page));
     let (evil, origin) = ("Host: evil.example\r\n", "Origin: http://evil.example\r\n");
     let form = |head: &str, path: &str, body: &str| {
         let length = body.len();
@@ -240,15 +240,49 @@ fn attacked(at: SocketAddr, head: &str, body: &str) -> String {
 }
 
 #[test]
-fn a_page_that_runs_commands_needs_its_token_on_loopback_too() {
+fn a_page_that_starts_commands_needs_its_token_on_loopback_too() {
+    for more in ["--allow-start", "--allow-start --allow-commands"] {
+        let place = Place::new();
+        let mut running = place.start(&split(&format!("serve --listen 0 {more}")));
+        let line = running.wait_for("page: http://127.0.0.1:");
+        let (url, token) = line.trim_end().split_once("/#token=").expect(&line);
+        let page: SocketAddr = url.split("//").nth(1).unwrap().parse().unwrap();
+        for path in ["/start", "/stop"] {
+            expect(&sent(page, path, &FORM), 403, &["the token is missing"]);
+        }
+        let line = format!("GET /start HTTP/1.1\r\nCookie: highwater={token}\r\nX: y");
+        expect(&fetched(page, &line, ""), 200, &["name=\"target\""]);
+        stop(running);
+    }
+}
+
+#[test]
+fn a_password_of_the_environment_goes_to_the_targets_that_were_named_alone() {
     let place = Place::new();
-    let mut running = place.start(&split("serve --listen 0 --allow-start --allow-commands"));
-    let line = running.wait_for("page: http://127.0.0.1:");
-    let (url, token) = line.trim_end().split_once("/#token=").expect(&line);
-    let page: SocketAddr = url.split("//").nth(1).unwrap().parse().unwrap();
-    expect(&sent(page, "/start", &FORM), 403, &[]);
-    let line = format!("GET /start HTTP/1.1\r\nCookie: highwater={token}\r\nX: y");
-    let form = fetched(page, &line, "");
-    expect(&form, 200, &["value=\"scale\""]);
+    // A server that takes whatever comes and says nothing.
+    let strangers = TcpListener::bind("127.0.0.1:0").unwrap();
+    strangers.set_nonblocking(true).unwrap();
+    let own = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = |of: &TcpListener| format!("postgres://me@{}/x", of.local_addr().unwrap());
+    let (running, page) = serving(
+        &place,
+        &format!("--allow-start --allow-target {}", url(&own)),
+    );
+    let start = |target: &str| {
+        let form = [("command", "run"), ("target", target), ("step", "start")];
+        sent(page, "/start", &form)
+    };
+    let refused = start(&url(&strangers));
+    expect(&refused, 422, &["--allow-target"]);
+    expect(&start(&url(&own)), 303, &[]);
+    own.accept().unwrap();
+    assert!(strangers.accept().is_err(), "nobody came");
+    expect(&sent(page, "/stop", &[("number", "1")]), 303, &[]);
     stop(running);
+    let alone = place.typed("serve --allow-target sim:");
+    assert_eq!(alone.code, Some(2));
+    alone.reports("the page may start nothing");
+    let secret = place.typed("serve --allow-start --allow-target postgres://me:geheim@h/x");
+    assert_eq!(secret.code, Some(2));
+    assert!(!secret.stderr.contains("geheim"), "{secret:?}");
 }

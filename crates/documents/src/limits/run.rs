@@ -55,6 +55,7 @@ pub(super) fn record(case: &Case) -> RunRecord {
         start_in: Nanos::ZERO,
         labels: BTreeMap::new(),
         given: BTreeMap::new(),
+        settings_file: None,
         version: "0".to_owned(),
     };
     let (_keep, interrupts) = interrupts::channel();

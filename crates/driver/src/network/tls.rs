@@ -27,6 +27,7 @@ use super::sslmode::SslMode;
 use super::stream::Stream;
 use super::{connect_tcp, describe};
 use crate::contract::TargetError;
+use crate::regular_file::{self, WRITTEN_BYTES_MAX};
 
 /// The PEM files that a URL or the environment names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -203,8 +204,9 @@ fn verifier(
 }
 
 fn certificates(file: &str, parameter: &str) -> Result<Vec<CertificateDer<'static>>, TargetError> {
-    let found: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(file)
-        .and_then(Iterator::collect)
+    let pem = pem_of(file, parameter)?;
+    let found: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&pem)
+        .collect::<Result<_, _>>()
         .map_err(|error| wrong_file(parameter, file, &error.to_string()))?;
     if found.is_empty() {
         return Err(wrong_file(parameter, file, "it holds no certificate"));
@@ -221,8 +223,13 @@ fn private_key(file: &str) -> Result<PrivateKeyDer<'static>, TargetError> {
         return Err(wrong_file("sslkey", file, "others may read it")
             .with_hint(format!("chmod 0600 {file}")));
     }
-    PrivateKeyDer::from_pem_file(file)
+    PrivateKeyDer::from_pem_slice(&pem_of(file, "sslkey")?)
         .map_err(|error| wrong_file("sslkey", file, &error.to_string()))
+}
+
+fn pem_of(file: &str, parameter: &str) -> Result<Vec<u8>, TargetError> {
+    regular_file::read(Path::new(file), WRITTEN_BYTES_MAX)
+        .map_err(|error| wrong_file(parameter, file, &error.to_string()))
 }
 
 fn wrong_file(parameter: &str, file: &str, cause: &str) -> TargetError {

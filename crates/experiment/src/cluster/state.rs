@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use highwater_driver::regular_file::{self, WRITTEN_BYTES_MAX};
 use highwater_model::quantity::print_instant;
 use highwater_model::units::Nanos;
 use highwater_runner::clock::{RealClock, wall_clock};
@@ -121,7 +122,7 @@ impl StateFile {
         let path = directory.join("state.json");
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let boot = boot.trim().to_owned();
-        let mut state = match fs::read_to_string(&path) {
+        let mut state = match regular_file::read_text(&path, WRITTEN_BYTES_MAX) {
             Ok(text) => read(&text, &path)?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => State::default(),
             Err(error) => return Err(disk("read the state in", error)),

@@ -63,6 +63,9 @@ pub enum Event {
         /// What must hold.
         #[serde(default)]
         objectives: Vec<Objective>,
+        /// The working directory's file of settings, where it decides anything.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        settings_file: Option<String>,
     },
     /// What the run is expected to take.
     Estimate(EstimateRecord),

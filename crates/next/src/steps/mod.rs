@@ -25,6 +25,9 @@ pub fn next_command(
     measured: &[MeasuredStream<'_>],
     directory: &str,
 ) -> Option<String> {
+    if record.header().is_of_others {
+        return None;
+    }
     let run = record.measured_run();
     let situation = Situation {
         record,

@@ -9,7 +9,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use super::events::audit_stage;
+use super::events::{audit_stage, settings_line};
 use super::layout::{Row, aligned, headed, list, or_absent};
 use super::progress::{offered, p99};
 use super::standing::standings;
@@ -45,6 +45,8 @@ pub struct Live {
     part: Part,
     /// What the run that goes on is to meet.
     objectives: Vec<Objective>,
+    /// The working directory's file of settings, where it decides anything.
+    settings_file: Option<String>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -78,9 +80,10 @@ struct StreamTimeline {
 }
 
 impl Live {
-    /// A run begins, which is to meet this.
-    pub fn begin(&mut self, objectives: &[Objective]) {
+    /// A run begins, which is to meet this, with the settings of this file of its directory.
+    pub fn begin(&mut self, objectives: &[Objective], settings_file: Option<&str>) {
         self.objectives = objectives.to_vec();
+        self.settings_file = settings_file.map(str::to_owned);
     }
 
     /// A probe begins.
@@ -138,6 +141,8 @@ impl Live {
             Part::Load(load) => {
                 lines.extend(load.lines(columns));
                 lines.extend(self.objective_lines(load));
+                let settings = self.settings_file.as_ref();
+                lines.extend(settings.map(|file| format!("{:LABEL$}{}", "", settings_line(file))));
             }
             Part::Audit { begin, progress } => {
                 lines.push(audit_bar(progress, now.saturating_sub(*begin)).line(columns));

@@ -64,7 +64,7 @@ dashboards    closed      0 queries/s   2.31 ms           –         0         
 #[test]
 fn what_is_to_be_met_is_shown_with_how_far_it_is_from_a_miss() {
     let mut live = Live::default();
-    live.begin(&[objective(4)]);
+    live.begin(&[objective(4)], None);
     let at = |at, phase: &str, objectives: &[ObjectiveSoFar]| SecondProgress {
         objectives: objectives.to_vec(),
         ..inserted(at, phase, 1_000.0)
@@ -77,13 +77,14 @@ fn what_is_to_be_met_is_shown_with_how_far_it_is_from_a_miss() {
     let stands = "\nobjective    p99 ≤ 4 ms: 0.300% above, 1% may be";
     assert!(drawn(&live, 2, 100).ends_with(stands));
     // The next run of an experiment has objectives of its own, and the line of many ends.
-    live.begin(&[5, 6, 7, 8, 9].map(objective));
+    live.begin(&[5, 6, 7, 8, 9].map(objective), Some("highwater.toml"));
     live.second(&at(1, "measure", &[part(0); 5]));
     let shown = drawn(&live, 1, 100);
     let lines = shown.lines().skip_while(|line| !line.contains("p99 ≤"));
     let lines: Vec<&str> = lines.collect();
-    assert_eq!(lines.len(), 5, "{shown}");
+    assert_eq!(lines.len(), 6, "{shown}");
     assert_eq!(lines[4].trim(), "and 1 more");
+    assert_eq!(lines[5].trim(), "settings from highwater.toml");
 }
 
 #[test]

@@ -43,6 +43,7 @@ pub(crate) fn begun(objectives: Vec<Objective>) -> Event {
         target: "simulated cluster".to_owned(),
         phases: Vec::new(),
         objectives,
+        settings_file: None,
     }
 }
 

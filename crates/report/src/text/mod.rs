@@ -25,6 +25,7 @@ use highwater_analysis::judge::measured_streams;
 use highwater_model::record::{Question, RecordRef};
 use highwater_next::next_command;
 
+use crate::events::settings_line;
 use crate::layout::{self, labeled};
 
 /// The summary; names the record by its id.
@@ -58,6 +59,9 @@ pub fn text_at<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String 
     let next = next_command(record, &measured, directory);
     // The judgments, the record and the next command: one block to the eye.
     let mut end = judged::lines(record);
+    if let Some(file) = &record.header().settings_file {
+        end.push(labeled("", &settings_line(file)));
+    }
     end.push(labeled("record", directory));
     end.extend(next.map(|next| labeled("next:", &next)));
     blocks.push(end);

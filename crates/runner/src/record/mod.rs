@@ -53,12 +53,14 @@ use crate::telemetry;
 /// Reads the record of a run: its directory, or the record file itself. The record of a run that was
 /// killed is made from what it had written.
 pub fn read(path: &Path) -> Result<Record, StoreError> {
-    Ok(match store::read(path)? {
+    let mut record = match store::read(path)? {
         StoredRun::Complete(record) => record,
         StoredRun::Killed { draft, lines } => {
             Record::Run(Box::new(recovered::recovered(*draft, lines)))
         }
-    })
+    };
+    record.header_mut().is_of_others = store::others_may_write(path).is_some();
+    Ok(record)
 }
 
 /// Facts of a run besides the figures of its passes.
@@ -377,6 +379,8 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
             environment: environment::describe(),
             labels: request.labels.clone(),
             given: request.given.clone(),
+            settings_file: request.settings_file.clone(),
+            is_of_others: false,
         },
         plan: PlanRecord {
             hash: plan.hash(),

@@ -79,6 +79,7 @@ impl ReportsSoFar {
             target: record.target.version.clone(),
             phases: plan.phases.clone(),
             objectives: plan.objectives.clone(),
+            settings_file: record.header.settings_file.clone(),
         });
         let ended = Event::Ended {
             directory: self.directory.display().to_string(),

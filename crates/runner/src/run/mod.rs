@@ -229,6 +229,7 @@ impl Run {
             target: parts.facts.version.clone(),
             phases: self.request.plan.phases.clone(),
             objectives: self.request.plan.objectives.clone(),
+            settings_file: self.request.settings_file.clone(),
         });
     }
 

@@ -1,10 +1,11 @@
 //! The journal: the counts of each second and what commands changed, one JSON object a line. What must not be here: how they
 //! are counted.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use highwater_driver::regular_file::{self, MADE_BYTES_MAX};
 use highwater_model::record::InterventionRecord;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -54,7 +55,7 @@ pub struct JournalLine {
 
 /// The lines of one kind, of which none has all fields of another; one that was cut off in the middle is left out.
 pub(super) fn lines<T: DeserializeOwned>(path: &Path) -> Vec<T> {
-    let text = fs::read_to_string(path).unwrap_or_default();
+    let text = regular_file::read_text(path, MADE_BYTES_MAX).unwrap_or_default();
     text.lines()
         .filter_map(|line| serde_json::from_str(line).ok())
         .collect()

@@ -4,10 +4,11 @@
 //! much, and when the load ends, it is written anew without what became one. What must not be here:
 //! what the outcomes mean.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+use highwater_driver::regular_file::{self, MADE_BYTES_MAX};
 use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
@@ -120,14 +121,14 @@ fn text_of(lines: &[LedgerLine]) -> String {
 /// Which run a file is of; `None` where that cannot be read.
 pub(super) fn read_head(path: &Path) -> Option<LedgerHead> {
     let mut line = String::new();
-    let file = File::open(path).ok()?.take(HEAD_BYTES_MAX);
+    let file = regular_file::open(path).ok()?.take(HEAD_BYTES_MAX);
     BufReader::new(file).read_line(&mut line).ok()?;
     serde_json::from_str::<LedgerLine>(&line).ok()?.run
 }
 
 /// The lines of a file; a last one that was cut off in the middle is left out. `None` without one.
 pub(super) fn read(path: &Path) -> Result<Option<Vec<LedgerLine>>, StoreError> {
-    let text = match fs::read_to_string(path) {
+    let text = match regular_file::read_text(path, MADE_BYTES_MAX) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(StoreError::new(path, error)),

@@ -5,6 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
+use highwater_driver::regular_file;
+
 /// Bytes that are read at a time.
 const READ_MAX: u64 = 4 << 20;
 
@@ -50,7 +52,7 @@ impl LineTail {
 
     fn read_on(&mut self, bytes: &mut Vec<u8>) -> io::Result<usize> {
         if self.file.is_none() {
-            self.file = Some(File::open(&self.path)?);
+            self.file = Some(regular_file::open(&self.path)?);
         }
         let Some(file) = &mut self.file else {
             return Ok(0);

@@ -22,6 +22,7 @@ mod journal;
 mod ledger_file;
 mod line_tail;
 mod names;
+mod ownership;
 mod reports;
 mod spill;
 mod spool;
@@ -29,7 +30,7 @@ mod underway;
 mod whole_file;
 
 use std::fs;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -37,6 +38,7 @@ use std::time::Duration;
 
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
+use highwater_driver::regular_file::{self, MADE_BYTES_MAX};
 use highwater_model::histogram::LatencyHistogram;
 use highwater_model::plan::Plan;
 use highwater_model::quantity::print_instant;
@@ -52,6 +54,7 @@ pub use journal::{Journal, JournalLine, JournalTail, Written};
 pub use ledger_file::{LedgerFile, LedgerHead, LedgerLine};
 pub use names::PROBES;
 use names::{DRAFT, JOURNAL, LEDGER, MERGED_PAGE, PAGE, PLAN, RECORD, REPORTS, SPILL};
+pub use ownership::others_may_write;
 pub use reports::{ReportFile, ReportTail, Reported};
 pub use spill::Spill;
 pub use spool::Spool;
@@ -178,11 +181,9 @@ impl RunDirectory {
     }
 
     fn write_histogram_log(&self, record: &RunRecord) -> Result<(), StoreError> {
-        let path = self.path.join("latency.hlog");
-        let file = fs::File::create(&path).map_err(|error| StoreError::new(&path, error))?;
-        let mut file = BufWriter::new(file);
-        write_log(&mut file, record).map_err(|error| StoreError::new(&path, error))?;
-        file.flush().map_err(|error| StoreError::new(&path, error))
+        write_whole_by(&self.path.join("latency.hlog"), |file| {
+            write_log(file, record).map_err(std::io::Error::other)
+        })
     }
 }
 
@@ -258,9 +259,14 @@ pub fn read(path: &Path) -> Result<StoredRun, StoreError> {
     if path.is_dir() && !file.exists() {
         return read_killed(path);
     }
-    let text = fs::read_to_string(&file).map_err(|error| StoreError::new(&file, error))?;
-    let record = report::parse(&text).map_err(|error| StoreError::new(&file, error))?;
-    Ok(StoredRun::Complete(record))
+    Ok(StoredRun::Complete(parsed(&file)?))
+}
+
+/// A record, or a draft of one.
+fn parsed(file: &Path) -> Result<Record, StoreError> {
+    let text = regular_file::read_text(file, MADE_BYTES_MAX);
+    let text = text.map_err(|error| StoreError::new(file, error))?;
+    report::parse(&text).map_err(|error| StoreError::new(file, error))
 }
 
 /// How often a lock is tried that another process has: one that looks whether a run is at work has it for a moment.
@@ -270,7 +276,7 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(1);
 /// Shows that a run is at work; fails if another process shows it.
 fn lock(directory: &Path) -> Result<Option<Arc<fs::File>>, StoreError> {
     let plan = directory.join(PLAN);
-    let file = fs::File::open(&plan).map_err(|error| StoreError::new(&plan, error))?;
+    let file = regular_file::open(&plan).map_err(|error| StoreError::new(&plan, error))?;
     match try_lock(&file, || std::thread::sleep(BETWEEN_TRIES)) {
         Ok(()) => Ok(Some(Arc::new(file))),
         Err(fs::TryLockError::WouldBlock) => {
@@ -324,8 +330,7 @@ pub fn read_head(directory: &Path) -> Option<LedgerHead> {
 
 /// The record without results of a run that goes on; absent while there is none, or where it cannot be read.
 pub fn read_draft(directory: &Path) -> Option<Record> {
-    let text = fs::read_to_string(directory.join(DRAFT)).ok()?;
-    report::parse(&text).ok()
+    parsed(&directory.join(DRAFT)).ok()
 }
 
 /// Whether a run in a directory came so far that it can be shown.
@@ -360,9 +365,10 @@ fn read_killed(directory: &Path) -> Result<StoredRun, StoreError> {
             .hinting("a run's directory holds plan.json; `-o DIR` names the store of several"));
     }
     let draft = directory.join(DRAFT);
-    let text = fs::read_to_string(&draft).map_err(|_| without_draft(directory))?;
-    let record = report::parse(&text).map_err(|error| StoreError::new(&draft, error))?;
-    let Record::Run(mut record) = record else {
+    if !draft.exists() {
+        return Err(without_draft(directory));
+    }
+    let Record::Run(mut record) = parsed(&draft)? else {
         return Err(StoreError::new(&draft, "it is not the draft of a run"));
     };
     record.interventions = journal::lines(&directory.join(JOURNAL));

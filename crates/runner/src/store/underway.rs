@@ -1,9 +1,10 @@
 //! How far a run is whose process is at work, from its files alone. Must not write, nor wait for one.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use highwater_driver::regular_file::{self, MADE_BYTES_MAX};
 use highwater_model::plan::Plan;
 use serde::de::DeserializeOwned;
 
@@ -33,7 +34,7 @@ pub fn underway(directory: &Path) -> Option<Underway> {
     }
     let trials = super::list(&directory.join(PROBES)).unwrap_or_default();
     let running = innermost(directory);
-    let plan = fs::read(running.join(PLAN)).ok()?;
+    let plan = regular_file::read(&running.join(PLAN), MADE_BYTES_MAX).ok()?;
     Some(Underway {
         plan: serde_json::from_slice(&plan).ok()?,
         trials: u32::try_from(trials.len()).unwrap_or(u32::MAX),
@@ -68,7 +69,7 @@ fn innermost(directory: &Path) -> PathBuf {
 /// Whether a process holds the lock of a run; absent where nobody can know. Shared, so that two who look do not
 /// see each other.
 fn is_locked(directory: &Path) -> Option<bool> {
-    let file = File::open(directory.join(PLAN)).ok()?;
+    let file = regular_file::open(&directory.join(PLAN)).ok()?;
     match file.try_lock_shared() {
         Ok(()) => Some(false),
         Err(fs::TryLockError::WouldBlock) => Some(true),
@@ -78,7 +79,7 @@ fn is_locked(directory: &Path) -> Option<bool> {
 
 /// The last whole line of a file.
 fn last_line<T: DeserializeOwned>(file: &Path) -> Option<T> {
-    let mut file = File::open(file).ok()?;
+    let mut file = regular_file::open(file).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))
         .ok()?;

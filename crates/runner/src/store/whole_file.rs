@@ -19,7 +19,9 @@ pub(super) fn write_whole_by(
     let mut partial = whole.as_os_str().to_owned();
     partial.push(".partial");
     let partial = PathBuf::from(partial);
-    let written = File::create(&partial).and_then(|file| {
+    // Never through what is there under this name: a link to another file, or a pipe.
+    drop(fs::remove_file(&partial));
+    let written = File::create_new(&partial).and_then(|file| {
         let mut file = BufWriter::new(file);
         write(&mut file)?;
         file.flush()?;

@@ -214,6 +214,7 @@ impl Job {
             start_in: self.start_in,
             labels: BTreeMap::new(),
             given: BTreeMap::new(),
+            settings_file: None,
             version: VERSION.to_owned(),
         }
     }

@@ -18,7 +18,7 @@ use highwater_sizing::scaling::ScalingModel;
 
 use self::facts::{Fact, fact, table};
 use crate::failure::Failure;
-use crate::grammar::flags::{DATA, FIGURES, INSERT, MODEL, NO_COLOR, OUT, OUTPUT};
+use crate::grammar::flags::{CONFIG, DATA, FIGURES, INSERT, MODEL, NO_COLOR, OUT, OUTPUT};
 use crate::grammar::{CommandSpec, Positional};
 use crate::intent::parsers;
 use crate::intent::resolve::{as_values, targets};
@@ -41,7 +41,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
     flags: &[
         (DATA, &[INSERT]),
         (FIGURES, &[MODEL]),
-        (OUTPUT, &[OUT, NO_COLOR]),
+        (OUTPUT, &[OUT, CONFIG, NO_COLOR]),
     ],
     examples: "  highwater check $URL
       connect to each host; print version, privileges, session spread, disk space, and the load

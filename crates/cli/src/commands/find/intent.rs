@@ -5,6 +5,7 @@ use highwater_model::plan::{Objective, StopRule};
 use highwater_model::quantity::{Ppm, parse_duration, parse_rate};
 use highwater_model::search::SearchAxis;
 use highwater_model::units::{Nanos, Rate};
+use highwater_runner::generator_bounds::SESSIONS_MAX;
 use highwater_runner::planner::{PaceInput, StreamInput};
 
 use crate::failure::Failure;
@@ -12,6 +13,7 @@ use crate::intent::probes::{self, Seconds};
 use crate::intent::streams::{self, MOST_STREAMS};
 use crate::intent::{RunIntent, parsers};
 use crate::layers::{Layers, Origin, SettingValue, Strength};
+use crate::trust;
 
 /// Marks the stream whose pace is searched.
 const SEARCHED: &str = "@find";
@@ -26,8 +28,6 @@ const CONFIRM: Seconds = Seconds {
 const TOLERANCE: Ppm = Ppm(20_000);
 /// What short probes show varies by several percent.
 const TOLERANCE_WITH_QUICK: Ppm = Ppm(50_000);
-/// Maximum of sessions without `--max`.
-const MOST_SESSIONS: f64 = 65_536.0;
 
 /// What is searched.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl FindIntent {
             axis,
             searched,
             first: value("start")?.or(of_sessions(1.0)),
-            max: value("max")?.or(of_sessions(MOST_SESSIONS)),
+            max: value("max")?.or(of_sessions(SESSIONS_MAX.into())),
             tolerance: tolerance(layers)?,
             probe,
             confirm: probes::length(layers, "confirm", CONFIRM)?,
@@ -99,7 +99,7 @@ impl FindIntent {
             no_errors,
             target_seed: 0,
             resumed_from: None,
-            resume: layers.parse("resume", parsers::word)?,
+            resume: trust::resumed(layers)?,
             dry_run: layers.switch("dry-run")?,
         };
         if let (Some(first), Some(max), Some(given)) =
@@ -126,7 +126,15 @@ fn tolerance(layers: &Layers) -> Result<Ppm, Failure> {
 fn value(layers: &Layers, name: &str, axis: SearchAxis) -> Result<Option<f64>, Failure> {
     match axis {
         SearchAxis::Rate => Ok(layers.parse(name, parse_rate)?.map(Rate::as_f64)),
-        SearchAxis::Sessions => Ok(layers.parse(name, parsers::positive)?.map(f64::from)),
+        SearchAxis::Sessions => {
+            let sessions = layers.parse(name, parsers::positive)?;
+            match (sessions, layers.value(name)) {
+                (Some(sessions), Some(given)) if sessions > SESSIONS_MAX => Err(given.failure(
+                    format!("a load generator has {SESSIONS_MAX} sessions at most"),
+                )),
+                _ => Ok(sessions.map(f64::from)),
+            }
+        }
     }
 }
 

@@ -23,11 +23,11 @@ use highwater_workload::Workload;
 use self::preview::{Preview, searched};
 use crate::failure::Failure;
 use crate::grammar::flags::{
-    ARRIVALS, AUDIT, AUDITED, BOUNDS, BUDGET, CLUSTER, DATA, DRY_RUN, LENGTH, LITERALS, LOAD,
-    MAX_CPU, MIN_RATE, NO_COLOR, OBJECTIVES, OUTPUT, RETRIES, RUNNING, SESSIONS, STORED, TABLES,
-    THINK, TIMEOUT, TUNED, WARM_UP,
+    ARRIVALS, AUDIT, AUDITED, BOUNDS, BUDGET, CLUSTER, CONFIG, DATA, DRY_RUN, LENGTH, LITERALS,
+    LOAD, MAX_CPU, MIN_RATE, NO_COLOR, OBJECTIVES, OUTPUT, RETRIES, RUNNING, SESSIONS, STORED,
+    TABLES, THINK, TIMEOUT, TUNED, WARM_UP,
 };
-use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
+use crate::grammar::{CommandSpec, Flag, Reach, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::RunIntent;
 use crate::prepare::trials::{self, Begun, Pauses, ProbeFailure, Resuming};
 use crate::prepare::{self, StoredPlan, target};
@@ -53,7 +53,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (OBJECTIVES, &[MIN_RATE, MAX_CPU]),
         (AUDIT, AUDITED),
         (OUTPUT, STORED),
-        (OUTPUT, &[NO_COLOR]),
+        (OUTPUT, &[CONFIG, NO_COLOR]),
     ],
     examples: "  highwater find cpu $URL --p99 100ms --budget 30m
       the highest rate of rows at which 99% of the batches take at most 100 ms
@@ -118,7 +118,8 @@ const SEARCH_FLAGS: &[Flag] = &[
         "--resume <RUN>",
         "Resume this search (directory or ID) without repeating its probes. All other flags must \
          be the same, except --budget and --then [default: start a new one]",
-    ),
+    )
+    .reach(Reach::File),
     flag("--quick", "Use shorter probes for a rough mark"),
     DRY_RUN,
 ];

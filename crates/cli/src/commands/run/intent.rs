@@ -7,7 +7,7 @@ use highwater_model::units::Nanos;
 use crate::failure::Failure;
 use crate::intent::{RunIntent, parsers, resolve};
 use crate::layers::Layers;
-use crate::variants;
+use crate::{trust, variants};
 
 /// A run, or repetitions of it on one target or alternating between several.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl RepeatIntent {
             variants,
             settle: layers.require("settle", parse_duration)?,
             budget: resolve::duration_above_zero(layers, "budget")?,
-            resume: layers.parse("resume", parsers::word)?,
+            resume: trust::resumed(layers)?,
             dry_run: layers.switch("dry-run")?,
         };
         settings.check()

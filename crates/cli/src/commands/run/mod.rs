@@ -5,11 +5,11 @@ mod repeat;
 mod single;
 
 use crate::grammar::flags::{
-    ARRIVALS, AUDIT, AUDITED, BOUNDS, CLUSTER, DATA, DRY_RUN, LENGTH, LITERALS, LOAD, MAX_CPU,
-    MIN_RATE, NO_COLOR, OBJECTIVES, OUTPUT, PLAN, RATE, RETRIES, ROWS, RUNNING, SESSIONS, STORED,
-    TABLES, THINK, TIMEOUT, TUNED, WARM_UP,
+    ARRIVALS, AUDIT, AUDITED, BOUNDS, CLUSTER, CONFIG, DATA, DRY_RUN, LENGTH, LITERALS, LOAD,
+    MAX_CPU, MIN_RATE, NO_COLOR, OBJECTIVES, OUTPUT, PLAN, RATE, RETRIES, ROWS, RUNNING, SESSIONS,
+    STORED, TABLES, THINK, TIMEOUT, TUNED, WARM_UP,
 };
-use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
+use crate::grammar::{CommandSpec, Flag, Reach, WORKLOAD_AND_TARGETS, flag};
 use crate::running_cluster::on_cluster;
 
 pub(crate) use self::intent::RepeatIntent;
@@ -33,7 +33,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         ("Several load generators", SEVERAL_LOAD_GENERATORS_FLAGS),
         ("Several runs", SEVERAL_RUNS_FLAGS),
         (OUTPUT, STORED),
-        (OUTPUT, &[PLAN, NO_COLOR]),
+        (OUTPUT, &[PLAN, CONFIG, NO_COLOR]),
     ],
     examples: "  highwater run
       workload cpu on a new embedded database, closed load, 20 s
@@ -81,7 +81,8 @@ const LOAD_FLAGS: &[Flag] = &[
         "--control <FILE>",
         "Obey commands while the load runs (change a rate or the sessions, note, stop): one JSON \
          object per line, from FILE, such as a named pipe, or from standard input (-)",
-    ),
+    )
+    .reach(Reach::File),
     TIMEOUT,
     RETRIES,
     LITERALS,
@@ -132,12 +133,14 @@ const SEVERAL_RUNS_FLAGS: &[Flag] = &[
     flag(
         "--interleave <TARGET>",
         "Alternate runs with this second target and compare the two",
-    ),
+    )
+    .reach(Reach::Outside),
     flag(
         "--variant <NAME=COMMAND>...",
         "Run COMMAND in a shell before each run of variant NAME, for example to restart the \
          target with another configuration. Give two or more to compare them",
-    ),
+    )
+    .reach(Reach::Shell),
     flag(
         "--settle <DURATION>",
         "Leave the target idle for DURATION between runs",
@@ -152,6 +155,7 @@ const SEVERAL_RUNS_FLAGS: &[Flag] = &[
         "Resume these runs (directory or ID) without repeating those that were made. All other \
          flags must be the same, except --repeat, --settle, and --budget [default: start a new \
          group]",
-    ),
+    )
+    .reach(Reach::File),
     DRY_RUN,
 ];

@@ -18,6 +18,7 @@ use crate::commands::tune::TuneIntent;
 use crate::failure::Failure;
 use crate::intent::{RunIntent, RunOutput, parsers, probes, resolve, streams};
 use crate::layers::{Layers, Origin, SettingValue, Strength};
+use crate::trust;
 use crate::variants::NamedVariant;
 
 /// Stands for the number of nodes in a target's URL, and in any other setting.
@@ -151,7 +152,7 @@ impl ScaleIntent {
             variant: None,
             each_budget: layers.require("each-budget", parse_duration)?,
             settle: probes::settle(layers)?,
-            resume: layers.parse("resume", parsers::word)?,
+            resume: trust::resumed(layers)?,
             dry_run: layers.switch("dry-run")?,
             cluster,
             out: layers.require("out", parsers::word)?.into(),

@@ -13,11 +13,11 @@ mod side_by_side;
 use self::growths::measure;
 use self::intent::ScaleIntent;
 use crate::grammar::flags::{
-    ARRIVALS, AUDIT, AUDITED, BOUNDS, DATA, DRY_RUN, LENGTH, LITERALS, LOAD, MAX_CPU, NO_COLOR,
-    OBJECTIVES, OUTPUT, RATE, RETRIES, RUNNING, SESSIONS, STORED, TABLES, THINK, TIMEOUT, TUNED,
-    WARM_UP,
+    ARRIVALS, AUDIT, AUDITED, BOUNDS, CONFIG, DATA, DRY_RUN, LENGTH, LITERALS, LOAD, MAX_CPU,
+    NO_COLOR, OBJECTIVES, OUTPUT, RATE, RETRIES, RUNNING, SESSIONS, STORED, TABLES, THINK, TIMEOUT,
+    TUNED, WARM_UP,
 };
-use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
+use crate::grammar::{CommandSpec, Flag, Reach, WORKLOAD_AND_TARGETS, flag};
 
 /// `highwater scale`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
@@ -37,7 +37,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (OBJECTIVES, &[MAX_CPU]),
         (AUDIT, AUDITED),
         (OUTPUT, STORED),
-        (OUTPUT, &[NO_COLOR]),
+        (OUTPUT, &[CONFIG, NO_COLOR]),
     ],
     examples: "  highwater scale cpu 'sim:?nodes={nodes}&shards=60&replicas=0' --nodes 1..5 --p99 100ms
       the highest rate of rows within the objective at each of five sizes
@@ -77,7 +77,7 @@ const GROWTH_FLAGS: &[Flag] = &[
         "--cluster <FILE>",
         "Start the cluster of this cluster file at each size, and end it. Without it, TARGET is a URL \
          with {nodes} in it: a cluster of each size that is there already",
-    ),
+    ).reach(Reach::Shell),
     flag(
         "--no-quota",
         "Start the cluster's nodes without their quotas of CPU and memory",
@@ -93,7 +93,7 @@ const GROWTH_FLAGS: &[Flag] = &[
         "Measure this variant beside others, each size of all in random order, and compare them; every variant has a \
          record of its own. {variant} in TARGET, FILE, COMMAND, or any setting but -o is NAME; COMMAND is run in a \
          shell before each size. Give two or more. They share --budget evenly",
-    ),
+    ).reach(Reach::Shell),
     flag(
         "--fresh",
         "Use a new cluster for each size, as without --grow",
@@ -125,7 +125,7 @@ const GROWTH_FLAGS: &[Flag] = &[
         "Resume this growth (directory or ID) without repeating its sizes. All other flags must be \
          the same, except --nodes, which may add sizes, --until, --price, and --budget [default: \
          start a new one]",
-    ),
+    ).reach(Reach::File),
     flag("--quick", "Use shorter probes for a rough result"),
     DRY_RUN,
 ];

@@ -1,7 +1,7 @@
 //! Flags of `size`.
 
-use crate::grammar::flags::{FIGURES, MODEL, NO_COLOR, OUT, OUTPUT, VERBOSE};
-use crate::grammar::{Flag, flag};
+use crate::grammar::flags::{CONFIG, FIGURES, MODEL, NO_COLOR, OUT, OUTPUT, VERBOSE};
+use crate::grammar::{Flag, Reach, flag};
 
 /// Its flags, below their headings.
 pub(super) const FLAGS: &[(&str, &[Flag])] = &[
@@ -17,7 +17,8 @@ const FIGURES_FLAGS: &[Flag] = &[
         "--from <FILE|RUN>...",
         "Use measured throughputs from a CSV file, a run, or a directory of runs [default: \
          --assume alone]",
-    ),
+    )
+    .reach(Reach::File),
     flag(
         "--series <NAME>...",
         "Use only this series of the files, by name or unique prefix [default: the only one of \
@@ -140,7 +141,9 @@ const OUTPUT_FLAGS: &[Flag] = &[
     flag(
         "--html <FILE>",
         "Also write the plan as an HTML page to FILE",
-    ),
+    )
+    .reach(Reach::File),
     OUT,
+    CONFIG,
     NO_COLOR,
 ];

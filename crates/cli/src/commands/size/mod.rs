@@ -6,6 +6,7 @@ mod flags;
 mod intent;
 
 use std::collections::BTreeSet;
+use std::io::Write as _;
 
 use highwater_model::display;
 use highwater_report as report;
@@ -21,7 +22,7 @@ use self::flags::FLAGS;
 use self::intent::{Conditions, RequestedRate, SizeIntent};
 use crate::failure::{Failure, did_you_mean, suggestion};
 use crate::grammar::{CommandSpec, words};
-use crate::{exit, figures, terminal};
+use crate::{exit, figures, output_file, terminal};
 
 /// `highwater size`.
 pub(crate) static COMMAND: CommandSpec = CommandSpec {
@@ -59,7 +60,10 @@ fn size(settings: &SizeIntent) -> Result<u8, Failure> {
     let request = request(settings, needs);
     let plan = plan(&request).map_err(|unreached| not_reached(&request, &unreached))?;
     if let Some(path) = &settings.html {
-        std::fs::write(path, report::size_html(&plan)).map_err(|error| {
+        let page = report::size_html(&plan);
+        let written =
+            output_file::create(path).and_then(|mut file| file.write_all(page.as_bytes()));
+        written.map_err(|error| {
             Failure::usage(format!("--html: cannot write {}: {error}", path.display()))
         })?;
     }

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::intent::probes::{self, Seconds};
 use crate::intent::{RunIntent, parsers, streams};
 use crate::layers::{Layers, Origin, SettingValue, Strength};
+use crate::trust;
 use crate::tuned::{FLAGS, SIM, WITH, set_axis};
 
 /// Measured time of a trial.
@@ -58,7 +59,7 @@ impl TuneIntent {
             settle: probes::settle(layers)?,
             budget: layers.require("budget", parse_duration)?,
             target_seed: 0,
-            resume: layers.parse("resume", parsers::word)?,
+            resume: trust::resumed(layers)?,
             dry_run: layers.switch("dry-run")?,
             layers: layers.clone(),
         })

@@ -20,11 +20,11 @@ use highwater_workload::Workload;
 
 use crate::failure::Failure;
 use crate::grammar::flags::{
-    ARRIVALS, AUDIT, AUDITED, BOUNDS, BUDGET, CLUSTER, DATA, DRY_RUN, LENGTH, LITERALS, LOAD,
-    MAX_CPU, NO_COLOR, OBJECTIVES, OUTPUT, RATE, RETRIES, RUNNING, SESSIONS, STORED, TABLES, THINK,
-    TIMEOUT, TUNED, WARM_UP,
+    ARRIVALS, AUDIT, AUDITED, BOUNDS, BUDGET, CLUSTER, CONFIG, DATA, DRY_RUN, LENGTH, LITERALS,
+    LOAD, MAX_CPU, NO_COLOR, OBJECTIVES, OUTPUT, RATE, RETRIES, RUNNING, SESSIONS, STORED, TABLES,
+    THINK, TIMEOUT, TUNED, WARM_UP,
 };
-use crate::grammar::{CommandSpec, Flag, WORKLOAD_AND_TARGETS, flag};
+use crate::grammar::{CommandSpec, Flag, Reach, WORKLOAD_AND_TARGETS, flag};
 use crate::intent::RunIntent;
 use crate::prepare::trials::{self, Around, Begun, Pauses, ProbeFailure, Resuming};
 use crate::prepare::{self, StoredPlan, stops, target};
@@ -54,7 +54,7 @@ pub(crate) static COMMAND: CommandSpec = CommandSpec {
         (OBJECTIVES, &[MAX_CPU]),
         (AUDIT, AUDITED),
         (OUTPUT, STORED),
-        (OUTPUT, &[NO_COLOR]),
+        (OUTPUT, &[CONFIG, NO_COLOR]),
     ],
     examples: "  highwater tune cpu $URL --over batch=500..32k --over sessions=4..64
       the best batch size and number of sessions, without measuring every configuration
@@ -96,7 +96,8 @@ const TUNING_FLAGS: &[Flag] = &[
         "--resume <RUN>",
         "Resume this tuning (directory or ID) without repeating its trials. All other flags must \
          be the same, except --budget [default: start a new one]",
-    ),
+    )
+    .reach(Reach::File),
     flag("--quick", "Use shorter trials for a rough result"),
     DRY_RUN,
 ];

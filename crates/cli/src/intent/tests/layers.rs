@@ -195,10 +195,10 @@ fn an_error_of_the_file_says_what_it_could_be() {
        |       ^
     ");
     assert_snapshot!(text("target = 'db://u:geheim@h:99999/n'"), @"
-    error: target: `99999` is not a port in the target's host `h`
-      --> highwater.toml:1:10
+    error: `target` reaches beyond this directory, and is not taken from the working directory's file
+      --> highwater.toml:1:1
 
-    hint: a port is a number from 1 to 65535; percent-encode `@`, `:` and `/` in a password
+    hint: give it on the command line, as HIGHWATER_TARGET, in a file that --config names, or in ~/.config/highwater/config.toml
     ");
     assert_snapshot!(text("warm_up = '1s'"), @"
     error: unknown setting `warm_up`

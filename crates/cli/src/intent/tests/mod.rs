@@ -3,6 +3,7 @@
 mod find;
 mod layers;
 mod old_names;
+mod origins;
 mod others;
 mod run;
 mod tune;
@@ -23,7 +24,7 @@ use crate::failure::Failure;
 use crate::grammar::{self, CommandSpec, Request};
 use crate::layers::{Layers, TargetSchemes};
 use crate::sources::file::ConfigFile;
-use crate::sources::gather;
+use crate::sources::{FileKind, gather};
 
 /// Where a test's settings come from.
 #[derive(Default)]
@@ -42,11 +43,13 @@ fn layers(sources: &Sources<'_>) -> Result<(&'static CommandSpec, Layers), Failu
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
     let file = ConfigFile {
+        kind: FileKind::Directory,
+        name: "highwater.toml".to_owned(),
         text: sources.file.to_owned(),
     };
     match grammar::parse(commands::ALL, &words)? {
         Request::Command(command, words) => {
-            let mut layers = gather(command, commands::ALL, words, &environment, Some(&file))?;
+            let mut layers = gather(command, commands::ALL, words, &environment, &[file])?;
             layers.supported = supported();
             Ok((command, layers))
         }

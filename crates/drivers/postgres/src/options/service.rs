@@ -4,14 +4,12 @@
 //! (`pg_service.conf` in `PGSYSCONFDIR`). Must not know what the parameters mean.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use highwater_driver::contract::TargetError;
+use highwater_driver::regular_file::{self, WRITTEN_BYTES_MAX};
 use highwater_driver::target_url::Environment;
 
-/// Largest file that is read, in bytes.
-const FILE_BYTES_MAX: u64 = 1024 * 1024;
 /// Where Debian's libpq looks for the system's file, and where it does elsewhere.
 const SYSTEM_DIRECTORIES: [&str; 2] = ["/etc/postgresql-common", "/etc"];
 const SYSTEM_FILE: &str = "pg_service.conf";
@@ -51,11 +49,8 @@ fn section(service: &str, path: &Path) -> Result<Option<BTreeMap<String, String>
         let message = format!("service file `{}`: {cause}", path.display());
         TargetError::usage(message).with_hint("PGSERVICEFILE names another file")
     };
-    let about = fs::metadata(path).map_err(|error| failed(&error.to_string()))?;
-    if !about.is_file() || about.len() > FILE_BYTES_MAX {
-        return Err(failed("not a plain file of at most 1 MiB"));
-    }
-    let text = fs::read_to_string(path).map_err(|error| failed(&error.to_string()))?;
+    let text = regular_file::read_text(path, WRITTEN_BYTES_MAX)
+        .map_err(|error| failed(&error.to_string()))?;
     let mut found: Option<BTreeMap<String, String>> = None;
     for (number, line) in (1..).zip(text.lines().map(str::trim)) {
         if line.is_empty() || line.starts_with('#') {

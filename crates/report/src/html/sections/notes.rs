@@ -64,7 +64,8 @@ pub(in crate::html) fn repeat(
     answer: &Answer,
 ) -> Part {
     // What another tool did can be repeated by that tool only.
-    let is_ours = !matches!(record, RecordRef::Imported(_));
+    let is_imported = matches!(record, RecordRef::Imported(_));
+    let is_ours = !is_imported && !record.header().is_of_others;
     let again = is_ours.then(|| ("The same again:", again(record)));
     let next = next_command(record, measured, &record.header().id);
     let commands = again.into_iter().chain(next.map(|next| ("Next:", next)));

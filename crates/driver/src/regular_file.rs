@@ -1,0 +1,138 @@
+//! Reads files that a user, a record, or an environment names: regular files within a bound, so that neither a named
+//! pipe without a writer nor a device without an end holds anything up. Must not know any format.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Bytes of a file that a person wrote, at most: a workload, statements, certificates, settings, a cluster.
+pub const WRITTEN_BYTES_MAX: u64 = 1 << 20;
+/// Bytes of a file that a program wrote, at most: the record of a month of seconds has fewer.
+pub const MADE_BYTES_MAX: u64 = 2 << 30;
+/// Where a process has the files that it was given, such as the shell's `<(…)`, which are pipes.
+const GIVEN: [&str; 2] = ["/dev/fd", "/proc/self/fd"];
+const STANDARD_INPUT: &str = "/dev/stdin";
+
+/// Opens a regular file; never waits for anybody.
+///
+/// # Errors
+/// It cannot be opened, or is something else. A pipe that this process was given counts as a regular file.
+pub fn open(path: &Path) -> io::Result<File> {
+    let parent = path.parent();
+    let is_given = path == Path::new(STANDARD_INPUT)
+        || GIVEN.iter().any(|given| parent == Some(Path::new(given)));
+    let mut options = OpenOptions::new();
+    options.read(true);
+    if !is_given {
+        let never_waits = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+        options.custom_flags(i32::try_from(never_waits.bits()).unwrap_or_default());
+    }
+    let file = options.open(path)?;
+    let kind = file.metadata()?.file_type();
+    let what = if kind.is_file() || is_given && kind.is_fifo() {
+        return Ok(file);
+    } else if kind.is_dir() {
+        return Err(rustix::io::Errno::ISDIR.into());
+    } else if kind.is_fifo() {
+        "a named pipe"
+    } else {
+        "a device"
+    };
+    let message = format!("it is {what}, not a regular file");
+    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+}
+
+/// The bytes of a regular file.
+///
+/// # Errors
+/// As of [`open`], and where it has more than `most` bytes, of which no more are read.
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = open(path)?;
+    let length = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    if length <= most {
+        file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    }
+    if length.max(bytes.len() as u64) > most {
+        let bound = bound(most);
+        let message = format!("it is larger than {bound}");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(bytes)
+}
+
+/// The text of a regular file.
+///
+/// # Errors
+/// As of [`read`], and where it is not UTF-8.
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    String::from_utf8(read(path, most)?).map_err(|_| {
+        let message = "stream did not contain valid UTF-8";
+        io::Error::new(io::ErrorKind::InvalidData, message)
+    })
+}
+
+fn bound(bytes: u64) -> String {
+    match (bytes >> 30, bytes >> 20, bytes) {
+        (0, 0, bytes) => format!("{bytes} bytes"),
+        (0, mebibytes, _) => format!("{mebibytes} MiB"),
+        (gibibytes, ..) => format!("{gibibytes} GiB"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    use std::os::fd::AsRawFd as _;
+    use std::os::unix::fs::symlink;
+
+    #[track_caller]
+    fn refused(path: &Path, most: u64, why: &str) {
+        let error = read(path, most).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+
+    #[test]
+    fn a_file_is_read_up_to_its_bound_and_not_beyond() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("a");
+        std::fs::write(&path, "12345").unwrap();
+        assert_eq!(read_text(&path, 5).unwrap(), "12345");
+        refused(&path, 4, "larger than 4 bytes");
+        File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_len(MADE_BYTES_MAX + 1)
+            .unwrap();
+        refused(&path, MADE_BYTES_MAX, "larger than 2 GiB");
+        refused(&path, WRITTEN_BYTES_MAX, "larger than 1 MiB");
+    }
+
+    #[test]
+    fn pipes_devices_directories_and_links_to_them_are_refused_at_once() {
+        let place = tempfile::tempdir().unwrap();
+        let pipe = place.path().join("pipe");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        refused(&pipe, 9, "a named pipe");
+        let link = place.path().join("link");
+        symlink(&pipe, &link).unwrap();
+        refused(&link, 9, "a named pipe");
+        let zero = place.path().join("zero");
+        symlink("/dev/zero", &zero).unwrap();
+        refused(&zero, 9, "a device");
+        refused(place.path(), 9, "directory");
+        refused(&place.path().join("absent"), 9, "No such file");
+    }
+
+    #[test]
+    fn a_pipe_that_this_process_was_given_is_read_within_the_bound() {
+        let (reader, writer) = io::pipe().unwrap();
+        io::Write::write_all(&mut &writer, b"12345").unwrap();
+        drop(writer);
+        let path = format!("/dev/fd/{}", reader.as_raw_fd());
+        assert_eq!(read_text(Path::new(&path), 5).unwrap(), "12345");
+    }
+}
