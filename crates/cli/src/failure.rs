@@ -119,6 +119,7 @@ impl From<TargetError> for Failure {
             | TargetErrorKind::ForeignTable
             | TargetErrorKind::Preparation(_) => exit::USAGE,
             TargetErrorKind::Unreachable
+            | TargetErrorKind::Exhausted
             | TargetErrorKind::Refused
             | TargetErrorKind::Statement
             | TargetErrorKind::MissingTable => exit::TARGET,

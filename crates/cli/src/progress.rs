@@ -3,13 +3,17 @@
 
 use std::cell::{Cell, RefCell};
 
-use highwater_model::event::{Event, Part, SecondProgress};
+use highwater_model::event::{AuditProgress, AuditStage, Event, Part, SecondProgress};
 use highwater_model::plan::Objective;
+use highwater_model::units::Nanos;
 use highwater_report::{self as report, Filling};
 use highwater_runner::observer::Observer;
 
 use crate::screen::Screen;
 use crate::terminal;
+
+/// How often an audit is shown elsewhere than on a terminal.
+const AUDIT_SHOWN_EVERY: Nanos = Nanos::from_secs(10);
 
 /// Shows the progress of a run, or of an experiment: two lines per trial, and on a terminal the
 /// current one.
@@ -21,6 +25,8 @@ pub struct Progress {
     header_shown: Cell<bool>,
     /// Whether the last second showed nothing, which was said.
     silent: Cell<bool>,
+    /// How long the audit had taken when it was last shown.
+    audited: Cell<Nanos>,
     /// What the run that goes on is to meet.
     objectives: RefCell<Vec<Objective>>,
     /// Progress of filling a table, for a run that fills one.
@@ -35,6 +41,7 @@ impl Progress {
             of_trials: false,
             header_shown: Cell::default(),
             silent: Cell::default(),
+            audited: Cell::default(),
             objectives: RefCell::default(),
             filling: RefCell::default(),
         }
@@ -68,6 +75,18 @@ impl Progress {
             text.push_str(&filling.after(line));
         }
         terminal::note(&format!("{text}\n"));
+    }
+
+    /// How far an audit is: every ten seconds, and whenever it has to make its statements smaller.
+    fn audit(&self, progress: &AuditProgress) -> Option<String> {
+        let since = progress.elapsed.saturating_sub(self.audited.get());
+        let another = progress.elapsed < self.audited.get();
+        let is_refused = matches!(progress.doing, AuditStage::Shrinking { .. });
+        if another || since >= AUDIT_SHOWN_EVERY {
+            self.audited.set(progress.elapsed);
+        }
+        let due = since >= AUDIT_SHOWN_EVERY || is_refused;
+        (self.screen.is_none() && due).then(|| report::audit_line(progress))
     }
 
     /// What a run reports, as a line; a second is shown by itself.
@@ -129,10 +148,10 @@ impl Observer for Progress {
         if let Some(screen) = &self.screen {
             draw(screen, event);
         }
-        let line = if self.of_trials {
-            trials(event)
-        } else {
-            self.run(event)
+        let line = match event {
+            Event::Audit(progress) => self.audit(progress),
+            event if self.of_trials => trials(event),
+            event => self.run(event),
         };
         if let Some(line) = line {
             terminal::note(&format!("{line}\n"));
@@ -171,5 +190,47 @@ impl Observer for WarningsOnly {
         if let Event::Warning { kind, message } = event {
             terminal::warn(&report::warning(*kind, message));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pipe shows that an audit goes on, and what the target had no room for at once.
+    #[test]
+    fn an_audit_without_a_terminal_is_a_line_every_ten_seconds_and_one_for_each_refusal() {
+        let progress = Progress {
+            screen: None,
+            ..Progress::of_run()
+        };
+        let at = |seconds, doing: &AuditStage| {
+            let shown = progress.audit(&AuditProgress {
+                doing: doing.clone(),
+                rows: 20,
+                of: 60,
+                elapsed: Nanos::from_secs(seconds),
+                ..AuditProgress::default()
+            });
+            shown.unwrap_or_default()
+        };
+        let (reading, refused) = (
+            AuditStage::ServerCounters,
+            AuditStage::Shrinking {
+                error: "CircuitBreakingException".to_owned(),
+            },
+        );
+        assert_eq!(at(9, &reading), "");
+        let line = "audit: 10.0 s, 20 of 60 rows: reading the server's counters";
+        assert_eq!(at(10, &reading), line);
+        assert_eq!(at(11, &reading), "");
+        let named = at(12, &refused);
+        assert!(
+            named.ends_with("no room: CircuitBreakingException"),
+            "{named}"
+        );
+        assert!(!at(20, &reading).is_empty());
+        assert_eq!(at(3, &reading), "", "the audit of the next run");
+        assert!(!at(13, &reading).is_empty());
     }
 }

@@ -19,6 +19,9 @@ pub enum TargetErrorKind {
     Usage,
     /// No connection, or no room for a request now: it may be repeated. Exit code 5.
     Unreachable,
+    /// A statement needed more memory, or more space for temporary data, than the target has or allows: a
+    /// smaller one may pass. Exit code 5.
+    Exhausted,
     /// User, password, certificate or right refused: exit code 5.
     Refused,
     /// The target refused a statement that the run needs: exit code 5.
@@ -100,6 +103,14 @@ impl TargetError {
             },
             _ => self,
         }
+    }
+
+    /// Whether the target is away or has no room now, and not against the request for good.
+    pub fn may_pass(&self) -> bool {
+        matches!(
+            self.kind,
+            TargetErrorKind::Unreachable | TargetErrorKind::Exhausted
+        )
     }
 
     /// The same error with a hint.

@@ -4,7 +4,7 @@
 //! table has a name that no workload uses, and is dropped only if it was created here. Must not
 //! interpret a refusal.
 
-use crate::error::{TargetError, TargetErrorKind};
+use crate::error::TargetError;
 use crate::sql_query::SqlQuery;
 
 /// One thing that a run needs to be allowed.
@@ -41,7 +41,7 @@ pub async fn try_all(
     let mut rights = Vec::new();
     for (name, sql) in attempts {
         let refusal = match connection.texts(&sql).await {
-            Err(error) if error.kind == TargetErrorKind::Unreachable => return Err(error),
+            Err(error) if error.may_pass() => return Err(error),
             attempt => attempt.err(),
         };
         // Without our own table there is nothing to fill, and nothing that may be dropped.

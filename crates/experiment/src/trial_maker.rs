@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use highwater_driver::TargetErrorKind;
 use highwater_model::plan::Plan;
 use highwater_model::record::ExperimentRecord;
 use highwater_model::scale::WarmUpRun;
@@ -49,9 +48,7 @@ pub trait TrialError: From<RunError> + From<StoreError> {
 impl TrialError for RunError {
     fn unreachable(&self) -> Option<String> {
         match self {
-            Self::Target(error) if error.kind == TargetErrorKind::Unreachable => {
-                Some(error.to_string())
-            }
+            Self::Target(error) if error.may_pass() => Some(error.to_string()),
             Self::Interrupted => Some(self.to_string()),
             _ => None,
         }

@@ -84,6 +84,10 @@ pub struct AuditRecord {
     /// none, or their ledgers are elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<EarlierAudit>,
+    /// Statements for which the target had no room, so that smaller ones followed; absent where there were
+    /// none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exhausted: Option<Exhausted>,
     /// Whether it was done after the run, from the ledger in its directory.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub later: bool,
@@ -97,6 +101,18 @@ impl AuditRecord {
         let compared = matches!(self.status, AuditStatus::Done | AuditStatus::Partial);
         compared.then_some(self.found)
     }
+}
+
+/// Statements for which a target had no memory, or no space for temporary data.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Exhausted {
+    /// How many.
+    pub statements: u64,
+    /// What the target answered to the last one: it names its limit.
+    pub error: String,
+    /// Whether the last one was as small as can be, so that the audit ended with it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ended: bool,
 }
 
 /// The comparison of rows of earlier runs with their ledgers.

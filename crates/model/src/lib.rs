@@ -17,6 +17,7 @@ pub mod import_record;
 pub mod incident;
 pub mod input_error;
 pub mod judgment;
+pub mod key_range;
 pub mod limit;
 pub mod literal;
 mod named;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::key_range::KeyRange;
 use super::literal::LiteralSql;
 use super::named::named;
 use super::stored_form::{DeclaredColumn, StoredForm};
@@ -184,6 +185,24 @@ pub struct BoundTable {
     pub locate: Option<String>,
     /// A later row takes the place of an earlier one with the same value in some column.
     pub replaces: bool,
+    /// Of the rows only those with such keys are wanted; absent for all. Others that come all the same
+    /// are left out by who asked.
+    pub slice: Option<KeyRange>,
+}
+
+impl BoundTable {
+    /// A condition in SQL for the rows of its slice, found by an index where there is one; absent where
+    /// all rows are wanted.
+    pub fn slice_condition(&self) -> Option<String> {
+        let (slice, key) = (self.slice?, &self.key);
+        let first = format!("({key}) >= {}", slice.first);
+        if slice.is_open() {
+            return Some(first);
+        }
+        let located = self.locate.as_deref().map(|locate| slice.located(locate));
+        let located = located.map_or(String::new(), |located| format!(" AND {located}"));
+        Some(format!("{first} AND ({key}) < {}{located}", slice.end))
+    }
 }
 
 /// A column.

@@ -5,6 +5,7 @@
 use std::cmp::Ordering;
 
 use super::checksum;
+pub use super::key_range::KeyRange;
 use super::op::{BoundColumn, ColumnData, RowBatch, Value};
 use super::stored_form::{StoredForm, is_same_json};
 
@@ -17,27 +18,6 @@ pub struct StoredRow {
     /// number of milliseconds is a [`Value::Float`]; where the workload names an expression
     /// ([`BoundColumn::value`]), its integer.
     pub values: Vec<Value>,
-}
-
-/// Some keys of a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct KeyRange {
-    /// First key.
-    pub first: u64,
-    /// First key behind it; greater than `first`.
-    pub end: u64,
-}
-
-impl KeyRange {
-    /// Whether the key is in it.
-    pub fn contains(self, key: u64) -> bool {
-        self.first <= key && key < self.end
-    }
-
-    /// Number of keys.
-    pub fn keys(self) -> u64 {
-        self.end.saturating_sub(self.first)
-    }
 }
 
 /// Whether a key is in one of the ranges, which are ascending and apart.

@@ -2,7 +2,9 @@
 
 use highwater_model::control::{Change, Command, Refusal};
 use highwater_model::display::{about, bytes, count, duration, foreign, plain, span};
-use highwater_model::event::{AuditStage, Event, Part, TableStep, TimedEvent, Trial, WarningKind};
+use highwater_model::event::{
+    AuditProgress, AuditStage, Event, Part, TableStep, TimedEvent, Trial, WarningKind,
+};
 use highwater_model::pace_text::pace;
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{EstimateRecord, InterventionRecord};
@@ -200,6 +202,17 @@ fn audit(level: AuditLevel, estimate: Nanos) -> String {
     format!("{what}, about {}", duration(estimate.0))
 }
 
+/// How far an audit is, for readers without a terminal.
+pub fn audit_line(progress: &AuditProgress) -> String {
+    format!(
+        "audit: {}, {} of {} rows: {}",
+        duration(progress.elapsed.0),
+        count(progress.rows.min(progress.of)),
+        count(progress.of),
+        audit_stage(&progress.doing)
+    )
+}
+
 /// What an audit is doing.
 pub fn audit_stage(stage: &AuditStage) -> String {
     match stage {
@@ -211,6 +224,9 @@ pub fn audit_stage(stage: &AuditStage) -> String {
         AuditStage::WaitingForTarget { error } => format!("waiting for the target: {error}"),
         AuditStage::WaitingForTable { error } => format!("waiting for a table: {error}"),
         AuditStage::Repeating { error } => format!("repeating a request: {error}"),
+        AuditStage::Shrinking { error } => {
+            format!("making statements smaller, after one that had no room: {error}")
+        }
     }
 }
 

@@ -37,8 +37,8 @@ pub use compare::{
 pub use compare_report::{CompareReport, Group, GrowthsReport, NamedGrowth};
 pub use csv::{csv, results_csv, telemetry_csv};
 pub use events::{
-    audit_stage, begun, control_schema, estimate, event_line, event_schema, intervention,
-    part_line, refusal, settings_line, trial_begun, warmed_up, warning,
+    audit_line, audit_stage, begun, control_schema, estimate, event_line, event_schema,
+    intervention, part_line, refusal, settings_line, trial_begun, warmed_up, warning,
 };
 pub use figures::{FIGURES_SCHEMA, FiguresReport, figures_json, figures_text, warnings_text};
 pub use history::{HistoryAnswer, HistoryKind, HistoryProgress, HistoryRow};

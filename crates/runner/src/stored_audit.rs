@@ -221,7 +221,13 @@ impl StoredAudit {
             changed: &changed,
             invariants: &[],
             directory: &self.directory,
-            progress: AuditProgressReporter::new(observer, level, estimate, ledgers),
+            progress: AuditProgressReporter::new(
+                observer,
+                &self.timeline,
+                level,
+                estimate,
+                ledgers,
+            ),
             stored: true,
         };
         let (target, timeline) = (self.request.target.as_ref(), &self.timeline);

@@ -54,6 +54,7 @@ impl Workload {
                 key: preferred(&table.key, dialects, &place)?.clone(),
                 locate: preferred(&table.locate, dialects, &place).ok().cloned(),
                 replaces: table.replaces.is_some(),
+                slice: None,
             })
         });
         let ops = self.definition.ops.iter().map(|op| {

@@ -295,7 +295,7 @@ fn unverified(record: &RunRecord) -> Vec<Reason> {
             .collect();
     }
     let share = &record.plan.definition.share;
-    let why = audit.error.clone();
+    let why = with_exhausted(audit);
     let ended = Ended::of(&record.incidents);
     let (code, message, evidence, hint) = match audit.status {
         AuditStatus::Timeout => (
@@ -322,6 +322,12 @@ fn unverified(record: &RunRecord) -> Vec<Reason> {
             why.unwrap_or_else(|| record.workload.name.clone()),
             "name a key in the workload, or state --audit off",
         ),
+        _ if audit.exhausted.as_ref().is_some_and(|of| of.ended) => (
+            ReasonCode::AuditFailed,
+            "the target had no room even for a small part of the audit",
+            why.unwrap_or_default(),
+            "give it more memory, or space for temporary data: its answer names the limit",
+        ),
         _ if ended == Ended::Interrupted => (
             ReasonCode::AuditFailed,
             "the run was ended before its audit was done",
@@ -344,6 +350,23 @@ fn unverified(record: &RunRecord) -> Vec<Reason> {
         .collect();
     reasons.extend(not_idle(record));
     reasons
+}
+
+/// Why the audit was not done, and what the target had no room for.
+fn with_exhausted(audit: &AuditRecord) -> Option<String> {
+    let why = audit.error.clone()?;
+    Some(match &audit.exhausted {
+        Some(exhausted) if exhausted.ended => format!(
+            "{} statements, each smaller than the one before: {why}",
+            count(exhausted.statements)
+        ),
+        Some(exhausted) => format!(
+            "{why}; {} statements had no room, so that smaller ones followed: {}",
+            count(exhausted.statements),
+            exhausted.error
+        ),
+        None => why,
+    })
 }
 
 /// So many rows or buckets with these faults, and some of them; nothing of none.

@@ -1,4 +1,4 @@
-//! The audit's statements, and how to read their responses: checksums by key, and rows read back.
+//! The audit's statements, and how to read their responses: checksums by key, and rows to be read back.
 //!
 //! The inner query computes each row's key and the integers of its values once; what ends it keeps
 //! planners from computing them again in every sum. Must not know which rows are expected.
@@ -7,12 +7,12 @@ use highwater_model::checksum::{
     ATTRIBUTE_SEPARATOR, FLOAT_BOUND, FLOAT_LARGE, FLOAT_SCALE, FLOAT_SMALL, GROUP_WIDTH_MAX,
     KEY_PRIME, NULL_RESIDUE, VALUE_PRIME,
 };
-use highwater_model::numbers::{signed_to_f64, truncate_to_i64};
-use highwater_model::op::{BoundColumn, BoundTable, ColumnType, Value};
-use highwater_model::stored::{KeyRange, StoredRow};
+use highwater_model::op::{BoundColumn, BoundTable, ColumnType};
+use highwater_model::stored::KeyRange;
 
 use super::describe::AUDITED;
 use super::dialect::Dialect;
+pub use super::read_back::stored;
 use crate::contract::{KeyCounts, KeySums, TargetError};
 use crate::sql_query::Texts;
 
@@ -23,15 +23,21 @@ const LOCATED_MAX: usize = 50;
 /// Beyond so many ranges one pass over the table is cheaper than looking them up.
 const RANGES_LOCATED_MAX: usize = 2_000;
 
-/// Where a query finds the rows of a table, without those that later ones have replaced: a server that
-/// merges rows with the same key does so when it likes.
-fn current_rows(dialect: Dialect, table: &BoundTable) -> String {
-    let name = dialect.identifier(&table.name);
+/// Where a query finds the rows of a table or of its slice, without those that later ones have replaced: a
+/// server that merges rows with the same key does so when it likes. What is not in the slice is left out
+/// where the rows are, before anything is made of them.
+fn current_rows(dialect: Dialect, table: &BoundTable, locate: Option<String>) -> String {
+    let mut rows = dialect.identifier(&table.name);
     if table.replaces && dialect == Dialect::ClickHouse {
-        format!("{name} FINAL")
-    } else {
-        name
+        rows.push_str(" FINAL");
     }
+    let slice = table.slice_condition();
+    let conditions: Vec<String> = slice.into_iter().chain(locate).collect();
+    if !conditions.is_empty() {
+        rows.push_str(" WHERE ");
+        rows.push_str(&conditions.join(" AND "));
+    }
+    rows
 }
 
 /// Counts the rows of the table by keys div `width`.
@@ -50,7 +56,7 @@ fn by_bucket(dialect: Dialect, table: &BoundTable, width: u64, between: [&str; 3
          GROUP BY {bucket} ORDER BY {bucket}",
         dialect.divide(&k, i64::try_from(width).unwrap_or(i64::MAX)),
         dialect.bigint(&format!("({})", table.key)),
-        current_rows(dialect, table)
+        current_rows(dialect, table, None)
     )
 }
 
@@ -199,12 +205,12 @@ pub fn reads<'r>(
     let names: String = (0..table.columns.len())
         .map(|at| format!(", {}", name(at)))
         .collect();
-    let select = |locate: &str, keys: &str| {
+    let select = |located: Option<String>, keys: &str| {
         format!(
-            "SELECT {k}{names} FROM (SELECT {} AS {k}{columns} FROM {}{locate}{}) AS {AUDITED} \
+            "SELECT {k}{names} FROM (SELECT {} AS {k}{columns} FROM {}{}) AS {AUDITED} \
              WHERE {keys}",
             dialect.bigint(&format!("({})", table.key)),
-            current_rows(dialect, table),
+            current_rows(dialect, table, located),
             dialect.fence()
         )
     };
@@ -212,22 +218,14 @@ pub fn reads<'r>(
         Some(locate) if ranges.len() <= RANGES_LOCATED_MAX => ranges
             .chunks(LOCATED_MAX)
             .map(|ranges| {
-                let located: Vec<String> = ranges
-                    .iter()
-                    .map(|range| {
-                        let last = (range.end - 1).to_string();
-                        let located = locate.replace(":first", &range.first.to_string());
-                        format!("({})", located.replace(":last", &last))
-                    })
-                    .collect();
+                let located: Vec<String> =
+                    ranges.iter().map(|range| range.located(locate)).collect();
+                let located = format!("({})", located.join(" OR "));
                 let keys = keys_within(dialect, ranges);
-                (
-                    select(&format!(" WHERE {}", located.join(" OR ")), &keys),
-                    ranges,
-                )
+                (select(Some(located), &keys), ranges)
             })
             .collect(),
-        _ => vec![(select("", &keys_within(dialect, ranges)), ranges)],
+        _ => vec![(select(None, &keys_within(dialect, ranges)), ranges)],
     }
 }
 
@@ -275,60 +273,6 @@ fn raw(dialect: Dialect, column: &BoundColumn) -> String {
         (None, ColumnType::Float) => dialect.double(&name),
         (None, ColumnType::Text) => dialect.text_of(&name, &column.declared),
         _ => name,
-    }
-}
-
-/// A row of the response to [`reads`]; none where it has no key.
-pub fn stored(table: &BoundTable, row: Vec<Option<String>>) -> Option<StoredRow> {
-    let mut values = row.into_iter();
-    let key = values.next()??.parse().ok()?;
-    let values = table.columns.iter().zip(values);
-    let values = values.map(|(column, text)| text.map_or(Value::Null, |text| value(column, text)));
-    Some(StoredRow {
-        key,
-        values: values.collect(),
-    })
-}
-
-/// The value of a text in its column; the text itself if it does not parse.
-fn value(column: &BoundColumn, text: String) -> Value {
-    let kind = match column.value {
-        Some(_) => ColumnType::Bigint,
-        None => column.kind,
-    };
-    let read = match kind {
-        ColumnType::Integer | ColumnType::Bigint => {
-            // A decimal has digits behind its point, whatever it holds.
-            let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
-            let is_whole = part.bytes().all(|digit| digit == b'0');
-            let whole = whole.parse().ok().filter(|_| is_whole);
-            whole.map(Value::Integer)
-        }
-        ColumnType::Float => text.parse().ok().map(Value::Float),
-        ColumnType::Boolean => match text.as_str() {
-            "t" | "true" | "1" => Some(Value::Boolean(true)),
-            "f" | "false" | "0" => Some(Value::Boolean(false)),
-            _ => None,
-        },
-        ColumnType::Timestamp => {
-            let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
-            match whole.parse() {
-                Ok(ms) if part.bytes().all(|digit| digit == b'0') => Some(Value::TimestampMs(ms)),
-                _ => text.parse().ok().map(milliseconds),
-            }
-        }
-        ColumnType::Text | ColumnType::Object => None,
-    };
-    read.unwrap_or_else(|| Value::Text(text.into()))
-}
-
-/// A time that was read as a double, which some servers write with an exponent.
-fn milliseconds(ms: f64) -> Value {
-    let whole = truncate_to_i64(ms);
-    if signed_to_f64(whole).to_bits() == ms.to_bits() {
-        Value::TimestampMs(whole)
-    } else {
-        Value::Float(ms)
     }
 }
 
@@ -425,6 +369,24 @@ mod tests {
     }
 
     #[test]
+    fn a_slice_leaves_out_other_rows_where_they_are_read_and_before_the_fence() {
+        let slice = |first, end| BoundTable {
+            locate: Some("n BETWEEN :first AND :last".to_owned()),
+            slice: Some(KeyRange { first, end }),
+            ..table()
+        };
+        let sql = sums(Dialect::PostgreSql, &slice(512, 1_024), 256);
+        let located = "(n) >= 512 AND (n) < 1024 AND (n BETWEEN 512 AND 1023)";
+        assert!(
+            sql.contains(&format!("FROM \"t\" WHERE {located} OFFSET 0)")),
+            "{sql}"
+        );
+        let last = slice(512, KeyRange::ALL.end);
+        let sql = counts(Dialect::ClickHouse, &last, 256);
+        assert!(sql.contains("FROM `t` WHERE (n) >= 512) AS"), "{sql}");
+    }
+
+    #[test]
     fn groups_become_buckets_and_keys_below_zero_none() {
         let mut all = KeySums::default();
         let width = GROUP_WIDTH_MAX * 2;
@@ -464,31 +426,5 @@ mod tests {
         let wide = [range(0, 15_000), range(20_000, 20_001)];
         let sql = keys_within(Dialect::CrateDb, &wide);
         assert!(sql.starts_with("(k / 2) IN (0,1,"), "{sql}");
-    }
-
-    #[test]
-    fn texts_of_an_answer_become_values() {
-        for (kind, text, expected) in [
-            (ColumnType::Bigint, "-5", Value::Integer(-5)),
-            (ColumnType::Bigint, "5.5", Value::Text("5.5".into())),
-            (
-                ColumnType::Timestamp,
-                "1000.000000",
-                Value::TimestampMs(1_000),
-            ),
-            (ColumnType::Timestamp, "1000.500000", Value::Float(1_000.5)),
-            (
-                ColumnType::Timestamp,
-                "1.451606410123E12",
-                Value::TimestampMs(1_451_606_410_123),
-            ),
-            (ColumnType::Boolean, "t", Value::Boolean(true)),
-            (ColumnType::Boolean, "0", Value::Boolean(false)),
-            (ColumnType::Float, "0.1", Value::Float(0.1)),
-            (ColumnType::Text, "t", Value::Text("t".into())),
-        ] {
-            let column = BoundColumn::new("c", kind);
-            assert_eq!(value(&column, text.to_owned()), expected);
-        }
     }
 }

@@ -317,8 +317,9 @@ impl Dialect {
     /// outer ones, at the end of the inner one.
     pub fn fence(self) -> &'static str {
         match self {
-            // MySQL would write the whole inner query to a temporary table.
-            Self::MySql | Self::ClickHouse | Self::QuestDb => "",
+            // MySQL would write the whole inner query to a temporary table; CrateDB would fetch it to one
+            // node, and computes each of its expressions once anyhow, where the rows are.
+            Self::MySql | Self::ClickHouse | Self::QuestDb | Self::CrateDb => "",
             _ => " OFFSET 0",
         }
     }

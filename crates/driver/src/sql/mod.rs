@@ -21,6 +21,7 @@ pub mod facts;
 pub mod leases;
 pub mod preparing;
 pub mod quoting;
+mod read_back;
 pub mod registry;
 pub mod table_words;
 pub mod tables;

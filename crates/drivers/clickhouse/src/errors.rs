@@ -82,9 +82,9 @@ impl ServerMessage for ServerError {
         let kind = match (self.code, self.judge().class) {
             (60, _) => TargetErrorKind::MissingTable,
             (81 | 164 | 497, _) | (_, Authentication) => TargetErrorKind::Refused,
-            (_, Conflict | Connection | Rejected | Resource | Unavailable) => {
-                TargetErrorKind::Unreachable
-            }
+            // Besides, limits of a user's settings: rows, bytes, or either; and no memory from the system.
+            (158 | 173 | 307 | 396, _) | (_, Resource) => TargetErrorKind::Exhausted,
+            (_, Conflict | Connection | Rejected | Unavailable) => TargetErrorKind::Unreachable,
             _ => TargetErrorKind::Statement,
         };
         let hint = match self.code {
@@ -261,6 +261,9 @@ mod tests {
             (62, TargetErrorKind::Statement),
             (202, TargetErrorKind::Unreachable),
             (999, TargetErrorKind::Unreachable),
+            (241, TargetErrorKind::Exhausted),
+            (243, TargetErrorKind::Exhausted),
+            (158, TargetErrorKind::Exhausted),
         ] {
             let text = format!("Code: {code}, e.displayText() = x");
             let error = ServerError::read(500, None, &text).into_target_error("x");

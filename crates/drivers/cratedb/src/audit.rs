@@ -135,7 +135,43 @@ fn of_rows(rows: &Texts) -> Option<Vec<ShardCopies>> {
 
 #[cfg(test)]
 mod tests {
+    use highwater_model::op::{BoundColumn, ColumnType};
+
+    use super::super::recordings::recording;
     use super::*;
+
+    /// The plans are those that CrateDB 6.4.3 gave for these very statements: rows are added up where they are,
+    /// and none is fetched to the node that was asked, whose memory would then grow with the table.
+    #[test]
+    fn checksums_are_made_where_the_rows_are() {
+        let whole = BoundTable {
+            name: "loadtest".to_owned(),
+            columns: vec![BoundColumn::new("data", ColumnType::Text)],
+            key: "CAST(substr(data, 1, 12) AS BIGINT)".to_owned(),
+            ..BoundTable::default()
+        };
+        let slice = KeyRange {
+            first: 4_194_304,
+            end: 8_388_608,
+        };
+        let part = BoundTable {
+            slice: Some(slice),
+            ..whole.clone()
+        };
+        for (table, name) in [
+            (&whole, "46-explain-sums"),
+            (&part, "46b-explain-sums-slice"),
+        ] {
+            let recorded = recording(name);
+            let request: serde_json::Value = serde_json::from_str(&recorded.request).unwrap();
+            let statement = format!("EXPLAIN {}", sql::sums(Dialect::CrateDb, table, 256));
+            assert_eq!(request["stmt"], statement, "record its plan anew");
+            for step in ["Fetch", "_fetchid", "Limit"] {
+                assert!(!recorded.body.contains(step), "{name}: {}", recorded.body);
+            }
+            assert!(recorded.body.contains("GroupHashAggregate"));
+        }
+    }
 
     #[test]
     fn copies_on_no_node_are_counted_and_not_compared() {

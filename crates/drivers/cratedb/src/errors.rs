@@ -14,6 +14,9 @@ use highwater_driver::redaction::without_secrets;
 /// What the text of a refusal by the write pool begins with; its code says only "error".
 const REJECTED: &str = "EsRejectedExecution";
 
+/// None of the server's codes: its answer is longer than what is read of one.
+pub(super) const TOO_LONG: i64 = -1;
+
 /// The relation is unknown: it was never there, or was dropped.
 const UNKNOWN_TABLE: i64 = 4041;
 
@@ -173,11 +176,11 @@ pub(super) fn target_error(place: &str, status: u16, reason: &Reason) -> TargetE
     let kind = match classification.class {
         _ if reason.code == UNKNOWN_TABLE => TargetErrorKind::MissingTable,
         ErrorClass::Authentication => TargetErrorKind::Refused,
-        // A node without room for a request now may have it a moment later.
+        ErrorClass::Resource => TargetErrorKind::Exhausted,
+        _ if reason.code == TOO_LONG => TargetErrorKind::Exhausted,
         ErrorClass::Unavailable
         | ErrorClass::Timeout
         | ErrorClass::Protocol
-        | ErrorClass::Resource
         | ErrorClass::Rejected => TargetErrorKind::Unreachable,
         _ => TargetErrorKind::Statement,
     };
@@ -198,13 +201,13 @@ pub(super) fn target_error(place: &str, status: u16, reason: &Reason) -> TargetE
              disk beyond its watermark",
         ),
         (503, _) => Some("the cluster has no master: it is starting, or more than half is lost"),
-        _ if classification.class == ErrorClass::Protocol => {
+        _ if classification.class == ErrorClass::Protocol && reason.code != TOO_LONG => {
             Some("is this the HTTP port (4200), and not the PostgreSQL port (5432)?")
         }
         _ => None,
     };
     let code = match reason.code {
-        0 => String::new(),
+        0 | TOO_LONG => String::new(),
         code => format!(" ({code})"),
     };
     TargetError {
@@ -216,7 +219,20 @@ pub(super) fn target_error(place: &str, status: u16, reason: &Reason) -> TargetE
 
 #[cfg(test)]
 mod tests {
+    use super::super::recordings::recording;
     use super::*;
+
+    /// A smaller statement may have room: the same again has none.
+    #[test]
+    fn a_circuit_breaker_is_no_absence() {
+        for name in ["47-breaker-of-a-fetch", "34-oom-or-breaker-1"] {
+            let recorded = recording(name);
+            let reason = reason_of(&recorded.answer());
+            let error = target_error("h", recorded.status, &reason);
+            assert_eq!(error.kind, TargetErrorKind::Exhausted, "{error}");
+            assert!(error.message.contains(&reason.text), "{error}");
+        }
+    }
 
     #[test]
     fn a_missing_right_has_a_hint_of_its_own() {

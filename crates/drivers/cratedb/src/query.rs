@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::answer::Reason;
 use super::encode::compress;
-use super::errors;
+use super::errors::{self, TOO_LONG};
 use super::options::Node;
 use super::statements::head;
 use highwater_driver::contract::TargetError;
@@ -110,13 +110,19 @@ pub(super) async fn rows(
 
 fn read(response: &BufferedBody) -> Result<Texts, Reason> {
     let (status, body) = (response.status, response.body.as_slice());
-    let without_code = |text: String| Err(Reason { code: 0, text });
+    let too_long = |text: &str| {
+        Err(Reason {
+            code: TOO_LONG,
+            text: text.to_owned(),
+        })
+    };
     if response.too_long {
-        return without_code("the answer is longer than 64 MiB".to_owned());
+        return too_long("the answer is longer than 64 MiB");
     }
     if memchr::memchr_iter(b',', body).count() > VALUES_MAX {
-        return without_code("the answer has more than 2,000,000 values".to_owned());
+        return too_long("the answer has more than 2,000,000 values");
     }
+    let without_code = |text: String| Err(Reason { code: 0, text });
     if status == 200
         && let Ok(result) = serde_json::from_slice::<SqlResponse>(body)
     {

@@ -5,6 +5,8 @@ use highwater_driver::http::Sink;
 
 /// What a server answered to one request.
 pub(super) struct Recording {
+    /// What was sent, without its head.
+    pub(super) request: String,
     pub(super) status: u16,
     pub(super) body: String,
 }
@@ -13,10 +15,12 @@ pub(super) struct Recording {
 pub(super) fn recording(name: &str) -> Recording {
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cratedb/recordings");
     let text = std::fs::read_to_string(format!("{directory}/{name}.txt")).expect("a recording");
-    let (_, answer) = text.split_once("<<< RESPONSE\n").expect("an answer");
+    let (sent, answer) = text.split_once("<<< RESPONSE\n").expect("an answer");
+    let request = sent.trim_end().rsplit('\n').next().unwrap_or_default();
     let (head, body) = answer.split_once("\n\n").unwrap_or((answer, ""));
     let status = head.split(' ').nth(1).expect("a status");
     Recording {
+        request: request.to_owned(),
         status: status.parse().expect("a number"),
         body: body.trim_end_matches('\n').to_owned(),
     }

@@ -96,9 +96,10 @@ impl ServerMessage for ServerError {
         let kind = match (self.code, judge_code(self.code).class) {
             (1146, _) => TargetErrorKind::MissingTable,
             (1049 | 1142 | 1143 | 1227 | 1044, _) | (_, Authentication) => TargetErrorKind::Refused,
-            (_, Conflict | Connection | Rejected | Resource | Unavailable) => {
-                TargetErrorKind::Unreachable
-            }
+            // Besides, no space for a temporary file (3, and MariaDB's limits of them), and TiDB's memory
+            // quotas.
+            (3 | 200 | 201 | 8175 | 8176, _) | (_, Resource) => TargetErrorKind::Exhausted,
+            (_, Conflict | Connection | Rejected | Unavailable) => TargetErrorKind::Unreachable,
             _ => TargetErrorKind::Statement,
         };
         let hint = match self.code {
@@ -310,6 +311,9 @@ mod tests {
             (1064, TargetErrorKind::Statement),
             (1040, TargetErrorKind::Unreachable),
             (1213, TargetErrorKind::Unreachable),
+            (3, TargetErrorKind::Exhausted),
+            (1021, TargetErrorKind::Exhausted),
+            (1114, TargetErrorKind::Exhausted),
         ] {
             assert_eq!(error(code).into_target_error("x").kind, kind, "{code}");
         }

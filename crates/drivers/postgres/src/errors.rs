@@ -95,6 +95,8 @@ impl ServerMessage for ServerError {
         let code = self.meant();
         let kind = match code.get(..2).unwrap_or_default() {
             "28" => TargetErrorKind::Refused,
+            // A full disk, no memory, more temporary data than temp_file_limit.
+            "53" if matches!(code, "53100" | "53200" | "53400") => TargetErrorKind::Exhausted,
             // Connections, resources, the operator, the system, and conflicts that a repetition may not have.
             "08" | "40" | "53" | "57" | "58" => TargetErrorKind::Unreachable,
             _ if code == "55P03" => TargetErrorKind::Unreachable,
@@ -173,6 +175,19 @@ mod tests {
     fn error(severity: &str, code: &str) -> ServerError {
         let body = format!("S{severity}\0V{severity}\0C{code}\0Mwords\non two lines\0Dsecret\0\0");
         ServerError::read(body.as_bytes())
+    }
+
+    #[test]
+    fn a_statement_without_room_is_no_absence_and_too_many_clients_are() {
+        for (code, kind) in [
+            ("53100", TargetErrorKind::Exhausted),
+            ("53200", TargetErrorKind::Exhausted),
+            ("53400", TargetErrorKind::Exhausted),
+            ("53300", TargetErrorKind::Unreachable),
+        ] {
+            let found = error("ERROR", code).into_target_error("h").kind;
+            assert_eq!(found, kind, "{code}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use rusqlite::{Connection, Row};
 use highwater_driver::contract::{BucketSums, KeySums, TargetError};
 use highwater_driver::sql::quoting::quoted;
 
-use super::tables::table_error;
+use super::tables::{rows_of, table_error};
 
 /// Texts of a column whose integers are remembered.
 const TEXTS_MAX: usize = 16_384;
@@ -70,7 +70,11 @@ pub(super) fn read_rows(
     mut hand_over: impl FnMut(Vec<StoredRow>) -> bool,
 ) -> Result<(), TargetError> {
     let failed = |error| table_error(connection, table, "rows of", &error);
-    let all = select(table);
+    // The ranges say which rows are wanted.
+    let all = select(&BoundTable {
+        slice: None,
+        ..table.clone()
+    });
     // With an index a look-up for each range, else one pass for all of them.
     let (sql, each) = match &table.locate {
         Some(locate) => {
@@ -122,8 +126,7 @@ fn select(table: &BoundTable) -> String {
         None => format!(", {}", quoted(&column.name)),
     });
     let columns: String = columns.collect();
-    let from = quoted(&table.name);
-    format!("SELECT ({}){columns} FROM {from}", table.key)
+    format!("SELECT ({}){columns} FROM {}", table.key, rows_of(table))
 }
 
 /// A key expression that is not an integer is an error.

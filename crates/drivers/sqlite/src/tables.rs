@@ -167,6 +167,13 @@ pub(super) fn table_error(
     error
 }
 
+/// The table, or the rows of its slice.
+pub(super) fn rows_of(table: &BoundTable) -> String {
+    let slice = table.slice_condition();
+    let slice = slice.map_or(String::new(), |slice| format!(" WHERE {slice}"));
+    format!("{}{slice}", quoted(&table.name))
+}
+
 /// Counts rows by key div `width`.
 pub(super) fn count_by_key(
     connection: &Connection,
@@ -187,7 +194,7 @@ pub(super) fn count_by_key(
     };
     let sql = format!(
         "SELECT CASE WHEN ({key}) >= 0 THEN {bucket} END, count(*) FROM {} GROUP BY 1 ORDER BY 1",
-        quoted(&table.name)
+        rows_of(table)
     );
     let failed = |error| table_error(connection, table, "keys of table", &error);
     let mut statement = connection.prepare(&sql).map_err(failed)?;

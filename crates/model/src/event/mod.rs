@@ -248,6 +248,11 @@ pub enum AuditStage {
         /// What the target answered.
         error: String,
     },
+    /// The target had no room for a statement: smaller ones follow.
+    Shrinking {
+        /// What the target answered.
+        error: String,
+    },
 }
 
 /// What an audit does with a table.
@@ -280,6 +285,9 @@ pub struct AuditProgress {
     /// How long the audit was expected to take.
     #[serde(rename = "estimate_ns")]
     pub estimate: Nanos,
+    /// How long it has taken so far.
+    #[serde(rename = "elapsed_ns", default)]
+    pub elapsed: Nanos,
 }
 
 /// What ends a part of a run in which a load runs.

@@ -173,6 +173,7 @@ fn an_audit_shows_the_rows_it_looked_at_and_by_time_what_one_question_may_have_s
         under_way,
         of: 4_000_000,
         estimate: Nanos::from_secs(10),
+        ..AuditProgress::default()
     };
     let mut live = Live::default();
     live.audit(Nanos::from_secs(100), progress(0, 2_000_000));

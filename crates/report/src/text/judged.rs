@@ -117,8 +117,15 @@ pub(crate) fn audited(record: &RunRecord) -> String {
             let counter = audit.server_counter.map(count);
             let counter = counter.map(|rows| format!("the server counted {rows} inserted rows"));
             let copies = (audit.copies > 0).then(|| copies(audit));
+            let exhausted = audit.exhausted.as_ref();
+            let exhausted = exhausted.map(|of| {
+                let statements = count(of.statements);
+                format!("{statements} statements had no room and were made smaller")
+            });
             list(
-                [rows, invariants, counter, copies].into_iter().flatten(),
+                [rows, invariants, counter, copies, exhausted]
+                    .into_iter()
+                    .flatten(),
                 " · ",
             )
         }

@@ -8,7 +8,7 @@ use highwater_model::op::{BoundColumn, BoundTable, RowBatch, Value};
 use highwater_model::stored::{KeyRange, StoredRow, difference, value_at};
 use highwater_model::stored_form::StoredForm;
 
-use super::patient::Waits;
+use super::patient::{Next, Waits};
 use super::rows::push_range;
 use super::table::TableAudit;
 
@@ -59,7 +59,7 @@ impl TableAudit<'_, '_> {
             match self.admin.read_rows(self.table, ranges, &mut take).await {
                 Ok(()) => return Ok(found),
                 Err(error) if error.kind == TargetErrorKind::Statement => return Ok(Vec::new()),
-                Err(error) => self.admin.recover(error, &mut waits).await?,
+                Err(error) => self.admin.recover(error, &mut waits, Next::Same).await?,
             }
         }
     }

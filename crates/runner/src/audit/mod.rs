@@ -103,7 +103,14 @@ pub(crate) async fn audit_unless(
     let audited = {
         let mut admin = PatientAdmin::new(admin, target, timeline, &input.progress);
         let audit = std::pin::pin!(audit(input, ledgers, &mut admin, timeline));
-        match select(std::pin::pin!(stopped), audit).await {
+        let reporting = std::pin::pin!(input.progress.keep_reporting());
+        let reported = async {
+            match select(audit, reporting).await {
+                Either::Left((audited, _)) => audited,
+                Either::Right((never, _)) => match never {},
+            }
+        };
+        match select(std::pin::pin!(stopped), std::pin::pin!(reported)).await {
             Either::Right((audited, _)) => Some(audited),
             Either::Left(_) => None,
         }
@@ -152,6 +159,7 @@ async fn audit(
             outcome.idle = admin.is_away();
         }
     }
+    outcome.record.exhausted = admin.exhausted.take();
     outcome.record.duration_ns = timeline.now().saturating_sub(begin).0;
     if !outcome.idle || !matches!(found, Some(Ok(()))) {
         outcome.rows = None;

@@ -7,7 +7,7 @@ use highwater_driver::TargetError;
 use highwater_model::record::{AuditExample, Fault};
 use highwater_model::stored::{Difference, KeyRange, StoredRow};
 
-use super::patient::Waits;
+use super::patient::{Next, Waits};
 use super::rows::{Marks, push_halves, push_range};
 use super::table::{Figures, TableAudit, example};
 use crate::ledger::exceptions::{Exception, RowOutcome};
@@ -79,7 +79,8 @@ impl TableAudit<'_, '_> {
             let before = figures.clone();
             if let Err(error) = self.narrow_some(buckets, &mut figures).await {
                 figures = before;
-                self.admin.recover(error, &mut waits).await?;
+                let next = Next::smaller_if(buckets.len() > 1);
+                self.admin.recover(error, &mut waits, next).await?;
                 push_halves(&mut left, buckets);
             }
         }

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use highwater_driver::{
     Admin, KeyCounts, RowTaker, Target, TargetError, TargetErrorKind, Timeline,
 };
+use highwater_model::audit_record::Exhausted;
 use highwater_model::event::{AuditStage, Part};
 use highwater_model::op::BoundTable;
 use highwater_model::stored::KeyRange;
@@ -22,6 +23,9 @@ const RESPONSE_LIMIT: Nanos = Nanos::from_secs(10);
 const PAUSE_MIN: Nanos = Nanos::from_millis(250);
 /// … and the longest one.
 const PAUSE_MAX: Nanos = Nanos::from_secs(10);
+
+/// How often a question that cannot be made smaller is asked again where the target had no room for it.
+const UNCHANGED_MAX: u32 = 8;
 
 /// Growing waits between repetitions.
 #[derive(Debug, Default)]
@@ -43,6 +47,30 @@ pub(super) struct PatientAdmin<'a> {
     progress: &'a AuditProgressReporter<'a>,
     /// The target has not responded since it was last requested.
     away: bool,
+    /// What the target had no room for.
+    pub(super) exhausted: Option<Exhausted>,
+}
+
+/// What follows a statement for which the target had no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// A smaller one.
+    Smaller,
+    /// The same, a few times: nothing of it grows with the table, and what others took may come back.
+    Same,
+    /// Nothing: it was as small as can be.
+    Nothing,
+}
+
+impl Next {
+    /// After a statement that can be parted, or not.
+    pub(super) fn smaller_if(is_parted: bool) -> Self {
+        if is_parted {
+            Self::Smaller
+        } else {
+            Self::Nothing
+        }
+    }
 }
 
 impl<'a> PatientAdmin<'a> {
@@ -58,6 +86,7 @@ impl<'a> PatientAdmin<'a> {
             timeline,
             progress,
             away: false,
+            exhausted: None,
         }
     }
 
@@ -72,7 +101,7 @@ impl<'a> PatientAdmin<'a> {
         let mut stage = None;
         let ended = loop {
             match self.renew().await {
-                Err(error) if is_transient(&error) => {
+                Err(error) if error.may_pass() => {
                     self.away = true;
                     let error = error.to_string();
                     if stage.is_none() {
@@ -103,17 +132,37 @@ impl<'a> PatientAdmin<'a> {
         Ok(())
     }
 
-    /// After a refusal: waits where it may pass, or returns it.
+    /// After a refusal: waits where it may pass, or returns it. A statement for which the target had no room
+    /// is not sent again as it was.
     pub(super) async fn recover(
         &mut self,
         error: TargetError,
         waits: &mut Waits,
+        next: Next,
     ) -> Result<(), TargetError> {
-        if !is_transient(&error) {
+        let is_exhausted = error.kind == TargetErrorKind::Exhausted;
+        if is_exhausted {
+            let ended = match next {
+                Next::Smaller => false,
+                Next::Same => waits.0 >= UNCHANGED_MAX,
+                Next::Nothing => true,
+            };
+            let exhausted = self.exhausted.get_or_insert_default();
+            exhausted.statements += 1;
+            exhausted.error = error.to_string();
+            exhausted.ended = ended;
+        }
+        let has_ended = self.exhausted.as_ref().is_some_and(|of| of.ended);
+        if !error.may_pass() || has_ended {
             return Err(error);
         }
         let error = error.to_string();
-        self.pause(AuditStage::Repeating { error }, waits).await;
+        let why = if is_exhausted && next == Next::Smaller {
+            AuditStage::Shrinking { error }
+        } else {
+            AuditStage::Repeating { error }
+        };
+        self.pause(why, waits).await;
         self.until_present().await
     }
 
@@ -137,7 +186,7 @@ impl<'a> PatientAdmin<'a> {
         let mut waits = Waits::default();
         loop {
             match ask(self.admin.as_mut()).await {
-                Err(error) => self.recover(error, &mut waits).await?,
+                Err(error) => self.recover(error, &mut waits, Next::Same).await?,
                 done => return done,
             }
         }
@@ -161,11 +210,6 @@ impl<'a> PatientAdmin<'a> {
     ) -> Result<(), TargetError> {
         self.admin.read_rows(table, ranges, take).await
     }
-}
-
-/// Whether the same request may succeed later: the target is away, or has no room for it now.
-pub(super) fn is_transient(error: &TargetError) -> bool {
-    error.kind == TargetErrorKind::Unreachable
 }
 
 #[cfg(test)]

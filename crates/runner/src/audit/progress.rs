@@ -1,7 +1,10 @@
 //! Reports the progress of an audit to the run's observer, and names its stage if it ends early.
 
 use std::cell::RefCell;
+use std::convert::Infallible;
+use std::rc::Rc;
 
+use highwater_driver::Timeline;
 use highwater_model::event::{AuditProgress, AuditStage, Event, Part};
 use highwater_model::plan::AuditLevel;
 use highwater_model::units::Nanos;
@@ -11,10 +14,14 @@ use crate::observer::Observer;
 
 /// Rows that are read between two events.
 const ROWS_PER_EVENT: u64 = 1 << 14;
+/// Longest time without an event.
+const REPORTED_EVERY: Nanos = Nanos::from_secs(10);
 
 /// Reports the progress of an audit.
 pub(crate) struct AuditProgressReporter<'a> {
     observer: &'a dyn Observer,
+    timeline: Rc<dyn Timeline>,
+    begin: Nanos,
     progress: RefCell<AuditProgress>,
 }
 
@@ -22,6 +29,7 @@ impl<'a> AuditProgressReporter<'a> {
     /// The reporter of an audit at this level, with its estimated duration.
     pub(crate) fn new(
         observer: &'a dyn Observer,
+        timeline: &Rc<dyn Timeline>,
         level: AuditLevel,
         estimate: Nanos,
         ledgers: &[Ledger],
@@ -38,8 +46,25 @@ impl<'a> AuditProgressReporter<'a> {
         };
         Self {
             observer,
+            timeline: Rc::clone(timeline),
+            begin: timeline.now(),
             progress: RefCell::new(progress),
         }
+    }
+
+    /// Reports every ten seconds how far it is: one statement may take long.
+    pub(super) async fn keep_reporting(&self) -> Infallible {
+        loop {
+            let next = self.timeline.now().saturating_add(REPORTED_EVERY);
+            self.timeline.sleep_until(next).await;
+            self.report(&self.progress.borrow());
+        }
+    }
+
+    fn report(&self, progress: &AuditProgress) {
+        let mut progress = progress.clone();
+        progress.elapsed = self.timeline.now().saturating_sub(self.begin);
+        self.observer.event(&Event::Audit(progress));
     }
 
     /// Begins the next stage, which reads `rows` rows; the previous stage is complete.
@@ -48,7 +73,7 @@ impl<'a> AuditProgressReporter<'a> {
         progress.rows += std::mem::replace(&mut progress.under_way, rows);
         progress.of = progress.of.max(progress.rows + rows);
         progress.doing = what;
-        self.observer.event(&Event::Audit(progress.clone()));
+        self.report(&progress);
     }
 
     /// An event of its own for what takes long, for readers without a terminal.
@@ -60,13 +85,22 @@ impl<'a> AuditProgressReporter<'a> {
     pub(crate) fn wait(&self, why: AuditStage) -> AuditStage {
         let mut progress = self.progress.borrow_mut();
         let stage = std::mem::replace(&mut progress.doing, why);
-        self.observer.event(&Event::Audit(progress.clone()));
+        self.report(&progress);
         stage
     }
 
     /// Goes on with a stage that had to wait.
     pub(crate) fn resume(&self, stage: AuditStage) {
         drop(self.wait(stage));
+    }
+
+    /// Counts rows of a slice of a table that was added up.
+    pub(crate) fn slice(&self, rows: u64) {
+        let mut progress = self.progress.borrow_mut();
+        let rows = rows.min(progress.under_way);
+        progress.under_way -= rows;
+        progress.rows += rows;
+        self.report(&progress);
     }
 
     /// Counts one row that was read.
@@ -77,7 +111,7 @@ impl<'a> AuditProgressReporter<'a> {
             progress.rows += 1;
         }
         if progress.rows.is_multiple_of(ROWS_PER_EVENT) {
-            self.observer.event(&Event::Audit(progress.clone()));
+            self.report(&progress);
         }
     }
 
@@ -95,8 +129,11 @@ pub(crate) fn rows_of(ledger: &Ledger) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use futures_util::future::select;
     use highwater_model::event::TableStep;
+
+    use super::*;
+    use crate::clock::SimulatedTimeline;
 
     #[derive(Default)]
     struct ReceivedEvents(RefCell<Vec<(AuditStage, u64, u64, u64)>>);
@@ -118,7 +155,9 @@ mod tests {
             table: "cpu".to_owned(),
             step: TableStep::Reading,
         };
-        let reporter = AuditProgressReporter::new(&events, AuditLevel::Sums, Nanos::SECOND, &[]);
+        let timeline: Rc<dyn Timeline> = Rc::new(SimulatedTimeline::new());
+        let (level, estimate) = (AuditLevel::Sums, Nanos::SECOND);
+        let reporter = AuditProgressReporter::new(&events, &timeline, level, estimate, &[]);
         reporter.stage(AuditStage::ServerCounters, 20_000);
         reporter.stage(reading(), 30_000);
         for _ in 0..ROWS_PER_EVENT {
@@ -135,5 +174,21 @@ mod tests {
                 (AuditStage::WaitingForStatements, 50_000, 0, 50_000),
             ]
         );
+    }
+
+    #[test]
+    fn an_audit_reports_every_ten_seconds_while_one_statement_is_at_work() {
+        let simulated = SimulatedTimeline::new();
+        let timeline: Rc<dyn Timeline> = Rc::new(simulated.clone());
+        let reported = simulated.block_on(async move {
+            let events = ReceivedEvents::default();
+            let (level, estimate) = (AuditLevel::Sums, Nanos::SECOND);
+            let reporter = AuditProgressReporter::new(&events, &timeline, level, estimate, &[]);
+            let statement = timeline.sleep_until(Nanos::from_secs(45));
+            let reporting = std::pin::pin!(reporter.keep_reporting());
+            drop(select(statement, reporting).await);
+            events.0.borrow().len()
+        });
+        assert_eq!(reported, Some(4));
     }
 }

@@ -10,16 +10,10 @@ use highwater_model::record::{AuditExample, Fault};
 use highwater_model::stored::{KeyRange, StoredRow, difference};
 
 use super::input::TableTimes;
-use super::patient::Waits;
+use super::patient::{Next, Waits};
 use super::progress::rows_of;
 use super::table::{Figures, TableAudit, example};
 use crate::ledger::replaced::{Replacements, Verdict};
-
-/// Every key.
-const ALL: KeyRange = KeyRange {
-    first: 0,
-    end: i64::MAX.unsigned_abs(),
-};
 
 impl TableAudit<'_, '_> {
     /// Reads all rows; `column` decides which of them replace each other.
@@ -28,7 +22,7 @@ impl TableAudit<'_, '_> {
         column: usize,
         times: TableTimes<'_>,
     ) -> Result<(), TargetError> {
-        let kept = self.ledger.take_replacements();
+        let mut kept = self.ledger.take_replacements();
         let marked = self.input.level >= AuditLevel::Sums
             && self.input.workload.rows_are_marked(self.position);
         self.begin_stage(TableStep::Counting, rows_of(self.ledger));
@@ -38,18 +32,26 @@ impl TableAudit<'_, '_> {
         self.begin_stage(TableStep::Reading, self.figures.rows_due);
         let read = self.table_to_read(column, marked);
         let at = if marked { column } else { 0 };
-        let (before, mut waits) = (self.figures.clone(), Waits::default());
-        let kept = loop {
+        let end = self.ledger.rows().end;
+        let (mut left, mut waits) = (vec![KeyRange::ALL], Waits::default());
+        while let Some(slice) = left.pop() {
             // What was read before a refusal is judged anew.
-            let mut judged = kept.clone();
-            match self.read_replaced(&read, at, marked, &mut judged).await {
-                Ok(()) => break judged,
-                Err(error) => {
-                    self.figures = before.clone();
-                    self.admin.recover(error, &mut waits).await?;
-                }
+            let (before, mut judged) = (self.figures.clone(), kept.clone());
+            let judging = self.read_replaced(&read, slice, at, marked, &mut judged);
+            let Err(error) = judging.await else {
+                kept = judged;
+                continue;
+            };
+            self.figures = before;
+            // Without its mark a row has no key by which it could be in a slice.
+            let halves = slice.halves(1, end).filter(|_| marked);
+            let next = Next::smaller_if(halves.is_some());
+            self.admin.recover(error, &mut waits, next).await?;
+            match halves {
+                Some([low, high]) => left.extend([high, low]),
+                None => left.push(slice),
             }
-        };
+        }
         self.note_missing(&kept);
         self.figures.record.narrowed = true;
         self.figures.record.replaced = Some(ReplacedRecord {
@@ -63,10 +65,11 @@ impl TableAudit<'_, '_> {
         Ok(())
     }
 
-    /// Reads all rows once and judges each; the value at `at` is its key.
+    /// Reads the rows of a slice once and judges each; the value at `at` is its key.
     async fn read_replaced(
         &mut self,
         read: &BoundTable,
+        slice: KeyRange,
         at: usize,
         marked: bool,
         kept: &mut Replacements,
@@ -102,7 +105,7 @@ impl TableAudit<'_, '_> {
             let verdict = kept.judge(*key, marked.then_some(row.key));
             note(figures, &read.name, *key, row.key, verdict, first_row);
         };
-        self.admin.read_rows(read, &[ALL], &mut take).await
+        self.admin.read_rows(read, &[slice], &mut take).await
     }
 
     /// The table as it is read back: all columns, or the key alone where rows have no mark.

@@ -10,7 +10,7 @@ use highwater_model::record::{AuditExample, Fault};
 use highwater_model::stored::{KeyRange, StoredRow};
 use highwater_workload::random::Draws;
 
-use super::patient::Waits;
+use super::patient::{Next, Waits};
 use super::rows::{Marks, push_halves, push_range};
 use super::table::{TableAudit, example};
 use crate::ledger::exceptions::{Exception, RowOutcome};
@@ -88,9 +88,9 @@ impl TableAudit<'_, '_> {
         let mut missing = sample.clone();
         let (rows, figures) = (&mut self.rows, &mut self.figures);
         let mut waits = Waits::default();
-        let before = figures.record.read_back;
-        loop {
-            figures.record.read_back = before;
+        let mut left = vec![ranges.as_slice()];
+        while let Some(ranges) = left.pop() {
+            let before = figures.record.read_back;
             let mut take = |row: StoredRow| {
                 figures.record.read_back += 1;
                 missing.remove(&row.key);
@@ -98,9 +98,12 @@ impl TableAudit<'_, '_> {
                     suspects.insert(row.key);
                 }
             };
-            match self.admin.read_rows(self.table, &ranges, &mut take).await {
-                Ok(()) => break,
-                Err(error) => self.admin.recover(error, &mut waits).await?,
+            let read = self.admin.read_rows(self.table, ranges, &mut take).await;
+            if let Err(error) = read {
+                figures.record.read_back = before;
+                let next = Next::smaller_if(ranges.len() > 1);
+                self.admin.recover(error, &mut waits, next).await?;
+                push_halves(&mut left, ranges);
             }
         }
         if self.input.plan.share.of == 1 {
@@ -121,7 +124,8 @@ impl TableAudit<'_, '_> {
             let before = self.figures.record.read_back;
             if let Err(error) = self.find_rows(group, suspects).await {
                 self.figures.record.read_back = before;
-                self.admin.recover(error, &mut waits).await?;
+                let next = Next::smaller_if(group.len() > 1);
+                self.admin.recover(error, &mut waits, next).await?;
                 push_halves(&mut left, group);
             }
         }

@@ -1,121 +1,121 @@
-//! Checksums and counts by key, of the whole table at once or, where the target has no room for
-//! that, of one range of keys after the other.
+//! Checksums and counts by key, of the whole table at once or, where it is large or the target has no room
+//! for that, of one slice of keys after the other.
 //!
 //! What must not be here: what the sums should be.
 
+use highwater_analysis::sums::BUCKETS_MAX;
 use highwater_driver::{BucketSums, KeyCounts, KeySums, TargetError};
+use highwater_model::checksum::GROUP_WIDTH_MAX;
 use highwater_model::op::BoundTable;
+use highwater_model::stored::KeyRange;
 
-use super::patient::{PatientAdmin, Waits, is_transient};
-use crate::table_setup::{between_keys, from_key};
+use super::patient::{Next, PatientAdmin, Waits};
+use super::progress::AuditProgressReporter;
 
-/// A table is summed in this many ranges of keys at most.
-const RANGES_MAX: u64 = 1 << 10;
+/// Groups of one statement, at most: the target keeps one sum for each column and group, and no more than that,
+/// however large the table is.
+const GROUPS_MAX: u64 = BUCKETS_MAX as u64;
+/// A table is parted in this many slices at most, beyond those of [`GROUPS_MAX`].
+const SLICES_MAX: u64 = 1 << 10;
 
-/// A range of keys; the last one has no end.
+/// What is added up.
 #[derive(Debug, Clone, Copy)]
-struct Part {
-    first: u64,
-    end: Option<u64>,
+pub(super) struct SumQuery {
+    /// Keys of a bucket, a power of two.
+    pub(super) width: u64,
+    /// Rows are expected below this key.
+    pub(super) end: u64,
+    /// Without checksums.
+    pub(super) counts_only: bool,
 }
 
-impl Part {
-    const ALL: Self = Self {
-        first: 0,
-        end: None,
-    };
-
-    /// Both halves, apart where a bucket begins; none where that is too narrow.
-    fn halves(self, narrowest: u64, end: u64) -> Option<[Self; 2]> {
-        let keys = self.end.unwrap_or(end).checked_sub(self.first)?;
-        let middle = self.first + (keys / 2).next_multiple_of(narrowest);
-        let apart = keys > narrowest && middle > self.first && middle < self.first + keys;
-        apart.then_some([
-            Self {
-                first: self.first,
-                end: Some(middle),
-            },
-            Self {
-                first: middle,
-                end: self.end,
-            },
-        ])
+impl SumQuery {
+    /// Keys of the widest slice.
+    fn widest(self) -> u64 {
+        let group = self.width.clamp(1, GROUP_WIDTH_MAX);
+        group.saturating_mul(GROUPS_MAX)
     }
 
-    fn has(self, bucket: u64, width: u64) -> bool {
-        let key = bucket.saturating_mul(width);
-        key >= self.first && self.end.is_none_or(|end| key < end)
+    /// Keys of the narrowest slice; so many begin where a bucket does.
+    fn narrowest(self) -> u64 {
+        let most = self.end.min(self.widest());
+        self.width.max((most / SLICES_MAX).next_power_of_two())
     }
 
-    /// The table in which rows outside of the range have no key.
-    fn of(self, table: &BoundTable) -> BoundTable {
-        match (self.first, self.end) {
-            (0, None) => table.clone(),
-            (first, None) => from_key(table, first),
-            (first, Some(end)) => between_keys(table, first..end),
-        }
+    /// Halves of a slice, where it may be parted.
+    fn halves(self, slice: KeyRange) -> Option<[KeyRange; 2]> {
+        slice.halves(self.narrowest(), self.end)
     }
 }
 
-/// Adds up a table, in buckets of `width` keys, a power of two, or counts its rows alone. Rows are expected below the
-/// key `end`. After each refusal that may pass, ranges are half as wide.
+/// Adds up a table, or counts its rows alone. Where the target has no room for a slice, this one and all that
+/// follow are half as wide.
 pub(super) async fn sum(
     admin: &mut PatientAdmin<'_>,
     table: &BoundTable,
-    width: u64,
-    end: u64,
-    counts_only: bool,
+    query: SumQuery,
+    progress: &AuditProgressReporter<'_>,
 ) -> Result<KeySums, TargetError> {
-    let widest = (end / RANGES_MAX).next_power_of_two();
-    let narrowest = width.max(widest);
     let mut sums = KeySums::default();
-    // Rows of the table, as the latest answer counts them: the same in every range.
-    let mut rows = 0;
-    let mut left = vec![Part::ALL];
-    let mut waits = Waits::default();
-    while let Some(part) = left.pop() {
-        let answer = once(admin, &part.of(table), width, counts_only).await;
-        let mut answer = match answer {
-            Ok(answer) => answer,
-            Err(error) => {
-                // A target that was cut off needs no narrower request, but is not hurt by one.
-                let halves = if is_transient(&error) {
-                    part.halves(narrowest, end)
-                } else {
-                    None
-                };
-                admin.recover(error, &mut waits).await?;
-                match halves {
-                    Some([low, high]) => left.extend([high, low]),
-                    None => left.push(part),
-                }
-                continue;
+    let (mut left, mut waits) = (vec![KeyRange::ALL], Waits::default());
+    let mut widest = query.widest();
+    let mut slices = 0_u64;
+    while let Some(slice) = left.pop() {
+        let halves = query.halves(slice);
+        let keys = slice.end.min(query.end).saturating_sub(slice.first);
+        if let Some([low, high]) = halves.filter(|_| keys > widest) {
+            left.extend([high, low]);
+            continue;
+        }
+        match once(admin, table, slice, query).await {
+            Ok(mut answer) => {
+                let within =
+                    |bucket: &BucketSums| slice.contains(bucket.bucket.saturating_mul(query.width));
+                answer.buckets.retain(within);
+                slices += 1;
+                progress.slice(answer.buckets.iter().map(|bucket| bucket.rows).sum());
+                sums.without_key = answer.without_key;
+                sums.covered = answer.covered;
+                sums.buckets.append(&mut answer.buckets);
             }
-        };
-        let with_key: u64 = answer.buckets.iter().map(|bucket| bucket.rows).sum();
-        rows = answer.without_key + with_key;
-        sums.covered = answer.covered;
-        answer
-            .buckets
-            .retain(|bucket| part.has(bucket.bucket, width));
-        sums.buckets.append(&mut answer.buckets);
+            Err(error) => {
+                // A target that was cut off needs no narrower statement, but is not hurt by one.
+                let next = Next::smaller_if(halves.is_some());
+                admin.recover(error, &mut waits, next).await?;
+                widest = keys / 2;
+                left.push(slice);
+            }
+        }
     }
-    let with_key: u64 = sums.buckets.iter().map(|bucket| bucket.rows).sum();
-    sums.without_key = rows.saturating_sub(with_key);
+    if slices > 1 {
+        // A slice shows no row without a key.
+        let counts = admin.count_by_key(table, u64::MAX).await?;
+        sums.without_key = counts.without_key;
+    }
     Ok(sums)
 }
 
 async fn once(
     admin: &mut PatientAdmin<'_>,
     table: &BoundTable,
-    width: u64,
-    counts_only: bool,
+    slice: KeyRange,
+    query: SumQuery,
 ) -> Result<KeySums, TargetError> {
-    if counts_only {
-        let counts = admin.admin.count_by_key(table, width).await?;
+    let sliced;
+    let table = if slice == KeyRange::ALL {
+        table
+    } else {
+        sliced = BoundTable {
+            slice: Some(slice),
+            ..table.clone()
+        };
+        &sliced
+    };
+    if query.counts_only {
+        let counts = admin.admin.count_by_key(table, query.width).await?;
         return Ok(of_counts(counts));
     }
-    admin.admin.sums_by_key(table, width).await
+    admin.admin.sums_by_key(table, query.width).await
 }
 
 /// Counts in the shape of checksums without columns.
@@ -137,25 +137,45 @@ fn of_counts(counts: KeyCounts) -> KeySums {
 mod tests {
     use super::*;
 
+    fn query(width: u64, end: u64) -> SumQuery {
+        SumQuery {
+            width,
+            end,
+            counts_only: false,
+        }
+    }
+
     #[test]
-    fn ranges_are_halved_where_buckets_begin_and_lose_no_key() {
-        let ends = |part: Part| (part.first, part.end);
-        let halves = |part: Part| part.halves(64, 1_000).map(|both| both.map(ends));
+    fn slices_are_halved_where_buckets_begin_and_lose_no_key() {
+        let ends = |slice: KeyRange| (slice.first, slice.end);
+        let halves = |slice: KeyRange| query(64, 1_000).halves(slice).map(|both| both.map(ends));
+        let open = KeyRange::ALL.end;
         assert_eq!(
-            halves(Part::ALL),
-            Some([(0, Some(512)), (512, None)]),
-            "the last range has no end"
+            halves(KeyRange::ALL),
+            Some([(0, 512), (512, open)]),
+            "the last slice has no end"
         );
-        let low = Part {
-            first: 0,
-            end: Some(512),
-        };
-        assert_eq!(halves(low), Some([(0, Some(256)), (256, Some(512))]));
-        let narrow = Part {
+        let low = KeyRange { first: 0, end: 512 };
+        assert_eq!(halves(low), Some([(0, 256), (256, 512)]));
+        let narrow = KeyRange {
             first: 64,
-            end: Some(128),
+            end: 128,
         };
         assert_eq!(halves(narrow), None);
-        assert!(low.has(7, 64) && !low.has(8, 64) && Part::ALL.has(1 << 30, 64));
+    }
+
+    #[test]
+    fn a_statement_never_has_more_groups_than_the_bound_however_large_the_table_is() {
+        for rows in [1_000_u64, 51_200_000, 100_000_000_000, 1 << 44] {
+            // As wide as the ledger of so many rows has its buckets.
+            let width = (rows.div_ceil(GROUPS_MAX)).next_power_of_two().max(256);
+            let query = query(width, rows);
+            let groups = query
+                .widest()
+                .min(rows)
+                .div_ceil(width.min(GROUP_WIDTH_MAX));
+            assert!(groups <= GROUPS_MAX, "{rows} rows: {groups} groups");
+            assert!(query.narrowest() <= query.widest(), "{rows}");
+        }
     }
 }

@@ -17,7 +17,7 @@ use super::input::{AuditInput, TableTimes};
 use super::patient::PatientAdmin;
 use super::progress::rows_of;
 use super::rows::Regenerator;
-use super::sums;
+use super::sums::{self, SumQuery};
 use crate::deadline::until;
 use crate::ledger::Ledger;
 
@@ -112,9 +112,13 @@ impl TableAudit<'_, '_> {
             _ => TableStep::Counting,
         };
         self.begin_stage(stage, rows_of(self.ledger));
-        let (width, end) = (self.ledger.width(), self.ledger.rows().end);
-        let counts_only = level != AuditLevel::Sums;
-        let sums = sums::sum(self.admin, self.table, width, end, counts_only).await?;
+        let query = SumQuery {
+            width: self.ledger.width(),
+            end: self.ledger.rows().end,
+            counts_only: level != AuditLevel::Sums,
+        };
+        let progress = &self.input.progress;
+        let sums = sums::sum(self.admin, self.table, query, progress).await?;
         let expectation = self.expectation(&sums);
         let comparison = buckets::compare(&expectation);
         self.figures.rows_due = self.before + rows_due(&expectation, comparison.found);

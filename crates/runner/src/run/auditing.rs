@@ -112,7 +112,13 @@ impl Run {
             invariants,
             directory: &self.request.directory,
             stored: false,
-            progress: AuditProgressReporter::new(observer, level, estimate, ledgers),
+            progress: AuditProgressReporter::new(
+                observer,
+                &self.timeline,
+                level,
+                estimate,
+                ledgers,
+            ),
         };
         let (timeline, target) = (&self.timeline, target.as_ref());
         let (interrupts, controls) = (&mut self.interrupts, &mut self.controls);

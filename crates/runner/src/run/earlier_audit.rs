@@ -135,7 +135,13 @@ impl Run {
             invariants: &[],
             directory: &self.request.directory,
             stored: true,
-            progress: AuditProgressReporter::new(observer, level, estimate, &ledgers),
+            progress: AuditProgressReporter::new(
+                observer,
+                &self.timeline,
+                level,
+                estimate,
+                &ledgers,
+            ),
         };
         let (interrupts, controls) = (&mut self.interrupts, &mut self.controls);
         let stopped = stop_at_once(interrupts, controls, self.timeline.as_ref(), observer);

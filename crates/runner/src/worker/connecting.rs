@@ -69,7 +69,7 @@ impl Worker {
                     if matches!(error.kind, TargetErrorKind::Preparation(_)) && !by_itself {
                         error.kind = TargetErrorKind::Statement;
                     }
-                    let permanent = error.kind != TargetErrorKind::Unreachable;
+                    let permanent = !error.may_pass();
                     if permanent {
                         self.time_out(error);
                         return None;

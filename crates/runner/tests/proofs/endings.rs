@@ -335,9 +335,45 @@ fn an_audit_that_is_refused_for_now_asks_again_for_narrower_ranges() {
         assert_eq!(audit.found, audit.acknowledged, "{refusals:?}");
         assert_eq!(audit.read_back, 200, "{refusals:?}: the sample, once");
         assert!(end.record.incidents.is_empty() && end.record.notes.is_empty());
-        let keys = faults.keys_requested.lock().unwrap();
-        let narrowed = keys.iter().any(|key| key.contains("CASE WHEN"));
-        assert_eq!(narrowed, sums > 0, "{refusals:?}: {keys:?}");
+        let slices = faults.slices_requested.lock().unwrap();
+        let narrowed = slices.iter().any(Option::is_some);
+        assert_eq!(narrowed, sums > 0, "{refusals:?}: {slices:?}");
+        let exhausted = audit.exhausted.as_ref().unwrap();
+        assert_eq!(exhausted.statements, sums + reads, "{exhausted:?}");
+    }
+}
+
+/// What a target has no memory for is asked in smaller slices, and never again as it was; the record
+/// says what the target answered.
+#[test]
+fn a_statement_without_room_is_followed_by_smaller_ones_and_never_by_itself() {
+    const ROWS: u64 = 20_000;
+    for (keys, status) in [(5_120, AuditStatus::Done), (0, AuditStatus::Failed)] {
+        let faults = Arc::new(Faults {
+            room: Some((keys, ROWS)),
+            ..Faults::default()
+        });
+        let end = slow().run_faulty(&faults);
+        let (audit, data) = (&end.record.audit, &end.record.judgments.data);
+        assert_eq!(audit.status, status, "{audit:?}");
+        let slices = faults.slices_requested.lock().unwrap();
+        let same = (1..slices.len()).find(|at| slices[..*at].contains(&slices[*at]));
+        assert_eq!(same.map(|at| slices[at]), None, "{slices:?}");
+        let exhausted = audit.exhausted.as_ref().unwrap();
+        assert_eq!(exhausted.error, "CircuitBreakingException");
+        assert_eq!(exhausted.ended, status == AuditStatus::Failed);
+        if status == AuditStatus::Done {
+            assert_eq!((data.value, exhausted.statements), (Data::Clean, 2));
+            assert_eq!(audit.found, audit.acknowledged);
+            assert_eq!(slices.len(), 7, "{slices:?}");
+        } else {
+            assert_eq!(data.value, Data::Unverified);
+            let reason = &data.reasons[0];
+            assert_eq!(reason.code, ReasonCode::AuditFailed);
+            let shown = format!("{reason:?}");
+            assert!(shown.contains("CircuitBreakingException"), "{shown}");
+            assert!(shown.contains("more memory"), "{shown}");
+        }
     }
 }
 

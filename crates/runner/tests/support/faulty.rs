@@ -11,6 +11,7 @@ use highwater_driver::{
 };
 use highwater_model::op::BoundTable;
 use highwater_model::outcome::{ErrorClass, OpError, Outcome};
+use highwater_model::stored::KeyRange;
 use highwater_model::units::Nanos;
 
 use super::hooked::{AdminHooks, HookedAdmin, Hooks};
@@ -30,8 +31,10 @@ pub(crate) struct Faults {
     pub(crate) sums_refused: AtomicU64,
     /// The same of requests for rows: after all of them were sent.
     pub(crate) reads_refused: AtomicU64,
-    /// Key expressions of the checksums that were asked for.
-    pub(crate) keys_requested: Mutex<Vec<String>>,
+    /// Keys of a table below an end, of which one statement makes sums; others find no memory.
+    pub(crate) room: Option<(u64, u64)>,
+    /// Slices of the sums that were asked for.
+    pub(crate) slices_requested: Mutex<Vec<Option<KeyRange>>>,
     /// Something is at work for ever.
     pub(crate) never_quiet: bool,
     /// So many requests to end leases come to nothing.
@@ -169,15 +172,23 @@ impl AdminHooks for Arc<Faults> {
         Some(self.sizes_requested.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
-    fn refuses_sums(&self, table: &BoundTable) -> Option<TargetError> {
-        self.keys_requested.lock().unwrap().push(table.key.clone());
+    fn refuses_sums(&self, table: &BoundTable, width: u64) -> Option<TargetError> {
+        if width == u64::MAX {
+            // One sum has room everywhere.
+            return None;
+        }
+        self.slices_requested.lock().unwrap().push(table.slice);
         if self.refuses_to_count {
             return Some(TargetError {
                 kind: TargetErrorKind::Statement,
                 ..TargetError::usage("it does not count")
             });
         }
-        is_one_left(&self.sums_refused).then(no_room)
+        let slice = table.slice.unwrap_or(KeyRange::ALL);
+        let is_too_wide =
+            |(keys, end): (u64, u64)| slice.end.min(end).saturating_sub(slice.first) > keys;
+        let refused = self.room.is_some_and(is_too_wide);
+        (refused || is_one_left(&self.sums_refused)).then(no_room)
     }
 
     /// They come a second time.
@@ -194,7 +205,7 @@ fn is_one_left(refusals: &AtomicU64) -> bool {
 }
 
 fn no_room() -> TargetError {
-    TargetError::unreachable("CircuitBreakingException")
+    TargetError::new(TargetErrorKind::Exhausted, "CircuitBreakingException")
 }
 
 /// An error of this class, without a code.

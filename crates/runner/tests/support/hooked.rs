@@ -95,8 +95,8 @@ pub(crate) trait AdminHooks {
         None
     }
 
-    /// Why sums or counts are refused.
-    fn refuses_sums(&self, _table: &BoundTable) -> Option<TargetError> {
+    /// Why sums or counts by so many keys are refused.
+    fn refuses_sums(&self, _table: &BoundTable, _width: u64) -> Option<TargetError> {
         None
     }
 
@@ -177,14 +177,14 @@ impl<H: AdminHooks> TableReader for HookedAdmin<H> {
         table: &'a BoundTable,
         width: u64,
     ) -> Response<'a, KeyCounts> {
-        match self.hooks.refuses_sums(table) {
+        match self.hooks.refuses_sums(table, width) {
             None => self.inner.count_by_key(table, width),
             Some(error) => Box::pin(std::future::ready(Err(error))),
         }
     }
 
     fn sums_by_key<'a>(&'a mut self, table: &'a BoundTable, width: u64) -> Response<'a, KeySums> {
-        let refusal = self.hooks.refuses_sums(table);
+        let refusal = self.hooks.refuses_sums(table, width);
         Box::pin(async move {
             refusal.map_or(Ok(()), Err)?;
             let mut sums = self.inner.sums_by_key(table, width).await?;

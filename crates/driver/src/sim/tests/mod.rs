@@ -129,6 +129,7 @@ fn workload() -> BoundWorkload {
         key: String::new(),
         locate: None,
         replaces: false,
+        slice: None,
     };
     let op = |name: &str, kind| BoundOp {
         name: name.to_owned(),

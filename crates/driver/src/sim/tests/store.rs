@@ -99,6 +99,7 @@ fn altered(faults: &str) -> (Table, BoundTable, RowGenerator) {
         key: "n".to_owned(),
         locate: None,
         replaces: false,
+        slice: None,
     };
     let generator = RowGenerator(Arc::new(|_, first, rows, batch: &mut RowBatch| {
         let keys = || (first..).take(rows);

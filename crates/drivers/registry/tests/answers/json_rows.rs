@@ -78,6 +78,7 @@ fn workload() -> Arc<BoundWorkload> {
             key: "k".to_owned(),
             locate: None,
             replaces: false,
+            slice: None,
         }],
         ops: vec![BoundOp {
             name: "insert".to_owned(),

@@ -1,13 +1,12 @@
 //! Whether what stands for a column's value is right for known rows, which are found by their key.
 
 use highwater_analysis::sums::Summer;
-use highwater_driver::TargetError;
+use highwater_driver::{Admin, TargetError};
 use highwater_model::audit_record::{SqlPart, WrongSql};
 use highwater_model::op::{BoundColumn, BoundTable, RowBatch, Value};
 use highwater_model::plan::AuditLevel;
 use highwater_model::stored::{Difference, KeyRange, StoredRow, difference, value_at};
 
-use super::super::sums;
 use super::{KnownRow, OwnSql};
 
 /// Fewer known rows that all come out wrong may be a coincidence.
@@ -167,14 +166,15 @@ impl OwnSql<'_, '_, '_> {
             let right = seen.iter().filter(|row| right(row));
             right.map(|row| row.known.row).collect()
         };
-        let Some(last) = keys.last() else {
+        if keys.is_empty() {
             return Ok(None);
-        };
+        }
         let alone = BoundTable {
             key: of_rows(&plain.key, keys.iter().copied(), &plain.key),
             ..plain.clone()
         };
-        let sums = sums::sum(self.admin, &alone, 1, last + 1, false).await?;
+        let sums = async |admin: &mut dyn Admin| admin.sums_by_key(&alone, 1).await;
+        let sums = self.admin.ask(sums).await?;
         let ranges = self.ranges();
         // What changed meanwhile shows nothing.
         let again = self.read(plain, &ranges).await?.unwrap_or_default();

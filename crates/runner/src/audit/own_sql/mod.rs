@@ -21,7 +21,7 @@ use highwater_model::stored::{KeyRange, StoredRow, difference, value_at};
 use highwater_model::units::Nanos;
 
 use super::input::TableTimes;
-use super::patient::{PatientAdmin, Waits};
+use super::patient::{Next, PatientAdmin, Waits};
 use super::rows::{Regenerator, push_range};
 use super::table::{Figures, TableAudit};
 use crate::deadline::until;
@@ -166,7 +166,7 @@ impl OwnSql<'_, '_, '_> {
             match self.admin.read_rows(table, ranges, &mut take).await {
                 Ok(()) => return Ok(Ok(rows)),
                 Err(error) if error.kind == TargetErrorKind::Statement => return Ok(Err(error)),
-                Err(error) => self.admin.recover(error, &mut waits).await?,
+                Err(error) => self.admin.recover(error, &mut waits, Next::Same).await?,
             }
         }
     }
