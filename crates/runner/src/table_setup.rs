@@ -166,6 +166,10 @@ async fn complete_entries(
     }
     for (entry, table) in entries.iter_mut().zip(&bound.tables) {
         if entry.writing {
+            // Behind rows that are not seen there may be others.
+            if let Some(why) = admin.hidden_rows(table).await? {
+                return Err(hidden(&entry.name, &why));
+            }
             let (next_index, rows) = end_of(admin, table).await?;
             entry.next_index = entry.next_index.max(next_index);
             entry.rows = Some(rows);
@@ -175,6 +179,13 @@ async fn complete_entries(
         }
     }
     Ok(())
+}
+
+fn hidden(table: &str, why: &str) -> TargetError {
+    let message =
+        format!("table `{table}`: where the rows of a run that was killed end is not known: {why}");
+    TargetError::new(TargetErrorKind::ForeignTable, message)
+        .with_hint("run as a user who sees every row, or recreate the table with --drop")
 }
 
 fn busy(entries: &[RegistryEntry]) -> TargetError {

@@ -49,13 +49,13 @@ impl Run {
         self.bind(&facts.dialects)
     }
 
-    /// A model has no types, and a share's tables are those of the first.
+    /// A model has no types; and another share may write to a table that is about to be made again.
     fn has_canary(&self) -> bool {
         let (plan, capabilities) = (&self.request.plan, self.request.target.capabilities());
         let level = plan.audit.level.min(capabilities.auditable);
         let is_database = capabilities.stores_values && !capabilities.simulated;
         let audits = level > AuditLevel::Off && is_database;
-        audits && plan.share.index == 1 && writes(&self.request)
+        audits && plan.share.of == 1 && writes(&self.request)
     }
 
     async fn try_new_tables(
