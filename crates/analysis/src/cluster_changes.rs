@@ -7,7 +7,7 @@ use highwater_model::target_telemetry::{TargetTelemetry, TelemetrySeries, names}
 
 use crate::telemetry::named;
 
-/// Of each kind so many are told apart; what is more of it is in the telemetry.
+/// Of each kind so many are kept apart; what is more of it is in the telemetry.
 const SERIES_MAX: usize = 8;
 
 /// A value, and when it was polled, nanoseconds.
@@ -133,7 +133,7 @@ mod tests {
     const GAP: f64 = -1.0;
 
     /// Of series that were polled once a second from second 1 on; a negative value is a poll that failed.
-    fn told(series: &[(&str, Option<&str>, &[f64])]) -> Vec<String> {
+    fn reported(series: &[(&str, Option<&str>, &[f64])]) -> Vec<String> {
         let most = series
             .iter()
             .map(|(.., values)| values.len())
@@ -166,8 +166,8 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_left_is_told_with_its_times_and_copies_on_no_node_too() {
-        let killed = told(&[
+    fn a_node_that_left_is_reported_with_its_times_and_copies_on_no_node_too() {
+        let killed = reported(&[
             (names::CLUSTER_SIZE, None, &[3.0, 3.0, GAP, 2.0, 2.0, 3.0]),
             (
                 names::COPIES_UNASSIGNED,
@@ -180,12 +180,12 @@ mod tests {
             "4 copies of shards were on no node from 4.00 s until 6.00 s",
         ];
         assert_eq!(killed, expected);
-        let gone = told(&[(names::CLUSTER_SIZE, None, &[3.0, 1.0, 2.0])]);
+        let gone = reported(&[(names::CLUSTER_SIZE, None, &[3.0, 1.0, 2.0])]);
         assert_eq!(
             gone,
             ["2 nodes of 3 left the cluster at 2.00 s, until the end"]
         );
-        let never_there = told(&[(names::COPIES_UNASSIGNED, None, &[1.0, 1.0])]);
+        let never_there = reported(&[(names::COPIES_UNASSIGNED, None, &[1.0, 1.0])]);
         assert_eq!(
             never_there,
             ["1 copy of a shard was on no node from 1.00 s until the end"]
@@ -193,10 +193,10 @@ mod tests {
     }
 
     #[test]
-    fn a_restart_and_a_failover_are_told_of_their_server_and_what_all_say_is_said_once() {
-        let restarted = told(&[(names::UPTIME, Some("n2"), &[100.0, 101.0, GAP, 0.0, 1.0])]);
+    fn a_restart_and_a_failover_are_reported_of_their_server_and_what_all_say_is_said_once() {
+        let restarted = reported(&[(names::UPTIME, Some("n2"), &[100.0, 101.0, GAP, 0.0, 1.0])]);
         assert_eq!(restarted, ["n2: the server was restarted before 4.00 s"]);
-        let promoted = told(&[(names::STANDBY, None, &[1.0, 0.0])]);
+        let promoted = reported(&[(names::STANDBY, None, &[1.0, 0.0])]);
         assert_eq!(
             promoted,
             ["a standby became the primary (failover) before 2.00 s"]
@@ -206,12 +206,12 @@ mod tests {
             (names::CLUSTER_SIZE, Some("n1"), sizes),
             (names::CLUSTER_SIZE, Some("n2"), sizes),
         ];
-        assert_eq!(told(&twice).len(), 1);
+        assert_eq!(reported(&twice).len(), 1);
     }
 
     #[test]
     fn what_stays_or_grows_is_no_change() {
-        let calm = told(&[
+        let calm = reported(&[
             (names::CLUSTER_SIZE, None, &[3.0, 3.0, 4.0]),
             (names::COPIES_UNASSIGNED, None, &[0.0, 0.0, 0.0]),
             (names::UPTIME, None, &[5.0, 6.0, 6.0]),
