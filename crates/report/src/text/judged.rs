@@ -120,7 +120,7 @@ pub(crate) fn audited(record: &RunRecord) -> String {
             let exhausted = audit.exhausted.as_ref();
             let exhausted = exhausted.map(|of| {
                 let statements = count(of.statements);
-                format!("{statements} statements had no room and were made smaller")
+                format!("statements without room, made smaller: {statements}")
             });
             list(
                 [rows, invariants, counter, copies, exhausted]
