@@ -17,8 +17,12 @@ const CLUSTER_SETTINGS: &str = "/etc/postgresql-common";
 /// Debian's switch for all services: with it, an installed one is not started.
 const NO_SERVICES: &str = "/usr/sbin/policy-rc.d";
 
-/// Services that their packages enable, each in a package named after it with `-server` behind.
-const SERVICES: [&str; 2] = ["mariadb", "clickhouse"];
+/// Packages that enable services, and the names of these.
+const SERVICES: [(&str, &str); 3] = [
+    ("mariadb-server", "mariadb"),
+    ("clickhouse-server", "clickhouse-server clickhouse"),
+    ("pgbouncer", "pgbouncer"),
+];
 
 /// Installs what is missing and runs the tests, with these further arguments to `cargo test`.
 pub fn run(arguments: &[&str]) -> Result<String, String> {
@@ -64,15 +68,19 @@ fn install(missing: &[&Program]) -> Result<(), String> {
     }
     process::run(as_root("apt-get").args(["update", "-q"]))?;
     // A database's service is neither started now nor with the machine; a switch that is there stays.
+    let disabling = SERVICES.map(|(package, services)| {
+        format!(
+            "case \" $* \" in *\" {package} \"*) systemctl disable -q {services} 2>/dev/null || true ;; esac; "
+        )
+    });
     let script = format!(
         "ours=; if [ ! -e {NO_SERVICES} ]; then ours=1; \
          printf '#!/bin/sh\\nexit 101\\n' > {NO_SERVICES}; chmod 755 {NO_SERVICES}; fi; \
          DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
          -o Dpkg::Options::=--force-confold \"$@\"; status=$?; \
          [ -z \"$ours\" ] || rm -f {NO_SERVICES}; \
-         for service in {services}; do case \" $* \" in *\" $service-server \"*) \
-         systemctl disable -q $service-server $service 2>/dev/null || true ;; esac; done; exit $status",
-        services = SERVICES.join(" ")
+         {disabling}exit $status",
+        disabling = disabling.concat()
     );
     process::run(
         as_root("sh")

@@ -104,6 +104,10 @@ pub trait ServerAdmin {
     fn try_rights<'a>(&'a mut self, _table: &'a str) -> Response<'a, Option<Vec<Right>>> {
         Box::pin(std::future::ready(Ok(None)))
     }
+    /// The ways to insert, of those of the target's driver, that this server does not take, each with its reason.
+    fn refused_inserts(&self) -> Vec<(&'static str, &'static str)> {
+        Vec::new()
+    }
     /// Sentences for the reader of the record, requested after the load: the state of the target as
     /// far as no figure shows it.
     fn remarks(&mut self) -> Response<'_, Vec<String>> {

@@ -202,6 +202,11 @@ pub trait Target: Send + Sync {
     fn embedded_cpu(&self) -> Nanos {
         Nanos::ZERO
     }
+    /// What the user can do about ops that fail with this code of the target, where the class of the failure does not
+    /// say it.
+    fn failure_hint(&self, _code: &str) -> Option<&'static str> {
+        None
+    }
     /// Whether it stores nothing, so that there is nothing to audit: a sink, whose figures are
     /// those of the load generator.
     fn is_sink(&self) -> bool {

@@ -93,6 +93,9 @@ pub struct AuditRecord {
     pub later: bool,
     /// Why it could not be done, or not in full.
     pub error: Option<String>,
+    /// What to do about `error`, where its kind says that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
 }
 
 impl AuditRecord {

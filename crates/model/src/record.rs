@@ -18,7 +18,7 @@ pub use super::header::{Header, ProgramRecord, RECORD_SCHEMA};
 pub use super::import_record::{ImportRecord, ImportedRecord};
 pub use super::incident::{Ended, Incident, IncidentKind};
 pub use super::result_record::{
-    AnsweredRecord, Histograms, ResultRecord, RowCounts, Steadiness, StreamRecord,
+    AnsweredRecord, FailureRecord, Histograms, ResultRecord, RowCounts, Steadiness, StreamRecord,
     ThroughputRecord, WINDOW_NS, Windows,
 };
 pub use super::run_record::{

@@ -45,6 +45,10 @@ pub struct ResultRecord {
     pub partial: BTreeMap<String, u64>,
     /// One example of the target's words per class.
     pub error_examples: BTreeMap<String, String>,
+    /// The same ops by class, code and message, most frequent first: at most 20 messages, and all others of a class
+    /// together. Empty where only classes are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<FailureRecord>,
     /// Rows written.
     pub rows: RowCounts,
     /// Acknowledged work per second of the phase, by the time of its answer.
@@ -87,6 +91,36 @@ impl ResultRecord {
     /// Ops of which only some rows were acknowledged.
     pub fn partial_ops(&self) -> u64 {
         self.partial.values().sum()
+    }
+}
+
+/// Ops that failed for the same reason.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FailureRecord {
+    /// What kind of failure it is, as in `errors`.
+    pub class: String,
+    /// The target's own code, such as an SQLSTATE.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// The target's words about the first of them; those about others may differ in numbers.
+    pub message: String,
+    /// Ops.
+    pub count: u64,
+    /// What the driver advises for the code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl FailureRecord {
+    /// The code, if there is one, and the message.
+    pub fn cause(&self) -> String {
+        let code = self.code.iter().map(|code| format!("{code} "));
+        code.chain([self.message.clone()]).collect()
+    }
+
+    /// Whether it is about the same as another one.
+    pub fn is_as(&self, other: &Self) -> bool {
+        (&self.class, &self.code, &self.message) == (&other.class, &other.code, &other.message)
     }
 }
 

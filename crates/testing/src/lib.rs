@@ -9,6 +9,7 @@ pub mod clickhouse_shards;
 pub mod galera;
 pub mod mariadb;
 pub mod npm;
+pub mod pgbouncer;
 pub mod postgres;
 pub mod programs;
 mod server;

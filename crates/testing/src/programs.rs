@@ -35,6 +35,17 @@ pub static POSTGRESQL: Program = Program {
     find: || newest_server("/usr/lib/postgresql").or_else(|| beside("initdb", "postgres")),
 };
 
+/// The pooler that the driver stands behind.
+pub static PGBOUNCER: Program = Program {
+    name: "PgBouncer",
+    package: "pgbouncer",
+    tests: "the driver behind a pooler in transaction mode",
+    find: || {
+        let pooler = PathBuf::from("/usr/sbin/pgbouncer");
+        in_path("pgbouncer").or_else(|| pooler.is_file().then_some(pooler))
+    },
+};
+
 /// The program of a MariaDB server; the programs of its package for clients and for a data directory
 /// are beside it.
 pub static MARIADB: Program = Program {
@@ -125,6 +136,7 @@ pub static PROMETHEUS: Program = Program {
 /// Every program that a test or a benchmark needs.
 pub static ALL: &[&Program] = &[
     &POSTGRESQL,
+    &PGBOUNCER,
     &MARIADB,
     &GALERA,
     &RSYNC,

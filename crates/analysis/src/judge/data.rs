@@ -338,7 +338,9 @@ fn unverified(record: &RunRecord) -> Vec<Reason> {
             ReasonCode::AuditFailed,
             "the audit query failed",
             why.unwrap_or_else(|| format!("audit status: {}", audit.status.name())),
-            if ended == Ended::TargetLost {
+            if let Some(hint) = &audit.hint {
+                hint
+            } else if ended == Ended::TargetLost {
                 "run `highwater check URL` to see whether it responds again"
             } else {
                 "run `highwater check URL` to see the user's privileges"

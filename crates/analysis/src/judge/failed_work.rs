@@ -10,6 +10,7 @@ use highwater_model::outcome::ErrorClass;
 use highwater_model::plan::Objective;
 use highwater_model::record::{ResultRecord, RowCounts, RunRecord};
 
+use super::failure_hints::failure_hint;
 use super::measured::MeasuredStream;
 use super::reasons::reason;
 use super::shares::is_above;
@@ -95,8 +96,9 @@ pub(super) fn reason_of(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> 
         .map(|of| format!("{of}; without --errors the limit is {limit}"));
     let places: Vec<String> = places.collect();
     let message = "too much failed of what was sent";
-    let hint = "see `errors` in the record for causes; --errors states how much may fail";
-    reason(ReasonCode::ObjectiveErrors, message, &places, hint)
+    let cause = failure_hint(measured).unwrap_or("see `errors` in the record for causes");
+    let hint = format!("{cause}; --errors states how much may fail");
+    reason(ReasonCode::ObjectiveErrors, message, &places, &hint)
 }
 
 /// Whether nothing is asked for but that everything may fail: no objective is stated then.

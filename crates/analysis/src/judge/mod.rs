@@ -6,6 +6,7 @@
 pub mod client_lag;
 mod data;
 mod failed_work;
+mod failure_hints;
 pub mod hopeless;
 mod imported;
 mod measured;

@@ -16,6 +16,7 @@ use highwater_model::record::{IncidentKind, ResultRecord, RunRecord};
 use highwater_model::units::Rate;
 
 use super::failed_work;
+use super::failure_hints::failure_hint;
 use super::measured::MeasuredStream;
 use super::reasons::{incident, judgment, reason};
 use super::shares::{
@@ -129,7 +130,8 @@ fn too_few(samples: u64, needed: u64, phase_ns: u64) -> String {
 fn errors(measured: &[MeasuredStream<'_>], max_ppm: u32) -> Option<Reason> {
     let places = shares_above(measured, max_ppm, "failed or were dropped", failed_ops);
     let message = "too many ops failed or were dropped";
-    let hint = "see `errors` in the record for causes; a lower --rate may help";
+    let dropped = "lower --rate or add sessions (-c)";
+    let hint = failure_hint(measured).unwrap_or(dropped);
     reason(ReasonCode::ObjectiveErrors, message, &places, hint)
 }
 

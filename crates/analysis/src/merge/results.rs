@@ -55,6 +55,12 @@ fn one(group: &Group<'_>, phases: &[PhaseRecord]) -> Result<ResultRecord, MergeE
             let merged_one = merged.error_examples.entry(class.clone());
             merged_one.or_insert_with(|| example.clone());
         }
+        for failure in &other.failures {
+            match merged.failures.iter_mut().find(|one| one.is_as(failure)) {
+                Some(one) => one.count += failure.count,
+                None => merged.failures.push(failure.clone()),
+            }
+        }
         merged.rows.sent += other.rows.sent;
         merged.rows.acknowledged += other.rows.acknowledged;
         merged.rows.refused += other.rows.refused;

@@ -1,6 +1,7 @@
 //! From what the user wants to a run that can start: opens targets and makes plans, once for all
 //! commands. Must not run anything.
 
+mod rehearsal;
 mod stops;
 pub mod target;
 pub mod trials;
@@ -19,6 +20,7 @@ use highwater_runner::request::RunRequest;
 use highwater_runner::store::RunDirectory;
 use highwater_workload::Workload;
 
+pub use self::rehearsal::Rehearsal;
 pub use self::stops::{Stops, signals, stops};
 use self::target::open;
 use crate::ceiling;

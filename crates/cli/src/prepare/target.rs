@@ -12,6 +12,7 @@ use highwater_model::op::BoundWorkload;
 use highwater_model::units::{Nanos, Seed};
 use highwater_runner::clock::{RealClock, RealTimeline, SimulatedTimeline};
 
+use super::rehearsal::{Rehearsal, rehearse};
 use crate::failure::Failure;
 use crate::intent::RunIntent;
 use crate::prompt;
@@ -83,10 +84,15 @@ pub struct TargetInspection {
     pub rights: Option<Vec<Right>>,
     /// Absent if the target does not say, or it was not inspected.
     pub disk: Option<DiskSpace>,
+    /// Ways to insert that the server does not take, with their reasons.
+    pub refused_inserts: Vec<(&'static str, &'static str)>,
+    /// What runs of the built-in workloads would meet; empty if that was not tried.
+    pub workloads: Vec<(&'static str, Rehearsal)>,
 }
 
 /// Connects to every host, and queries the facts of the target; with the name of a table also the
-/// privileges of the user on a table of that name.
+/// privileges of the user on a table of that name, and what runs of the built-in workloads would meet on tables
+/// whose names begin with it.
 pub fn inspect(
     target: &Arc<dyn Target>,
     table: Option<String>,
@@ -130,13 +136,24 @@ async fn inspect_on(
     }
     let facts = admin.facts().await?;
     let (mut rights, mut disk) = (None, None);
+    let mut workloads = Vec::new();
     if let Some(table) = table {
         disk = admin.disk().await?;
         rights = admin.try_rights(&table).await?;
+        let all: Option<&Vec<Right>> = rights.as_ref();
+        let is_allowed = all.is_none_or(|all| all.iter().all(|right| right.refusal.is_none()));
+        let capabilities = target.capabilities();
+        if is_allowed && capabilities.stores_values && !capabilities.simulated {
+            let prefix = format!("{table}_");
+            let tried = rehearse(target.as_ref(), admin.as_mut(), &facts, &timeline, &prefix);
+            workloads = tried.await?;
+        }
     }
     Ok(TargetInspection {
+        refused_inserts: admin.refused_inserts(),
         facts,
         rights,
         disk,
+        workloads,
     })
 }

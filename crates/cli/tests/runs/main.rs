@@ -4,6 +4,7 @@
 
 mod availability;
 mod called;
+mod causes;
 mod checking;
 mod clickhouse;
 mod clusters;

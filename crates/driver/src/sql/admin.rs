@@ -16,6 +16,7 @@ use highwater_model::units::Nanos;
 use super::connection::{Kept, Row, SqlConnection, TextWire};
 use super::describe::number;
 use super::dialect::Dialect;
+use super::leases::LeaseWords;
 use super::{appended_leases, audit, leases, registry, tables};
 use crate::contract::{
     KeyCounts, KeySums, Response, RowTaker, ServerAdmin, ShardCopies, TableAdmin, TableDescriber,
@@ -41,6 +42,16 @@ pub trait SqlServer {
 
     /// Its SQL.
     fn dialect(&self) -> Dialect;
+
+    /// See [`ServerAdmin::refused_inserts`].
+    fn refused_inserts(&self) -> Vec<(&'static str, &'static str)> {
+        Vec::new()
+    }
+
+    /// The words of its leases.
+    fn lease_words(&self) -> LeaseWords {
+        self.dialect().lease_words()
+    }
 
     /// See [`ServerAdmin::facts`].
     async fn facts(
@@ -250,6 +261,10 @@ impl<S: SqlServer> SqlAdmin<S> {
 }
 
 impl<S: SqlServer> ServerAdmin for SqlAdmin<S> {
+    fn refused_inserts(&self) -> Vec<(&'static str, &'static str)> {
+        self.server.refused_inserts()
+    }
+
     fn facts(&mut self) -> Response<'_, TargetFacts> {
         Box::pin(self.server.facts(&mut self.connection))
     }
@@ -301,8 +316,8 @@ impl<S: SqlServer> TableAdmin for SqlAdmin<S> {
 
     fn leases<'a>(&'a mut self, action: LeaseAction<'a>) -> Response<'a, Vec<Lease>> {
         Box::pin(async move {
-            let dialect = self.server.dialect();
-            let (connection, words) = (&mut self.connection, dialect.lease_words());
+            let words = self.server.lease_words();
+            let connection = &mut self.connection;
             if let Some(create) = words.appended {
                 return appended_leases::perform(connection, &words, create, action).await;
             }

@@ -5,6 +5,21 @@ use std::collections::BTreeMap;
 
 use highwater_model::record::MemoryRecord;
 
+use crate::error::{TargetError, TargetErrorKind};
+use crate::sql_query::Texts;
+
+/// The rows of settings; none where the server refuses to show them, which ends no run.
+///
+/// # Errors
+///
+/// If the connection was lost.
+pub fn readable(rows: Result<Texts, TargetError>) -> Result<Texts, TargetError> {
+    match rows {
+        Err(error) if error.kind != TargetErrorKind::Unreachable => Ok(Vec::new()),
+        rows => rows,
+    }
+}
+
 /// Adds the insert mode, and whether the connection is encrypted.
 pub fn add_connection(settings: &mut BTreeMap<String, String>, insert: &str, encrypted: bool) {
     let tls = if encrypted { "on" } else { "off" };
@@ -61,6 +76,14 @@ mod tests {
         let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let found = caches(&settings.into(), &["pool", "cache", "absent"]).caches;
         assert_eq!(found, [("pool".to_owned(), 134_217_728)].into());
+    }
+
+    #[test]
+    fn settings_that_a_server_does_not_show_end_nothing_and_a_lost_connection_does() {
+        let refused = TargetError::statement("no function current_setting");
+        assert_eq!(readable(Err(refused)), Ok(Vec::new()));
+        let lost = Err(TargetError::unreachable("gone"));
+        assert_eq!(readable(lost.clone()), lost);
     }
 
     #[test]

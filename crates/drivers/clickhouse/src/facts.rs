@@ -8,7 +8,7 @@ use highwater_driver::contract::{TargetError, TargetFacts};
 use highwater_driver::network::one_line;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::dialect::Dialect;
-use highwater_driver::sql::facts::{add_common, caches};
+use highwater_driver::sql::facts::{add_common, caches, readable};
 use highwater_driver::sql_query::{first_value, pairs};
 use highwater_model::record::MemoryRecord;
 
@@ -49,7 +49,7 @@ pub(super) async fn read(
         "SELECT name, value FROM system.settings WHERE name IN ({RECORDED}) UNION ALL \
          SELECT name, value FROM system.merge_tree_settings WHERE name IN ({RECORDED})"
     );
-    let settings = pairs(connection.rows(&sql).await?);
+    let settings = pairs(readable(connection.rows(&sql).await)?);
     let settings = settings.map(|(name, value)| (name, one_line(&value)));
     let mut settings: BTreeMap<String, String> = settings.collect();
     if is_spooled {

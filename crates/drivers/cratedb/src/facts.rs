@@ -10,7 +10,7 @@ use super::admin_connection::AdminConnection;
 use super::pools::{self, Pool};
 use highwater_driver::contract::{TableFeatures, TargetError, TargetFacts};
 use highwater_driver::network::one_line;
-use highwater_driver::sql::facts::add_connection;
+use highwater_driver::sql::facts::{add_connection, readable};
 use highwater_driver::sql_query::{Texts, first_value, values};
 use highwater_model::record::MemoryRecord;
 
@@ -67,7 +67,7 @@ const SETTINGS_MAX: usize = 80;
 pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts, TargetError> {
     let version = connection.rows("SELECT version()").await?;
     let version = one_line(&first_value(version).unwrap_or_default());
-    let cluster = connection.rows("SELECT settings FROM sys.cluster").await?;
+    let cluster = readable(connection.rows("SELECT settings FROM sys.cluster").await)?;
     let mut settings = BTreeMap::new();
     let all = first_value(cluster).and_then(|text| serde_json::from_str(&text).ok());
     if let Some(all) = all {
@@ -80,7 +80,8 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
             "SELECT count(*), min(heap['max']), min(os_info['available_processors']), \
              min(version['number']), max(version['number']) FROM sys.nodes",
         )
-        .await?;
+        .await;
+    let nodes = readable(nodes)?;
     let nodes: [String; 5] = values(nodes.into_iter().flatten());
     let [count, heap, processors, oldest, newest] = nodes.map(|text| one_line(&text));
     settings.insert("nodes".to_owned(), count.clone());

@@ -114,13 +114,31 @@ impl ServerMessage for ServerError {
                 Some("use fewer sessions (`-c`), or raise max_connections of server or account")
             }
             3159 => Some("`?sslmode=require` uses TLS"),
-            _ => None,
+            code => failure_hint(code),
         };
         TargetError {
             kind,
             message: format!("{place}: {} ({})", without_secrets(self.message), self.code),
             hint: hint.map(str::to_owned),
         }
+    }
+}
+
+/// What the user can do about a number, before a load and under it, where its class does not say it.
+pub(super) fn failure_hint(code: u16) -> Option<&'static str> {
+    match code {
+        1461 => Some(
+            "send queries unprepared (`--literals`) and rows by `--insert values`, use fewer sessions (`-c`), or raise \
+             max_prepared_stmt_count",
+        ),
+        // A statement that a proxy does not know, or that may not be prepared.
+        1243 | 1295 => {
+            Some("send queries unprepared (`--literals`), and rows by `--insert values`")
+        }
+        1290 | 1792 | 1836 => Some(
+            "the server, or the user's transactions, are read-only: name a host that takes writes",
+        ),
+        _ => None,
     }
 }
 
@@ -174,6 +192,8 @@ fn judge_code(code: u16) -> Judgment {
         1317 | 1969 | 3024 => refused(ErrorClass::Timeout),
         // A full disk; TiDB's transactions that are too large, from its documents.
         1114 | 8004 | 8025 => refused(ErrorClass::Resource),
+        // More prepared statements than max_prepared_stmt_count.
+        1461 => refused(ErrorClass::Rejected),
         // A server, or a transaction, that only reads.
         1290 | 1836 => refused(ErrorClass::Unavailable),
         // A node without its cluster; at COMMIT the transaction stays open, and is committed by what
@@ -223,6 +243,7 @@ mod tests {
             ),
             (&[1153], Statement, NotApplied, true),
             (&[1044, 1045, 1698], Authentication, NotApplied, true),
+            (&[1461], Rejected, NotApplied, false),
             (&[1040, 1203, 1226], Rejected, NotApplied, true),
             (&[1205, 1213], Conflict, NotApplied, false),
             (&[1317, 1969, 3024], Timeout, NotApplied, false),

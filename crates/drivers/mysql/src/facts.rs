@@ -8,7 +8,7 @@ use highwater_driver::contract::{TargetError, TargetFacts};
 use highwater_driver::network::one_line;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::dialect::Dialect;
-use highwater_driver::sql::facts::{add_common, caches};
+use highwater_driver::sql::facts::{add_common, caches, readable};
 use highwater_driver::sql_query::{pairs, values};
 
 use super::encode::Mode;
@@ -49,7 +49,7 @@ pub(super) async fn read(
         .await?;
     let [version, comment, account] = values(rows.into_iter().flatten());
     let sql = format!("SHOW GLOBAL VARIABLES WHERE variable_name IN ({RECORDED})");
-    let settings = pairs(connection.rows(&sql).await?);
+    let settings = pairs(readable(connection.rows(&sql).await)?);
     let settings = settings.map(|(name, value)| (name.to_lowercase(), one_line(&value)));
     let mut settings: BTreeMap<String, String> = settings.collect();
     let relaxed = relaxed(&settings);

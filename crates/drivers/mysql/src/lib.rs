@@ -176,6 +176,10 @@ impl Target for MySqlTarget {
         })
     }
 
+    fn failure_hint(&self, code: &str) -> Option<&'static str> {
+        code.parse().ok().and_then(errors::failure_hint)
+    }
+
     fn is_local(&self) -> bool {
         self.nodes.iter().all(Node::is_local)
     }

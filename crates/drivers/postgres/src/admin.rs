@@ -19,18 +19,31 @@ use highwater_driver::sql::admin::{PAUSE_MAX, SqlAdmin, SqlServer};
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::describe::number;
 use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::sql::leases::LeaseWords;
 use highwater_driver::sql_query::first_value;
 
 /// A counter that did not move for so long is taken as final; backends report once a second.
 const COUNTER_STILL: Nanos = Nanos::from_millis(1_200);
+/// What is different behind a pooler, for the facts.
+const POOLER: &str = "PgBouncer or its kin: statements have no names, leases rest on heartbeats alone, and --insert \
+    copy is not possible";
 /// No longer than this for a counter to come to rest.
 const COUNTER_WAIT_MAX: Nanos = Nanos::from_secs(12);
+
+/// How rows are sent.
+pub(super) struct Inserts {
+    /// The mode, for the facts.
+    pub(super) used: &'static str,
+    /// Those that the server does not take, each with its reason.
+    pub(super) refused: Vec<(&'static str, &'static str)>,
+}
 
 /// A server as it presented itself.
 pub(super) struct PostgresServer {
     dialect: Dialect,
-    /// The insert mode, for the facts.
-    insert: &'static str,
+    /// Whether it is behind a pooler.
+    pooled: bool,
+    insert: Inserts,
     /// Those of the URL besides, where each lists only its own statements.
     others: Vec<Node>,
     /// As the sessions of this program have it.
@@ -43,7 +56,7 @@ pub(super) fn admin(
     opened: Opened,
     node: &Node,
     nodes: &[Node],
-    insert: &'static str,
+    insert: Inserts,
     timeline: Rc<dyn Timeline>,
 ) -> SqlAdmin<PostgresServer> {
     let login = &node.login;
@@ -53,6 +66,7 @@ pub(super) fn admin(
     let others = others.filter(|other| lists_own && other.shown != node.shown);
     let server = PostgresServer {
         dialect: opened.dialect,
+        pooled: opened.pooled,
         insert,
         others: others.cloned().collect(),
         application_name: login.application_name.clone(),
@@ -78,7 +92,31 @@ impl SqlServer for PostgresServer {
         &mut self,
         connection: &mut SqlConnection<Connection>,
     ) -> Result<TargetFacts, TargetError> {
-        facts::read(connection, self.dialect, self.insert).await
+        let mut facts = facts::read(connection, self.dialect, self.insert.used).await?;
+        if self.pooled {
+            facts
+                .settings
+                .insert("pooler".to_owned(), POOLER.to_owned());
+            facts.traits.push("behind a pooler".to_owned());
+        }
+        Ok(facts)
+    }
+
+    fn refused_inserts(&self) -> Vec<(&'static str, &'static str)> {
+        self.insert.refused.clone()
+    }
+
+    fn lease_words(&self) -> LeaseWords {
+        let words = self.dialect.lease_words();
+        if self.pooled {
+            // A lock would stay with whichever connection of the server took it.
+            return LeaseWords {
+                lock: None,
+                is_locked: "NULL",
+                ..words
+            };
+        }
+        words
     }
 
     async fn describe(

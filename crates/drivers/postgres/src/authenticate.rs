@@ -10,7 +10,7 @@ use postgres_protocol::authentication::sasl::{
 use postgres_protocol::message::frontend;
 
 use super::channel_binding::server_end_point;
-use super::connect::{StartUpError, server_error};
+use super::errors::{StartUpError, server_error};
 use super::options::{Binding, Method, Node};
 use super::password::password;
 use super::wire::Connection;

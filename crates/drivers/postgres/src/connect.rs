@@ -10,16 +10,16 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
 use super::authenticate::authenticate;
-use super::errors::{Failure, ServerError};
+use super::errors::{Failure, ServerError, StartUpError, server_error};
 use super::message;
 use super::options::{Address, Node};
 use super::role::ReportedRole;
 use super::wire::Connection;
 use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline};
-use highwater_driver::failure;
 use highwater_driver::network::{
     AttemptError, SslMode, Stream, by_kind, connect_tcp, first_bytes, no_tls, unreachable,
 };
+use highwater_driver::sql::connection::TextWire;
 use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::time_limit;
 
@@ -32,6 +32,8 @@ pub(super) struct Opened {
     pub(super) copies: Result<(), &'static str>,
     /// What the server reported of writing; see `role`.
     pub(super) reported: ReportedRole,
+    /// Whether a pooler is between, so that the next statement may be on another connection of the server.
+    pub(super) pooled: bool,
 }
 
 /// Connects within the login's bound.
@@ -115,9 +117,6 @@ async fn connect(node: &Node, encrypted: bool) -> Result<Stream, AttemptError> {
     }
 }
 
-/// Why start-up failed.
-pub(super) type StartUpError = failure::LoginError<ServerError>;
-
 async fn start_up(node: &Node, mut connection: Connection) -> Result<Opened, StartUpError> {
     let login = &node.login;
     let mut parameters = vec![
@@ -158,8 +157,11 @@ async fn start_up(node: &Node, mut connection: Connection) -> Result<Opened, Sta
             _ => {}
         }
     }
-    if let Some(backend) = backend {
-        connection.set_backend(i32::from_be_bytes(backend).into(), &node.lingering);
+    let backend = backend.map(|backend| i64::from(i32::from_be_bytes(backend)));
+    let pooled =
+        dialect == Dialect::PostgreSql && is_pooled(node, &mut connection, backend).await?;
+    if let Some(backend) = backend.filter(|_| !pooled) {
+        connection.set_backend(backend, &node.lingering);
     }
     let unnamed = database.is_none();
     let selecting = dialect.without_database().filter(|_| unnamed);
@@ -174,10 +176,34 @@ async fn start_up(node: &Node, mut connection: Connection) -> Result<Opened, Sta
         dialect,
         copies: dialect.copies(&version),
         reported,
+        pooled,
     })
 }
 
-/// The error that the server sent in place of what was expected.
-pub(super) fn server_error(body: &[u8]) -> StartUpError {
-    StartUpError::Server(Failure::Server(ServerError::read(body)))
+/// Whether the process that answers is another one than that which let us in: between is a pooler. One that gives
+/// each client a connection of its own looks alike, and is only slower so.
+async fn is_pooled(
+    node: &Node,
+    connection: &mut Connection,
+    backend: Option<i64>,
+) -> Result<bool, StartUpError> {
+    if let Some(known) = node.pooled.get() {
+        return Ok(*known);
+    }
+    let mut answering = None;
+    let mut take = |row: Vec<Option<String>>| {
+        let value = row.into_iter().flatten().next();
+        answering = value.and_then(|value| value.parse::<i64>().ok());
+        Ok(())
+    };
+    let asked = connection
+        .each_row("SELECT pg_catalog.pg_backend_pid()", &mut take)
+        .await;
+    match asked {
+        // A relative without this function.
+        Ok(()) | Err(Failure::Server(ServerError { fatal: false, .. })) => {}
+        Err(failure) => return Err(StartUpError::Server(failure)),
+    }
+    let pooled = answering.is_some() && answering != backend;
+    Ok(*node.pooled.get_or_init(|| pooled))
 }

@@ -27,6 +27,14 @@ pub(super) struct ServerError {
 /// Why an exchange with the server failed.
 pub(super) type Failure = failure::Failure<ServerError>;
 
+/// Why start-up failed.
+pub(super) type StartUpError = failure::LoginError<ServerError>;
+
+/// The error that the server sent in place of what was expected.
+pub(super) fn server_error(body: &[u8]) -> StartUpError {
+    StartUpError::Server(Failure::Server(ServerError::read(body)))
+}
+
 impl ServerError {
     /// Reads the body of an `ErrorResponse`; what is missing stays empty.
     pub(super) fn read(body: &[u8]) -> Self {
@@ -118,12 +126,8 @@ impl ServerMessage for ServerError {
                 Some("create the schema, or name another by `?options=-csearch_path%3DNAME`")
             }
             "53300" => Some("use fewer sessions (`-c`), or raise max_connections"),
-            "25006" => Some(
-                "the server is a standby, or read-only: name the primary too, with \
-                 `?target_session_attrs=read-write`",
-            ),
             "57P03" => Some("the server is starting up or shutting down; try again"),
-            _ => None,
+            _ => failure_hint(code),
         };
         TargetError {
             kind,
@@ -134,6 +138,22 @@ impl ServerMessage for ServerError {
 
     fn position(&self) -> Option<usize> {
         self.position
+    }
+}
+
+/// What the user can do about a code, before a load and under it, where its class does not say it.
+pub(super) fn failure_hint(code: &str) -> Option<&'static str> {
+    match code {
+        "25006" => Some(
+            "the server is a standby, or read-only: name the primary too, with \
+             `?target_session_attrs=read-write`",
+        ),
+        // A statement that another connection of the server has, or lacks.
+        "26000" | "42P05" => Some(
+            "something between shares the connections of the server: connect past it, or send queries unprepared \
+             (`--literals`)",
+        ),
+        _ => None,
     }
 }
 

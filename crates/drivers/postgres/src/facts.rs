@@ -9,7 +9,7 @@ use highwater_driver::contract::{TargetError, TargetFacts};
 use highwater_driver::network::one_line;
 use highwater_driver::sql::connection::SqlConnection;
 use highwater_driver::sql::dialect::Dialect;
-use highwater_driver::sql::facts::{add_common, caches};
+use highwater_driver::sql::facts::{add_common, caches, readable};
 use highwater_driver::sql_query::{Texts, first_value, pairs};
 use highwater_model::record::MemoryRecord;
 
@@ -52,7 +52,7 @@ pub(super) async fn read(
     presented: Dialect,
     insert: &str,
 ) -> Result<TargetFacts, TargetError> {
-    let version = first_value(connection.rows("SELECT version()").await?);
+    let version = first_value(readable(connection.rows("SELECT version()").await)?);
     let mut version = version.unwrap_or_default();
     let reported = Dialect::of_version(&version);
     // Start-up parameters are more reliable: a relative may keep PostgreSQL's version text.
@@ -70,28 +70,17 @@ pub(super) async fn read(
         version = yugabyte(&version);
     }
     let mut settings = match dialect {
-        Dialect::QuestDb => bounded(connection.rows(PARAMETERS).await?),
-        Dialect::PostgreSql => bounded(
-            connection
-                .rows(&format!(
-                    "SELECT name, current_setting(name) FROM pg_catalog.pg_settings \
-                     WHERE name IN ({ALWAYS}) \
-                     OR source NOT IN ('default', 'override', 'client', 'session') \
-                     ORDER BY name IN ({ALWAYS}) DESC, name LIMIT 200"
-                ))
-                .await?,
-        ),
-        Dialect::YugabyteDb => bounded(
-            connection
-                .rows(&format!(
-                    "SELECT name, current_setting(name) FROM pg_catalog.pg_settings \
-                     WHERE name IN ({YUGABYTE_ALWAYS}) \
-                     OR (source NOT IN ('default', 'override', 'client', 'session') \
-                     AND name NOT IN ({ALWAYS})) \
-                     ORDER BY name IN ({YUGABYTE_ALWAYS}) DESC, name LIMIT 200"
-                ))
-                .await?,
-        ),
+        Dialect::QuestDb => bounded(readable(connection.rows(PARAMETERS).await)?),
+        Dialect::PostgreSql => {
+            let changed = "source NOT IN ('default', 'override', 'client', 'session')";
+            of_view(connection, ALWAYS, changed).await?
+        }
+        Dialect::YugabyteDb => {
+            let changed = format!(
+                "(source NOT IN ('default', 'override', 'client', 'session') AND name NOT IN ({ALWAYS}))"
+            );
+            of_view(connection, YUGABYTE_ALWAYS, &changed).await?
+        }
         _ => BTreeMap::new(),
     };
     let whole = settings
@@ -122,6 +111,27 @@ async fn memory(connection: &mut SqlConnection<Connection>, dialect: Dialect) ->
         format!("SELECT '{CACHE}', pg_catalog.pg_size_bytes(current_setting('{CACHE}'))::text");
     let rows = connection.rows(&sql).await.unwrap_or_default();
     caches(&pairs(rows).collect(), &[CACHE])
+}
+
+/// The settings of these names, and those that fulfil a condition, of the view that lists them; none where a
+/// relative does not have it.
+async fn of_view(
+    connection: &mut SqlConnection<Connection>,
+    always: &str,
+    changed: &str,
+) -> Result<BTreeMap<String, String>, TargetError> {
+    // With units; a relative may lack the function, or some of the settings that it lists.
+    for value in ["current_setting(name)", "setting"] {
+        let sql = format!(
+            "SELECT name, {value} FROM pg_catalog.pg_settings WHERE name IN ({always}) OR {changed} \
+             ORDER BY name IN ({always}) DESC, name LIMIT 200"
+        );
+        let found = bounded(readable(connection.rows(&sql).await)?);
+        if !found.is_empty() {
+            return Ok(found);
+        }
+    }
+    Ok(BTreeMap::new())
 }
 
 /// Sessions go by what a server says at start-up, where old versions of QuestDB do not say what they are.

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::connect::{self, Opened};
 use super::options::{HostOrder, Node, SessionAttributes};
-use super::role::objection;
+use super::role::mismatch;
 use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline, in_turn};
 use highwater_driver::hosts;
 
@@ -61,7 +61,7 @@ impl Hosts {
         Ok((hosts::nth(&self.nodes, host)?, opened))
     }
 
-    /// Opens a connection beside those of sessions: to the first host that does, of those that are wanted.
+    /// Opens a connection beside those of sessions: to the first host that does, of those that are expected.
     pub(super) async fn open_any(
         &self,
         open: impl AsyncFn(&Node) -> Result<Opened, TargetError>,
@@ -95,7 +95,7 @@ impl Hosts {
         }
     }
 
-    /// The first host from `first` on that opens and is wanted; a standby is preferred where that is wanted.
+    /// The first host from `first` on that opens and is expected; a standby is preferred where that is expected.
     ///
     /// # Errors
     ///
@@ -113,9 +113,9 @@ impl Hosts {
             for place in 0..self.nodes.len() {
                 let host = (first + place) % self.nodes.len();
                 let node = hosts::nth(&self.nodes, host)?;
-                let wanted = match node.login.session_attributes {
+                let expected = match node.login.session_attributes {
                     SessionAttributes::PreferStandby if round > 0 => SessionAttributes::Any,
-                    wanted => wanted,
+                    expected => expected,
                 };
                 let mut opened = match open(node).await {
                     Ok(opened) => opened,
@@ -129,9 +129,10 @@ impl Hosts {
                         continue;
                     }
                 };
-                match objection(&mut opened, node, wanted).await? {
+                let (connection, reported) = (&mut opened.connection, opened.reported);
+                match mismatch(connection, reported, node, expected).await? {
                     None => return Ok((host, opened)),
-                    Some(objection) => failed = unwanted(node, objection),
+                    Some(mismatch) => failed = unsuitable(node, mismatch),
                 }
             }
         }
@@ -140,9 +141,9 @@ impl Hosts {
 }
 
 /// A host that is not the kind that `target_session_attrs` asks for. It may become one: the search is repeated.
-fn unwanted(node: &Node, objection: &str) -> TargetError {
+fn unsuitable(node: &Node, mismatch: &str) -> TargetError {
     let cause = format!(
-        "{}: no host is as target_session_attrs says: {objection}",
+        "{}: no host is as target_session_attrs says: {mismatch}",
         node.shown
     );
     TargetError::unreachable(cause).with_hint(

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use highwater_model::op::PlaceholderStyle;
 
+use admin::Inserts;
 use connect::Opened;
 use encode::Mode;
 use highwater_driver::contract::{
@@ -19,7 +20,6 @@ use highwater_driver::contract::{
     Timeline,
 };
 use highwater_driver::hosts::of_urls;
-use highwater_driver::sql::dialect::Dialect;
 use highwater_driver::target_url::TargetUrl;
 use highwater_driver::telemetry::TelemetryReader;
 use highwater_driver::time_limit;
@@ -102,18 +102,44 @@ struct PostgresTarget {
 impl PostgresTarget {
     /// The insert mode for the server that answered.
     fn mode(&self, opened: &Opened, place: &str) -> Result<Mode, TargetError> {
-        match (self.insert, opened.copies) {
-            (Some(Mode::Copy), Err(cause)) if opened.dialect != Dialect::QuestDb => {
-                Err(TargetError::usage(format!("{place}: {cause}"))
-                    .with_hint("use `--insert values`, `unnest` or `prepared`"))
+        let Some(mode) = self.insert else {
+            return Ok(match opened.pooled {
+                true => Mode::Values,
+                false => Mode::default_for(opened.dialect),
+            });
+        };
+        match refusal(mode, opened) {
+            None => Ok(mode),
+            Some((cause, hint)) => {
+                Err(TargetError::usage(format!("{place}: {cause}")).with_hint(hint))
             }
-            (Some(mode), _) if !mode.is_taken_by(opened.dialect) => {
-                let cause = format!("{place}: the server takes `--insert values` only");
-                Err(TargetError::usage(cause).with_hint("leave out `--insert`"))
-            }
-            (Some(mode), _) => Ok(mode),
-            (None, _) => Ok(Mode::default_for(opened.dialect)),
         }
+    }
+}
+
+/// The ways to insert that a server does not take, each with its reason.
+fn refused(opened: &Opened) -> Vec<(&'static str, &'static str)> {
+    let names = Mode::NAMES.iter().copied();
+    let refused = |name| Some((name, refusal(Mode::of(name)?, opened)?.0));
+    names.filter_map(refused).collect()
+}
+
+/// Why rows cannot be sent so, and what can be done instead.
+fn refusal(mode: Mode, opened: &Opened) -> Option<(&'static str, &'static str)> {
+    if !mode.is_taken_by(opened.dialect) {
+        return Some((
+            "the server takes `--insert values` only",
+            "leave out `--insert`",
+        ));
+    }
+    match (mode, opened.copies) {
+        (Mode::Copy, Err(cause)) => Some((cause, "use `--insert values`, `unnest` or `prepared`")),
+        (Mode::Copy, Ok(())) if opened.pooled => Some((
+            "--insert copy is not possible behind a pooler, which passes what is left of a COPY that failed to another \
+             connection of the server",
+            "use `--insert values` or `unnest`, or connect past the pooler",
+        )),
+        _ => None,
     }
 }
 
@@ -169,7 +195,10 @@ impl Target for PostgresTarget {
                 opened => opened,
             };
             let (node, opened) = self.hosts.open_any(open).await?;
-            let insert = self.mode(&opened, &node.shown)?.name();
+            let insert = Inserts {
+                used: self.mode(&opened, &node.shown)?.name(),
+                refused: refused(&opened),
+            };
             let admin = admin::admin(opened, node, self.hosts.nodes(), insert, timeline);
             Ok(Box::new(admin) as Box<dyn Admin>)
         })
@@ -185,6 +214,10 @@ impl Target for PostgresTarget {
             let reader = WireReader::new(opened, node);
             Ok(reader.map(|reader| Box::new(reader) as Box<dyn TelemetryReader>))
         })
+    }
+
+    fn failure_hint(&self, code: &str) -> Option<&'static str> {
+        errors::failure_hint(code)
     }
 
     fn is_local(&self) -> bool {

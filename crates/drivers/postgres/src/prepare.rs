@@ -5,7 +5,9 @@ use highwater_model::op::{BoundOpKind, BoundStatement, BoundTable, BoundWorkload
 use postgres_protocol::escape::escape_identifier;
 
 use super::connect::Opened;
-use super::encode::{BEGIN, COMMIT, Field, InsertPlan, Mode, Plan, Prepared};
+use super::encode::{
+    BEGIN, COMMIT, Field, InsertPlan, LastParse, Mode, Plan, Prepared, numbers, placeholders,
+};
 use super::errors::Failure;
 use super::message;
 use highwater_driver::contract::TargetError;
@@ -29,7 +31,7 @@ pub(super) async fn prepare(
         .ops
         .iter()
         .any(|op| matches!(op.kind, BoundOpKind::Transaction(_)));
-    if opened.dialect.wraps_pipelines() || transactions {
+    if !opened.pooled && (opened.dialect.wraps_pipelines() || transactions) {
         for (name, sql) in [(BEGIN, "BEGIN"), (COMMIT, "COMMIT")] {
             describe(opened, name, sql, &[])
                 .await
@@ -87,14 +89,29 @@ async fn prepare_query(
 ) -> Result<Prepared, TargetError> {
     let kinds = parameters.iter();
     let declared: Vec<u32> = kinds.map(|kind| declared(opened.dialect, *kind)).collect();
+    let name = if opened.pooled { String::new() } else { name };
     let types = describe(opened, &name, sql, &declared)
         .await
         .map_err(|failure| place.failed(failure))?;
     if types.len() != parameters.len() {
         return Err(place.miscounted(types.len(), parameters.len(), "$1"));
     }
+    let parse = unnamed_parse(opened, sql, &types);
     let parameters = fields(parameters.iter().copied(), &types);
-    Ok(Prepared { name, parameters })
+    Ok(Prepared {
+        name,
+        parse,
+        parameters,
+    })
+}
+
+/// Parse that is sent before each execution, where the statement has no name.
+fn unnamed_parse(opened: &Opened, sql: &str, types: &[u32]) -> Vec<u8> {
+    let mut parse = Vec::new();
+    if opened.pooled {
+        message::parse(&mut parse, "", sql, types);
+    }
+    parse
 }
 
 /// The type that is declared for a parameter of a query; text takes whatever its place expects. In
@@ -127,7 +144,11 @@ async fn prepare_insert(
     let number = place.op;
     let into = insert_into(table, escape_identifier);
     // The statement for one row has the types of the columns, whatever the mode.
-    let statement = format!("i{number}");
+    let named = |kind: &str| match opened.pooled {
+        true => String::new(),
+        false => format!("{kind}{number}"),
+    };
+    let [statement, of_arrays, of_values] = ["i", "u", "v"].map(named);
     let one_row = format!("{into} VALUES {}", placeholders(1, table.columns.len()));
     let types = describe(opened, &statement, &one_row, &[])
         .await
@@ -143,11 +164,13 @@ async fn prepare_insert(
         values_max: values_max(opened.dialect, table.columns.len()),
         columns,
         wrap: opened.dialect.wraps_pipelines(),
+        parse: unnamed_parse(opened, &one_row, &types),
+        last_parse: opened.pooled.then(LastParse::default),
     };
     match mode {
         Mode::Copy => plan.sql = copy_statement(table, plan.binary()),
         Mode::Unnest => {
-            plan.statement = format!("u{number}");
+            plan.statement = of_arrays;
             let arrays = array_types(table, &plan.columns, &place.text)?;
             let sql = format!(
                 "{} SELECT * FROM unnest({})",
@@ -157,8 +180,9 @@ async fn prepare_insert(
             describe(opened, &plan.statement, &sql, &arrays)
                 .await
                 .map_err(|failure| place.failed(failure))?;
+            plan.parse = unnamed_parse(opened, &sql, &arrays);
         }
-        Mode::Values => plan.statement = format!("v{number}"),
+        Mode::Values => plan.statement = of_values,
         Mode::Prepared => {}
     }
     Ok(plan)
@@ -201,33 +225,6 @@ fn copy_statement(table: &BoundTable, binary: bool) -> String {
     let format = if binary { " WITH BINARY" } else { "" };
     let columns = column_names(table, escape_identifier);
     format!("COPY {name} ({columns}) FROM STDIN{format}")
-}
-
-/// `$first, $first+1, …`
-fn numbers(first: usize, count: usize) -> String {
-    let numbers: Vec<String> = (first..first + count).map(|n| format!("${n}")).collect();
-    numbers.join(", ")
-}
-
-/// `($1, $2), ($3, $4), …`
-fn placeholders(rows: usize, columns: usize) -> String {
-    let rows: Vec<String> = (0..rows)
-        .map(|row| format!("({})", numbers(row * columns + 1, columns)))
-        .collect();
-    rows.join(", ")
-}
-
-/// Parse of the statement that inserts so many rows by VALUES.
-pub(super) fn parse_values(out: &mut Vec<u8>, plan: &InsertPlan, rows: usize) {
-    let sql = format!(
-        "{} VALUES {}",
-        plan.sql,
-        placeholders(rows, plan.columns.len())
-    );
-    let types: Vec<u32> = (0..rows)
-        .flat_map(|_| plan.columns.iter().map(|field| field.oid))
-        .collect();
-    message::parse(out, &plan.statement_for(rows), &sql, &types);
 }
 
 /// Prepares a statement and returns the types of its parameters.

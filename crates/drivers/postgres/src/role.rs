@@ -1,7 +1,6 @@
 //! Whether a server may be written, and whether it is a standby: what `target_session_attrs` goes by, as libpq does.
 //! Must not choose a host.
 
-use super::connect::Opened;
 use super::options::{Node, SessionAttributes};
 use super::wire::Connection;
 use highwater_driver::contract::TargetError;
@@ -30,45 +29,32 @@ impl ReportedRole {
     }
 }
 
-/// Why a connection is none that is wanted; none if it is.
-pub(super) async fn objection(
-    opened: &mut Opened,
+/// Why a connection is not of the kind that is expected; none if it is.
+pub(super) async fn mismatch(
+    connection: &mut Connection,
+    reported: ReportedRole,
     node: &Node,
-    wanted: SessionAttributes,
+    expected: SessionAttributes,
 ) -> Result<Option<&'static str>, TargetError> {
     use SessionAttributes::{Any, PreferStandby, Primary, ReadOnly, ReadWrite, Standby};
-    Ok(match wanted {
-        Any => None,
-        ReadWrite => is_read_only(opened, node)
-            .await?
-            .then_some("its sessions are read-only"),
-        ReadOnly => {
-            (!is_read_only(opened, node).await?).then_some("its sessions are not read-only")
-        }
-        Primary => is_standby(opened, node).await?.then_some("it is a standby"),
-        Standby | PreferStandby => (!is_standby(opened, node).await?).then_some("it is no standby"),
+    let is = match expected {
+        Any => return Ok(None),
+        ReadWrite | ReadOnly => match reported.read_only() {
+            Some(known) => known,
+            None => is_on(connection, node, "SHOW transaction_read_only").await?,
+        },
+        Primary | Standby | PreferStandby => match reported.standby {
+            Some(known) => known,
+            None => is_on(connection, node, "SELECT pg_catalog.pg_is_in_recovery()").await?,
+        },
+    };
+    Ok(match (expected, is) {
+        (ReadWrite, true) => Some("its sessions are read-only"),
+        (ReadOnly, false) => Some("its sessions are not read-only"),
+        (Primary, true) => Some("it is a standby"),
+        (Standby | PreferStandby, false) => Some("it is no standby"),
+        _ => None,
     })
-}
-
-async fn is_read_only(opened: &mut Opened, node: &Node) -> Result<bool, TargetError> {
-    match opened.reported.read_only() {
-        Some(known) => Ok(known),
-        None => is_on(&mut opened.connection, node, "SHOW transaction_read_only").await,
-    }
-}
-
-async fn is_standby(opened: &mut Opened, node: &Node) -> Result<bool, TargetError> {
-    match opened.reported.standby {
-        Some(known) => Ok(known),
-        None => {
-            is_on(
-                &mut opened.connection,
-                node,
-                "SELECT pg_catalog.pg_is_in_recovery()",
-            )
-            .await
-        }
-    }
 }
 
 async fn is_on(connection: &mut Connection, node: &Node, sql: &str) -> Result<bool, TargetError> {

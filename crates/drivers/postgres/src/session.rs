@@ -10,11 +10,10 @@ use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
 use highwater_model::outcome::Outcome;
 
 use super::answer::Answer;
-use super::encode::{Mode, Plan, WireEncoder};
+use super::encode::{Mode, Plan, WireEncoder, parse_values};
 use super::errors::Failure;
 use super::message;
 use super::outcome::{judge, lost};
-use super::prepare::parse_values;
 use super::transaction::{self, roll_back};
 use super::wire::Connection;
 use highwater_driver::contract::{BoxFuture, Encoder, Request, Session};
@@ -119,7 +118,9 @@ impl WireSession {
         answer: &mut Answer,
     ) -> std::io::Result<()> {
         let plan = match self.plans.get(usize::from(id.0)) {
-            Some(Plan::Insert(plan)) if plan.mode == Mode::Values => plan,
+            Some(Plan::Insert(plan)) if plan.mode == Mode::Values && plan.last_parse.is_none() => {
+                plan
+            }
             _ => return Ok(()),
         };
         let piece = plan.rows_per_statement();

@@ -16,6 +16,9 @@ use crate::layout::{Row, or_absent};
 use crate::progress::offered;
 use crate::text::{counts, head, ops, tail};
 
+/// Causes of failures that have a line.
+const FAILURES_SHOWN: usize = 3;
+
 /// The answer, and what is known besides.
 pub(super) fn lines(
     record: RecordRef<'_>,
@@ -31,7 +34,7 @@ pub(super) fn lines(
     let mut about = Vec::new();
     about.extend(run.limit.as_ref().map(limited));
     about.extend(counts::other_counts(measured).map(|also| Line::labeled("also", also)));
-    about.extend(ops::error_classes(measured).map(|errors| Line::labeled("errors", errors)));
+    about.extend(failures(measured));
     let seen = &run.availability;
     if seen.dips > 0 || seen.recovery.is_some() {
         about.push(Line::labeled("availability", tail::availability(run)));
@@ -39,6 +42,19 @@ pub(super) fn lines(
     about.extend(noted(record));
     about.push(Line::labeled("load", head::load(run, measured).join(" · ")));
     (answer, about)
+}
+
+/// The most frequent failures by op and cause, and how many more there are.
+fn failures(measured: &[MeasuredStream<'_>]) -> Vec<Line> {
+    let mut all = ops::failures(measured);
+    let more = all.len().saturating_sub(FAILURES_SHOWN);
+    all.truncate(FAILURES_SHOWN);
+    if let Some(last) = all.last_mut() {
+        *last = and_more(last, more);
+    }
+    all.into_iter()
+        .map(|text| Line::labeled("errors", text))
+        .collect()
 }
 
 /// What kept it from being faster.

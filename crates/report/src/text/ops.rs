@@ -1,12 +1,7 @@
 //! The table of ops: percentiles, and in open load what they are made of.
 
-// Writing to a string cannot fail.
-use std::fmt::Write as _;
-
-use std::collections::BTreeMap;
-
 use highwater_analysis::judge::MeasuredStream;
-use highwater_model::display::{ABSENT, count, duration, foreign, rate};
+use highwater_model::display::{ABSENT, count, duration, foreign, percent_of, rate};
 use highwater_model::histogram::LatencySummary;
 use highwater_model::import_record::{ImportRecord, LatencyBegin, MissingField};
 use highwater_model::plan::{Objective, Unit};
@@ -15,7 +10,7 @@ use highwater_model::record::{MeasuredRun, ResultRecord, RunRecord};
 use crate::layout::{Row, aligned, labeled, list, or_absent};
 
 /// Characters of a target's own words about an error.
-const EXAMPLE: usize = 100;
+const EXAMPLE: usize = 120;
 
 /// Which columns a table has.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +43,9 @@ pub(super) fn lines(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -
         return Vec::new();
     };
     let mut lines = aligned(&rows, words);
-    lines.extend(error_classes(measured).map(|text| labeled("errors", &text)));
+    let labels = std::iter::once("errors").chain(std::iter::repeat(""));
+    let failures = failures(measured).into_iter().zip(labels);
+    lines.extend(failures.map(|(text, label)| labeled(label, &text)));
     lines
 }
 
@@ -169,26 +166,36 @@ pub(crate) fn figure(summary: &LatencySummary, name: &str, value: Option<u64>) -
     or_absent(value, |ns| format!("{sign}{}", duration(ns)))
 }
 
-/// Errors by class, most frequent first, with the target's words about the first.
-pub(crate) fn error_classes(measured: &[MeasuredStream<'_>]) -> Option<String> {
-    let mut classes: BTreeMap<&str, u64> = BTreeMap::new();
-    let mut examples: BTreeMap<&str, &str> = BTreeMap::new();
-    for result in measured.iter().flat_map(|stream| &stream.results) {
-        for (class, number) in result.errors.iter().filter(|(_, number)| **number > 0) {
-            *classes.entry(class).or_default() += number;
-        }
-        for (class, example) in &result.error_examples {
-            examples.entry(class).or_insert(example);
+/// Failed ops by op and cause, most frequent first: `put: 2,558 of 25,000 (10.2%) failed: 23514 …`.
+pub(crate) fn failures(measured: &[MeasuredStream<'_>]) -> Vec<String> {
+    let mut all: Vec<(u64, String)> = Vec::new();
+    for stream in measured {
+        for result in &stream.results {
+            let mut line = |count: u64, cause: &str| {
+                let place = foreign(&stream.place_of(result), EXAMPLE);
+                let of = [count, result.sent].map(highwater_model::display::count);
+                let share = percent_of(count, result.sent);
+                let cause = foreign(cause, EXAMPLE);
+                let how = match result.partial_ops() {
+                    0 => "failed",
+                    _ => "failed as a whole or in part",
+                };
+                let text = format!("{place}: {} of {} ({share}) {how}: {cause}", of[0], of[1]);
+                all.push((count, text));
+            };
+            for failure in &result.failures {
+                line(failure.count, &failure.cause());
+            }
+            // Of another tool, or from before messages were counted.
+            let classes = result.errors.iter().filter(|(_, number)| **number > 0);
+            for (class, number) in classes.filter(|_| result.failures.is_empty()) {
+                let example = result.error_examples.get(class);
+                let example =
+                    example.map_or_else(String::new, |example| format!(", such as “{example}”"));
+                line(*number, &format!("{class}{example}"));
+            }
         }
     }
-    let mut classes: Vec<(&str, u64)> = classes.into_iter().collect();
-    classes.sort_by_key(|(class, number)| (std::cmp::Reverse(*number), *class));
-    let (first, _) = classes.first()?;
-    let named = classes.iter();
-    let named = named.map(|(class, n)| format!("{class} {}", count(*n)));
-    let mut text = list(named, " · ");
-    if let Some(example) = examples.get(first) {
-        let _ = write!(text, "   {first}: “{}”", foreign(example, EXAMPLE));
-    }
-    Some(text)
+    all.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    all.into_iter().map(|(_, text)| text).collect()
 }

@@ -150,6 +150,7 @@ async fn audit(
         Some(Err(error)) => {
             record.status = AuditStatus::Failed;
             record.error = Some(error.message.clone());
+            record.hint = hint_of(error);
             outcome.idle = true;
         }
         None => {
@@ -165,6 +166,18 @@ async fn audit(
         outcome.rows = None;
     }
     outcome
+}
+
+/// What to do about an audit that failed: as the driver says, else by the kind of its error. Only of a refusal the
+/// user's rights are the cause.
+fn hint_of(error: &TargetError) -> Option<String> {
+    let of_kind = match error.kind {
+        TargetErrorKind::Statement | TargetErrorKind::MissingTable => {
+            "the target does not have what the audit's statement uses: --audit count compares keys alone"
+        }
+        _ => return error.hint.clone(),
+    };
+    error.hint.clone().or_else(|| Some(of_kind.to_owned()))
 }
 
 /// Compares all tables, and checks the invariants, the server's counters and the replicas.

@@ -56,6 +56,7 @@ pub(crate) fn result_record(
             .iter()
             .map(|(class, of)| (class.name().to_owned(), of.example.clone()))
             .collect(),
+        failures: stats.failures.records(),
         rows: stats.rows,
         throughput: throughput(duration, stats, &windows.acknowledged),
         response_bytes: stats.response_bytes,

@@ -7,6 +7,7 @@ use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
 use highwater_model::record::{AnsweredRecord, RowCounts};
 use highwater_model::units::{Nanos, Rate};
 
+use super::Failures;
 use crate::pacer::time_of;
 
 /// Bound of an error example, bytes.
@@ -113,6 +114,8 @@ pub struct KeyStats {
     pub retries: u64,
     /// Ops with an error, by class.
     pub errors: BTreeMap<ErrorClass, ClassErrors>,
+    /// The same by message.
+    pub failures: Failures,
     /// Rows by fate.
     pub rows: RowCounts,
     /// Bytes of answers.
@@ -159,6 +162,7 @@ impl Default for KeyStats {
             answered: AnsweredRecord::default(),
             retries: 0,
             errors: BTreeMap::new(),
+            failures: Failures::default(),
             rows: RowCounts::default(),
             response_bytes: 0,
             response_rows: 0,
@@ -204,6 +208,7 @@ impl KeyStats {
             mine.failed += theirs.failed;
             mine.partial += theirs.partial;
         }
+        self.failures.merge(&other.failures);
         self.rows.sent += other.rows.sent;
         self.rows.acknowledged += other.rows.acknowledged;
         self.rows.refused += other.rows.refused;
@@ -251,6 +256,7 @@ impl KeyStats {
     /// Notes why an op failed, as a whole or in part.
     pub(super) fn note_error(&mut self, outcome: &Outcome, latency: Nanos) {
         let Some(error) = &outcome.error else { return };
+        self.failures.note(error);
         let entry = self.errors.entry(error.class).or_insert_with(|| {
             let code = error
                 .code

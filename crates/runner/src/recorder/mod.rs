@@ -6,6 +6,7 @@
 //! target acknowledged in part the rows that it did not rank as infinite.
 
 mod acknowledgements;
+mod failures;
 mod intervals;
 mod key_stats;
 mod phase_keys;
@@ -16,6 +17,7 @@ use highwater_model::plan::Objective;
 use highwater_model::units::Nanos;
 
 pub use acknowledgements::{AcknowledgementMap, Gap, GapSearch, MILLIS_PER_MAP};
+pub use failures::Failures;
 pub use intervals::{BoundedTimes, IntervalDelta, Intervals, WINDOWS_PER_SECOND};
 pub use key_stats::{ClassErrors, KeyStats, RowWait};
 pub(crate) use phase_keys::PhaseKeys;

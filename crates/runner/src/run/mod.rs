@@ -293,6 +293,7 @@ impl Run {
         record.incidents.extend(changes.into_iter().flatten());
         let empty = empty_responses::notes(&record, &self.request.workload);
         record.notes.extend(empty);
+        self.advise(&mut record);
         record.judgments = analysis::judge(&record);
         record.limit = analysis::limit(&record);
         self.keep(&mut record);
@@ -302,6 +303,16 @@ impl Run {
             rows_found: record.audit.rows_found(),
         });
         Ok(RunEnd { record, ended })
+    }
+
+    /// Adds what the driver advises for the codes of failures.
+    fn advise(&self, record: &mut RunRecord) {
+        let results = record.results.iter_mut();
+        for failure in results.flat_map(|result| &mut result.failures) {
+            let code = failure.code.as_deref();
+            let hint = code.and_then(|code| self.request.target.failure_hint(code));
+            failure.hint = hint.map(str::to_owned);
+        }
     }
 
     /// Notes on the tables and the audit.

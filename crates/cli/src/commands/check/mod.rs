@@ -9,7 +9,7 @@ mod figures;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use highwater_driver::{DiskSpace, Right, Target, TargetOptions, TargetUrl};
+use highwater_driver::{Capabilities, DiskSpace, Right, Target, TargetOptions, TargetUrl};
 use highwater_model::cluster::is_cluster_file;
 use highwater_model::display::{bytes, duration, rate};
 use highwater_model::numbers::round_to_u64;
@@ -23,6 +23,7 @@ use crate::grammar::{CommandSpec, Positional};
 use crate::intent::parsers;
 use crate::intent::resolve::{as_values, targets};
 use crate::layers::{Layers, has_scheme};
+use crate::prepare::Rehearsal;
 use crate::prepare::target::{self, TargetInspection, inspect};
 use crate::{cluster_file, exit, terminal, workload_file};
 
@@ -158,7 +159,7 @@ fn describe_workload(path: &Path) -> Result<String, Failure> {
     Ok(table(&facts))
 }
 
-/// The facts of a target, and the first missing privilege.
+/// The facts of a target, and the first missing privilege or refused workload.
 fn check_target(
     urls: Vec<TargetUrl>,
     insert: Option<&String>,
@@ -178,7 +179,8 @@ fn check_target(
     let inspected = target::opened(urls, &options, |target| {
         Ok(inspect(target, Some(probe.clone())).map(|inspection| {
             let lines = describe_target(target.as_ref(), &inspection);
-            (lines, missing(&inspection, &probe))
+            let failure = missing(&inspection, &probe);
+            (lines, failure.or_else(|| refused_workload(&inspection)))
         }))
     });
     let (mut lines, missing) = inspected?;
@@ -237,17 +239,84 @@ fn describe_target(target: &dyn Target, inspection: &TargetInspection) -> Vec<Fa
     lines.extend([
         fact("version", &facts.version),
         fact("dialects", facts.dialects.join(", ")),
-        fact("--insert", capabilities.insert_modes.join(", ")),
+        fact("--insert", inserts(&capabilities, inspection)),
         fact("--sessions", sessions),
         fact("spread", spread(target)),
         fact("rights", rights(inspection.rights.as_deref())),
         fact("disk", disk(inspection.disk.as_ref())),
     ]);
+    lines.extend(workloads(inspection));
     if !facts.traits.is_empty() {
         lines.push(fact("note", facts.traits.join(" · ")));
     }
     lines.extend(facts.settings.iter().map(|(name, value)| fact(name, value)));
     lines
+}
+
+/// The ways to insert, and those that this server does not take.
+fn inserts(capabilities: &Capabilities, inspection: &TargetInspection) -> String {
+    let refused = &inspection.refused_inserts;
+    let is_taken = |name: &&&str| !refused.iter().any(|(other, _)| other == *name);
+    let taken: Vec<&str> = capabilities
+        .insert_modes
+        .iter()
+        .filter(is_taken)
+        .copied()
+        .collect();
+    let refused = refused
+        .iter()
+        .map(|(name, cause)| format!("; NOT {name}: {cause}"));
+    taken.join(", ") + &refused.collect::<String>()
+}
+
+/// What was tried of the built-in workloads.
+fn workloads(inspection: &TargetInspection) -> Vec<Fact> {
+    let of = |is: fn(&Rehearsal) -> bool| {
+        let names = inspection
+            .workloads
+            .iter()
+            .filter(move |(_, tried)| is(tried));
+        names
+            .map(|(name, _)| *name)
+            .collect::<Vec<&str>>()
+            .join(", ")
+    };
+    let taken = of(|tried| matches!(tried, Rehearsal::Taken));
+    let not_written = of(|tried| matches!(tried, Rehearsal::NotWritten));
+    let mut parts = Vec::new();
+    if !taken.is_empty() {
+        parts.push(format!("{taken} (tried on separate tables)"));
+    }
+    if !not_written.is_empty() {
+        parts.push(format!("no statements for this target: {not_written}"));
+    }
+    for (name, tried) in &inspection.workloads {
+        if let Rehearsal::Refused(error) = tried {
+            parts.push(format!("NOT {name}: {}", error.message));
+        }
+    }
+    let line = (!parts.is_empty()).then(|| fact("workloads", parts.join("; ")));
+    line.into_iter().collect()
+}
+
+/// The first built-in workload that the target refuses.
+fn refused_workload(inspection: &TargetInspection) -> Option<Failure> {
+    let mut tried = inspection.workloads.iter();
+    tried.find_map(|(name, tried)| match tried {
+        Rehearsal::Refused(error) => {
+            let cause = format!("workload {name}: {}", error.message);
+            let hint = error.hint.as_deref();
+            let hint = hint.unwrap_or(
+                "the workloads of the line `workloads` can be run, and your own by --file",
+            );
+            Some(
+                Failure::usage(cause)
+                    .with_hint(hint)
+                    .with_exit(exit::TARGET),
+            )
+        }
+        _ => None,
+    })
 }
 
 /// Distribution of the default sessions over the hosts.

@@ -11,16 +11,18 @@ use highwater_model::literal::{LiteralSql, LiteralStyle};
 use highwater_model::op::{BoundStatement, Op, OpBody, RowBatch, Value};
 
 use super::message::{
-    COPY_DONE, EXECUTE, EXECUTE_SYNC, SYNC, finish, finish_field, put_count, put_cstr, query,
-    run_prepared, start,
+    COPY_DONE, EXECUTE, EXECUTE_SYNC, SYNC, finish, finish_field, parse, put_count, put_cstr,
+    query, run_prepared, start,
 };
 use highwater_driver::cell::Cell;
 use highwater_driver::contract::{Encoder, Request};
 use highwater_driver::sql::dialect::Dialect;
 pub(super) use scalar::{Field, Form};
 use scalar::{put_cell, put_text};
+pub(super) use unnamed::{LastParse, numbers, parse_values, placeholders};
 
 mod scalar;
+mod unnamed;
 
 /// Most parameters of one statement; the protocol counts them in 16 bits.
 const PARAMETERS_MAX: usize = 65_535;
@@ -95,8 +97,10 @@ pub(super) enum Plan {
 /// A prepared statement.
 #[derive(Debug)]
 pub(super) struct Prepared {
-    /// Its name.
+    /// Its name; empty where a pooler shares the connections of the server.
     pub(super) name: String,
+    /// Parse, where it has no name: sent before each execution.
+    pub(super) parse: Vec<u8>,
     pub(super) parameters: Vec<Field>,
 }
 
@@ -111,6 +115,10 @@ pub(super) struct InsertPlan {
     pub(super) columns: Vec<Field>,
     /// Rows of one statement for `values`, at most.
     pub(super) values_max: usize,
+    /// As of a query, for `unnest` and `prepared`.
+    pub(super) parse: Vec<u8>,
+    /// The same for `values`, whose text has as many placeholders as the batch has values.
+    pub(super) last_parse: Option<LastParse>,
     /// Whether several statements need [`BEGIN`] and [`COMMIT`] to be one transaction.
     pub(super) wrap: bool,
 }
@@ -133,7 +141,8 @@ impl InsertPlan {
     /// Name of the prepared statement for so many rows.
     pub(super) fn statement_for(&self, rows: usize) -> String {
         match self.mode {
-            Mode::Values => format!("{}_{rows}", self.statement),
+            Mode::Values if self.last_parse.is_none() => format!("{}_{rows}", self.statement),
+            Mode::Values => String::new(),
             Mode::Copy | Mode::Unnest | Mode::Prepared => self.statement.clone(),
         }
     }
@@ -177,13 +186,21 @@ pub(super) fn encode(plans: &[Plan], op: &Op, out: &mut Vec<u8>) {
 
 /// One exchange a statement, so that each can wait for the answer to the one before.
 fn transaction(out: &mut Vec<u8>, statements: &[(Prepared, BoundStatement)], values: &[Value]) {
-    run_prepared(out, BEGIN);
+    let mut prepared = statements.iter().map(|(prepared, _)| prepared);
+    let unnamed = prepared.any(|prepared| prepared.name.is_empty());
+    let bracket = |out: &mut Vec<u8>, name: &str, sql: &str| {
+        if unnamed {
+            parse(out, "", sql, &[]);
+        }
+        run_prepared(out, if unnamed { "" } else { name });
+    };
+    bracket(out, BEGIN, "BEGIN");
     out.extend_from_slice(&SYNC);
     for (prepared, statement) in statements {
         bind_query(out, prepared, statement.values_of(values));
         out.extend_from_slice(&EXECUTE_SYNC);
     }
-    run_prepared(out, COMMIT);
+    bracket(out, COMMIT, "COMMIT");
     out.extend_from_slice(&SYNC);
 }
 
@@ -192,6 +209,7 @@ fn bind_query<'v>(
     prepared: &Prepared,
     values: impl ExactSizeIterator<Item = &'v Value>,
 ) {
+    out.extend_from_slice(&prepared.parse);
     let at = start(out, b'B');
     out.push(0);
     put_cstr(out, &prepared.name);
@@ -232,9 +250,22 @@ fn values_pipeline(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch) {
     if wrap {
         run_prepared(out, BEGIN);
     }
+    if plan.mode == Mode::Prepared {
+        out.extend_from_slice(&plan.parse);
+    }
     let mut first = 0;
+    let mut parsed = 0;
     while first < batch.rows {
         let rows = piece.min(batch.rows - first);
+        // The unnamed statement is there until the next Parse.
+        if let Some(last) = plan
+            .last_parse
+            .as_ref()
+            .filter(|_| plan.mode == Mode::Values && parsed != rows)
+        {
+            last.write(out, plan, rows);
+            parsed = rows;
+        }
         let at = start(out, b'B');
         out.push(0);
         match plan.mode {
@@ -270,6 +301,7 @@ fn put_row(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch, row: usize) {
 
 /// One array a column.
 fn unnest(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch) {
+    out.extend_from_slice(&plan.parse);
     let at = start(out, b'B');
     out.push(0);
     put_cstr(out, &plan.statement);

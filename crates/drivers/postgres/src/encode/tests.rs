@@ -14,6 +14,8 @@ fn insert_plan(mode: Mode, columns: Vec<Field>) -> InsertPlan {
         sql: "COPY t (a) FROM STDIN".to_owned(),
         columns,
         values_max: usize::MAX,
+        parse: Vec::new(),
+        last_parse: None,
         wrap: false,
     }
 }
@@ -38,6 +40,27 @@ fn encoded(plan: Plan, body: OpBody) -> Vec<u8> {
     let mut out = Vec::new();
     encode(&[plan], &op(body), &mut out);
     out
+}
+
+#[test]
+fn without_names_each_op_has_its_own_parse_and_equal_pieces_share_one() {
+    let mut parse = Vec::new();
+    super::parse(&mut parse, "", "SELECT $1", &[23]);
+    let plan = Plan::Query(Prepared {
+        name: String::new(),
+        parse,
+        parameters: vec![INT4],
+    });
+    let bytes = encoded(plan, OpBody::Query(vec![Value::Integer(7)]));
+    assert_eq!(tags(&bytes), "PBES");
+    let mut plan = insert_plan(Mode::Values, vec![INT4]);
+    plan.values_max = 2;
+    plan.last_parse = Some(LastParse::default());
+    let column = || vec![ColumnData::Integer((0..5).collect())];
+    let bytes = encoded(Plan::Insert(plan), batch(column(), 5));
+    assert_eq!(tags(&bytes), "PBEBEPBES");
+    let names = messages(&bytes).into_iter().filter(|(tag, _)| *tag == b'P');
+    assert!(names.map(|(_, body)| body[0]).all(|first| first == 0));
 }
 
 /// Tags and bodies of a stream of messages.
@@ -83,6 +106,7 @@ fn a_literal_query_is_one_simple_query() {
 fn a_point_select_is_bind_execute_sync() {
     let plan = Plan::Query(Prepared {
         name: "q0".to_owned(),
+        parse: Vec::new(),
         parameters: vec![INT4],
     });
     let bytes = encoded(plan, OpBody::Query(vec![Value::Integer(7)]));

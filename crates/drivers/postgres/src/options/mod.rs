@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use highwater_model::units::Nanos;
 
@@ -78,6 +78,8 @@ pub(super) struct Node {
     /// Backends that we left and that may still work.
     pub(super) lingering: Arc<LingeringBackends>,
     pub(super) tls: Arc<Tls>,
+    /// Whether it is a pooler; known from the first connection on.
+    pub(super) pooled: Arc<OnceLock<bool>>,
 }
 
 impl Node {
@@ -119,6 +121,7 @@ pub(super) fn nodes(
             host_address,
             lingering: Arc::default(),
             tls: Arc::new(tls),
+            pooled: Arc::default(),
         });
     }
     Ok(nodes)

@@ -25,6 +25,7 @@ mod creating;
 mod describing;
 mod failing;
 mod inserting;
+mod pooled;
 mod standbys;
 mod transactions;
 mod yugabyte;

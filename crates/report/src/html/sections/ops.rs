@@ -48,7 +48,7 @@ pub(in crate::html) fn latency(
             }
             @if !errors.is_empty() {
                 h3 { "Errors" }
-                (table("Errors by class", &errors, 1))
+                (table("Failed ops by cause", &errors, 1))
             }
             (chart::all(charts))
         },
@@ -94,11 +94,19 @@ const fn begin(begin: LatencyBegin) -> &'static str {
     }
 }
 
-/// Class, number, and one example of the target's words.
+/// Class, number, op, and the target's words.
 fn errors(measured: &[MeasuredStream<'_>]) -> Vec<Row> {
     let mut rows = Vec::new();
     for stream in measured {
         for result in &stream.results {
+            for failure in &result.failures {
+                let place = stream.place_of(result);
+                let cells = [failure.class.clone(), count(failure.count), place];
+                rows.push(Row::new(cells).remark(foreign(&failure.cause(), WORDS)));
+            }
+            if !result.failures.is_empty() {
+                continue;
+            }
             for (class, number) in result.errors.iter().filter(|(_, number)| **number > 0) {
                 let example = result.error_examples.get(class);
                 let example = example.map_or_else(String::new, |words| foreign(words, WORDS));

@@ -1,0 +1,262 @@
+//! What a run of each built-in workload does first, tried on a small scale: its tables, a batch of each insert, and
+//! each query once. The tables have names of their own, and are removed again. Must not load a target, or judge.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_driver::{Admin, Connect, Request, Target, TargetError, TargetFacts, Timeline};
+use highwater_driver::{TargetErrorKind, time_limit};
+use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody};
+use highwater_model::outcome::ErrorClass;
+use highwater_model::units::{Nanos, Seed};
+use highwater_workload::{OpContext, Workload, WorkloadSpec, catalog};
+
+/// Time limit of one op.
+const OP_LIMIT: Nanos = Nanos::from_secs(30);
+/// Ops of a stream among which each kind is looked for.
+const OPS_MAX: u64 = 2_000;
+
+/// What a run of a workload would meet.
+#[derive(Debug)]
+pub enum Rehearsal {
+    /// All of it is taken.
+    Taken,
+    /// The workload has no statements for this target.
+    NotWritten,
+    /// The target refuses some of it.
+    Refused(TargetError),
+}
+
+/// Tries the built-in workloads one after the other; names of tables begin with `prefix`.
+///
+/// # Errors
+///
+/// If the connection to the target was lost.
+pub(super) async fn rehearse(
+    target: &dyn Target,
+    admin: &mut dyn Admin,
+    facts: &TargetFacts,
+    timeline: &Rc<dyn Timeline>,
+    prefix: &str,
+) -> Result<Vec<(&'static str, Rehearsal)>, TargetError> {
+    let mut found = Vec::new();
+    for entry in catalog() {
+        let made = WorkloadSpec::parse(entry.text).ok();
+        let made = made.and_then(|spec| spec.instantiate(&BTreeMap::new(), Seed(42)).ok());
+        let bound = made.and_then(|workload| {
+            let bound = workload.bind(&facts.dialects, target.placeholders()).ok()?;
+            Some((workload, bound))
+        });
+        let needs = |bound: &BoundWorkload| {
+            let mut ops = bound.ops.iter();
+            ops.any(|op| matches!(op.kind, BoundOpKind::Transaction(_)))
+        };
+        let rehearsal = match bound {
+            Some((_, bound)) if needs(&bound) && !facts.transactions => Rehearsal::NotWritten,
+            Some((workload, mut bound)) => {
+                rename_tables(&mut bound, prefix);
+                let bound = Arc::new(bound);
+                let tried = attempt(target, admin, &workload, &bound, timeline).await;
+                let dropped = drop_tables(admin, &bound).await;
+                match tried.and(dropped) {
+                    Ok(()) => Rehearsal::Taken,
+                    Err(error) if error.kind == TargetErrorKind::Unreachable => return Err(error),
+                    Err(error) => Rehearsal::Refused(error),
+                }
+            }
+            None => Rehearsal::NotWritten,
+        };
+        found.push((entry.name, rehearsal));
+    }
+    Ok(found)
+}
+
+async fn attempt(
+    target: &dyn Target,
+    admin: &mut dyn Admin,
+    workload: &Workload,
+    bound: &Arc<BoundWorkload>,
+    timeline: &Rc<dyn Timeline>,
+) -> Result<(), TargetError> {
+    for statement in bound.tables.iter().flat_map(|table| &table.create) {
+        admin.query(statement).await?;
+    }
+    let connect = Connect {
+        workload: Arc::clone(bound),
+        number: 0,
+        attempt: 0,
+        timeline: Rc::clone(timeline),
+    };
+    let mut session = target.connect(connect).await?;
+    let mut request = Request::empty();
+    for op in ops(workload) {
+        let name = workload.op_name(op.id).to_owned();
+        request.op = op;
+        session.encoder().encode(&mut request);
+        let executed = session.execute(&mut request);
+        let outcome = time_limit::ended(timeline, OP_LIMIT, executed).await;
+        // A slow answer is no refusal; it is the run that measures it.
+        let Some(outcome) = outcome else {
+            return Ok(());
+        };
+        if let Some(error) = outcome.error {
+            let code = error
+                .code
+                .map_or_else(String::new, |code| format!(" ({code})"));
+            let cause = format!("{name}: {}{code}", error.message);
+            return Err(match error.class {
+                ErrorClass::Connection => TargetError::unreachable(cause),
+                _ => TargetError::statement(cause),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// One op of each kind that the workload's streams send, those that fill its tables first.
+fn ops(workload: &Workload) -> Vec<Op> {
+    let mut seen = BTreeSet::new();
+    let mut ops: Vec<Op> = Vec::new();
+    let load = workload.load_op().into_iter();
+    ops.extend(load.map(|id| {
+        seen.insert(id.0);
+        let rows = usize::try_from(workload.rows_per_op(id)).unwrap_or(usize::MAX);
+        let body = OpBody::Insert(workload.row_batch(0, 0, rows));
+        Op { id, index: 0, body }
+    }));
+    let first_row = ops.first().map_or(0, |op| workload.rows_per_op(op.id));
+    let context = OpContext { first_row };
+    for stream in workload.streams() {
+        for index in 0..OPS_MAX {
+            if seen.insert(workload.op_id(stream, index).0) {
+                ops.push(workload.op(stream, index, &context));
+            }
+        }
+    }
+    ops.sort_by_key(|op| !matches!(op.body, OpBody::Insert(_)));
+    ops
+}
+
+async fn drop_tables(admin: &mut dyn Admin, bound: &BoundWorkload) -> Result<(), TargetError> {
+    let mut dropped = Ok(());
+    for table in bound.tables.iter().rev() {
+        let statement = format!("DROP TABLE IF EXISTS {}", table.name);
+        dropped = dropped.and(admin.query(&statement).await.map(drop));
+    }
+    dropped
+}
+
+/// Gives the tables other names, and what is named after them: their indexes.
+fn rename_tables(bound: &mut BoundWorkload, prefix: &str) {
+    let names: Vec<String> = bound
+        .tables
+        .iter()
+        .map(|table| table.name.clone())
+        .collect();
+    let rename = |sql: &mut String| *sql = renamed(sql, &names, prefix, Quoted::Stays);
+    for table in &mut bound.tables {
+        for statement in &mut table.create {
+            // Partitions are made by statements within texts.
+            *statement = renamed(statement, &names, prefix, Quoted::IsRenamed);
+        }
+        rename(&mut table.name);
+    }
+    for op in &mut bound.ops {
+        match &mut op.kind {
+            BoundOpKind::Query { sql, .. } => rename(sql),
+            BoundOpKind::Transaction(statements) => {
+                statements
+                    .iter_mut()
+                    .for_each(|statement| rename(&mut statement.sql));
+            }
+            BoundOpKind::Insert { .. } | BoundOpKind::Literal(_) => {}
+        }
+    }
+}
+
+/// What becomes of names within texts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quoted {
+    Stays,
+    IsRenamed,
+}
+
+/// The statement with a prefix before each word that is one of these names, or begins with one and a `_`.
+fn renamed(sql: &str, names: &[String], prefix: &str, quoted_names: Quoted) -> String {
+    let mut text = String::with_capacity(sql.len());
+    let mut word = String::new();
+    let mut quoted = false;
+    for letter in sql.chars().chain(['\n']) {
+        if !quoted && (letter.is_alphanumeric() || letter == '_') {
+            word.push(letter);
+            continue;
+        }
+        let of_name = |name: &String| {
+            let rest = word.strip_prefix(name.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        };
+        if names.iter().any(of_name) {
+            text.push_str(prefix);
+        }
+        text.push_str(&word);
+        word.clear();
+        quoted ^= letter == '\'' && quoted_names == Quoted::Stays;
+        text.push(letter);
+    }
+    text.pop();
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_and_indexes_are_renamed_and_texts_and_columns_are_not() {
+        let names = ["cpu".to_owned()];
+        for (sql, other) in [
+            (
+                "CREATE INDEX cpu_ts ON cpu (ts)",
+                "CREATE INDEX x_cpu_ts ON x_cpu (ts)",
+            ),
+            (
+                "SELECT usage_cpu, 'cpu' FROM cpu AS c",
+                "SELECT usage_cpu, 'cpu' FROM x_cpu AS c",
+            ),
+            ("SELECT max(cpu.a)", "SELECT max(x_cpu.a)"),
+        ] {
+            assert_eq!(renamed(sql, &names, "x_", Quoted::Stays), other);
+        }
+    }
+
+    #[test]
+    fn no_column_of_a_built_in_workload_is_taken_for_a_table() {
+        for entry in catalog() {
+            let spec = WorkloadSpec::parse(entry.text).unwrap();
+            let workload = spec.instantiate(&BTreeMap::new(), Seed(1)).unwrap();
+            let dialects = ["sqlite".to_owned()];
+            let style = highwater_model::op::PlaceholderStyle::Dollar;
+            let bound = workload.bind(&dialects, style).unwrap();
+            for table in &bound.tables {
+                for column in &table.columns {
+                    let names = bound.tables.iter().map(|table| table.name.clone());
+                    let names: Vec<String> = names.collect();
+                    assert_eq!(
+                        renamed(&column.name, &names, "x_", Quoted::IsRenamed),
+                        column.name,
+                        "{}",
+                        entry.name
+                    );
+                }
+            }
+            let kinds: BTreeSet<u16> = ops(&workload).iter().map(|op| op.id.0).collect();
+            let planned = workload.streams().iter().flat_map(|stream| &stream.ops);
+            assert!(
+                planned.map(|(id, _)| id.0).all(|id| kinds.contains(&id)),
+                "{}",
+                entry.name
+            );
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Ops that fail: the summary names them by op and cause, and what to do follows from the cause.
+
+use highwater_testing::pgbouncer::{self, PgBouncer};
+use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
+
+use crate::called::{Called, Place, record};
+
+/// A run of a script against these servers, with no more than 1% of failed ops allowed.
+fn run(place: &Place, script: &str, servers: &[&Postgres]) -> Called {
+    let hosts: Vec<String> = servers
+        .iter()
+        .map(|server| format!("127.0.0.1:{}", server.port()))
+        .collect();
+    let url = format!("postgres://{SUPERUSER}@{}/postgres", hosts.join(","));
+    place.typed(&format!(
+        "run -f {script} {url} -c 2 -d 1s --warm-up 0s --audit off --errors 1% --json"
+    ))
+}
+
+#[test]
+fn failures_are_named_by_op_and_message_and_counted_with_none_left_out() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    server.sql(
+        "postgres",
+        "CREATE TABLE orders (total integer CONSTRAINT orders_total_check CHECK (total < 9))",
+    );
+    let place = Place::new();
+    place.file(
+        "put.sql",
+        "\\set total random(0, 9)\nINSERT INTO orders VALUES (:total);\n",
+    );
+    let called = run(&place, "put.sql", &[&server]);
+    let run = record(&called);
+    let result = run
+        .results
+        .iter()
+        .find(|result| result.op == "put")
+        .unwrap();
+    let [failure] = &result.failures[..] else {
+        panic!("one cause: {:?}", result.failures);
+    };
+    assert_eq!(failure.code.as_deref(), Some("23514"));
+    assert_eq!(failure.count, result.errors["constraint"]);
+    let stored = place.runs().pop().unwrap();
+    let shown = place.call(&["show", &stored.display().to_string()]);
+    shown.prints("put: ");
+    shown.prints(" failed: 23514 new row for relation \"orders\"");
+    shown.prints("correct its constraints");
+}
+
+#[test]
+fn conflicts_are_answered_by_retries_and_a_standby_by_target_session_attrs() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    server.sql(
+        "postgres",
+        "CREATE TABLE t (n integer); CREATE SEQUENCE s; \
+         CREATE FUNCTION turn() RETURNS bigint AS $$ BEGIN \
+         IF nextval('s') % 2 = 0 THEN RAISE EXCEPTION 'turned' USING ERRCODE = '40001'; END IF; \
+         RETURN 1; END $$ LANGUAGE plpgsql",
+    );
+    let place = Place::new();
+    place.file("turn.sql", "SELECT turn();\n");
+    let conflicts = run(&place, "turn.sql", &[&server]);
+    let stored = place.runs().pop().unwrap();
+    assert_eq!(
+        record(&conflicts).results.last().unwrap().failures[0]
+            .code
+            .as_deref(),
+        Some("40001")
+    );
+    let shown = place.call(&["show", &stored.display().to_string()]);
+    shown.prints("--retries");
+
+    let standby = server.standby();
+    place.file("put.sql", "INSERT INTO t VALUES (1);\n");
+    let refused = run(&place, "put.sql", &[&server, &standby]);
+    let refused = record(&refused);
+    let failures = &refused.results.last().unwrap().failures;
+    assert_eq!(failures[0].code.as_deref(), Some("25006"));
+    let stored = place.runs().pop().unwrap();
+    let shown = place.call(&["show", &stored.display().to_string()]);
+    shown.prints("target_session_attrs=read-write");
+    let url = format!(
+        "postgres://{SUPERUSER}@127.0.0.1:{},127.0.0.1:{}/postgres?target_session_attrs=read-write",
+        standby.port(),
+        server.port()
+    );
+    let words = format!("run -f put.sql {url} -c 2 -d 1s --warm-up 0s --audit off --json");
+    let written = record(&place.typed(&words));
+    assert!(
+        written
+            .results
+            .iter()
+            .all(|result| result.errors.is_empty())
+    );
+}
+
+#[test]
+fn built_in_workloads_and_scripts_run_behind_a_pooler_that_check_names() {
+    if skipped() || pgbouncer::skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let pooler = PgBouncer::before(&server, 4);
+    let url = pooler.url("postgres");
+    let place = Place::new();
+    let checked = place.call(&["check", &url]);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    checked.prints("PgBouncer");
+    server.sql(
+        "postgres",
+        "CREATE TABLE account (balance bigint); INSERT INTO account VALUES (0)",
+    );
+    place.file(
+        "transfer.sql",
+        "\\set sum random(1, 9)\nBEGIN;\nUPDATE account SET balance = balance + :sum;\n\
+         SELECT balance FROM account;\nEND;\n",
+    );
+    for words in [
+        "run cpu --insert values --batch 100",
+        "run kv --insert unnest --drop",
+        "run kv --read-percent 50 --drop",
+        "run -f transfer.sql --audit off",
+    ] {
+        let called = place.typed(&format!("{words} {url} -c 6 -d 1s --warm-up 0s --json"));
+        // A second is too short to judge the measurement.
+        assert!(matches!(called.code, Some(0 | 3)), "{words}: {called:?}");
+        let run = record(&called);
+        for result in &run.results {
+            assert!(
+                result.acknowledged > 0 && result.errors.is_empty(),
+                "{words}: {result:?}"
+            );
+        }
+    }
+    let refused = place.typed(&format!("run cpu {url} --insert copy -d 1s"));
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("behind a pooler"), "{refused:?}");
+}
+
+#[test]
+fn check_does_not_pass_what_a_run_of_a_built_in_workload_would_be_refused() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    // As a relative that does not have what the workload's tables use.
+    server.sql(
+        "postgres",
+        "CREATE FUNCTION refuse() RETURNS event_trigger AS $$ BEGIN \
+         RAISE EXCEPTION 'no indexes here' USING ERRCODE = '0A000'; END $$ LANGUAGE plpgsql; \
+         CREATE EVENT TRIGGER refusing ON ddl_command_start WHEN TAG IN ('CREATE INDEX') \
+         EXECUTE FUNCTION refuse()",
+    );
+    let url = server.url(SUPERUSER, "postgres");
+    let place = Place::new();
+    let checked = place.call(&["check", &url]);
+    assert_eq!(checked.code, Some(5), "{checked:?}");
+    checked.prints("NOT cpu: ");
+    assert!(checked.stderr.contains("no indexes here"), "{checked:?}");
+    let workloads = checked
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("workloads"));
+    assert!(workloads.unwrap().contains("kv"), "{checked:?}");
+    let left = "SELECT count(*) FROM pg_class WHERE relname LIKE 'highwater_check%'";
+    assert_eq!(server.sql("postgres", left).trim(), "0");
+    let run = place.typed(&format!("run cpu {url} -d 1s"));
+    assert_eq!(run.code, Some(5), "{run:?}");
+}
