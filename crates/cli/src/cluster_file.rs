@@ -17,8 +17,6 @@ use crate::{ceiling, exit, secret_variables, terminal};
 
 /// Bound of one attempt to connect to a node that starts.
 const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(2);
-/// Nodes of which the metrics are read: those that limit a cluster are among so many.
-const NODE_ENDPOINTS_MAX: usize = 32;
 
 /// What the user wants besides the file.
 #[derive(Debug, Clone, Copy, Default)]
@@ -67,8 +65,7 @@ pub fn open(
 
 /// Where the metrics of nodes are polled that are at these URLs.
 pub fn endpoints(metrics: &[String]) -> Result<Vec<Endpoint>, TargetError> {
-    let metrics = metrics.iter().take(NODE_ENDPOINTS_MAX);
-    metrics.map(|url| Endpoint::new(url, &[])).collect()
+    metrics.iter().map(|url| Endpoint::new(url, &[])).collect()
 }
 
 /// The directory of a cluster's state: one for each file, by its path.

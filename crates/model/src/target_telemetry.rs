@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Most series of a record; what comes beyond is counted and left out.
-pub const SERIES_MAX: usize = 160;
+pub const SERIES_MAX: usize = 1_000;
 /// Most points of a series; beyond, two neighbors become one, and the interval twice as long.
 pub const POINTS_MAX: usize = 1_201;
 
@@ -111,7 +111,7 @@ pub struct TargetTelemetry {
     pub times_ns: Vec<u64>,
     /// The node or endpoint that was polled.
     pub sources: Vec<TelemetrySource>,
-    /// What they said; at most 160 series.
+    /// What they said; at most 1,000 series.
     pub series: Vec<TelemetrySeries>,
     /// Series beyond that bound, which are not here.
     pub series_left_out: u64,

@@ -85,15 +85,28 @@ impl Table {
 
     /// What others may refer to.
     pub(crate) fn scope(&self) -> TableScope<'_> {
-        let ticks = |column: &Column| match &column.generator {
-            ColumnGenerator::Timeline(timeline) => Some(timeline.0),
-            _ => None,
-        };
-        TableScope {
-            name: &self.name,
-            ticks: self.columns.iter().find_map(ticks),
-            columns: self.columns.iter().map(Column::scope).collect(),
+        let mut scope = TableScope::new(&self.name);
+        self.columns.iter().for_each(|column| scope.add(column));
+        scope
+    }
+}
+
+impl<'s> TableScope<'s> {
+    /// Of a table without columns.
+    pub(crate) fn new(name: &'s str) -> Self {
+        Self {
+            name,
+            ticks: None,
+            columns: Vec::new(),
         }
+    }
+
+    /// Adds the next column.
+    pub(crate) fn add(&mut self, column: &Column) {
+        if let ColumnGenerator::Timeline(timeline) = &column.generator {
+            self.ticks.get_or_insert(timeline.0);
+        }
+        self.columns.push(column.scope());
     }
 }
 

@@ -55,3 +55,4 @@ mod tuning;
 mod validity;
 mod watching;
 mod watching_others;
+mod wide;

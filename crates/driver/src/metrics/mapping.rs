@@ -197,7 +197,7 @@ mod tests {
 
     fn read(mapping: &str, text: &str) -> Vec<(String, Option<String>, f64, Measure)> {
         let mappings = [Mapping::parse(mapping).unwrap()];
-        let lines = samples(text, |_| true);
+        let lines = samples(text, |_| true).unwrap();
         metric_samples(&mappings, &lines)
             .into_iter()
             .map(|r| (r.name.into_owned(), r.node, r.value, r.measure))
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn the_name_of_a_metric_says_its_unit() {
         let text = "# TYPE a_seconds counter\na_seconds 1\nb_bytes 2\nc_seconds 3\nd 4\n";
-        let samples = samples(text, |_| true);
+        let samples = samples(text, |_| true).unwrap();
         let unit = |metric: &str| {
             let mapping = Mapping::parse(&format!("n={metric}")).unwrap();
             metric_samples(&[mapping], &samples)[0].unit.clone()

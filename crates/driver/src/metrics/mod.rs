@@ -133,7 +133,8 @@ impl Endpoint {
         let body = String::from_utf8_lossy(response.get(length..).unwrap_or_default());
         let samples = text::samples(&body, |metric| {
             self.mappings.iter().any(|mapping| mapping.metric == metric)
-        });
+        })
+        .ok_or_else(|| self.refused(text::TOO_MANY))?;
         let samples = mapping::metric_samples(&self.mappings, &samples);
         if samples.is_empty() {
             return Err(self.refused("it has none of the metrics that are read"));

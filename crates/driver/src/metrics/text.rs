@@ -4,8 +4,10 @@
 //! Format: <https://prometheus.io/docs/instrumenting/exposition_formats/>. Lines that do not follow
 //! it are passed over: one strange exporter must not hide the rest.
 
-/// Samples that are kept of an answer, at most.
+/// Samples that are wanted of an answer, at most.
 const SAMPLES_MAX: usize = 10_000;
+/// Says of an answer that it has more.
+pub(super) const TOO_MANY: &str = "it has more than 10,000 samples of what is read";
 
 /// One line of figures.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,8 +19,8 @@ pub(super) struct Sample<'a> {
     pub(super) counter: bool,
 }
 
-/// The samples of the wanted metrics.
-pub(super) fn samples(text: &str, is_needed: impl Fn(&str) -> bool) -> Vec<Sample<'_>> {
+/// The samples of the wanted metrics; none where there are more than may be kept: some of them would pass for all.
+pub(super) fn samples(text: &str, is_needed: impl Fn(&str) -> bool) -> Option<Vec<Sample<'_>>> {
     let mut samples = Vec::new();
     let mut counter = ("", false);
     for line in text.lines() {
@@ -47,11 +49,11 @@ pub(super) fn samples(text: &str, is_needed: impl Fn(&str) -> bool) -> Vec<Sampl
                 },
             });
         }
-        if samples.len() >= SAMPLES_MAX {
-            break;
+        if samples.len() > SAMPLES_MAX {
+            return None;
         }
     }
-    samples
+    Some(samples)
 }
 
 type Labels<'a> = Vec<(&'a str, String)>;
@@ -121,7 +123,7 @@ broken
 
     #[test]
     fn the_example_of_the_format_is_read() {
-        let read = samples(ANSWER, |_| true);
+        let read = samples(ANSWER, |_| true).unwrap();
         let values: Vec<(&str, f64, bool)> = read
             .iter()
             .map(|s| (s.metric, s.value, s.counter))
@@ -139,13 +141,25 @@ broken
         assert_eq!(read[1].labels, [post, ("code", "400".to_owned())]);
         assert_eq!(read[2].labels[0].1, r"C:\DIR\FILE.TXT");
         assert_eq!(read[2].labels[1].1, "no \"file\"\n");
-        assert_eq!(samples(ANSWER, |metric| metric == "untold_total").len(), 1);
+        assert_eq!(
+            samples(ANSWER, |metric| metric == "untold_total")
+                .unwrap()
+                .len(),
+            1
+        );
     }
 
     #[test]
-    fn of_an_endless_list_no_more_is_kept_than_the_bound() {
-        let text = "m{a=\"b\"} 1\n".repeat(SAMPLES_MAX + 5);
-        assert_eq!(samples(&text, |_| true).len(), SAMPLES_MAX);
+    fn a_list_beyond_the_bound_is_refused_and_not_cut() {
+        let of = |lines: usize| "m{a=\"b\"} 1\n".repeat(lines);
+        let most = of(SAMPLES_MAX);
+        assert_eq!(
+            samples(&most, |_| true).map_or(0, |all| all.len()),
+            SAMPLES_MAX
+        );
+        assert_eq!(samples(&of(SAMPLES_MAX + 1), |_| true), None);
+        let shown = highwater_model::display::count(SAMPLES_MAX as u64);
+        assert!(TOO_MANY.contains(&shown));
     }
 
     proptest! {

@@ -10,7 +10,7 @@ use highwater_model::units::Nanos;
 
 use super::connection::{SqlConnection, TextWire};
 use super::describe::number;
-use super::leases::{COLUMNS, LEASES_MAX, LeaseWords, lease, values};
+use super::leases::{COLUMNS, LEASES_MAX, LeaseWords, leases, values};
 use crate::contract::TargetError;
 use crate::lease::{LEASES_TABLE, Lease, LeaseAction};
 use crate::sql_query::SqlQuery;
@@ -177,7 +177,7 @@ impl Events<'_> {
 
     async fn read(&self, connection: &mut impl SqlQuery) -> Result<Vec<Lease>, TargetError> {
         let rows = connection.texts(&self.select()).await?;
-        let mut leases: Vec<Lease> = rows.iter().filter_map(|row| lease(row)).collect();
+        let mut leases = leases(&rows)?;
         leases.dedup_by(|next, first| next.table == first.table && next.share == first.share);
         Ok(leases)
     }

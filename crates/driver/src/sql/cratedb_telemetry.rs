@@ -7,15 +7,14 @@
 use crate::sql_query::Texts;
 use crate::telemetry::{Measure, MetricSample, names, units};
 
-/// Nodes; pools of nodes; the cluster. The bounds keep answers small: a series beyond the bound of
-/// a record would be left out anyway.
+/// Nodes; pools of nodes; the cluster. All of them: what is beyond the bound of a record is counted there.
 pub const STATEMENTS: [&str; 3] = [
     "SELECT name, load['1'], os['cpu']['used'], heap['used'], heap['max'], \
      fs['total']['bytes_written'], fs['total']['bytes_read'], fs['total']['available'] \
-     FROM sys.nodes ORDER BY name LIMIT 16",
+     FROM sys.nodes ORDER BY name",
     "SELECT node, pool['name'], pool['active'], pool['queue'], pool['rejected'] FROM \
      (SELECT name AS node, unnest(thread_pools) AS pool FROM sys.nodes) AS pools \
-     WHERE pool['name'] IN ('write', 'search') ORDER BY 1, 2 LIMIT 32",
+     WHERE pool['name'] IN ('write', 'search') ORDER BY 1, 2",
     "SELECT (SELECT severity FROM sys.cluster_health), \
      (SELECT count(*) FROM sys.shards WHERE state = 'STARTED'), (SELECT count(*) FROM sys.jobs), \
      (SELECT sum(total_count) FROM sys.jobs_metrics), \

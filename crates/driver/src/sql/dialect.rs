@@ -257,15 +257,6 @@ impl Dialect {
         }
     }
 
-    /// Texts put together, null ones left out.
-    pub fn concat(self, parts: &[String]) -> String {
-        match self {
-            // Its `concat` of a null is null.
-            Self::MySql => format!("concat_ws('', {})", parts.join(", ")),
-            _ => format!("concat({})", parts.join(", ")),
-        }
-    }
-
     /// A quoted identifier, whatever the name contains.
     pub fn identifier(self, name: &str) -> String {
         match self {

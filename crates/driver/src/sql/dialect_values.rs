@@ -6,7 +6,24 @@ use postgres_protocol::escape::escape_literal;
 use super::dialect::Dialect;
 use super::quoting::{backslashed, escaped, literal};
 
+/// Arguments of a function, at most; PostgreSQL has room for 100.
+const ARGUMENTS_MAX: usize = 64;
+
 impl Dialect {
+    /// Texts put together, null ones left out.
+    pub fn concat(self, parts: &[String]) -> String {
+        if parts.len() > ARGUMENTS_MAX {
+            let groups = parts.chunks(ARGUMENTS_MAX);
+            let groups: Vec<String> = groups.map(|group| self.concat(group)).collect();
+            return self.concat(&groups);
+        }
+        match self {
+            // Its `concat` of a null is null.
+            Self::MySql => format!("concat_ws('', {})", parts.join(", ")),
+            _ => format!("concat({})", parts.join(", ")),
+        }
+    }
+
     /// An attribute of a JSON object as text; the column is quoted, the attribute is not.
     pub fn attribute(self, column: &str, attribute: &str) -> String {
         match self {
@@ -97,5 +114,18 @@ mod tests {
         assert!(!Dialect::CrateDb.number_of_hash("h").contains("substring"));
         let attribute = Dialect::QuestDb.attribute("\"tags\"", "host");
         assert_eq!(attribute, "json_extract(\"tags\", '$.host')");
+    }
+
+    #[test]
+    fn more_texts_than_a_function_takes_are_put_together_in_groups() {
+        let parts = |count| vec!["x".to_owned(); count];
+        for dialect in [Dialect::PostgreSql, Dialect::MySql, Dialect::ClickHouse] {
+            let most = dialect.concat(&parts(ARGUMENTS_MAX));
+            assert_eq!(most.matches("concat").count(), 1);
+            let more = dialect.concat(&parts(ARGUMENTS_MAX * ARGUMENTS_MAX + 1));
+            assert_eq!(more.matches('x').count(), ARGUMENTS_MAX * ARGUMENTS_MAX + 1);
+            let inner = more.split("concat").map(|call| call.matches(", x").count());
+            assert!(inner.max() < Some(ARGUMENTS_MAX + 1), "{more}");
+        }
     }
 }

@@ -9,8 +9,22 @@ use crate::contract::TargetError;
 use crate::lease::{LEASES_TABLE, Lease, LeaseAction, Owner};
 use crate::sql_query::SqlQuery;
 
-/// Leases that are read, at most.
+/// Leases that are read, at most; where there are as many, others may be missing.
 pub(super) const LEASES_MAX: usize = 1_000;
+
+/// The leases of these rows.
+///
+/// # Errors
+/// There are more than are read: whose table is free is not known then.
+pub(super) fn leases(rows: &[Vec<Option<String>>]) -> Result<Vec<Lease>, TargetError> {
+    if rows.len() >= LEASES_MAX {
+        let message = format!("{LEASES_TABLE} holds {LEASES_MAX} leases or more");
+        return Err(TargetError::refused(message).with_hint(format!(
+            "runs that are over left them there: DELETE FROM {LEASES_TABLE} when none is running"
+        )));
+    }
+    Ok(rows.iter().filter_map(|row| lease(row)).collect())
+}
 
 /// The columns that do not change while a lease is held.
 pub(super) const COLUMNS: &str =
@@ -111,7 +125,7 @@ pub async fn perform(
         words.is_locked
     );
     let rows = connection.texts(&select).await?;
-    Ok(rows.iter().filter_map(|row| lease(row)).collect())
+    leases(&rows)
 }
 
 async fn create(connection: &mut impl SqlQuery, words: &LeaseWords) -> Result<(), TargetError> {
@@ -148,7 +162,7 @@ pub(super) fn values(words: &LeaseWords, lease: &Lease) -> String {
 }
 
 /// The lease of a row that was read.
-pub(super) fn lease(row: &[Option<String>]) -> Option<Lease> {
+fn lease(row: &[Option<String>]) -> Option<Lease> {
     let text = |position: usize| row.get(position).cloned().flatten();
     let number = |position| text(position)?.parse::<u64>().ok();
     // The target's clock may have been set back.

@@ -60,8 +60,6 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("stats.operations_log_size", "10000"),
     ("statement_timeout", "0ms"),
 ];
-/// Most settings that are recorded.
-const SETTINGS_MAX: usize = 80;
 
 /// See [`highwater_driver::contract::ServerAdmin::facts`].
 pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts, TargetError> {
@@ -157,13 +155,11 @@ fn changed(settings: &BTreeMap<String, String>) -> String {
 /// Names of an object's leaves with dots between, as SET reads them.
 fn flatten(prefix: &str, value: &Value, out: &mut BTreeMap<String, String>) {
     let Value::Object(members) = value else {
-        if out.len() < 4 * SETTINGS_MAX {
-            let shown = match value {
-                Value::String(text) => one_line(text),
-                other => one_line(&other.to_string()),
-            };
-            out.insert(prefix.to_owned(), shown);
-        }
+        let shown = match value {
+            Value::String(text) => one_line(text),
+            other => one_line(&other.to_string()),
+        };
+        out.insert(prefix.to_owned(), shown);
         return;
     };
     for (name, member) in members {

@@ -17,15 +17,13 @@ use highwater_model::record::MemoryRecord;
 const ALWAYS: &str = "'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', \
      'shared_buffers', 'max_wal_size', 'checkpoint_timeout', 'default_transaction_isolation', \
      'synchronous_standby_names'";
-/// Most settings that are recorded.
-const SETTINGS_MAX: usize = 80;
 /// Parts of names whose values may hold a secret.
 const SECRET: [&str; 5] = ["conninfo", "command", "passphrase", "password", "secret"];
 
 /// QuestDB's: those that say what an acknowledged commit has survived, and changed ones.
 const PARAMETERS: &str = "SELECT property_path, value FROM (SHOW PARAMETERS) \
      WHERE property_path IN ('cairo.commit.mode', 'cairo.wal.enabled.default') \
-     OR (value_source <> 'default' AND NOT sensitive) ORDER BY property_path LIMIT 200";
+     OR (value_source <> 'default' AND NOT sensitive) ORDER BY property_path";
 
 /// YugabyteDB's that are recorded whatever their value. Its storage takes no notice of PostgreSQL's settings of
 /// durability, so that those are not recorded; its own are flags of its processes, which SQL does not show.
@@ -70,7 +68,7 @@ pub(super) async fn read(
         version = yugabyte(&version);
     }
     let mut settings = match dialect {
-        Dialect::QuestDb => bounded(readable(connection.rows(PARAMETERS).await)?),
+        Dialect::QuestDb => without_secrets(readable(connection.rows(PARAMETERS).await)?),
         Dialect::PostgreSql => {
             let changed = "source NOT IN ('default', 'override', 'client', 'session')";
             of_view(connection, ALWAYS, changed).await?
@@ -124,9 +122,9 @@ async fn of_view(
     for value in ["current_setting(name)", "setting"] {
         let sql = format!(
             "SELECT name, {value} FROM pg_catalog.pg_settings WHERE name IN ({always}) OR {changed} \
-             ORDER BY name IN ({always}) DESC, name LIMIT 200"
+             ORDER BY name IN ({always}) DESC, name"
         );
-        let found = bounded(readable(connection.rows(&sql).await)?);
+        let found = without_secrets(readable(connection.rows(&sql).await)?);
         if !found.is_empty() {
             return Ok(found);
         }
@@ -163,13 +161,12 @@ fn yugabyte(version: &str) -> String {
 }
 
 /// Names and values, without what may hold a secret.
-fn bounded(rows: Texts) -> BTreeMap<String, String> {
+fn without_secrets(rows: Texts) -> BTreeMap<String, String> {
     pairs(rows)
         .map(|(name, value)| (name, one_line(&value)))
         .filter(|(name, value)| {
             !SECRET.iter().any(|part| name.contains(part)) && !value.contains("password")
         })
-        .take(SETTINGS_MAX)
         .collect()
 }
 
@@ -232,7 +229,7 @@ mod tests {
     #[test]
     fn secrets_stay_out_and_missing_durability_is_said() {
         let row = |name: &str, value: &str| vec![Some(name.to_owned()), Some(value.to_owned())];
-        let settings = bounded(vec![
+        let settings = without_secrets(vec![
             row("fsync", "off"),
             row("primary_conninfo", "host=h password=geheim"),
             row("ssl_passphrase_command", "echo geheim"),

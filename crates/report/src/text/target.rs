@@ -5,7 +5,7 @@ use highwater_analysis::telemetry::{TimeRange, mean, measured, named, rejected, 
 use highwater_model::display::{bytes, count, foreign, percent, plain, rate};
 use highwater_model::numbers::round_to_u64;
 use highwater_model::record::RunRecord;
-use highwater_model::target_telemetry::{TargetTelemetry, names};
+use highwater_model::target_telemetry::{SERIES_MAX, TargetTelemetry, names};
 
 use crate::layout::labeled;
 
@@ -41,6 +41,16 @@ pub(crate) fn lines(record: &RunRecord) -> Vec<String> {
             source.failure.as_deref().unwrap_or("no answer in time")
         );
         lines.push(labeled("note", &foreign(&said, WORDS)));
+    }
+    let left_out = record.target_telemetry.as_ref();
+    let left_out = left_out.map_or(0, |telemetry| telemetry.series_left_out);
+    if left_out > 0 {
+        let said = format!(
+            "{} series of telemetry are not in the record, which holds {}",
+            count(left_out),
+            count(SERIES_MAX as u64)
+        );
+        lines.push(labeled("note", &said));
     }
     lines
 }

@@ -12,13 +12,9 @@ use highwater_model::numbers::to_f64;
 
 use crate::request::LimitedNode;
 
-/// Most nodes that are reported one by one.
-const NODES_MAX: usize = 32;
-
 /// A reader of these nodes.
 pub(super) fn reader(nodes: &[LimitedNode]) -> Box<dyn TelemetryReader> {
-    let nodes = nodes.iter().take(NODES_MAX).cloned();
-    Box::new(ControlGroups(nodes.collect()))
+    Box::new(ControlGroups(nodes.to_vec()))
 }
 
 struct ControlGroups(Vec<LimitedNode>);

@@ -12,8 +12,6 @@ use procfs::{Current, CurrentSI, DiskStat, KernelStats};
 
 use crate::telemetry::busy;
 
-/// Most disks, and most networks, that are told one by one, in the order of the kernel.
-const DEVICES_MAX: usize = 8;
 /// Bytes of a sector in the kernel's counters, whatever the disk's own are.
 const SECTOR_BYTES: f64 = 512.0;
 /// Devices whose traffic is another device's, or none.
@@ -79,7 +77,7 @@ fn disks(readings: &mut Vec<MetricSample>) {
         .into_iter()
         .filter(|disk| disk.reads + disk.writes > 0)
         .filter(|disk| is_disk(&disk.name) && is_whole(&disk.name));
-    readings.extend(used.take(DEVICES_MAX).flat_map(|disk| of_disk(&disk)));
+    readings.extend(used.flat_map(|disk| of_disk(&disk)));
 }
 
 fn is_disk(name: &str) -> bool {
@@ -105,7 +103,7 @@ fn networks(readings: &mut Vec<MetricSample>) {
     let mut devices: Vec<_> = devices.into_values().collect();
     devices.retain(|device| device.recv_bytes + device.sent_bytes > 0);
     devices.sort_by(|a, b| a.name.cmp(&b.name));
-    readings.extend(devices.iter().take(DEVICES_MAX).flat_map(of_network));
+    readings.extend(devices.iter().flat_map(of_network));
 }
 
 fn of_network(device: &DeviceStatus) -> [MetricSample; 2] {

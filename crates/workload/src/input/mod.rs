@@ -6,6 +6,6 @@ mod names;
 mod reader;
 mod section;
 
-pub(crate) use names::{MAX_ITEMS, Named, check_name, named};
+pub(crate) use names::{Named, check_name, named};
 pub(crate) use reader::{Hint, Reader};
 pub(crate) use section::{Entry, Section};

@@ -3,11 +3,15 @@
 //!
 //! What must not be here: what the named things are.
 
+use std::ops::Range;
+
 use super::section::{Entry, Section};
+use highwater_model::display;
 use highwater_model::input_error::suggest;
 
-/// Entities, tables, columns, ops or the like in one file, at most.
-pub(crate) const MAX_ITEMS: usize = 1_000;
+/// Elements of one list or section of named things, at most: as many columns as a table has in the databases that
+/// bound them. What is beyond it is an error, never left out.
+const MAX_ITEMS: usize = 4_096;
 
 /// Something that others refer to by its name.
 pub(crate) trait Named {
@@ -69,26 +73,42 @@ impl Section<'_> {
 
     /// The entries of a section of named `things`, as many as are allowed.
     pub(crate) fn things(&self, thing: &str, things: &str) -> Vec<Entry<'_>> {
-        let mut entries = self.entries();
-        if let Some(entry) = entries.get(MAX_ITEMS) {
-            let hint = format!("at most {MAX_ITEMS} are read");
-            entry.key_error(format!("more than {MAX_ITEMS} {things}"), hint);
-            entries.truncate(MAX_ITEMS);
-        }
+        let entries = self.bounded(self.entries(), things, Entry::key_span);
         for entry in &entries {
             check_name(self.reader, thing, entry.key, entry.key_span());
+        }
+        entries
+    }
+
+    /// The elements of a list of named `things`, as many as are allowed.
+    pub(crate) fn items(&self, things: &'static str) -> Vec<Entry<'_>> {
+        self.bounded(self.list(things), things, Entry::span)
+    }
+
+    /// As many entries as are allowed; the first one beyond is noted at its place.
+    fn bounded<'e>(
+        &self,
+        mut entries: Vec<Entry<'e>>,
+        things: &str,
+        place: fn(Entry<'e>) -> Range<usize>,
+    ) -> Vec<Entry<'e>> {
+        if let Some(beyond) = entries.get(MAX_ITEMS) {
+            let message = format!(
+                "{} has {} {things}, more than {}",
+                self.place,
+                display::count(entries.len() as u64),
+                display::count(MAX_ITEMS as u64)
+            );
+            let hint = "split it: what is beyond the bound would not be written";
+            self.reader.report(place(*beyond), message, hint);
+            entries.truncate(MAX_ITEMS);
         }
         entries
     }
 }
 
 /// Notes a name that would need quoting somewhere.
-pub(crate) fn check_name(
-    reader: &super::Reader<'_>,
-    what: &str,
-    name: &str,
-    span: std::ops::Range<usize>,
-) {
+pub(crate) fn check_name(reader: &super::Reader<'_>, what: &str, name: &str, span: Range<usize>) {
     let mut chars = name.chars();
     let starts = chars
         .next()

@@ -7,7 +7,7 @@ use crate::entity::Entity;
 use crate::generators::columns::{ColumnScope, Scope};
 use crate::generators::parameters::{MAX_COUNT, ParameterGenerator};
 use crate::generators::spec::read_type;
-use crate::input::{Entry, MAX_ITEMS, Section};
+use crate::input::{Entry, Section};
 use crate::sql::{Sql, SqlInputError};
 use crate::table::Table;
 use crate::transaction::{Control, MAX_STATEMENTS};
@@ -29,7 +29,7 @@ impl Statements {
             names: Vec::new(),
         };
         let mut earlier: Vec<ColumnScope> = Vec::new();
-        for element in of.list("parameters").into_iter().take(MAX_ITEMS) {
+        for element in of.items("parameters") {
             let Some(mut part) = element.section(format!("a parameter of {}", of.place)) else {
                 continue;
             };

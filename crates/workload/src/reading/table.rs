@@ -3,10 +3,10 @@
 use toml::de::DeValue;
 
 use crate::entity::Entity;
-use crate::generators::columns::{ColumnGenerator, Scope};
+use crate::generators::columns::{ColumnGenerator, Scope, TableScope};
 use crate::generators::plain::Plain;
 use crate::generators::spec::read_type;
-use crate::input::{Entry, MAX_ITEMS, Section};
+use crate::input::{Entry, Section};
 use crate::table::{Column, Order, Table};
 use highwater_model::input_error::suggest;
 use highwater_model::op::ColumnType;
@@ -37,14 +37,21 @@ fn read_table(of: &Section<'_>, table: &mut Table, entities: &[Entity], earlier:
     let order = of.word("order", &orders, Some(Order::TimeMajor));
     table.order = order.unwrap_or_default();
     table.repeat = of.natural("repeat", 0, Some(0));
-    let elements = of.list("columns");
+    let elements = of.items("columns");
     if elements.is_empty() {
         let hint = format!("add [[tables.{}.columns]]", table.name);
         of.error::<()>(format!("{} has no columns", of.place), hint);
     }
-    for element in elements.into_iter().take(MAX_ITEMS) {
+    // Kept beside the table that it is of, whose columns grow.
+    let name = table.name.clone();
+    let mut scopes: Vec<_> = earlier.iter().map(Table::scope).collect();
+    scopes.push(TableScope::new(&name));
+    for element in elements {
         if let Some(part) = element.section(format!("a column of {}", of.place)) {
-            let column = read_column(part, table, entities, earlier);
+            let column = read_column(part, table, entities, &scopes);
+            if let Some(own) = scopes.last_mut() {
+                own.add(&column);
+            }
             table.columns.push(column);
         }
     }
@@ -79,18 +86,17 @@ fn read_column(
     mut of: Section<'_>,
     table: &Table,
     entities: &[Entity],
-    earlier: &[Table],
+    tables: &[TableScope<'_>],
 ) -> Column {
     let name = of.named("column", &table.columns, &format!("table `{}`", table.name));
     let kind = read_type(&of);
-    let tables: Vec<_> = earlier.iter().chain([table]).map(Table::scope).collect();
     let generator = kind.and_then(|kind| {
         let scope = Scope {
             kind,
             count: 1,
             entity: table.entity.and_then(|position| entities.get(position)),
             entities,
-            tables: &tables,
+            tables,
             parameters: &[],
         };
         ColumnGenerator::read(&of, &scope)

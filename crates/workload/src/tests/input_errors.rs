@@ -7,7 +7,9 @@ use proptest::prelude::*;
 use crate::generators::columns::OF_COLUMNS;
 use crate::generators::parameters::OF_PARAMETERS;
 use crate::generators::plain::PLAIN;
-use crate::{InputError, WorkloadSpec, builtin};
+use crate::{InputError, OpContext, WorkloadSpec, builtin};
+use highwater_model::op::OpBody;
+use highwater_model::units::Seed;
 
 fn errors(text: &str) -> Vec<InputError> {
     WorkloadSpec::parse(text).err().unwrap_or_default()
@@ -110,6 +112,66 @@ fn errors_are_bounded() {
     assert_eq!(errors(&text).len(), 50);
     let long = "#".repeat((1 << 20) + 1);
     assert_eq!(errors(&long).len(), 1);
+}
+
+/// A workload with this many columns, parameters of a query, or fields of an object.
+fn wide(columns: usize, parameters: usize, fields: usize) -> String {
+    let some = |count: usize, rest: &str| -> String {
+        (0..count).fold(String::new(), |text, n| {
+            text + &format!("{{ name = \"s{n}\", {rest} }},")
+        })
+    };
+    let seven = "type = \"integer\", generator = \"uniform\", min = 7, max = 7";
+    let bound: String = (0..parameters.min(4_096))
+        .map(|n| format!(" + :s{n}"))
+        .collect();
+    format!(
+        "format = 1\nname = \"wide\"\nversion = 1\nsummary = \"many of everything\"\n\
+         [tables.t]\ncolumns = [{} {{ name = \"o\", type = \"object\", generator = \"object\", \
+         fields = [{}] }}]\ncreate = {{ any = \"CREATE TABLE t\" }}\nkey = {{ any = \"s0\" }}\n\
+         [ops.insert]\ninsert = \"t\"\nbatch = 1\n\
+         [ops.ask]\nsql = {{ any = \"SELECT 1{bound}\" }}\nparameters = [{}]\n\
+         [streams.insert]\nunit = \"rows\"\narrivals = \"constant\"\nops = {{ insert = 1 }}\n",
+        some(columns, seven),
+        some(fields, seven),
+        some(parameters, seven),
+    )
+}
+
+#[test]
+fn no_column_parameter_or_field_is_left_out() {
+    let most = wide(4_095, 3, 4_096);
+    assert_eq!(errors(&most), []);
+    let workload = super::parsed(&most)
+        .instantiate(&super::owned(&[]), Seed(0))
+        .unwrap();
+    let stream = &workload.streams()[0];
+    let OpBody::Insert(rows) = workload.op(stream, 0, &OpContext::default()).body else {
+        panic!();
+    };
+    assert_eq!(rows.columns.len(), 4_096);
+    for (text, things) in [
+        (
+            wide(4_096, 3, 3),
+            "table `t` has 4,097 columns, more than 4,096",
+        ),
+        (
+            wide(3, 4_097, 3),
+            "op `ask` has 4,097 parameters, more than 4,096",
+        ),
+        (
+            wide(3, 3, 5_000),
+            "column `o` of table `t` has 5,000 fields, more than 4,096",
+        ),
+    ] {
+        let errors = errors(&text);
+        let [only] = errors.as_slice() else {
+            panic!("{errors:?}");
+        };
+        assert_eq!(only.message, things);
+        // The first one beyond the bound.
+        assert!(text.get(only.span.clone()).unwrap().starts_with('{'));
+    }
 }
 
 proptest! {

@@ -17,7 +17,7 @@ use crate::generators::prelude::{
     ColumnData, ColumnType, Draws, Entry, OBJECT, Section, Segments, Serialize, Spec, specs,
 };
 use crate::generators::spec::{Specs, read_generator, read_type};
-use crate::input::{MAX_ITEMS, named};
+use crate::input::named;
 use crate::segment::Segment;
 use highwater_model::op::Dictionary;
 use highwater_model::units::Seed;
@@ -122,7 +122,7 @@ fn read_fields(of: &Section<'_>, depth: usize) -> Option<Vec<Field>> {
     }
     let mut fields: Vec<Field> = Vec::new();
     let mut complete = true;
-    for element in elements.into_iter().take(MAX_ITEMS) {
+    for element in of.items("fields") {
         let Some(mut part) = element.section(format!("a field of {}", of.place)) else {
             continue;
         };
