@@ -49,6 +49,8 @@ pub enum IncidentKind {
     Hopeless,
     /// The target changed: a node left, copies were on no node, a server was restarted or took another's place.
     ClusterChanged,
+    /// A share began later than the others.
+    SharesApart,
 }
 
 impl IncidentKind {
@@ -62,6 +64,7 @@ impl IncidentKind {
             Self::RecordIncomplete => Some(ReasonCode::RecordIncomplete),
             Self::NotIdle => Some(ReasonCode::NotIdle),
             Self::TablesLost => Some(ReasonCode::ForeignWriter),
+            Self::SharesApart => Some(ReasonCode::SharesApart),
         }
     }
 }

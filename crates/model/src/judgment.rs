@@ -194,7 +194,8 @@ reason_codes! {
     WaitingNotCounted = "waiting_not_counted", "measurement", "Latency may not count from the intended start.";
     MachineDrifted = "machine_drifted", "measurement", "The first size of a growth, measured again at its end, was not what it had been: growth and drift cannot be distinguished.";
     RecordIncomplete = "record_incomplete", "measurement", "Part of the record could not be written.";
-    SharesDiffer = "shares_differ", "measurement", "Merged records do not belong to one plan, or shares are missing.";
+    SharesDiffer = "shares_differ", "measurement", "Merged records do not belong to one plan, did not run at one time, or shares are missing.";
+    SharesApart = "shares_apart", "measurement", "A share began so much later than the others that their sum is not the planned load.";
     RowsLost = "rows_lost", "data", "Acknowledged rows were not found.", sentence;
     RowsSurplus = "rows_surplus", "data", "More rows were found than were sent.";
     RefusedFound = "refused_found", "data", "Rows were found that the target had refused.";

@@ -7,9 +7,9 @@ use std::fmt;
 
 use highwater_model::display::ratio;
 use highwater_model::histogram::{LatencyHistogram, LatencySummary};
-use highwater_model::numbers::to_f64;
+use highwater_model::numbers::{len_to_f64, to_f64};
 use highwater_model::plan::{Arrivals, PhaseKind, StreamPlan, Unit};
-use highwater_model::record::{PhaseRecord, ResultRecord, RunRecord, StreamRecord};
+use highwater_model::record::{PhaseRecord, ResultRecord, RunRecord, StreamRecord, WINDOW_NS};
 use highwater_model::units::Nanos;
 
 /// Below this a phase holds fewer than 30 windows of 100 ms, and start and end weigh too much.
@@ -30,6 +30,8 @@ pub struct MeasuredStream<'a> {
     pub results: Vec<&'a ResultRecord>,
     /// Whether the record has several measured phases, so that a name must say which.
     several: bool,
+    /// Whether the plan's number of rows may have ended the phase, so that nothing was due in its last part.
+    by_rows: bool,
 }
 
 /// All streams of all measured phases, in the order of the record's phases.
@@ -53,10 +55,19 @@ pub fn measured_streams(record: &RunRecord) -> Vec<MeasuredStream<'_>> {
                     .filter(|r| r.phase == phase.name && r.stream == stream.stream)
                     .collect(),
                 several: phases.len() > 1,
+                by_rows: record.plan.definition.stop.rows.is_some()
+                    && planned_length(record, phase) > Some(phase.duration_ns),
             });
         }
     }
     measured
+}
+
+/// How long the phase was to be.
+fn planned_length(record: &RunRecord, phase: &PhaseRecord) -> Option<u64> {
+    let mut planned = record.plan.definition.phases.iter();
+    let planned = planned.find(|planned| planned.name == phase.name);
+    planned.map(|planned| planned.duration.0)
 }
 
 /// How a reason names it: `insert`, or `step 2 insert`.
@@ -82,6 +93,16 @@ impl MeasuredStream<'_> {
     /// Seconds that the phase took.
     pub fn seconds(&self) -> f64 {
         Nanos(self.phase.duration_ns).as_secs_f64()
+    }
+
+    /// Seconds in which ops were due: those of the phase, or, where a number of rows ended it, which it does with the
+    /// last answer, those before the last window in which one was.
+    pub(super) fn seconds_due(&self) -> f64 {
+        let offered = self.results.iter().map(|result| &result.windows.offered);
+        let last = |counts: &Vec<u64>| counts.iter().rposition(|due| *due > 0);
+        let windows = offered.filter_map(last).max().filter(|_| self.by_rows);
+        let due = windows.map(|windows| len_to_f64(windows) * Nanos(WINDOW_NS).as_secs_f64());
+        due.map_or(self.seconds(), |due| due.min(self.seconds()))
     }
 
     /// Units of one op: rows of a batch, or 1.

@@ -41,6 +41,7 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
         IncidentKind::TargetLost,
         IncidentKind::DiskFull,
         IncidentKind::RecordIncomplete,
+        IncidentKind::SharesApart,
     ];
     let steadiness = steadiness::judge(record.plan.definition.steadiness, measured);
     let invalid = ended.map(|kind| ended_by(record, kind)).into_iter().chain([
@@ -95,6 +96,10 @@ fn ended_by(record: &RunRecord, kind: IncidentKind) -> Option<Reason> {
         IncidentKind::DiskFull => (
             "stopped to keep the target's disk from filling up",
             "free space where the target keeps its data, or write fewer rows",
+        ),
+        IncidentKind::SharesApart => (
+            "the shares did not begin together",
+            "give all of them one --start-at, when the slowest is ready too",
         ),
         _ => (
             "part of the record could not be written",
@@ -247,7 +252,7 @@ fn rate_not_offered(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
 
 /// Units that were planned, where clearly less was offered; open load only.
 pub(crate) fn planned_and_not_offered(stream: &MeasuredStream<'_>) -> Option<f64> {
-    let planned = stream.stream.planned_rate? * stream.seconds();
+    let planned = stream.stream.planned_rate? * stream.seconds_due();
     let per_op = to_f64(stream.units_per_op());
     let poisson = stream.plan.is_some_and(|p| p.arrivals == Arrivals::Poisson);
     let spread = if poisson {

@@ -61,6 +61,26 @@ pub enum MergeError {
         /// The one that differs.
         other: String,
     },
+    /// It is not known when a share began.
+    #[error("record {record} does not say when it began")]
+    NoBegin {
+        /// Which.
+        record: String,
+    },
+    /// Shares did not run at the same time.
+    #[error(
+        "the shares did not run together: in {phase} record {late} began {by} after {early} had ended"
+    )]
+    Apart {
+        /// The record that ended first.
+        early: String,
+        /// The record that began last.
+        late: String,
+        /// The measured phase.
+        phase: String,
+        /// The time in between.
+        by: String,
+    },
     /// A distribution cannot be read.
     #[error("record {record}: a distribution of op {op} cannot be read: {source}")]
     Histogram {
@@ -76,11 +96,21 @@ pub enum MergeError {
 impl MergeError {
     /// The same as a reason of a measurement.
     pub fn reason(&self) -> Reason {
+        let (message, hint) = match self {
+            Self::Apart { .. } => (
+                "the shares did not run together",
+                "begin all shares of a run at one time: --start-at",
+            ),
+            _ => (
+                "the records are not all the shares of one plan",
+                "give the record of every share once: highwater show R1 R2 …",
+            ),
+        };
         Reason {
             code: ReasonCode::SharesDiffer,
-            message: "the records are not all the shares of one plan".to_owned(),
+            message: message.to_owned(),
             evidence: self.to_string(),
-            hint: Some("give the record of every share once: highwater show R1 R2 …".to_owned()),
+            hint: Some(hint.to_owned()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! One record from the records of all shares of a plan, as if one load generator had done it all.
 //!
 //! Counts are added and distributions merged; a percentile is never averaged, and what follows
-//! from counts is drawn anew. Phases are aligned by their own start, not by wall clocks.
+//! from counts is drawn anew. Times count from the first begin of any share: what did not run together is not added.
 
 mod audit;
 mod error;
@@ -11,16 +11,19 @@ mod results;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod together;
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::collections::BTreeSet;
 
+use crate::availability::acknowledged_per_s;
 use crate::telemetry::disk_bytes_per_row;
 use crate::{judge, limit};
 use highwater_model::plan::Share;
 use highwater_model::record::{Change, RunRecord};
 
 pub use error::MergeError;
+pub use together::{late_allowed, late_message};
 
 /// Missing shares that an error names.
 const MISSING_NAMED: usize = 16;
@@ -31,23 +34,32 @@ const MISSING_NAMED: usize = 16;
 /// intervals keep no distributions. The id is that of the first share with `-merged` behind it.
 ///
 /// # Errors
-/// If the records are not all shares of one plan, each once, against one target, or a distribution
+/// If the records are not all shares of one plan, each once, against one target and at one time, or a distribution
 /// cannot be read.
 pub fn merge<R: Borrow<RunRecord>>(records: &[R]) -> Result<RunRecord, MergeError> {
     let shares = checked(records.iter().map(Borrow::borrow).collect())?;
+    let started_at = timeline::earliest(&shares);
+    let audit = audit::merged(&shares);
+    let placed = together::together(&shares)?;
+    let shares: Vec<&RunRecord> = placed.iter().map(AsRef::as_ref).collect();
     let first = shares[0];
     let mut merged = first.clone();
     if shares.len() > 1 {
         merged.header.id = format!("{}-merged", first.header.id);
     }
     merged.plan.definition.share = Share::WHOLE;
-    merged.header.started_at = timeline::earliest(&shares);
+    merged.header.started_at = started_at;
     merged.phases = timeline::phases(&shares);
     merged.results = results::results(&shares, &merged.phases)?;
     merged.streams = results::streams(&shares, &merged);
     merged.intervals = timeline::intervals(&shares);
     merged.availability = timeline::availability(&shares);
-    merged.audit = audit::merged(&shares);
+    if placed.iter().any(|share| matches!(share, Cow::Owned(_))) {
+        // Their own seconds begin at different times.
+        let per_s = acknowledged_per_s(&merged.intervals, &merged.phases);
+        merged.availability.acknowledged_per_s = per_s;
+    }
+    merged.audit = audit;
     merged.target = machines::target(&shares);
     merged.clients = shares.iter().flat_map(|s| s.clients.clone()).collect();
     merged.telemetry = machines::telemetry(&shares);

@@ -70,6 +70,12 @@ fn one(group: &Group<'_>, phases: &[PhaseRecord]) -> Result<ResultRecord, MergeE
         merged.backlog |= other.backlog;
         add_windows(&mut merged.windows, &other.windows);
     }
+    // The journal of a share that was killed has whole seconds only: windows without its part would be another load.
+    let journaled =
+        |result: &ResultRecord| result.acknowledged > 0 && result.windows.acknowledged.is_empty();
+    if group.iter().any(|(_, result)| journaled(result)) {
+        merged.windows = Windows::default();
+    }
     merged.throughput = throughput(&merged, phases);
     distributions(&mut merged, group)?;
     Ok(merged)

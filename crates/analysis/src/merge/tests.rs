@@ -7,10 +7,12 @@ use crate::fixture::{self, MS, OpSpec, S, incident};
 use highwater_model::judgment::ReasonCode;
 use highwater_model::judgment::{Data, Measurement};
 use highwater_model::plan::{Pace, PhaseKind, Unit};
+use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::record::{
     AuditRecord, AuditStatus, Change, Expectation, ExpectedBucket, FoundBucket, IncidentKind,
-    InterventionRecord, PhaseRecord,
+    InterventionRecord, PhaseRecord, Windows,
 };
+use highwater_model::units::Nanos;
 
 const WINDOWS: usize = 100;
 
@@ -241,14 +243,16 @@ fn only_the_last_audit_counts_and_only_after_all_shares_had_ended() {
     };
     // An early audit, before the others had written all they would.
     found(&mut shares[0], 5);
-    shares[0].header.started_at = "2026-11-20T18:20:03Z".to_owned();
+    for share in &mut shares[1..] {
+        share.phases.last_mut().unwrap().start_ns = 13 * S;
+    }
     assert_eq!(merge(&shares).unwrap().judgments.data.value, Data::Clean);
     // The last audit misses rows, and another share was still at work.
     for share in &mut shares[1..] {
         found(share, 5);
     }
     let measured = shares[1].phases.iter_mut().find(|p| p.name == "measure");
-    measured.unwrap().duration_ns = 10 * S + 500 * MS;
+    measured.unwrap().duration_ns = 11 * S + 500 * MS;
     let merged = merge(&shares).unwrap();
     assert_eq!(merged.judgments.data.value, Data::Unverified);
     assert!(merged.audit.error.unwrap().contains("share 2"));
@@ -349,6 +353,80 @@ fn shares_recover_together_when_the_last_of_them_keeps_up() {
     // Without the counts of a share there is no sum to tell it.
     shares[1].results[0].windows.offered.clear();
     assert_eq!(merge(&shares).unwrap().availability.recovery, None);
+}
+
+/// Shares that began so much after the first.
+fn begun(after_ms: [u64; 3]) -> Vec<RunRecord> {
+    let mut shares = three();
+    let first = parse_instant(&shares[0].header.started_at).unwrap();
+    for (share, after) in shares.iter_mut().zip(after_ms) {
+        share.header.started_at = print_instant(Nanos(first.0 + after * MS));
+    }
+    shares
+}
+
+#[test]
+fn shares_that_did_not_run_together_are_not_added() {
+    // Ten seconds each.
+    let error = merge(&begun([0, 10_000, 0])).unwrap_err();
+    assert!(matches!(error, MergeError::Apart { .. }), "{error}");
+    assert!(error.to_string().contains("began 0 ns after"), "{error}");
+    let reason = error.reason();
+    assert_eq!(reason.code, ReasonCode::SharesDiffer);
+    assert!(reason.hint.unwrap().contains("--start-at"));
+    assert!(merge(&begun([86_400_000, 0, 0])).is_err());
+    // One that does not say when it began.
+    let mut shares = three();
+    shares[1].header.started_at = String::new();
+    let error = merge(&shares).unwrap_err();
+    assert!(matches!(error, MergeError::NoBegin { .. }), "{error}");
+}
+
+#[test]
+fn a_share_that_began_late_makes_the_measurement_invalid_and_is_named() {
+    let merged = merge(&begun([0, 3_000, 0])).unwrap();
+    let judged = &merged.judgments.measurement;
+    assert_eq!(judged.value, Measurement::Invalid);
+    assert_eq!(judged.reasons[0].code, ReasonCode::SharesApart);
+    let said = &judged.reasons[0].evidence;
+    assert!(
+        said.contains("share 2/3: began 3.00 s after the first share"),
+        "{said}"
+    );
+    // What was acknowledged in thirteen seconds, by the second in which it was.
+    let measured = merged.phases.iter().find(|p| p.name == "measure").unwrap();
+    assert_eq!(measured.duration_ns, 13 * S);
+    let whole = merge(&three()).unwrap();
+    let [late, punctual] = [&merged, &whole].map(|of| &of.results[0]);
+    assert_eq!(late.acknowledged, punctual.acknowledged);
+    assert_eq!(late.windows.acknowledged.len(), 130);
+    let per_s = punctual.throughput.ops_per_s * 10.0 / 13.0;
+    assert!((late.throughput.ops_per_s - per_s).abs() < 1e-6);
+    // A hundredth of the phase is what an offered rate may lack.
+    let merged = merge(&begun([0, 100, 0])).unwrap();
+    let codes = merged.judgments.measurement.codes();
+    assert!(!codes.contains(&ReasonCode::SharesApart), "{codes:?}");
+    let merged = merge(&begun([0, 200, 0])).unwrap();
+    let codes = merged.judgments.measurement.codes();
+    assert_eq!(codes.first(), Some(&ReasonCode::SharesApart));
+}
+
+#[test]
+fn the_throughput_of_a_share_that_was_killed_comes_from_its_journal() {
+    let whole = merge(&three()).unwrap();
+    let mut shares = three();
+    // A journal has whole seconds, and no windows.
+    shares[1].results[0].windows = Windows::default();
+    let merged = merge(&shares).unwrap();
+    let [found, expected] = [&merged, &whole].map(|of| of.streams[0].throughput.ops_per_s);
+    assert!(
+        (found / expected - 1.0).abs() < 1e-9,
+        "{found} of {expected}"
+    );
+    assert_eq!(
+        merged.streams[0].throughput.ci95, None,
+        "of what is known of all"
+    );
 }
 
 #[test]

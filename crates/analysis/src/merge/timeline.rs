@@ -20,7 +20,7 @@ pub(super) fn instant(text: &str) -> Option<OffsetDateTime> {
     OffsetDateTime::parse(text, &Rfc3339).ok()
 }
 
-/// Each phase from its first begin on, as long as the longest.
+/// Each phase from its first begin to its last end; times are those of all shares.
 pub(super) fn phases(shares: &[&RunRecord]) -> Vec<PhaseRecord> {
     let mut merged: Vec<PhaseRecord> = Vec::new();
     for phase in shares.iter().flat_map(|share| &share.phases) {
@@ -28,8 +28,10 @@ pub(super) fn phases(shares: &[&RunRecord]) -> Vec<PhaseRecord> {
         match merged.iter_mut().find(same) {
             None => merged.push(phase.clone()),
             Some(merged_one) => {
+                let end = |phase: &PhaseRecord| phase.start_ns.saturating_add(phase.duration_ns);
+                let last = end(merged_one).max(end(phase));
                 merged_one.start_ns = merged_one.start_ns.min(phase.start_ns);
-                merged_one.duration_ns = merged_one.duration_ns.max(phase.duration_ns);
+                merged_one.duration_ns = last - merged_one.start_ns;
             }
         }
     }

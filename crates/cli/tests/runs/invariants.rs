@@ -1,9 +1,11 @@
 //! What a workload file says must be so of its data is asked after the load.
 
 use highwater_model::judgment::{Data, ReasonCode};
+use highwater_model::quantity::print_instant;
 use highwater_model::record::RunRecord;
 
-use crate::called::{Called, Place, record};
+use crate::called::{Called, Place, Running, record, split};
+use crate::shares::soon;
 
 /// A file whose only op is this transaction, on accounts whose sum must stay.
 fn workload(statements: &str) -> String {
@@ -94,11 +96,11 @@ fn no_audit_asks_nothing() {
 fn a_share_of_several_asks_no_invariant_and_says_so() {
     let said = "the workload's invariants are of the whole load, and a share checks none of them";
     let place = bank(&[TAKE, GIVE]);
-    let loaded = |more: &str| {
-        let load = "sqlite:bank.db -c 4 -d 1s --warm-up 0s --json";
-        record(&place.typed(&format!("run -f bank.toml {load} {more}")))
-    };
-    for record in ["--share 1/2 -o one", "--share 2/2 -o two"].map(loaded) {
+    let load = "run -f bank.toml sqlite:bank.db -c 4 -d 1s --warm-up 0s --json";
+    let at = print_instant(soon());
+    let both = ["--share 1/2 -o one", "--share 2/2 -o two"]
+        .map(|share| place.start(&split(&format!("{load} {share} --start-at {at}"))));
+    for record in both.map(Running::end).map(|called| record(&called)) {
         assert!(record.audit.invariants.is_empty(), "{:?}", record.audit);
         let data = &record.judgments.data;
         assert_eq!(data.value, Data::Unverified);
@@ -113,7 +115,7 @@ fn a_share_of_several_asks_no_invariant_and_says_so() {
     let data = &merged.judgments.data;
     assert_eq!(data.value, Data::Unverified, "{data:?}");
     assert!(found(&merged, "invariants_not_asked", said));
-    let whole = loaded("");
+    let whole = record(&place.typed(load));
     assert_eq!(whole.audit.invariants.len(), 2);
     assert_eq!(whole.judgments.data.value, Data::Clean);
     assert!(!found(&whole, "invariants_not_asked", said));

@@ -2,9 +2,11 @@
 
 use std::fs;
 
+use highwater_model::quantity::print_instant;
 use insta::assert_snapshot;
 
-use crate::called::{Place, split};
+use crate::called::{Place, Running, split};
+use crate::shares::soon;
 
 /// The text without what tells of this machine, of the time of day or of the workload's version,
 /// in its place as many signs.
@@ -172,9 +174,14 @@ fn every_form_is_made_again_from_the_record_alone() {
 #[test]
 fn two_shares_are_one_run_again() {
     let place = Place::new();
-    let load = split("sqlite:both.db --rate 4k --rows 12k -d 60s --warm-up 0s -q");
-    for share in ["1/2", "2/2"] {
-        let called = place.call(&[&["run", "--share", share], &load[..]].concat());
+    let at = print_instant(soon());
+    let both = ["1/2", "2/2"].map(|share| {
+        let load = "sqlite:both.db --rate 4k --rows 12k -d 60s --warm-up 0s -q";
+        place.start(&split(&format!(
+            "run {load} --share {share} --start-at {at}"
+        )))
+    });
+    for called in both.map(Running::end) {
         assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
     }
     let [first, second] = [0, 1].map(|at| place.runs()[at].display().to_string());

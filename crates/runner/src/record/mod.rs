@@ -238,7 +238,7 @@ pub(crate) fn note(code: &str, message: String) -> RunNote {
 }
 
 /// A wall-clock time and what has passed since; as it stands if it is not RFC 3339.
-fn later(instant: &str, passed: Nanos) -> String {
+pub(crate) fn later(instant: &str, passed: Nanos) -> String {
     parse_instant(instant).map_or_else(
         |_| instant.to_owned(),
         |at| print_instant(at.saturating_add(passed)),

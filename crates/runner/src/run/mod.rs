@@ -170,7 +170,7 @@ impl Run {
             || self.disk_full.is_some();
         parts.record.target.bytes_before = admin.storage_bytes(&bound).await.ok().flatten();
         if !stopped {
-            self.wait_for_start().await;
+            self.wait_for_start(&mut parts).await?;
         }
         let bound = if plan.share.index > 1 {
             // The first share may not have made the tables before.

@@ -4,11 +4,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
+use highwater_analysis::{late_allowed, late_message};
 use highwater_driver::{Admin, TargetError};
 use highwater_model::event::{Event, LoadBounds, Part};
 use highwater_model::op::BoundWorkload;
 use highwater_model::plan::{AuditLevel, Pace, PhaseKind, Plan, Unit};
-use highwater_model::record::EstimateRecord;
+use highwater_model::record::{EstimateRecord, Incident, IncidentKind};
 use highwater_model::units::Nanos;
 use highwater_workload::OpContext;
 
@@ -19,12 +20,13 @@ use crate::executor::{Pass, PassStream};
 use crate::feed::{Feed, LoadFeed, NumberedRows, StreamFeed};
 use crate::pass::{self, PassRecord};
 use crate::planner::load_plan;
-use crate::record::Parts;
 use crate::record::collector::Collector;
+use crate::record::{self, Parts};
 use crate::request::rows_per_op;
 use crate::schedule::Schedule;
 use crate::sessions::Sessions;
 use crate::source::{Source, SourcePlan};
+use crate::store::StoreError;
 use crate::table_setup;
 
 /// What ends the phases with a pace: rows, where a stream writes any, or time.
@@ -151,16 +153,33 @@ impl Run {
         self.pass(&pass, admin, collector).await
     }
 
-    /// All shares begin together; the user need not wait to stop.
-    pub(super) async fn wait_for_start(&mut self) {
-        let now = self.timeline.now();
-        if self.request.start_in <= now {
-            return;
+    /// All shares begin together; the user need not wait to stop. The draft says when this run begins: nothing else
+    /// does if it is killed.
+    pub(super) async fn wait_for_start(&mut self, parts: &mut Parts) -> Result<(), StoreError> {
+        let (start, now) = (self.request.start_in, self.timeline.now());
+        parts.record.incidents.extend(self.late(now));
+        let mut draft = parts.record.clone();
+        draft.header.started_at = record::later(&draft.header.started_at, start.max(now));
+        self.request.directory.write_draft(&draft)?;
+        if start > now {
+            let wait = start.saturating_sub(now);
+            self.begin(Part::Start { wait });
+            let start = self.timeline.sleep_until(start);
+            select(start, std::pin::pin!(self.interrupts.next())).await;
         }
-        let wait = self.request.start_in.saturating_sub(now);
-        self.begin(Part::Start { wait });
-        let start = self.timeline.sleep_until(self.request.start_in);
-        select(start, std::pin::pin!(self.interrupts.next())).await;
+        Ok(())
+    }
+
+    /// A share that was not ready when all were to begin.
+    fn late(&self, now: Nanos) -> Option<Incident> {
+        let (plan, start) = (&self.request.plan, self.request.start_in);
+        let phases = plan.phases.iter();
+        let measured = phases.filter(|phase| phase.kind == PhaseKind::Measure);
+        let shortest = measured.map(|phase| phase.duration).min()?;
+        let late = now.saturating_sub(start);
+        let is_late = plan.share.of > 1 && start > Nanos::ZERO && late > late_allowed(shortest);
+        let message = || late_message(late, "--start-at");
+        is_late.then(|| Incident::new(IncidentKind::SharesApart, message()))
     }
 
     async fn prepare_pass(

@@ -5,14 +5,18 @@ use std::sync::Arc;
 
 use highwater_driver::TargetUrl;
 use highwater_live::Live;
+use highwater_model::display::duration;
+use highwater_model::quantity::print_instant;
 use highwater_model::record::RunRecord;
+use highwater_model::units::Nanos;
+use highwater_runner::clock::wall_clock;
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::run::{self as runner, RunError, RunRequest};
 use highwater_runner::store::RunDirectory;
 
 use crate::event_log::{self, EventLog};
 use crate::failure::Failure;
-use crate::intent::RunIntent;
+use crate::intent::{RunIntent, StartAt};
 use crate::prepare::{self, StoredPlan, target};
 use crate::progress::Progress;
 use crate::{ceiling, control, exit, live, terminal, workload_file};
@@ -27,6 +31,7 @@ pub(crate) fn run(settings: &RunIntent) -> Result<u8, Failure> {
         return terminal::data(&format!("{json}\n")).map(|()| exit::SUCCESS);
     }
     check_share(settings, &urls)?;
+    check_start(settings)?;
     prepare::warn_about_audit(&workload, &plan);
     let log = EventLog::open(settings.output.events.as_ref())?;
     let stops = prepare::stops()?;
@@ -53,6 +58,24 @@ fn check_share(settings: &RunIntent, urls: &[TargetUrl]) -> Result<(), Failure> 
     }
     let own = "--share: each process would load a target of its own";
     Err(Failure::usage(own).with_hint("name a server, or a file that all shares open"))
+}
+
+/// Load generators that are given one time begin together, or one of them says that it cannot.
+fn check_start(settings: &RunIntent) -> Result<(), Failure> {
+    let Some(StartAt::Instant(start)) = settings.start_at else {
+        return Ok(());
+    };
+    let late = wall_clock().saturating_sub(start);
+    if late == Nanos::ZERO {
+        return Ok(());
+    }
+    let message = format!(
+        "--start-at: {} was {} ago",
+        print_instant(start),
+        duration(late.0)
+    );
+    let hint = "give a time at which every load generator is ready, such as a minute from now";
+    Err(Failure::usage(message).with_hint(hint))
 }
 
 /// Runs, and returns the record and its directory.
