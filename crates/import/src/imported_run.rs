@@ -50,7 +50,9 @@ pub struct ImportedRun {
     pub availability: Option<AvailabilityRecord>,
     /// What else is not reported.
     pub missing_fields: BTreeSet<MissingField>,
-    /// Sentences that a reader must know.
+    /// What changes the figures: the files hold a part of what was measured, or contradict each other.
+    pub caveats: Vec<String>,
+    /// Other sentences for a reader.
     pub notes: Vec<String>,
 }
 

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use highwater_model::display;
 use highwater_model::import_record::{ImportedPace, MissingField};
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::Unit;
@@ -117,9 +118,10 @@ impl OutputReader for Reader {
         if batch.is_none() {
             notes.push("the batch size is not reported: an op stands for one row".to_owned());
         }
-        if self.errors > 0 {
-            notes.push(format!("{} lines of its output are errors", self.errors));
-        }
+        let errors = (self.errors > 0).then(|| {
+            let errors = display::count(self.errors);
+            format!("{errors} lines of its output are errors, which it counts as done")
+        });
         Ok(ImportedRun {
             unit: Unit::Rows,
             units_per_op: per_op,
@@ -132,6 +134,7 @@ impl OutputReader for Reader {
                 ..ParsedOp::acknowledged(ops)
             }],
             missing_fields: BTreeSet::from([MissingField::Acknowledged, MissingField::Errors]),
+            caveats: errors.into_iter().collect(),
             notes,
             ..ImportedRun::new(TOOL)
         })

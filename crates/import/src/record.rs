@@ -107,6 +107,7 @@ pub fn record(run: &ImportedRun, plan: Plan, stamp: &Stamp) -> ImportedRecord {
         begin: run.begin,
         pace: run.pace,
         missing_fields: missing_fields(run),
+        caveats: run.caveats.clone(),
     };
     let note = |message: &String| RunNote {
         code: "import".to_owned(),

@@ -3,6 +3,7 @@
 //! With `--rate` its latency holds the time in the queue, so it begins at the intended start; without
 //! it begins at the sending. An error that it ignores is followed by another attempt.
 
+use highwater_model::display;
 use highwater_model::histogram::LatencyHistogram;
 use highwater_model::units::{Nanos, Rate};
 
@@ -48,6 +49,9 @@ pub(super) fn is_output(head: &str) -> bool {
             || (line.starts_with("[ ") && line.contains(" thds: ") && line.contains(" lat (ms,"))
     })
 }
+
+/// A note, and what changes the figures.
+type Remarks = [Option<String>; 2];
 
 impl Reader {
     fn read(&mut self, line: &str) -> Option<()> {
@@ -143,7 +147,7 @@ impl Reader {
     }
 
     /// The figures of the end, or the histogram.
-    fn latency(&self, events: u64) -> (ParsedLatency, Option<String>) {
+    fn latency(&self, events: u64) -> (ParsedLatency, Remarks) {
         let [mean, max] = [self.average, self.greatest].map(|time| time.map(|time| time.0));
         if !self.bins.is_empty() {
             let mut histogram = LatencyHistogram::fine();
@@ -151,12 +155,13 @@ impl Reader {
                 histogram.record_n(*value, *number);
             }
             let count = histogram.count();
-            let note = if count == events {
-                "its histogram has bins that lie 1.8% apart: percentiles are as fine".to_owned()
-            } else {
+            let note = "its histogram has bins that lie 1.8% apart: percentiles are as fine";
+            let caveat = (count != events).then(|| {
+                let [count, events] = [count, events].map(display::count);
                 format!("its histogram holds {count} of {events} events")
-            };
-            return (ParsedLatency::full(&histogram, mean, max), Some(note));
+            });
+            let remarks = [Some(note.to_owned()), caveat];
+            return (ParsedLatency::full(&histogram, mean, max), remarks);
         }
         let mut figures = vec![("mean", mean), ("max", max)];
         let mut note = None;
@@ -168,7 +173,7 @@ impl Reader {
                 note = Some(format!("its {percent}th percentile is {shown}"));
             }
         }
-        (ParsedLatency::figures(events, 0, &figures), note)
+        (ParsedLatency::figures(events, 0, &figures), [note, None])
     }
 }
 
@@ -183,7 +188,7 @@ impl OutputReader for Reader {
             let message = "there is no `total number of events` or no `total time`: it was cut";
             return Err(ImportError::new(message, HINT));
         };
-        let (latency, note) = self.latency(events);
+        let (latency, [note, caveat]) = self.latency(events);
         let mut notes = vec!["one op is one event, a transaction of its script".to_owned()];
         notes.extend(note);
         notes.extend(self.lines.notes());
@@ -209,6 +214,7 @@ impl OutputReader for Reader {
                 ..ParsedOp::acknowledged(events)
             }],
             intervals: self.lines.intervals,
+            caveats: caveat.into_iter().collect(),
             notes,
             ..ImportedRun::paced(TOOL, self.rate.is_some())
         })

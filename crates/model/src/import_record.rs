@@ -35,6 +35,9 @@ pub struct ImportRecord {
     /// What the output does not report, so that the record's figures for it are empty.
     #[serde(alias = "untold")]
     pub missing_fields: BTreeSet<MissingField>,
+    /// What changes the figures: the files hold a part of what was measured, or contradict each other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caveats: Vec<String>,
 }
 
 /// Where a tool's latency begins.

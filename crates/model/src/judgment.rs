@@ -191,6 +191,7 @@ reason_codes! {
     LatencyUnknown = "latency_unknown", "measurement", "No op that was intended in a measured phase got a response, although others did.", sentence;
     OutcomeUnknown = "outcome_unknown", "measurement", "Of more than 5% of the offered rows it is unknown whether they were stored.", sentence;
     Imported = "imported", "measurement", "Another tool measured, and does not report what a judgment needs.";
+    ImportPartial = "import_partial", "measurement", "The imported files hold a part of what was measured, or contradict each other.";
     WaitingNotCounted = "waiting_not_counted", "measurement", "Latency may not count from the intended start.";
     MachineDrifted = "machine_drifted", "measurement", "The first size of a growth, measured again at its end, was not what it had been: growth and drift cannot be distinguished.";
     RecordIncomplete = "record_incomplete", "measurement", "Part of the record could not be written.";

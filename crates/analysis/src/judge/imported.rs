@@ -10,12 +10,20 @@ pub fn judge(origin: &ImportRecord) -> Judgments {
     let reads = [format!("{} reads nothing back", origin.tool)];
     let message = "acknowledged rows were not looked for";
     let audited = reason(ReasonCode::NotAudited, message, &reads, "");
-    let reasons = not_judged(origin).into_iter().chain(waiting(origin));
+    // What changes the figures comes first: a summary has room for few reasons.
+    let reasons = [partial(origin), not_judged(origin), waiting(origin)];
+    let reasons = reasons.into_iter().flatten();
     Judgments {
         measurement: judgment(Measurement::Inconclusive, reasons.collect()),
         data: judgment(Data::NotChecked, audited.into_iter().collect()),
         objective: judgment(ObjectiveValue::NoneSet, Vec::new()),
     }
+}
+
+fn partial(origin: &ImportRecord) -> Option<Reason> {
+    let message = "the files hold a part of what was measured, or contradict each other";
+    let hint = "import all files of the run, and of one run only";
+    reason(ReasonCode::ImportPartial, message, &origin.caveats, hint)
 }
 
 fn not_judged(origin: &ImportRecord) -> Option<Reason> {

@@ -8,11 +8,14 @@ use crate::decimal::{TimeUnit, nanos, number};
 use crate::error::ImportError;
 use crate::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
 use crate::output_reader::OutputReader;
+use highwater_model::display;
 use highwater_model::histogram::{LatencyHistogram, decode_foreign};
+use highwater_model::import_record::LatencyBegin;
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::record::IntervalRecord;
 use highwater_model::units::Nanos;
 
+use super::measures::{Measure, measures};
 use super::recorded_values::empty_run;
 
 /// Tags of one log.
@@ -160,6 +163,24 @@ impl Reader {
         Err(ImportError::new(message, UNIT_HINT))
     }
 
+    /// Its ops, with the tags that are times of each.
+    fn ops(&self) -> Vec<Op<'_>> {
+        let mut measures = measures(self.tags.keys().map(String::as_str));
+        let mut ops: BTreeMap<String, Op<'_>> = BTreeMap::new();
+        for tag in &self.tags {
+            let (name, measure) = measures.remove(tag.0).unwrap_or_default();
+            let op = ops.entry(name.clone()).or_default();
+            op.name = name;
+            match measure {
+                None => op.only = Some(tag),
+                Some(Measure::Response) => op.response = Some(tag),
+                Some(Measure::Service) => op.service = Some(tag),
+                Some(Measure::Wait) => {}
+            }
+        }
+        ops.into_values().collect()
+    }
+
     /// Seconds since 1970 at which its times are 0; absent where it has no start.
     fn base(&self) -> Option<f64> {
         let first = self.intervals.first().map_or(0.0, |i| i.start_s);
@@ -209,9 +230,16 @@ impl OutputReader for Reader {
         run.started = self.base().map(|_| point(origin_s));
         run.start = point(first_s - origin_s);
         run.duration = point(last_s - first_s);
+        let ops = self.ops();
         for interval in &self.intervals {
-            run.intervals
-                .extend(interval.seconds(base_s - origin_s, unit));
+            // Of several times of an op its latency tells its seconds.
+            if let Some(op) = ops
+                .iter()
+                .find(|op| op.latency_tag() == Some(&interval.tag))
+            {
+                let seconds = interval.seconds(base_s - origin_s, unit, &op.name);
+                run.intervals.extend(seconds);
+            }
         }
         run.intervals.sort_by_key(|interval| interval.second);
         let longest = self
@@ -225,23 +253,28 @@ impl OutputReader for Reader {
                 round_to_u64(longest)
             ));
         }
-        run.ops = self
-            .tags
+        if ops.iter().all(|op| op.response.is_some()) {
+            run.begin = LatencyBegin::Intended;
+        } else if ops
             .iter()
-            .map(|(name, tag)| op(name, tag, unit))
-            .collect();
+            .all(|op| op.latency_tag() == op.service.map(|(tag, _)| tag))
+        {
+            run.begin = LatencyBegin::Sent;
+        }
+        run.caveats.extend(ops.iter().filter_map(Op::contradiction));
+        run.ops = ops.iter().filter_map(|op| op.parsed(unit)).collect();
         Ok(run)
     }
 }
 
 impl Interval {
     /// One second with its percentiles, or several with their mean.
-    fn seconds(&self, shift_s: f64, unit: TimeUnit) -> Vec<IntervalRecord> {
+    fn seconds(&self, shift_s: f64, unit: TimeUnit, op: &str) -> Vec<IntervalRecord> {
         let from = round_to_u64(self.start_s + shift_s - 0.5 + 1e-9);
         let ns = |value: u64| value.saturating_mul(unit.nanos());
         let one = |second: u64, count: u64| IntervalRecord {
             second,
-            op: self.tag.clone(),
+            op: op.to_owned(),
             offered: count,
             sent: count,
             acknowledged: count,
@@ -262,18 +295,57 @@ impl Interval {
     }
 }
 
-fn op(name: &str, tag: &Tag, unit: TimeUnit) -> ParsedOp {
-    let mut histogram = LatencyHistogram::fine();
-    for bin in tag.values.iter_recorded() {
-        let value = bin.value_iterated_to().saturating_mul(unit.nanos());
-        histogram.record_n(Nanos(value), bin.count_at_value());
+/// An op, and the tags that are its times.
+#[derive(Default)]
+struct Op<'a> {
+    name: String,
+    /// Where nothing says which time it is.
+    only: Option<(&'a String, &'a Tag)>,
+    response: Option<(&'a String, &'a Tag)>,
+    service: Option<(&'a String, &'a Tag)>,
+}
+
+impl<'a> Op<'a> {
+    fn latency(&self) -> Option<(&'a String, &'a Tag)> {
+        self.response.or(self.only).or(self.service)
     }
-    let count = tag.values.len();
-    let mean = nanos(tag.sum / to_f64(count.max(1)), unit.nanos()).0;
-    let max = tag.values.max().saturating_mul(unit.nanos());
-    ParsedOp {
-        name: name.to_owned(),
-        latency: ParsedLatency::full(&histogram, Some(mean), Some(max)),
-        ..ParsedOp::acknowledged(count)
+
+    fn latency_tag(&self) -> Option<&'a String> {
+        self.latency().map(|(tag, _)| tag)
+    }
+
+    /// Times of the same ops are as many.
+    fn contradiction(&self) -> Option<String> {
+        let ((of_all, all), (of_sent, sent)) = self.response.zip(self.service)?;
+        let [all, sent] = [all, sent].map(|tag| tag.values.len());
+        (all != sent).then(|| {
+            let [all, sent] = [all, sent].map(display::count);
+            format!("{of_all} holds {all} times, {of_sent} {sent}: a part of the log is missing")
+        })
+    }
+
+    fn parsed(&self, unit: TimeUnit) -> Option<ParsedOp> {
+        let (_, tag) = self.latency()?;
+        let sent = self.service.filter(|_| self.response.is_some());
+        Some(ParsedOp {
+            name: self.name.clone(),
+            latency: tag.latency(unit),
+            service: sent.map(|(_, tag)| tag.latency(unit)).unwrap_or_default(),
+            ..ParsedOp::acknowledged(tag.values.len())
+        })
+    }
+}
+
+impl Tag {
+    fn latency(&self, unit: TimeUnit) -> ParsedLatency {
+        let mut histogram = LatencyHistogram::fine();
+        for bin in self.values.iter_recorded() {
+            let value = bin.value_iterated_to().saturating_mul(unit.nanos());
+            histogram.record_n(Nanos(value), bin.count_at_value());
+        }
+        let count = self.values.len();
+        let mean = nanos(self.sum / to_f64(count.max(1)), unit.nanos()).0;
+        let max = self.values.max().saturating_mul(unit.nanos());
+        ParsedLatency::full(&histogram, Some(mean), Some(max))
     }
 }

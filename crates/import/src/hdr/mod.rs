@@ -4,6 +4,7 @@
 //! time; a percentile file has the rows that it prints and nothing between them.
 
 mod log;
+mod measures;
 mod percentiles;
 mod recorded_values;
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use sha2::{Digest, Sha256};
 
 use crate::decimal::nanos;
 use crate::error::ImportError;
@@ -11,6 +12,7 @@ use crate::op_timeline::{Event, OPS_MAX, OpTimeline, ParsedOutcome, SPAN_MAX};
 use crate::output_reader::OutputReader;
 use highwater_model::display::duration;
 use highwater_model::import_record::MissingField;
+use highwater_model::plan::hex;
 use highwater_model::quantity::parse_instant;
 
 use super::metric::{DURATION, empty_run};
@@ -18,8 +20,9 @@ use super::metric::{DURATION, empty_run};
 const HINT: &str = "give the file of `k6 run --out json=FILE`";
 /// Samples of this end neither in an answer nor in an error: they were never sent.
 const DROPPED: &str = "dropped_iterations";
-/// Characters of an op's name.
+/// Characters of an address in an op's name; of a longer one, a part of its hash keeps it apart from others.
 const NAME_MAX: usize = 120;
+const HASH_SHOWN: usize = 6;
 
 /// A line.
 #[derive(Deserialize)]
@@ -43,6 +46,8 @@ pub(crate) struct Reader {
     timeline: OpTimeline,
     dropped: u64,
     vus: u32,
+    /// Whether any request says if its response was the expected one.
+    tells_errors: bool,
 }
 
 /// Whether a file begins with a line of a metric.
@@ -72,6 +77,7 @@ impl Reader {
         let tags = data.tags.unwrap_or_default();
         let status = tags.get("status").map_or("", String::as_str);
         let expected = tags.get("expected_response").map(String::as_str);
+        self.tells_errors |= expected.is_some();
         let outcome = if expected == Some("false") {
             let class = match status {
                 "" | "0" => "connection".to_owned(),
@@ -108,7 +114,14 @@ fn name_of(tags: &BTreeMap<String, String>) -> String {
         None => name.to_owned(),
     };
     let name = format!("{method} {name}");
-    name.trim().chars().take(NAME_MAX).collect()
+    let name = name.trim();
+    match name.char_indices().nth(NAME_MAX) {
+        None => name.to_owned(),
+        Some((end, _)) => {
+            let hash = hex(&Sha256::digest(name));
+            format!("{}…{}", &name[..end], &hash[..HASH_SHOWN])
+        }
+    }
 }
 
 impl OutputReader for Reader {
@@ -142,9 +155,12 @@ impl OutputReader for Reader {
         let mut run = empty_run();
         run.sessions = (self.vus > 0).then_some(self.vus);
         self.timeline.write_to(&mut run, &BTreeMap::new());
+        if !self.tells_errors {
+            run.missing_fields.insert(MissingField::Errors);
+        }
         if self.dropped > 0 {
             run.missing_fields.insert(MissingField::Offered);
-            run.notes.push(format!(
+            run.caveats.push(format!(
                 "{} iterations were dropped, and their requests are not reported: no \
                  percentile includes them",
                 self.dropped

@@ -148,7 +148,7 @@ impl OutputReader for Reader {
         if run.duration == Nanos::ZERO {
             run.missing_fields.insert(MissingField::Throughput);
         }
-        if op.name != "iteration" && metrics.figures("http_req_failed").is_none() {
+        if metrics.figures("http_req_failed").is_none() {
             run.missing_fields.insert(MissingField::Errors);
         }
         let sessions = metrics.count("vus_max", "max");

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use highwater_model::display::count;
 use highwater_model::import_record::MissingField;
 
 use crate::error::ImportError;
@@ -77,7 +78,7 @@ fn with_log(log: Log, output: &Output) -> ImportedRun {
     }
     if let Some(share) = log.sampled() {
         run.missing_fields.insert(MissingField::Offered);
-        run.notes.push(format!(
+        run.caveats.push(format!(
             "the log holds {share} of the transactions, by their numbers: throughput is that part's"
         ));
     }
@@ -86,7 +87,8 @@ fn with_log(log: Log, output: &Output) -> ImportedRun {
     if let Some(printed) = output.processed {
         let logged: u64 = run.ops.iter().map(|op: &ParsedOp| op.acknowledged).sum();
         if printed != logged {
-            run.notes.push(format!(
+            let [printed, logged] = [printed, logged].map(count);
+            run.caveats.push(format!(
                 "the output counts {printed} transactions, the logs hold {logged}: a file is \
                  missing, or they are a sample"
             ));

@@ -119,3 +119,56 @@ fn damaged_files_are_errors_with_their_place() {
     let rows = sample("hdr-read.hgrm").replacen("0.200 0.00", "0.2OO 0.00", 1);
     assert_eq!(fails(&[&rows], "this row cannot be read"), 3);
 }
+
+/// The sample's log with its intervals as the three times of one op, as cassandra-stress tags them: each untagged one
+/// is a service time, each tagged one a response time and a wait.
+fn stress() -> String {
+    let log = sample("hdr-nanos.hlog");
+    let lines = log
+        .lines()
+        .flat_map(|line| match line.strip_prefix("Tag=read,") {
+            Some(rest) => vec![format!("Tag=READ-rt,{rest}"), format!("Tag=READ-wt,{rest}")],
+            None if line.starts_with(|c: char| c.is_ascii_digit()) => {
+                vec![format!("Tag=READ-st,{line}")]
+            }
+            None => vec![line.to_owned()],
+        });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn times_of_one_op_are_one_op_whose_latency_begins_at_the_intended_start() {
+    let run = super::parsed_run(&[&stress()]).unwrap();
+    let [read] = run.ops.as_slice() else {
+        panic!("{:?}", run.ops);
+    };
+    assert_eq!((read.name.as_str(), read.acknowledged), ("READ", 1_200));
+    assert_eq!(run.begin, LatencyBegin::Intended);
+    close(ms(read.latency.summary.max), 13.500_415, 1e-3);
+    close(ms(read.service.summary.max), 14.499_839, 1e-3);
+    let all: u64 = run.intervals.iter().map(|i| i.acknowledged).sum();
+    assert_eq!((run.intervals.len(), all), (4, 1_200));
+    assert_eq!(run.caveats, [""; 0]);
+    // NoSQLBench's names of the same.
+    let named = [
+        ("READ-rt", "cycles.responsetime"),
+        ("READ-st", "cycles.servicetime"),
+    ];
+    let named = named
+        .iter()
+        .fold(stress(), |log, (from, to)| log.replace(from, to));
+    let run = super::parsed_run(&[&named.replace("READ-wt", "cycles.waittime")]).unwrap();
+    assert_eq!((run.ops.len(), run.ops[0].name.as_str()), (1, "cycles"));
+}
+
+#[test]
+fn a_log_that_lacks_a_part_of_one_time_says_so_first() {
+    let log = stress();
+    let of_last = |line: &&str| line.starts_with("Tag=READ-rt,");
+    let last = log.lines().filter(of_last).last().unwrap();
+    let cut = log.lines().filter(|line| *line != last);
+    let cut: Vec<&str> = cut.collect();
+    let run = super::parsed_run(&[&cut.join("\n")]).unwrap();
+    let said = "READ-rt holds 900 times, READ-st 1,200: a part of the log is missing";
+    assert_eq!(run.caveats, [said]);
+}

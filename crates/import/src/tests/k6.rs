@@ -101,9 +101,10 @@ fn a_summary_without_requests_is_of_iterations_for_as_long_as_the_run_took() {
         let op = &run.ops[0];
         assert_eq!((op.name.as_str(), op.sent), ("iteration", 100));
         close(run.duration.as_secs_f64(), seconds, 1e-9);
-        assert!(!run.missing_fields.contains(&MissingField::Errors));
+        // It does not say which of them failed.
+        assert!(run.missing_fields.contains(&MissingField::Errors));
     }
-    // Requests whose failures were left out of the summary are another thing.
+    // Nor does one of requests from which their failures were left out.
     let requests = summary("").replace("iterations", "http_reqs");
     let missing = parsed_run(&[&requests]).unwrap().missing_fields;
     assert!(missing.contains(&MissingField::Errors));
@@ -123,4 +124,39 @@ fn an_output_of_another_tool_is_an_error() {
     let summary = sample("k6-summary-export.json");
     let (cut, _) = summary.split_once("\"iterations\"").unwrap();
     fails(&[cut], "it is no JSON");
+}
+
+#[test]
+fn what_k6_did_not_count_is_absent_and_not_nothing() {
+    let metrics = r#""iterations":{"count":12010,"rate":200.1},
+        "iteration_duration":{"avg":10.2,"min":1.1,"med":8.2,"max":220.5,"p(90)":18.1,"p(95)":25.2},
+        "vus":{"value":10,"min":10,"max":10}"#;
+    let text = format!("{{\"root_group\":{{\"name\":\"\"}},\"metrics\":{{{metrics}}}}}");
+    let run = parsed_run(&[&text]).unwrap();
+    assert_eq!(run.ops[0].acknowledged, 12_010);
+    assert!(run.missing_fields.contains(&MissingField::Errors));
+    // Lines whose requests do not say which response was expected.
+    let lines = sample("k6-lines.ndjson");
+    let untold = lines.replace("\"expected_response\"", "\"other\"");
+    assert_ne!(untold, lines);
+    let run = parsed_run(&[&untold]).unwrap();
+    assert!(run.missing_fields.contains(&MissingField::Errors));
+    let run = parsed_run(&[&lines]).unwrap();
+    assert!(!run.missing_fields.contains(&MissingField::Errors));
+}
+
+#[test]
+fn long_addresses_that_differ_at_their_ends_are_different_requests() {
+    let long = |end: char| format!("http://127.0.0.1:45872/{}{end}", "x".repeat(200));
+    let lines = sample("k6-lines.ndjson");
+    let lines = lines.lines().enumerate().map(|(number, line)| {
+        let end = if number % 2 == 0 { 'a' } else { 'b' };
+        line.replace(
+            "\"name\":\"http://127.0.0.1:45872/\"",
+            &format!("\"name\":\"{}\"", long(end)),
+        )
+    });
+    let run = parsed_run(&[&lines.collect::<Vec<_>>().join("\n")]).unwrap();
+    assert_eq!(run.ops.len(), 2, "{:?}", run.ops);
+    assert!(run.ops.iter().all(|op| op.name.chars().count() < 140));
 }

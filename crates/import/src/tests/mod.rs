@@ -65,6 +65,12 @@ fn printed_report(names: &[&str]) -> String {
     highwater_report::text(&imported_record(names).1)
 }
 
+/// What the first screen says of the samples, without colors.
+fn printed_summary(names: &[&str]) -> String {
+    let record = imported_record(names).1;
+    highwater_report::summary(&record, "here").short(120, &highwater_report::without_color)
+}
+
 fn imported_record(names: &[&str]) -> (ImportedRun, ImportedRecord) {
     let texts: Vec<String> = names.iter().map(|name| sample(name)).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();

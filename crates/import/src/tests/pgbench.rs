@@ -2,7 +2,7 @@
 
 use super::{
     close, counted, fails, imported, leave_out, ms, noted, parsed_run, printed, printed_report,
-    sample,
+    printed_summary, sample,
 };
 use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
 use highwater_model::judgment::{Data, Measurement, ReasonCode};
@@ -202,13 +202,34 @@ fn a_log_with_lag_and_retries_has_both() {
 fn a_sample_is_distinguished_from_a_whole_log() {
     let (run, _) = imported(&["pgbench-sampled.log"]);
     assert!(run.missing_fields.contains(&MissingField::Offered));
-    assert!(noted(&run, "1.01%"), "{:?}", run.notes);
+    assert!(run.caveats[0].contains("1.01%"), "{:?}", run.caveats);
     let text = printed_report(&["pgbench-sampled.log"]);
     let counts = text.lines().find(|line| line.starts_with("ops ")).unwrap();
     assert!(counts.contains("145"), "{text}");
     assert_eq!(counts.matches('–').count(), 3, "{text}");
     let (run, _) = imported(&["pgbench-sampled.log", "pgbench-sampled.out"]);
-    assert!(noted(&run, "14452"), "{:?}", run.notes);
+    assert!(
+        run.caveats.iter().any(|said| said.contains("14,452")),
+        "{:?}",
+        run.caveats
+    );
+    // It is the first thing that is said of the figures.
+    let (_, record) = imported(&["pgbench-sampled.log", "pgbench-sampled.out"]);
+    let reasons = record.judgments.measurement.codes();
+    assert_eq!(reasons[0], ReasonCode::ImportPartial);
+    let summary = printed_summary(&["pgbench-sampled.log", "pgbench-sampled.out"]);
+    assert!(summary.contains("1.01%"), "{summary}");
+}
+
+#[test]
+fn an_output_that_contradicts_the_log_beside_it_says_so_first() {
+    let files = ["pgbench-closed.log", "pgbench-closed.out"];
+    let (run, _) = imported(&files);
+    assert!(
+        run.caveats[0].contains("counts 970 transactions, the logs hold "),
+        "{run:?}"
+    );
+    assert!(printed_summary(&files).contains("counts 970 transactions"));
 }
 
 #[test]

@@ -192,6 +192,7 @@ const RUNS: &[Example] = &[
             begin: LatencyBegin::Sent,
             pace: ImportedPace::Closed,
             missing_fields: BTreeSet::new(),
+            caveats: Vec::new(),
         };
         let run = fixture::closed();
         Record::Imported(Box::new(ImportedRecord { origin, run }))

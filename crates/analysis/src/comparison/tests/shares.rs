@@ -204,6 +204,7 @@ fn of_pgbench() -> ImportRecord {
         begin: LatencyBegin::Sent,
         pace: ImportedPace::Closed,
         missing_fields: std::collections::BTreeSet::new(),
+        caveats: Vec::new(),
     }
 }
 
