@@ -174,8 +174,8 @@ impl<'a> TablePolicy<'a> {
                     short(self.fingerprint),
                     self.seed
                 ),
-                "add --drop to recreate it, or give the parameters and the seed that it \
-                 was filled with",
+                "give the parameters and the seed that it was filled with; or, if its rows may go, add \
+                 --drop to recreate it",
             )),
         }
     }

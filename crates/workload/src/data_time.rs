@@ -7,38 +7,35 @@ use std::collections::BTreeMap;
 
 use super::definition::{DataTimeMode, Definition};
 use super::parameter::{ParameterKind, Setting};
-use highwater_model::input_error::InputError;
 
 /// `settings` with the start of the data's time set, if they ask for one that follows the clock;
 /// `now` is in milliseconds since 1970.
 ///
 /// Live data begins at `now`. A backfill begins so that the tick of the last row to load is the
-/// last one up to `now`; the load goes on from there.
+/// last one up to `now`; the load goes on from there. It loads `rows`, or as many as the definition says. A start that
+/// is set was settled before: the data go on.
 pub(super) fn settled(
     definition: &Definition,
     settings: &BTreeMap<String, String>,
     now: i64,
-) -> Result<BTreeMap<String, String>, InputError> {
+    rows: Option<u64>,
+) -> BTreeMap<String, String> {
     let mut settled = settings.clone();
-    let Some(data_time) = &definition.data_time else {
-        return Ok(settled);
+    let data_time = definition.data_time.as_ref();
+    let Some(data_time) = data_time.filter(|of| !settings.contains_key(&of.start)) else {
+        return settled;
     };
     let ticks = match data_time.mode {
-        DataTimeMode::Fixed => return Ok(settled),
+        DataTimeMode::Fixed => return settled,
         DataTimeMode::Live => 0,
         DataTimeMode::Backfill => {
-            let rows = definition.load.map_or(0, |load| load.rows);
+            let rows = rows.unwrap_or_else(|| definition.load.map_or(0, |load| load.rows));
             rows.div_ceil(data_time.rows).saturating_sub(1)
         }
     };
     let name = &data_time.start;
-    if settings.contains_key(name) {
-        let message = format!("`{name}` is set, and the data's time follows the clock");
-        let hint = format!("leave `{name}` out, or let the data's time be fixed");
-        return Err(InputError::elsewhere(message).with_hint(Some(hint)));
-    }
     let back = i64::try_from(ticks).map_or(i64::MAX, |t| t.saturating_mul(data_time.interval));
     let start = Setting::Number(ParameterKind::Timestamp, now.saturating_sub(back));
     settled.insert(name.clone(), start.to_string());
-    Ok(settled)
+    settled
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::definition::{
-    Arrivals, Definition, OpBodyDefinition, OpDefinition, StreamSpec, Unit, WriteKind,
+    Arrivals, DataTimeMode, Definition, OpBodyDefinition, OpDefinition, StreamSpec, Unit, WriteKind,
 };
 use super::entity::Attributes;
 use super::generators::parameters::{Distinct, DistinctValues, ParameterGenerator};
@@ -96,6 +96,14 @@ impl Workload {
     /// Canonical texts of all parameters, chosen or default.
     pub fn parameters(&self) -> &BTreeMap<String, String> {
         &self.parameters
+    }
+
+    /// The parameter that is the start of the data's time, where that follows the clock, and what it is set to.
+    pub fn start_by_clock(&self) -> Option<(&str, &str)> {
+        let data_time = self.definition.data_time.as_ref();
+        let data_time = data_time.filter(|of| of.mode != DataTimeMode::Fixed)?;
+        let start = self.parameters.get(&data_time.start)?;
+        Some((&data_time.start, start))
     }
 
     /// SHA-256 in hexadecimal of schema, generators and their parameters, batch, query texts,

@@ -6,6 +6,7 @@ mod stops;
 pub mod target;
 pub mod trials;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -36,7 +37,9 @@ const HASH_IN_ID: usize = 6;
 pub fn workload(settings: &RunIntent) -> Result<Arc<Workload>, Failure> {
     let spec = workload_file::choose(&settings.workload, &settings.parameters)?;
     let now = i64::try_from(wall_clock().0 / 1_000_000).unwrap_or(i64::MAX);
-    let settled = spec.settled(&settings.parameters, now)?;
+    let stop = &settings.plan.stop;
+    let rows = stop.rows.filter(|_| stop.fills);
+    let settled = spec.settled(&settings.parameters, now, rows)?;
     if settings.plan.share.of > 1 && settled != settings.parameters {
         let mut added = settled.keys();
         let added = added.find(|name| !settings.parameters.contains_key(*name));
@@ -178,6 +181,19 @@ pub fn now(unit: Nanos) -> String {
     print_instant(Nanos(now.0 - now.0 % unit.0))
 }
 
+/// What the user gave, with which a run goes on: where the data's time follows the clock, that of the rows that are
+/// there began when it did.
+fn given(settings: &RunIntent, workload: &Workload) -> BTreeMap<String, Vec<String>> {
+    let mut given = settings.repeated_flags.clone();
+    if let Some((name, start)) = workload.start_by_clock()
+        && !settings.parameters.contains_key(name)
+    {
+        let set = given.entry("set".to_owned()).or_default();
+        set.push(format!("{name}={start}"));
+    }
+    given
+}
+
 /// The request of a run that is stored in a directory.
 pub fn request(
     settings: &RunIntent,
@@ -186,6 +202,7 @@ pub fn request(
     urls: &[TargetUrl],
 ) -> Result<RunRequest, Failure> {
     let driver = highwater_drivers::driver_of(urls)?;
+    let given = given(settings, &workload);
     Ok(RunRequest {
         target: open(settings, urls, &stored.data)?,
         plan: stored.plan,
@@ -206,7 +223,7 @@ pub fn request(
             Some(StartAt::Instant(instant)) => instant.saturating_sub(wall_clock()),
         },
         labels: settings.labels.clone(),
-        given: settings.repeated_flags.clone(),
+        given,
         settings_file: settings.settings_file.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     })

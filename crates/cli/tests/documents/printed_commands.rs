@@ -238,6 +238,50 @@ fn printed_commands_run_with_the_exit_code_that_the_text_says() {
     });
 }
 
+/// Documents that are the load of somebody's article as commands.
+const RECIPES: &str = "docs/guide/recipe-";
+
+/// Runs what is printed with few rows and sessions, and for seconds, on one file, which has no shards. A verdict of such
+/// a run is not one of the text, and ends no shell.
+fn in_small() -> String {
+    format!(
+        "words=$#; named=\n\
+         while [ $words -gt 0 ]; do\n\
+         word=$1; shift; words=$((words-1))\n\
+         case $word in\n\
+         -d|--step|-c|--rows|--shards) shift; words=$((words-1)) ;;\n\
+         esac\n\
+         case $word in\n\
+         -d|--step) set -- \"$@\" $word 2s ;;\n\
+         -c) set -- \"$@\" -c 4 ;;\n\
+         --rows) set -- \"$@\" --rows 20k ;;\n\
+         --shards|…) ;;\n\
+         postgres*://*) [ \"$named\" ] || set -- \"$@\" sqlite:recipe.db; named=1 ;;\n\
+         *) set -- \"$@\" \"$word\" ;;\n\
+         esac\n\
+         done\n\
+         '{}' \"$@\" || {{ code=$?; [ $code = 3 ] || exit $code; }}",
+        env!("CARGO_BIN_EXE_highwater")
+    )
+}
+
+#[test]
+fn the_steps_of_a_recipe_work_one_after_the_other() {
+    let recipes = documents().into_iter();
+    let recipes = recipes.filter(|document| document.path.starts_with(RECIPES));
+    let mut steps = 0;
+    for recipe in recipes {
+        let place = Place::new(&recipe);
+        for fence in recipe.fences.iter().filter(|fence| fence.is_commands()) {
+            steps += fence.text.matches("highwater ").count();
+            let highwater = in_small();
+            let called = every_day(&highwater, &[0], "sqlite:recipe.db");
+            assert_eq!(place.failure(fence, &called), None, "{}", recipe.path);
+        }
+    }
+    assert!(steps >= 8, "{steps}");
+}
+
 /// What a fence needs, and here is.
 struct Servers {
     postgres: Postgres,

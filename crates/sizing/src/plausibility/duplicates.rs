@@ -68,7 +68,8 @@ fn meet(a: &Point, b: &Point, varied: &BTreeMap<&str, Vec<&str>>) -> bool {
 }
 
 fn same(a: &Point, b: &Point) -> bool {
-    a.unit == b.unit && a.settings == b.settings
+    // What was offered at another rate is another load.
+    (&a.unit, &a.settings, a.offered_per_s) == (&b.unit, &b.settings, b.offered_per_s)
 }
 
 /// Settings that have several values in a series.

@@ -1,7 +1,8 @@
 //! Each rule with figures that it must object to, and with figures that it must not.
 
 use super::*;
-use crate::series::{PUBLISHED, read};
+use crate::series::{PUBLISHED, SeriesSet, of_record, read};
+use highwater_analysis::fixture;
 
 fn of_text(text: &str) -> Vec<PlausibilityWarning> {
     audit(&read(text).unwrap(), None)
@@ -339,4 +340,26 @@ proptest::proptest! {
         let warnings = of_text(&text);
         proptest::prop_assert!(warnings.is_empty(), "{warnings:#?}\n{text}");
     }
+}
+
+/// Steps of one run, and runs at two rates, are no repeats of each other.
+#[test]
+fn what_was_offered_at_another_rate_is_no_repeat() {
+    let mut set = read("series,nodes,rows_per_s\nx,3,1\n").unwrap();
+    set.points = of_record(&fixture::open_steps());
+    let disagree = |set: &SeriesSet| {
+        let mut warnings = audit(set, None).into_iter();
+        warnings.any(|warning| warning.rule == Rule::DuplicatesDisagree)
+    };
+    assert!(!disagree(&set));
+    let mut runs = set.clone();
+    for (number, point) in runs.points.iter_mut().enumerate() {
+        point.source = format!("run {number}");
+    }
+    assert!(!disagree(&runs));
+    // At one rate they are.
+    for point in &mut set.points {
+        point.offered_per_s = Some(50.0);
+    }
+    assert!(disagree(&set));
 }

@@ -152,6 +152,8 @@ pub struct Point {
     pub settings: BTreeMap<String, Setting>,
     /// What else came out, by the canonical names of columns, in base units.
     pub figures: BTreeMap<String, f64>,
+    /// The rate at which it was offered, where a plan says so: the load of a step, and not what came out.
+    pub offered_per_s: Option<f64>,
     /// Throughput of parts of the whole, in the same unit, by name.
     pub parts: BTreeMap<String, f64>,
 }

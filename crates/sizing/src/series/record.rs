@@ -105,6 +105,7 @@ fn point(record: &RunRecord, id: &str, measured: &MeasuredStream<'_>, several: b
         interval: measured.stream.throughput.ci95,
         settings: settings(record, measured),
         figures: figures(record, measured),
+        offered_per_s: measured.stream.planned_rate,
         ..Point::default()
     }
 }

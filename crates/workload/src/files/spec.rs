@@ -89,14 +89,20 @@ impl WorkloadSpec {
     }
 
     /// `settings` with the start of the data's time set, where they ask for one that follows the
-    /// clock; `now` is in milliseconds since 1970. What comes out is fixed: a plan that holds it
-    /// makes the same rows again at any time.
+    /// clock; `now` is in milliseconds since 1970, `rows` are loaded first, or as many as they say. What comes out is
+    /// fixed: a plan that holds it makes the same rows again at any time.
     pub fn settled(
         &self,
         settings: &BTreeMap<String, String>,
         now: i64,
+        rows: Option<u64>,
     ) -> Result<BTreeMap<String, String>, InputError> {
-        data_time::settled(&self.with(settings)?, settings, now)
+        Ok(data_time::settled(
+            &self.with(settings)?,
+            settings,
+            now,
+            rows,
+        ))
     }
 
     fn with(&self, settings: &BTreeMap<String, String>) -> Result<Definition, InputError> {

@@ -249,7 +249,8 @@ fn parameters_are_lists_windows_sums_and_references() {
 #[test]
 fn data_time_follows_the_clock_only_where_that_is_asked_for() {
     let spec = parsed(MADE);
-    let settled = |settings: &[(&str, &str)]| spec.settled(&owned(settings), 1_800_000_000_000);
+    let now = 1_800_000_000_000;
+    let settled = |settings: &[(&str, &str)]| spec.settled(&owned(settings), now, None);
     assert_eq!(settled(&[]).unwrap(), owned(&[]));
     let live = settled(&[("mode", "live")]).unwrap();
     assert_eq!(live["start"], "2027-01-15T08:00:00Z");
@@ -259,11 +260,19 @@ fn data_time_follows_the_clock_only_where_that_is_asked_for() {
     let workload = spec.instantiate(&backfill, Seed(1)).unwrap();
     let last = workload.row_batch(0, 599, 1);
     assert_eq!(timestamps(&last, 0), [1_800_000_000_000]);
-    let error = settled(&[("mode", "live"), ("start", "2024-01-01T00:00:00Z")]).unwrap_err();
-    assert_eq!(
-        error.message,
-        "`start` is set, and the data's time follows the clock"
-    );
+    // What a command loads instead ends then, too.
+    let fewer = spec
+        .settled(&owned(&[("mode", "backfill")]), now, Some(300))
+        .unwrap();
+    let workload = spec.instantiate(&fewer, Seed(1)).unwrap();
+    assert_eq!(timestamps(&workload.row_batch(0, 299, 1), 0), [now]);
+    // Who goes on with the data says when they began.
+    let start = workload.start_by_clock().unwrap();
+    assert_eq!(start, ("start", fewer["start"].as_str()));
+    let going_on = [("mode", "backfill"), start];
+    assert_eq!(settled(&going_on).unwrap(), owned(&going_on));
+    let fixed = spec.instantiate(&owned(&[]), Seed(1)).unwrap();
+    assert_eq!(fixed.start_by_clock(), None);
 }
 
 #[test]
