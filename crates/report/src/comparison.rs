@@ -260,7 +260,10 @@ pub(crate) fn of_verdict(
 /// Which figures are worse, and which better; empty where none is either.
 fn directions(comparison: &Comparison) -> String {
     let of = [Verdict::Worse, Verdict::Better].map(|verdict| {
-        match list(of_verdict(comparison, verdict).map(name_of), ", ").as_str() {
+        // What failed comes before the percentiles that have no end because of it.
+        let mut all: Vec<&Compared> = of_verdict(comparison, verdict).collect();
+        all.sort_by_key(|compared| without_end(compared).is_some());
+        match list(all.into_iter().map(name_of), ", ").as_str() {
             "" => String::new(),
             names => format!("{}: {names}", word(verdict, false)),
         }
