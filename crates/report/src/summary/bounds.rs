@@ -10,7 +10,7 @@ const COLUMNS: usize = 100;
 /// Lines where all judgments are good, empty ones included; tables have a bound of their own.
 pub(super) const GOOD_MAX: usize = 16;
 /// Lines where one is not.
-pub(super) const BAD_MAX: usize = 20;
+pub(super) const BAD_MAX: usize = 21;
 /// Lines that a reader needs last, by label: what the user typed goes before what was found.
 const LEFT_OUT_FIRST: [&str; 12] = [
     "target",
