@@ -217,6 +217,6 @@ mod tests {
             (names::UPTIME, None, &[5.0, 6.0, 6.0]),
             (names::STANDBY, None, &[1.0, GAP, 1.0]),
         ]);
-        assert_eq!(calm, [String::new(); 0]);
+        assert!(calm.is_empty(), "{calm:?}");
     }
 }
