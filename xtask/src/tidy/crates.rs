@@ -124,7 +124,7 @@ const MAY_HOLD_WIRES: &[&str] = &[DRIVER, TESTING];
 
 /// Lines of product code, without comments and tests, that one crate holds at most: DIRECTION keeps the house
 /// in order only while none holds half of it.
-const LARGEST_CRATE: usize = 15_000;
+const LARGEST_CRATE: usize = 16_000;
 
 /// A dependency that a manifest names.
 struct Dependency {

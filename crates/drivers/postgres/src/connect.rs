@@ -196,10 +196,10 @@ async fn is_pooled(
         answering = value.and_then(|value| value.parse::<i64>().ok());
         Ok(())
     };
-    let asked = connection
+    let answered = connection
         .each_row("SELECT pg_catalog.pg_backend_pid()", &mut take)
         .await;
-    match asked {
+    match answered {
         // A relative without this function.
         Ok(()) | Err(Failure::Server(ServerError { fatal: false, .. })) => {}
         Err(failure) => return Err(StartUpError::Server(failure)),

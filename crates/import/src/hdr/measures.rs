@@ -16,7 +16,7 @@ pub(super) enum Measure {
     Wait,
 }
 
-/// How tags end that are one of several times: those of cassandra-stress and its relatives, and of NoSQLBench.
+/// How tags end that are one of several times: those of cql-stress and its relatives, and of NoSQLBench.
 const ENDS: [(&str, Measure); 6] = [
     ("rt", Measure::Response),
     ("st", Measure::Service),

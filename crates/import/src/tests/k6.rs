@@ -137,9 +137,9 @@ fn what_k6_did_not_count_is_absent_and_not_nothing() {
     assert!(run.missing_fields.contains(&MissingField::Errors));
     // Lines whose requests do not say which response was expected.
     let lines = sample("k6-lines.ndjson");
-    let untold = lines.replace("\"expected_response\"", "\"other\"");
-    assert_ne!(untold, lines);
-    let run = parsed_run(&[&untold]).unwrap();
+    let unmarked = lines.replace("\"expected_response\"", "\"other\"");
+    assert_ne!(unmarked, lines);
+    let run = parsed_run(&[&unmarked]).unwrap();
     assert!(run.missing_fields.contains(&MissingField::Errors));
     let run = parsed_run(&[&lines]).unwrap();
     assert!(!run.missing_fields.contains(&MissingField::Errors));

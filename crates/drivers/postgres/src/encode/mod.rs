@@ -5,6 +5,7 @@
 //! `copy` one COPY with its data, `values` multi-row INSERTs, `unnest` one INSERT from arrays,
 //! `prepared` one INSERT a row; each is one transaction.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use highwater_model::literal::{LiteralSql, LiteralStyle};
@@ -19,10 +20,8 @@ use highwater_driver::contract::{Encoder, Request};
 use highwater_driver::sql::dialect::Dialect;
 pub(super) use scalar::{Field, Form};
 use scalar::{put_cell, put_text};
-pub(super) use unnamed::{LastParse, numbers, parse_values, placeholders};
 
 mod scalar;
-mod unnamed;
 
 /// Most parameters of one statement; the protocol counts them in 16 bits.
 const PARAMETERS_MAX: usize = 65_535;
@@ -391,6 +390,51 @@ fn put_escaped(out: &mut Vec<u8>, text: &str) {
             _ => out.push(byte),
         }
     }
+}
+
+/// Parse of an unnamed statement for as many rows as the last one, which is mostly what the next one needs.
+#[derive(Debug, Default)]
+pub(super) struct LastParse(RefCell<(usize, Vec<u8>)>);
+
+impl LastParse {
+    /// Writes Parse for so many rows.
+    fn write(&self, out: &mut Vec<u8>, plan: &InsertPlan, rows: usize) {
+        let mut last = self.0.borrow_mut();
+        let (last_rows, bytes) = &mut *last;
+        if *last_rows != rows {
+            bytes.clear();
+            parse_values(bytes, plan, rows);
+            *last_rows = rows;
+        }
+        out.extend_from_slice(bytes);
+    }
+}
+
+/// Parse of the statement that inserts so many rows by VALUES.
+pub(super) fn parse_values(out: &mut Vec<u8>, plan: &InsertPlan, rows: usize) {
+    let sql = format!(
+        "{} VALUES {}",
+        plan.sql,
+        placeholders(rows, plan.columns.len())
+    );
+    let types: Vec<u32> = (0..rows)
+        .flat_map(|_| plan.columns.iter().map(|field| field.oid))
+        .collect();
+    parse(out, &plan.statement_for(rows), &sql, &types);
+}
+
+/// `$first, $first+1, …`
+pub(super) fn numbers(first: usize, count: usize) -> String {
+    let numbers: Vec<String> = (first..first + count).map(|n| format!("${n}")).collect();
+    numbers.join(", ")
+}
+
+/// `($1, $2), ($3, $4), …`
+pub(super) fn placeholders(rows: usize, columns: usize) -> String {
+    let rows: Vec<String> = (0..rows)
+        .map(|row| format!("({})", numbers(row * columns + 1, columns)))
+        .collect();
+    rows.join(", ")
 }
 
 #[cfg(test)]
