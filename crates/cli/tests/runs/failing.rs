@@ -109,7 +109,7 @@ fn rows_that_a_rule_of_the_table_leaves_out_are_named_although_no_op_failed() {
         &run,
         &["insert: ", " rows (", &refused, "constraint"],
     );
-    called.prints("ops acknowledged in part (");
+    called.prints(" in part: ");
 }
 
 /// As a standby among the hosts refuses every write.

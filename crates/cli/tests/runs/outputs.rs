@@ -148,15 +148,16 @@ fn every_form_is_made_again_from_the_record_alone() {
     let place = Place::new();
     let run = place.call(&["run", "-q", "sim:", "--rate", "20k", "-d", "4s"]);
     let run_directory = place.runs().remove(0);
-    // Only the record travels.
+    // Only the record travels, to a folder that is the user's alone.
     let elsewhere = Place::new();
+    fs::create_dir_all(elsewhere.path().join("runs/one")).unwrap();
     elsewhere.file(
-        "record.json",
+        "runs/one/record.json",
         &fs::read_to_string(run_directory.join("record.json")).unwrap(),
     );
     let here = |format: &str| place.call(&["show", "--format", format]).stdout;
     let there = |format: &str| {
-        let words = ["show", "record.json", "--format", format];
+        let words = ["show", "runs/one/record.json", "--format", format];
         elsewhere.call(&words).stdout
     };
     assert!(here("text") == run.stdout, "{}", here("text"));

@@ -51,7 +51,8 @@ fn a_run_stops_on_errors_and_reports_what_was_measured() {
     let place = Place::new().verbose();
     // Twenty ops a second, of which one in 25 fails: too few to leave open what the target did.
     let called = place.typed("run -q sim:?fail=0.04 --rate 20k -d 60s --until errors>20");
-    assert_eq!(called.code, Some(0), "{called:?}");
+    // 4% are more than may fail where no bound is stated.
+    assert_eq!(called.code, Some(1), "{called:?}");
     let note = line(&called.stdout, "note");
     assert!(note.ends_with(" of 60 s: errors>20 held"), "{note}");
     assert!(line(&called.stdout, "measurement").ends_with(" valid"));

@@ -181,7 +181,8 @@ async fn start_up(node: &Node, mut connection: Connection) -> Result<Opened, Sta
 }
 
 /// Whether the process that answers is another one than that which let us in: between is a pooler. One that gives
-/// each client a connection of its own looks alike, and is only slower so.
+/// each client a connection of its own looks alike, and is only slower so. A server that names no process, or 0 as
+/// relatives of PostgreSQL do, cannot be compared, and is taken as it is.
 async fn is_pooled(
     node: &Node,
     connection: &mut Connection,
@@ -190,6 +191,9 @@ async fn is_pooled(
     if let Some(known) = node.pooled.get() {
         return Ok(*known);
     }
+    let Some(backend) = backend.filter(|process| *process != 0) else {
+        return Ok(false);
+    };
     let mut answering = None;
     let mut take = |row: Vec<Option<String>>| {
         let value = row.into_iter().flatten().next();
@@ -204,6 +208,6 @@ async fn is_pooled(
         Ok(()) | Err(Failure::Server(ServerError { fatal: false, .. })) => {}
         Err(failure) => return Err(StartUpError::Server(failure)),
     }
-    let pooled = answering.is_some() && answering != backend;
+    let pooled = answering.is_some_and(|answering| answering != backend);
     Ok(*node.pooled.get_or_init(|| pooled))
 }

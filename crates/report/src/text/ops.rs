@@ -171,20 +171,23 @@ pub(crate) fn failures(measured: &[MeasuredStream<'_>]) -> Vec<String> {
     let mut all: Vec<(u64, String)> = Vec::new();
     for stream in measured {
         for result in &stream.results {
-            let mut line = |count: u64, cause: &str| {
+            let mut line = |count: u64, class: &str, cause: &str| {
                 let place = foreign(&stream.place_of(result), EXAMPLE);
                 let of = [count, result.sent].map(highwater_model::display::count);
                 let share = percent_of(count, result.sent);
                 let cause = foreign(cause, EXAMPLE);
-                let how = match result.partial_ops() {
-                    0 => "failed",
+                let [partial, of_class] =
+                    [&result.partial, &result.errors].map(|by_class| by_class.get(class).copied());
+                let how = match partial {
+                    None | Some(0) => "failed",
+                    _ if partial == of_class => "failed in part",
                     _ => "failed as a whole or in part",
                 };
                 let text = format!("{place}: {} of {} ({share}) {how}: {cause}", of[0], of[1]);
                 all.push((count, text));
             };
             for failure in &result.failures {
-                line(failure.count, &failure.cause());
+                line(failure.count, &failure.class, &failure.cause());
             }
             // Of another tool, or from before messages were counted.
             let classes = result.errors.iter().filter(|(_, number)| **number > 0);
@@ -192,7 +195,7 @@ pub(crate) fn failures(measured: &[MeasuredStream<'_>]) -> Vec<String> {
                 let example = result.error_examples.get(class);
                 let example =
                     example.map_or_else(String::new, |example| format!(", such as “{example}”"));
-                line(*number, &format!("{class}{example}"));
+                line(*number, class, &format!("{class}{example}"));
             }
         }
     }
