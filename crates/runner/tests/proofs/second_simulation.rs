@@ -314,11 +314,22 @@ fn figures_of_ours(record: &RunRecord, op: &str) -> [f64; 6] {
     let result = measured(record, op);
     let latency = &result.latency_ns;
     let rejected = result.errors.get("rejected").copied().unwrap_or_default();
+    // What was rejected never ended.
+    let known = |name: &str, value| {
+        let is_bound = latency.at_least.iter().any(|other| other == name);
+        if is_bound {
+            f64::INFINITY
+        } else {
+            seconds(value)
+        }
+    };
     [
-        seconds(latency.mean),
-        seconds(latency.p50),
-        seconds(latency.p99),
-        seconds(latency.p999),
+        latency
+            .mean
+            .map_or(f64::INFINITY, |mean| seconds(Some(mean))),
+        known("p50", latency.p50),
+        known("p99", latency.p99),
+        known("p999", latency.p999),
         result.throughput.ops_per_s,
         number(rejected) / number(result.offered),
     ]
@@ -327,13 +338,14 @@ fn figures_of_ours(record: &RunRecord, op: &str) -> [f64; 6] {
 fn figures_of_theirs(seen: Seen, span: Span) -> [f64; 6] {
     let mut latencies = seen.latencies_s;
     latencies.sort_by(f64::total_cmp);
+    let offered = latencies.len() + seen.rejected;
+    latencies.resize(offered, f64::INFINITY);
     let percentile = |thousandths: usize| {
-        let rank = (latencies.len() * thousandths).div_ceil(1_000);
+        let rank = (offered * thousandths).div_ceil(1_000);
         latencies[rank - 1]
     };
-    let offered = latencies.len() + seen.rejected;
     [
-        latencies.iter().sum::<f64>() / float(latencies.len()),
+        latencies.iter().sum::<f64>() / float(offered),
         percentile(500),
         percentile(990),
         percentile(999),
@@ -350,6 +362,15 @@ fn mean_and_variance(values: &[f64]) -> (f64, f64) {
 
 /// How far both lie apart, where chance does not explain it.
 fn difference(ours: &[f64], theirs: &[f64]) -> Option<String> {
+    let endless = [ours, theirs].map(|runs| runs.iter().filter(|of| of.is_infinite()).count());
+    if endless != [0, 0] {
+        // Where some runs reject just as many as a percentile leaves, chance decides which.
+        let [by_us, by_them] = endless;
+        let differs =
+            (by_us == ours.len() && by_them == 0) || (by_them == theirs.len() && by_us == 0);
+        return differs
+            .then(|| format!("infinite in {by_us} runs by sim:, {by_them} by the other"));
+    }
     let ((our, our_variance), (their, their_variance)) =
         (mean_and_variance(ours), mean_and_variance(theirs));
     let deviation = ((our_variance + their_variance) / float(ours.len())).sqrt();

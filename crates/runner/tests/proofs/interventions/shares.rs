@@ -1,6 +1,7 @@
 //! A command to each share of a plan: together they have the changed pace.
 
 use super::*;
+use crate::shares::begin_together;
 
 /// The shares of a plan that all get the same command.
 fn shares(of: u32, paces: PaceInput, commands: &[(At, Command)]) -> Vec<RunRecord> {
@@ -25,6 +26,7 @@ fn shares_take_their_parts_of_a_changed_pace() {
         panic!("one share");
     };
     let mut parts = shares(3, open(1_000), &faster);
+    begin_together(&mut parts);
     let merged = analysis::merge(&parts).unwrap();
     for phase in ["measure", "measure-2"] {
         let [merged, whole] = [&merged, whole].map(|record| result(record, phase, "insert"));
@@ -42,6 +44,7 @@ fn shares_take_their_parts_of_a_changed_pace() {
     assert_eq!(merged.judgments, whole.judgments);
     // What is another load in one share is no part of the same plan.
     parts[1] = shares(3, open(1_000), &[]).swap_remove(1);
+    begin_together(&mut parts);
     assert!(analysis::merge(&parts).is_err());
     let more = [(At::Second(4), sessions("insert", 10))];
     let records = shares(3, closed(3), &more);
