@@ -20,6 +20,8 @@ use tungstenite::{Message, WebSocket, client::IntoClientRequest};
 
 /// What Chromium says of an expression whose page was left.
 const LEFT: &str = "Inspected target navigated or closed";
+/// Pages that may lead on to the one that is waited for, at most.
+const PAGES_ON_THE_WAY: u32 = 10;
 /// How long the browser has to start, and to respond.
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -132,7 +134,9 @@ impl Browser {
 
     /// Opens a page that is served on this machine; nothing else may be asked.
     pub(crate) fn visit(&mut self, url: &str) {
-        url.clone_into(&mut self.own);
+        // A fragment is never sent.
+        let (sent, _) = url.split_once('#').unwrap_or((url, ""));
+        sent.clone_into(&mut self.own);
         let online = json!({
             "offline": false, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1
         });
@@ -147,13 +151,19 @@ impl Browser {
         self.wait(condition);
     }
 
-    /// Waits until an expression in the page is true.
+    /// Waits until an expression in the page is true, or in the one that takes its place: a link with a token leads on.
     pub(crate) fn wait(&mut self, condition: &str) {
         let ready = format!(
             "new Promise(done => {{ const poll = () => {condition} ? done(true) : \
              setTimeout(poll, 20); poll(); }})"
         );
-        assert_eq!(self.evaluate(&ready), json!(true));
+        for _ in 0..PAGES_ON_THE_WAY {
+            if let Ok(value) = self.evaluate_unless_left(&ready) {
+                assert_eq!(value, json!(true));
+                return;
+            }
+        }
+        panic!("{condition}: one page leads to the next");
     }
 
     /// The value of an expression in the page; promises are waited for.
