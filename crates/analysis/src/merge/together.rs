@@ -11,6 +11,8 @@ use highwater_model::plan::PhaseKind;
 use highwater_model::record::{Incident, IncidentKind, PhaseRecord, RunRecord, WINDOW_NS};
 use highwater_model::units::Nanos;
 
+use time::OffsetDateTime;
+
 use super::error::MergeError;
 use super::timeline::{self, instant};
 use crate::judge::measurement::OFFERED_SHORTFALL;
@@ -32,7 +34,7 @@ pub(super) fn together<'a>(
     shares: &[&'a RunRecord],
 ) -> Result<Vec<Cow<'a, RunRecord>>, MergeError> {
     let begins = shares.iter().map(|share| {
-        let begun = instant(&share.header.started_at).map(|at| at.unix_timestamp_nanos());
+        let begun = instant(&share.header.started_at).map(OffsetDateTime::unix_timestamp_nanos);
         begun.ok_or_else(|| MergeError::NoBegin {
             record: share.header.id.clone(),
         })

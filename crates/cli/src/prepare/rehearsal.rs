@@ -166,9 +166,9 @@ fn rename_tables(bound: &mut BoundWorkload, prefix: &str) {
         match &mut op.kind {
             BoundOpKind::Query { sql, .. } => rename(sql),
             BoundOpKind::Transaction(statements) => {
-                statements
-                    .iter_mut()
-                    .for_each(|statement| rename(&mut statement.sql));
+                for statement in statements {
+                    rename(&mut statement.sql);
+                }
             }
             BoundOpKind::Insert { .. } | BoundOpKind::Literal(_) => {}
         }

@@ -103,9 +103,10 @@ impl PostgresTarget {
     /// The insert mode for the server that answered.
     fn mode(&self, opened: &Opened, place: &str) -> Result<Mode, TargetError> {
         let Some(mode) = self.insert else {
-            return Ok(match opened.pooled {
-                true => Mode::Values,
-                false => Mode::default_for(opened.dialect),
+            return Ok(if opened.pooled {
+                Mode::Values
+            } else {
+                Mode::default_for(opened.dialect)
             });
         };
         match refusal(mode, opened) {

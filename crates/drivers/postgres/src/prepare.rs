@@ -144,9 +144,12 @@ async fn prepare_insert(
     let number = place.op;
     let into = insert_into(table, escape_identifier);
     // The statement for one row has the types of the columns, whatever the mode.
-    let named = |kind: &str| match opened.pooled {
-        true => String::new(),
-        false => format!("{kind}{number}"),
+    let named = |kind: &str| {
+        if opened.pooled {
+            String::new()
+        } else {
+            format!("{kind}{number}")
+        }
     };
     let [statement, of_arrays, of_values] = ["i", "u", "v"].map(named);
     let one_row = format!("{into} VALUES {}", placeholders(1, table.columns.len()));

@@ -165,7 +165,7 @@ impl Reader {
 
     /// Its ops, with the tags that are times of each.
     fn ops(&self) -> Vec<Op<'_>> {
-        let mut measures = measures(self.tags.keys().map(String::as_str));
+        let mut measures = measures(&self.tags.keys().map(String::as_str));
         let mut ops: BTreeMap<String, Op<'_>> = BTreeMap::new();
         for tag in &self.tags {
             let (name, measure) = measures.remove(tag.0).unwrap_or_default();

@@ -31,7 +31,7 @@ const INTENDED: &str = "Intended-";
 /// What each of these tags is: of which op, and which time of it. One without others of its op is an op of its own,
 /// with its whole name, and none of these times.
 pub(super) fn measures<'t>(
-    tags: impl Iterator<Item = &'t str> + Clone,
+    tags: &(impl Iterator<Item = &'t str> + Clone),
 ) -> BTreeMap<String, (String, Option<Measure>)> {
     let parts = |tag: &'t str| {
         if let Some(op) = tag.strip_prefix(INTENDED) {
@@ -65,7 +65,7 @@ mod tests {
 
     #[track_caller]
     fn check(tags: &[&str], expected: &[(&str, Option<Measure>)]) {
-        let found = measures(tags.iter().copied());
+        let found = measures(&tags.iter().copied());
         let found: Vec<_> = tags.iter().map(|tag| found[*tag].clone()).collect();
         let expected: Vec<_> = expected
             .iter()
