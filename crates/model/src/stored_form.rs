@@ -3,7 +3,7 @@
 //!
 //! What must not be here: names of types, which are a dialect's.
 
-use super::op::Value;
+use super::value::Value;
 
 /// Milliseconds from 1970 to 2000, where the time of some servers begins: they round halves away from it.
 const YEAR_2000_MS: i64 = 946_684_800_000;
