@@ -346,6 +346,7 @@ fn a_run_is_started_from_the_form_in_a_browser() {
     browser.visit(&url);
     // The token is in the fragment, with which the same page would not be loaded again.
     let (home, _) = url.split_once('#').unwrap();
+    browser.wait("!!document.querySelector('#start')");
     browser.evaluate("(() => { document.querySelector('#start').click(); return 0; })()");
     until(&mut browser, "!!document.querySelector('[name=more]')");
     if let Some(axe) = pages::axe() {
